@@ -1,0 +1,1 @@
+"""A small web shop: catalog, cart, coupons, stock, payment and orders."""
