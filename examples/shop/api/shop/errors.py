@@ -18,3 +18,8 @@ class NotFound(ShopError):
 class InvalidQuantity(ShopError):
     code = "invalid_quantity"
     status = 422
+
+
+class NotLoggedIn(ShopError):
+    code = "not_logged_in"
+    status = 401
