@@ -23,3 +23,8 @@ class InvalidQuantity(ShopError):
 class NotLoggedIn(ShopError):
     code = "not_logged_in"
     status = 401
+
+
+class CouponError(ShopError):
+    code = "coupon"
+    status = 422

@@ -6,6 +6,7 @@ import pytest
 
 from shop.cart import Cart
 from shop.catalog import Catalog
+from shop.coupons import CouponBook
 from shop.sessions import Accounts, Sessions
 
 
@@ -35,6 +36,11 @@ def catalog() -> Catalog:
 @pytest.fixture
 def cart(catalog: Catalog) -> Cart:
     return Cart(catalog)
+
+
+@pytest.fixture
+def coupons(clock: Clock) -> CouponBook:
+    return CouponBook(now=clock)
 
 
 @pytest.fixture

@@ -1,0 +1,33 @@
+import pytest
+
+from shop.errors import CouponError
+
+
+def test_percentage_of_one_line(cart, coupons):
+    cart.add("rug-grey")
+    assert coupons.redeem("TENOFF", cart.lines()) == [890]
+
+
+def test_code_is_forgiving_about_case_and_blanks(cart, coupons):
+    cart.add("rug-grey")
+    assert coupons.redeem(" tenoff ", cart.lines()) == [890]
+
+
+def test_gift_cards_are_never_discounted(cart, coupons):
+    cart.add("gift-card-25")
+    cart.add("rug-grey")
+    assert coupons.redeem("TENOFF", cart.lines()) == [0, 890]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("NOPE", "no coupon 'NOPE'"),
+        ("SUMMER23", "coupon SUMMER23 has expired"),
+        ("BIG20", "coupon BIG20 needs a larger order"),
+    ],
+)
+def test_refused_coupons_say_why(cart, coupons, code, message):
+    cart.add("mug-blue")
+    with pytest.raises(CouponError, match=message):
+        coupons.redeem(code, cart.lines())
