@@ -28,3 +28,34 @@ class NotLoggedIn(ShopError):
 class CouponError(ShopError):
     code = "coupon"
     status = 422
+
+
+class OutOfStock(ShopError):
+    code = "out_of_stock"
+    status = 409
+
+
+class CheckoutError(ShopError):
+    code = "checkout"
+    status = 422
+
+
+class PaymentError(ShopError):
+    code = "payment"
+    status = 402
+
+
+class PaymentDeclined(PaymentError):
+    code = "payment_declined"
+
+
+class PaymentTimeout(PaymentError):
+    """The outcome is unknown: the money may have moved."""
+
+    code = "payment_timeout"
+    status = 504
+
+
+class InvalidTransition(ShopError):
+    code = "invalid_transition"
+    status = 409

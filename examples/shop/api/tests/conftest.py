@@ -6,8 +6,17 @@ import pytest
 
 from shop.cart import Cart
 from shop.catalog import Catalog
+from shop.checkout import Checkout
 from shop.coupons import CouponBook
+from shop.orders import OrderBook
+from shop.payment import FakeGateway
 from shop.sessions import Accounts, Sessions
+from shop.stock import Stock
+
+ADA = "ada@example.test"
+GOOD_CARD = "4242 4242 4242 4242"
+DECLINED_CARD = "4000 0000 0000 0002"
+SLOW_CARD = "4000 0000 0000 0259"
 
 
 class Clock:
@@ -46,5 +55,25 @@ def coupons(clock: Clock) -> CouponBook:
 @pytest.fixture
 def sessions(catalog: Catalog, clock: Clock) -> Sessions:
     accounts = Accounts()
-    accounts.add("ada@example.test", "correct horse")
+    accounts.add(ADA, "correct horse")
     return Sessions(catalog, accounts, now=clock)
+
+
+@pytest.fixture
+def stock() -> Stock:
+    return Stock()
+
+
+@pytest.fixture
+def orders() -> OrderBook:
+    return OrderBook()
+
+
+@pytest.fixture
+def gateway() -> FakeGateway:
+    return FakeGateway()
+
+
+@pytest.fixture
+def checkout(stock: Stock, coupons: CouponBook, orders: OrderBook, gateway: FakeGateway) -> Checkout:
+    return Checkout(stock, coupons, orders, gateway)

@@ -1,0 +1,74 @@
+"""From a cart to a paid order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .cart import Cart, Line
+from .coupons import CouponBook
+from .errors import CheckoutError, PaymentDeclined
+from .orders import Order, OrderBook, OrderState
+from .payment import FakeGateway
+from .stock import Stock
+
+
+@dataclass(frozen=True)
+class CheckoutOptions:
+    payment_timeout_s: float = 10.0
+    free_shipping_from_cents: int = 5_000
+    shipping_cents: int = 490
+    max_lines: int = 30
+
+
+@dataclass(frozen=True)
+class Quote:
+    lines: list[Line]
+    discounts: list[int]
+    shipping_cents: int
+
+    @property
+    def total_cents(self) -> int:
+        return sum(line.total_cents for line in self.lines) - sum(self.discounts) + self.shipping_cents
+
+
+class Checkout:
+    def __init__(
+        self,
+        stock: Stock,
+        coupons: CouponBook,
+        orders: OrderBook,
+        gateway: FakeGateway,
+        options: CheckoutOptions = CheckoutOptions(),
+    ) -> None:
+        self._stock = stock
+        self._coupons = coupons
+        self._orders = orders
+        self._gateway = gateway
+        self._options = options
+
+    def quote(self, email: str, cart: Cart, coupon_code: str | None = None) -> Quote:
+        lines = cart.lines()
+        if not lines:
+            raise CheckoutError("the cart is empty")
+        if len(lines) > self._options.max_lines:
+            raise CheckoutError(f"at most {self._options.max_lines} different products in one order")
+        discounts = [0] * len(lines)
+        if coupon_code:
+            has_ordered = any(order.state is not OrderState.DECLINED for order in self._orders.of(email))
+            discounts = self._coupons.redeem(coupon_code, lines, has_ordered=has_ordered)
+        goods_cents = sum(line.total_cents for line in lines) - sum(discounts)
+        free = goods_cents >= self._options.free_shipping_from_cents
+        return Quote(lines, discounts, 0 if free else self._options.shipping_cents)
+
+    def place_order(self, email: str, cart: Cart, card_number: str, coupon_code: str | None = None) -> Order:
+        quote = self.quote(email, cart, coupon_code)
+        order = self._orders.open(email, quote.lines, quote.discounts, quote.shipping_cents)
+        try:
+            self._gateway.charge(order.total_cents, card_number, order.id, self._options.payment_timeout_s)
+        except PaymentDeclined:
+            order.move_to(OrderState.DECLINED)
+            raise
+        self._stock.take(quote.lines)
+        order.move_to(OrderState.PAID)
+        cart.clear()
+        return order

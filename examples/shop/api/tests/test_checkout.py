@@ -1,0 +1,40 @@
+import pytest
+
+from conftest import ADA, DECLINED_CARD, GOOD_CARD
+from shop.errors import CheckoutError, PaymentDeclined
+from shop.orders import OrderState
+
+
+def test_paid_order_takes_stock_and_empties_the_cart(checkout, cart, stock, gateway):
+    cart.add("lamp-desk", 2)
+    order = checkout.place_order(ADA, cart, GOOD_CARD)
+    assert order.state is OrderState.PAID
+    assert gateway.charges[order.id].amount_cents == 9998
+    assert stock.available("lamp-desk") == 3
+    assert not cart
+
+
+@pytest.mark.parametrize(("sku", "shipping_cents"), [("mug-blue", 490), ("rug-grey", 0)])
+def test_shipping_is_free_for_larger_orders(checkout, cart, sku, shipping_cents):
+    cart.add(sku)
+    assert checkout.quote(ADA, cart).shipping_cents == shipping_cents
+
+
+def test_shipping_looks_at_the_price_after_the_discount(checkout, cart):
+    cart.add("lamp-desk")
+    cart.add("pen-set")
+    assert checkout.quote(ADA, cart).shipping_cents == 0
+    assert checkout.quote(ADA, cart, "TENOFF").shipping_cents == 490
+
+
+def test_empty_cart_is_refused(checkout, cart):
+    with pytest.raises(CheckoutError, match="the cart is empty"):
+        checkout.place_order(ADA, cart, GOOD_CARD)
+
+
+def test_declined_payment_keeps_the_cart(checkout, cart, orders):
+    cart.add("mug-blue")
+    with pytest.raises(PaymentDeclined):
+        checkout.place_order(ADA, cart, DECLINED_CARD)
+    assert [order.state for order in orders.of(ADA)] == [OrderState.DECLINED]
+    assert cart.subtotal_cents == 1290
