@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 from .cart import Cart, Line
 from .coupons import CouponBook
-from .errors import CheckoutError, PaymentDeclined
+from .errors import CheckoutError, OutOfStock, PaymentError
 from .orders import Order, OrderBook, OrderState
 from .payment import FakeGateway
 from .stock import Stock
+
+FAILED = frozenset({OrderState.DECLINED, OrderState.CANCELLED})
 
 
 @dataclass(frozen=True)
 class CheckoutOptions:
     payment_timeout_s: float = 10.0
+    reservation_ttl_s: float = 900.0
     free_shipping_from_cents: int = 5_000
     shipping_cents: int = 490
     max_lines: int = 30
@@ -54,7 +57,7 @@ class Checkout:
             raise CheckoutError(f"at most {self._options.max_lines} different products in one order")
         discounts = [0] * len(lines)
         if coupon_code:
-            has_ordered = any(order.state is not OrderState.DECLINED for order in self._orders.of(email))
+            has_ordered = any(order.state not in FAILED for order in self._orders.of(email))
             discounts = self._coupons.redeem(coupon_code, lines, has_ordered=has_ordered)
         goods_cents = sum(line.total_cents for line in lines) - sum(discounts)
         free = goods_cents >= self._options.free_shipping_from_cents
@@ -63,12 +66,22 @@ class Checkout:
     def place_order(self, email: str, cart: Cart, card_number: str, coupon_code: str | None = None) -> Order:
         quote = self.quote(email, cart, coupon_code)
         order = self._orders.open(email, quote.lines, quote.discounts, quote.shipping_cents)
+        # NOTE: don't move the charge above the reservation. Two shoppers raced for the
+        # last rug, both were charged and one got nothing (#18).
+        try:
+            for line in quote.lines:
+                self._stock.reserve_one(order.id, line, self._options.reservation_ttl_s)
+        except OutOfStock:
+            self._stock.release(order.id)
+            order.move_to(OrderState.CANCELLED)
+            raise
         try:
             self._gateway.charge(order.total_cents, card_number, order.id, self._options.payment_timeout_s)
-        except PaymentDeclined:
+        except PaymentError:
+            self._stock.release(order.id)
             order.move_to(OrderState.DECLINED)
             raise
-        self._stock.take(quote.lines)
+        self._stock.commit(order.id)
         order.move_to(OrderState.PAID)
         cart.clear()
         return order

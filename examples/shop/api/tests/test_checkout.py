@@ -1,7 +1,8 @@
 import pytest
 
 from conftest import ADA, DECLINED_CARD, GOOD_CARD
-from shop.errors import CheckoutError, PaymentDeclined
+from shop.cart import Cart
+from shop.errors import CheckoutError, OutOfStock, PaymentDeclined
 from shop.orders import OrderState
 
 
@@ -32,9 +33,23 @@ def test_empty_cart_is_refused(checkout, cart):
         checkout.place_order(ADA, cart, GOOD_CARD)
 
 
-def test_declined_payment_keeps_the_cart(checkout, cart, orders):
+def test_nothing_is_charged_when_the_last_one_is_gone(checkout, catalog, cart, gateway, stock):
+    """#18"""
+    cart.add("rug-grey")
+    other = Cart(catalog)
+    other.add("mug-blue")
+    other.add("rug-grey")
+    checkout.place_order(ADA, cart, GOOD_CARD)
+    with pytest.raises(OutOfStock, match="only 0 of 'Grey rug' left"):
+        checkout.place_order("bob@example.test", other, GOOD_CARD)
+    assert len(gateway.charges) == 1
+    assert stock.available("mug-blue") == 40
+
+
+def test_declined_payment_keeps_the_cart_and_puts_the_stock_back(checkout, cart, orders, stock):
     cart.add("mug-blue")
     with pytest.raises(PaymentDeclined):
         checkout.place_order(ADA, cart, DECLINED_CARD)
     assert [order.state for order in orders.of(ADA)] == [OrderState.DECLINED]
     assert cart.subtotal_cents == 1290
+    assert stock.available("mug-blue") == 40
