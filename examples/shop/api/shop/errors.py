@@ -59,3 +59,12 @@ class PaymentTimeout(PaymentError):
 class InvalidTransition(ShopError):
     code = "invalid_transition"
     status = 409
+
+
+class BadRequest(ShopError):
+    code = "bad_request"
+
+
+class IdempotencyConflict(ShopError):
+    code = "idempotency_conflict"
+    status = 409

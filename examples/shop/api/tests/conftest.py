@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+
 import pytest
 
+from shop.app import Shop
 from shop.cart import Cart
 from shop.catalog import Catalog
 from shop.checkout import Checkout
 from shop.coupons import CouponBook
 from shop.orders import OrderBook
 from shop.payment import FakeGateway
+from shop.server import ShopServer
 from shop.sessions import Accounts, Sessions
 from shop.stock import Stock
 
@@ -77,3 +85,49 @@ def gateway() -> FakeGateway:
 @pytest.fixture
 def checkout(stock: Stock, coupons: CouponBook, orders: OrderBook, gateway: FakeGateway) -> Checkout:
     return Checkout(stock, coupons, orders, gateway)
+
+
+class Client:
+    """A browser of sorts: keeps the session cookie, speaks JSON."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=5)
+        self._cookie = ""
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
+        if self._cookie:
+            headers["Cookie"] = self._cookie
+        data = None if body is None else json.dumps(body)
+        self._connection.request(method, path, data, headers)
+        response = self._connection.getresponse()
+        if cookie := response.headers.get("Set-Cookie"):
+            self._cookie = cookie.split(";")[0]
+        return response.status, json.loads(response.read())
+
+    def login(self, email: str = ADA, password: str = "correct horse") -> None:
+        status, _ = self.call("POST", "/api/login", {"email": email, "password": password})
+        assert status == 200
+
+    def checkout(self, key: str, **body: Any) -> tuple[int, Any]:
+        return self.call("POST", "/api/checkout", body, **{"Idempotency-Key": key})
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture
+def shop() -> Shop:
+    return Shop()
+
+
+@pytest.fixture
+def client(shop: Shop) -> Iterator[Client]:
+    server = ShopServer(shop)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    client = Client(server.server_port)
+    yield client
+    client.close()
+    server.shutdown()
+    thread.join()
+    server.server_close()
