@@ -1,0 +1,74 @@
+"""The one place that replaces files: a reader meets the old bytes or the new ones, never a part."""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from preread.errors import PrereadError
+
+NO_ROOM = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
+NOT_OURS = {errno.EROFS: "the file system is read-only", errno.EACCES: "permission denied", errno.EPERM: "not permitted"}
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn what the disk refuses while writing `path` into E_WRITE."""
+    try:
+        yield
+    except OSError as error:
+        why = (NO_ROOM | NOT_OURS).get(error.errno or 0) or error.strerror or str(error)
+        raise PrereadError(
+            "E_WRITE",
+            f"{path} cannot be written: {why}.",
+            "What was published before stands unchanged; make room or mend the permissions, then call again.",
+            {"errno": error.errno},
+        ) from error
+
+
+def make_folder(path: Path) -> None:
+    with write_errors(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def replace(source: Path, target: Path) -> None:
+    """Put `source` in the place of `target` in one step; across file systems by a copy beside the target."""
+    with write_errors(target):
+        try:
+            os.replace(source, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            write(target, source.read_bytes())
+            source.unlink()
+
+
+def write(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Write a whole file beside `path`, then put it in place. `durable` waits for the disk."""
+    make_folder(path.parent)
+    with write_errors(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
+            os.chmod(name, 0o644)  # noqa: PTH101, S103 - a temporary name, and dossiers are ordinary files
+            os.replace(name, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)  # noqa: PTH108
+            raise
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder of ours, if it is there; a symbolic link is removed, not followed."""
+    with write_errors(path):
+        if path.is_symlink() or not path.is_dir():
+            path.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(path, ignore_errors=False)

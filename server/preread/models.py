@@ -1,0 +1,207 @@
+"""The typed shapes that steps and faces hand to each other: evidence, facts, manifests, replies."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from preread.settings import Level
+
+State = Literal["quoted", "computed", "external", "located"]
+Status = Literal["ok", "building", "partial", "degraded", "error"]
+How = Literal["built", "cached", "refreshed", "extended", "joined"]
+LEVELS: tuple[Level, ...] = ("light", "standard", "full")
+
+
+class Model(BaseModel):
+    """A shape that crosses a face: unknown keys are an error, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# -- evidence: what the project itself says about a feature, without a model
+
+
+class Ranked(Model):
+    """One file chosen for a request: why, how strongly, and which of its lines matter."""
+
+    path: str
+    score: float = Field(description="Relative to the best file of its list, 0 to 1.")
+    reasons: tuple[str, ...]
+    lines: tuple[tuple[int, int], ...] = Field((), description="Line ranges, 1-based, both ends included.")
+
+
+class Finding(Model):
+    """One thing that a rule found: a sentence with its sources, and the reason it was chosen."""
+
+    rule: str = Field(description="The rule that found it; running it again on the same tree finds it again.")
+    kind: str = Field(description="Which part of a dossier it belongs to; a row of the builder's table.")
+    text: str
+    sources: tuple[str, ...]
+    reason: str
+    score: float = Field(description="0 to 1; what is cut first is what scores least.")
+    fence: tuple[str, ...] = Field((), description="Lines of code that stand in the first source, shown whole.")
+
+
+class Evidence(Model):
+    """Everything that was found for one request: ranked, bounded, sourced."""
+
+    feature: str
+    words: tuple[str, ...] = Field(description="What was searched for.")
+    files: tuple[Ranked, ...] = ()
+    tests: tuple[Ranked, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    used: dict[str, str] = Field(
+        default_factory=dict, description="Digest of each ticket, knowledge file and report that went in."
+    )
+    notes: tuple[str, ...] = Field((), description="What was left out or could not be read, and why.")
+
+
+# -- the dossier
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One bullet of a dossier. `sources` are canonical references; `line` is where it stands in its file."""
+
+    text: str
+    sources: tuple[str, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A block of code in a dossier, quoted from its section's source."""
+
+    language: str
+    lines: tuple[str, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One `##` section: its facts and fences in their order, and the source that serves those without one."""
+
+    heading: str
+    items: tuple[Fact | Fence, ...]
+    source: str = ""
+    line: int = 0
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return tuple(item for item in self.items if isinstance(item, Fact))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One file of a dossier as sections of facts; what `dossier.parse` reads and `dossier.render` writes."""
+
+    name: str
+    feature: str
+    sections: tuple[Section, ...] = ()
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return tuple(fact for section in self.sections for fact in section.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One broken rule, on one line: printed as `path:line: code message`."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.code} {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What checking made of one fact."""
+
+    file: str
+    section: str
+    fact: Fact
+    state: State
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What passed, what was found wrong, and the digest of every cited span."""
+
+    drafts: tuple[Draft, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    dropped: int = 0  # facts whose sources did not hold
+    cut: int = 0  # facts that held, cut to the budget
+    spans: dict[str, str] = field(default_factory=dict)
+
+
+class Request(Model):
+    """What a dossier is asked for, names checked and level resolved."""
+
+    feature: str
+    ticket: str = ""
+    description: str = ""
+    level: Level = "light"
+    force: bool = False
+
+
+class Manifest(Model):
+    """`manifest.json`: what was asked, what answered, and the digests that say whether it still holds."""
+
+    schema_version: int = 1
+    feature: str
+    ticket: str = ""
+    description: str = ""
+    level: Level = "light"
+    builder: str = "static"
+    model: str = ""
+    status: Literal["ok", "partial", "degraded"] = "ok"
+    reason: str = ""
+    recipe: str = Field("", description="Digest of the template or rules, and of the settings, that shaped it.")
+    used: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict, description="Digest of each file, as written.")
+    spans: dict[str, str] = Field(default_factory=dict, description="Digest of each cited span.")
+    facts: tuple[str, ...] = Field((), description="Ids of the facts written; others were added by people.")
+
+
+# -- the reply of `load`
+
+
+class Stats(Model):
+    """Counts and costs of the dossier in the reply."""
+
+    facts: int = 0
+    quoted: int = 0
+    computed: int = 0
+    external: int = 0
+    located: int = 0
+    dropped: int = 0
+    cut: int = 0
+    tokens: int = Field(0, description="An estimate: 4 characters each.")
+    seconds: float = 0.0
+
+
+class LoadReply(Model):
+    """A dossier, or what stands in its way; `next` says what to do now."""
+
+    status: Status
+    path: str = ""
+    files: tuple[str, ...] = ()
+    state: How | None = None
+    builder: str = ""
+    level: Level | None = None
+    dossier: str = Field("", description="The dossier itself, so that no further read is due.")
+    missing: tuple[str, ...] = Field((), description="Dossier files that are not there, each with the reason.")
+    warnings: tuple[str, ...] = ()
+    next: str = ""
+    stats: Stats | None = None
+    code: str | None = None
+    message: str | None = None
+    hint: str | None = None
+    details: dict[str, Any] | None = None

@@ -1,0 +1,64 @@
+"""What every step is given for one request: the project's files and settings, and the caller's progress."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from preread import subprocesses
+from preread.errors import Cancelled, PrereadError
+from preread.layout import Layout
+from preread.settings import Settings
+from preread.subprocesses import Runner
+from preread.tree import Tree
+
+Report = Callable[[str, float, float], None]
+
+
+def _silent(message: str, done: float, total: float) -> None:
+    """Progress that nobody looks at."""
+
+
+@dataclass
+class Progress:
+    """How far one piece of work is, and whether it should go on. Safe to use from worker threads."""
+
+    report: Report = _silent
+    deadline: float | None = None  # on time.monotonic()'s clock
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def say(self, message: str, done: float = 0, total: float = 0) -> None:
+        self.check()
+        self.report(message, done, total)
+
+    def stop(self) -> None:
+        """Make the next check of the work raise Cancelled."""
+        self._stop.set()
+
+    def check(self) -> None:
+        """Raise Cancelled after stop(), E_TIMEOUT after the deadline."""
+        if self._stop.is_set():
+            raise Cancelled
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise PrereadError(
+                "E_TIMEOUT",
+                "The build did not end within its deadline.",
+                "Raise `timeout` in .project/config.toml, or narrow the request with a description.",
+            )
+
+
+@dataclass(frozen=True)
+class Services:
+    """One request's view of one project. Never kept from one request to the next."""
+
+    layout: Layout
+    settings: Settings
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    run: Runner = subprocesses.run
+    progress: Progress = field(default_factory=Progress)
+
+    @cached_property
+    def tree(self) -> Tree:
+        return Tree(self.layout, self.run, dict(self.environ), self.progress.check)

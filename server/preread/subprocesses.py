@@ -1,0 +1,81 @@
+"""The one place that spawns: a program in a session of its own, ended whole, every wait bounded."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+SLICE = 0.1  # seconds between looks at the deadline and at cancellation
+
+
+class Done(NamedTuple):
+    """How a program ended. `timed_out` means that it was killed at its time limit."""
+
+    status: int
+    out: bytes
+    err: bytes
+    timed_out: bool = False
+
+
+Runner = Callable[..., Done]
+
+
+def never() -> None:
+    """The check of a caller that cannot be cancelled."""
+
+
+def kill_tree(process: "subprocess.Popen[bytes]") -> None:
+    """End a program and everything in its session's process group at once."""
+    try:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    timeout: float,
+    environ: Mapping[str, str],
+    check: Callable[[], None] = never,
+) -> Done:
+    """Run a program to its end without standard input. `check` may raise to cancel; the program is ended then.
+
+    A program that cannot be started is status 127 with the reason in `err`, as a shell has it.
+    """
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return Done(127, b"", str(error).encode())
+    deadline = time.monotonic() + timeout
+    try:
+        while True:
+            try:
+                out, err = process.communicate(timeout=SLICE)
+            except subprocess.TimeoutExpired:
+                check()
+                if time.monotonic() > deadline:
+                    kill_tree(process)
+                    out, err = process.communicate(timeout=5)
+                    return Done(process.returncode, out, err, timed_out=True)
+            else:
+                return Done(process.returncode, out, err)
+    finally:
+        if process.poll() is None:
+            kill_tree(process)
+            process.communicate(timeout=5)

@@ -1,0 +1,209 @@
+"""The project's files as evidence may see them: listed by git's rules, read with care, never through a link out."""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from preread.errors import PrereadError
+from preread.layout import Layout
+from preread.subprocesses import Done, Runner, never
+
+MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
+MAX_FILES = 200_000
+MAX_COMMIT = 1_000_000
+GIT_SECONDS = 20.0
+# Nothing of a repository's own settings may run a program or reach the network.
+GIT = (
+    "git", "--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+    "-c", "log.showSignature=false", "-c", "core.quotePath=false", "-c", "protocol.allow=never",
+    "-c", "core.attributesFile=/dev/null",
+)  # fmt: skip
+GIT_ENVIRON = {
+    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_PAGER": "cat",
+    "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C.UTF-8",
+}  # fmt: skip
+WALK_SKIPS = frozenset({".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", ".tox"})
+
+
+def glob_pattern(glob: str) -> re.Pattern[str]:
+    """A glob of the gates' grammar: `**/` is any folders, `*` and `?` stay within one name, the rest is literal."""
+    parts = []
+    for token in re.split(r"(\*\*/|\*\*|\*|\?)", glob):
+        parts.append(
+            {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token, re.escape(token))
+        )
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def digest_lines(lines: list[str]) -> list[str]:
+    """Split text's lines as every digest and quote sees them: ends at `\\n` only, a `\\r` before it ignored."""
+    return [line[:-1] if line.endswith("\r") else line for line in lines]
+
+
+@dataclass(slots=True)
+class _Texts:
+    """Texts already read, so that one request reads a file once; bounded by characters."""
+
+    kept: dict[str, str | None] = field(default_factory=dict)
+    size: int = 0
+
+
+@dataclass
+class Tree:
+    """One project's files for the time of one request."""
+
+    layout: Layout
+    run: Runner
+    environ: dict[str, str]
+    check: Callable[[], None] = never
+    _texts: _Texts = field(default_factory=_Texts)
+
+    def git(self, *arguments: str, timeout: float = GIT_SECONDS) -> Done:
+        """Run git in the root, without its right to run programs of the repository's choice."""
+        environ = {k: v for k, v in self.environ.items() if not k.startswith("GIT_")} | GIT_ENVIRON
+        return self.run(
+            [*GIT, *arguments], cwd=self.layout.root, timeout=timeout, environ=environ, check=self.check
+        )
+
+    @cached_property
+    def is_git(self) -> bool:
+        """Whether git tracks this root: not so in a folder that an outer repository ignores."""
+        if self.git("rev-parse", "--is-inside-work-tree").out.strip() != b"true":
+            return False
+        return (self.layout.root / ".git").exists() or self.git("check-ignore", "-q", ".").status != 0
+
+    @cached_property
+    def has_history(self) -> bool:
+        return self.is_git and self.git("rev-parse", "-q", "--verify", "HEAD").status == 0
+
+    @cached_property
+    def files(self) -> dict[str, os.stat_result]:
+        """Every regular file that is not ignored, sorted by path, with its stat; links and odd names are left out."""
+        found: dict[str, os.stat_result] = {}
+        for path in sorted(set(self._listed())):
+            if len(found) >= MAX_FILES:
+                break
+            if path.startswith(".project/") or not _is_plain(path):
+                continue
+            try:
+                info = os.lstat(self.layout.root / path)
+            except OSError:
+                continue
+            if stat.S_ISREG(info.st_mode) and not self._behind_link(path):
+                found[path] = info
+        return found
+
+    def _behind_link(self, path: str) -> bool:
+        """Whether a folder on the way is a link; git lists none such, but the tree may have changed since."""
+        folder = os.path.dirname(path)  # noqa: PTH120 - thousands of calls; a Path each would be felt
+        if folder not in self._folders:
+            real = os.path.realpath(self.layout.root / folder)
+            self._folders[folder] = real != os.path.join(self.layout.root, folder).rstrip("/")  # noqa: PTH118
+        return self._folders[folder]
+
+    @cached_property
+    def _folders(self) -> dict[str, bool]:
+        return {"": False}
+
+    def _listed(self) -> Iterator[str]:
+        if self.is_git:
+            done = self.git("ls-files", "-z", "--cached", "--others", "--exclude-standard", timeout=60)
+            if done.status == 0:
+                yield from (os.fsdecode(name) for name in done.out.split(b"\0") if name)
+                return
+        yield from self._walked()
+
+    def _walked(self) -> Iterator[str]:
+        """Without git: every file that no .gitignore on its way excludes."""
+        from pathspec import GitIgnoreSpec
+
+        root = str(self.layout.root)
+        rules: dict[str, GitIgnoreSpec] = {}
+        for folder, names, files in os.walk(root):
+            self.check()
+            relative = os.path.relpath(folder, root).replace(os.sep, "/")
+            prefix = "" if relative == "." else f"{relative}/"
+            if ".gitignore" in files:
+                text = self.text(f"{prefix}.gitignore") or ""
+                rules[prefix] = GitIgnoreSpec.from_lines(text.split("\n"))
+            above = [(p, spec) for p, spec in rules.items() if prefix.startswith(p)]
+
+            def ignored(path: str, above: list[tuple[str, GitIgnoreSpec]] = above) -> bool:
+                verdict = False
+                for start, spec in above:
+                    answer = spec.check_file(path[len(start) :]).include
+                    verdict = verdict if answer is None else answer
+                return verdict
+
+            names[:] = sorted(n for n in names if n not in WALK_SKIPS and not ignored(f"{prefix}{n}/"))
+            yield from (f"{prefix}{n}" for n in files if not ignored(f"{prefix}{n}"))
+
+    def text(self, path: str) -> str | None:
+        """The text of one file, or None when it is absent, binary, too large, unreadable, special or behind a link out."""
+        if path not in self._texts.kept:
+            value = self._read(path)
+            self._texts.size += len(value or "")
+            if self._texts.size > 64_000_000:
+                self._texts.kept.clear()
+                self._texts.size = len(value or "")
+            self._texts.kept[path] = value
+        return self._texts.kept[path]
+
+    def _read(self, path: str) -> str | None:
+        data = self.data(path)
+        if data is None or b"\0" in data[:8192]:
+            return None
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return data.decode("latin-1")
+
+    def data(self, path: str) -> bytes | None:
+        """The bytes of one regular file of at most MAX_BYTES inside the project, or None."""
+        try:
+            place = self.layout.real(self.layout.inside(path))
+            handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        except (OSError, ValueError, PrereadError):
+            return None
+        with os.fdopen(handle, "rb") as file:
+            info = os.fstat(file.fileno())
+            if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
+                return None
+            try:
+                return file.read(MAX_BYTES + 1)
+            except OSError:
+                return None
+
+    def lines(self, path: str) -> list[str] | None:
+        """The lines of one file, without their ends; a final line end opens no further line."""
+        text = self.text(path)
+        if text is None:
+            return None
+        lines = text.split("\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        return digest_lines(lines)
+
+    def exists(self, path: str) -> bool:
+        try:
+            return self.layout.real(self.layout.inside(path)).is_file()
+        except (OSError, ValueError, PrereadError):
+            return False
+
+    def matching(self, glob: str) -> list[str]:
+        """The listed files that a glob names, sorted."""
+        pattern = glob_pattern(glob)
+        return [path for path in self.files if pattern.fullmatch(path)]
+
+    @property
+    def root(self) -> Path:
+        return self.layout.root
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a name can be cited: valid UTF-8 and no control characters."""
+    return path.isprintable() and "\\" not in path
