@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .cart import Line
 from .errors import CouponError
+from .money import percent_of
 
 NOT_DISCOUNTABLE = frozenset({"gift"})
 
@@ -52,6 +53,6 @@ class CouponBook:
 
 def discounts(coupon: Coupon, lines: Sequence[Line]) -> list[int]:
     return [
-        0 if line.product.category in NOT_DISCOUNTABLE else int(line.total_cents * coupon.percent / 100)
+        0 if line.product.category in NOT_DISCOUNTABLE else percent_of(line.total_cents, coupon.percent)
         for line in lines
     ]

@@ -8,6 +8,16 @@ def test_percentage_of_one_line(cart, coupons):
     assert coupons.redeem("TENOFF", cart.lines()) == [890]
 
 
+@pytest.mark.parametrize(
+    ("quantity", "discount"),
+    [(2, [67]), (5, [167]), (15, [500])],
+)
+def test_discount_is_rounded_and_not_cut(cart, coupons, quantity, discount):
+    """#31"""
+    cart.add("pen-set", quantity)
+    assert coupons.redeem("TENOFF", cart.lines()) == discount
+
+
 def test_code_is_forgiving_about_case_and_blanks(cart, coupons):
     cart.add("rug-grey")
     assert coupons.redeem(" tenoff ", cart.lines()) == [890]

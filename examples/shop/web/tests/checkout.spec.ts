@@ -28,7 +28,7 @@ test.describe("checkout", () => {
     await checkoutPage.goto();
     await expect(checkoutPage.total).toHaveText("€99.98");
     await checkoutPage.applyCoupon("TENOFF");
-    await expect(checkoutPage.discount).toHaveText("-€9.99");
+    await expect(checkoutPage.discount).toHaveText("-€10.00");
   });
 
   test("unknown coupon is refused in words", async ({ cartWith, checkoutPage }) => {
