@@ -1,0 +1,252 @@
+"""The dossier's format: markdown to sections of facts with sources, and back. Rules that one file can be held to."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from preread import sources
+from preread.layout import BY_NAME
+from preread.models import Draft, Fact, Fence, Problem, Section
+from preread.sources import Ref
+
+NO_FACTS = "No facts found."
+CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+FENCE = re.compile(r"(`{3,}|~{3,})\s*([\w+-]*)\s*$")
+QUOTE_LENGTH = 4  # shorter backticked texts prove nothing
+WITH_FILE = frozenset({"lines", "path", "test"})
+
+
+def fact_id(file: str, text: str) -> str:
+    """A fact's name for `wrong` and the index: eight hex digits of its file and words, whatever its sources' lines."""
+    words = " ".join(text.split()).lower()
+    return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def quotes(text: str) -> list[str]:
+    """The backticked texts that have to stand in the fact's sources."""
+    return [q for q in (m[2].strip() for m in CODE_SPAN.finditer(text)) if len(q) >= QUOTE_LENGTH]
+
+
+def code(text: str) -> str:
+    """`text` as a code span, fenced by more backticks than it holds."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def tokens(text: str) -> int:
+    """An estimate: 4 characters each."""
+    return (len(text) + 3) // 4
+
+
+def split_sources(bullet: str) -> tuple[str, list[str]]:
+    """A bullet's words and the parts of its last balanced round bracket; no parts when that is not at its end."""
+    if not bullet.endswith(")"):
+        return bullet, []
+    depth = 0
+    for i in range(len(bullet) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(bullet[i], 0)
+        if depth == 0:
+            return bullet[:i].rstrip(), _split(bullet[i + 1 : -1])
+    return bullet, []
+
+
+def _split(inner: str) -> list[str]:
+    """Split at `, ` outside round, angle and quoted brackets."""
+    parts, depth, start, quote = [], 0, 0, False
+    for i, char in enumerate(inner):
+        if char == '"':
+            quote = not quote
+        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(char, 0) if not quote else 0
+        if depth == 0 and not quote and inner.startswith(", ", i):
+            parts.append(inner[start:i])
+            start = i + 2
+    return [*parts, inner[start:]]
+
+
+class _Paths:
+    """Which paths a file has cited whole so far, so that a basename can stand for one of them."""
+
+    def __init__(self) -> None:
+        self.whole: list[str] = []
+
+    def expand(self, ref: Ref) -> Ref:
+        if ref.kind not in WITH_FILE:
+            return ref
+        if "/" not in ref.path and ref.path not in self.whole:
+            known = [path for path in self.whole if path.rsplit("/", 1)[-1] == ref.path]
+            if len(known) == 1:
+                return replace(ref, path=known[0])
+        self.see(ref.path)
+        return ref
+
+    def see(self, path: str) -> None:
+        if path not in self.whole:
+            self.whole.append(path)
+
+    def shorten(self, ref: Ref) -> str:
+        """The shortest form that reads back as `ref`, which counts as seen from now on."""
+        if ref.kind not in WITH_FILE:
+            return str(ref)
+        base = ref.path.rsplit("/", 1)[-1]
+        sharing = [path for path in self.whole if path.rsplit("/", 1)[-1] == base]
+        if sharing == [ref.path] and base != ref.path and sources.parse(str(replace(ref, path=base))) is not None:
+            return str(replace(ref, path=base))
+        self.see(ref.path)
+        return str(ref)
+
+
+class _Reader:
+    """One pass over a file's lines."""
+
+    def __init__(self, name: str, feature: str, text: str) -> None:
+        self.name, self.feature = name, feature
+        self.lines = [line.rstrip("\r") for line in text.split("\n")]
+        self.problems: list[Problem] = []
+        self.sections: list[Section] = []
+        self.items: list[Fact | Fence] = []
+        self.head = Section("", ())
+        self.paths = _Paths()
+
+    def problem(self, line: int, code_: str, message: str) -> None:
+        self.problems.append(Problem(self.name, line, code_, message))
+
+    def close_section(self) -> None:
+        if self.head.heading or self.items:
+            self.sections.append(replace(self.head, items=tuple(self.items)))
+        self.items = []
+
+    def refs(self, parts: list[str]) -> list[Ref] | None:
+        """The parts as sources, basenames and bare `:12` made whole; None when one of them is no source."""
+        found = []
+        for part in parts:
+            short = re.fullmatch(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", part)
+            base = sources.parse(self.head.source) if self.head.source else None
+            if short and base is not None and base.path:
+                ref: Ref | None = Ref("lines", base.path, int(short[1]), int(short[2] or short[1]))
+            else:
+                ref = sources.parse(part)
+            if ref is None:
+                return None
+            found.append(self.paths.expand(ref))
+        return found
+
+    def fact(self, number: int, bullet: str) -> None:
+        text, parts = split_sources(bullet)
+        refs = self.refs(parts) if parts else None
+        if not refs:
+            text, refs = bullet, []
+        if not refs and self.head.source and (base := sources.parse(self.head.source)) is not None:
+            refs = [base]
+        if not text.strip():
+            self.problem(number, "E_FACT_EMPTY", "a fact says something before its sources")
+            return
+        if not refs:
+            self.problem(number, "E_FACT_SOURCE", "a fact ends with its sources in round brackets, like (src/a.py:12)")
+        self.items.append(Fact(text.strip(), tuple(str(ref) for ref in refs), number))
+
+    def source_line(self, number: int, value: str) -> None:
+        refs = self.refs([value])
+        if not refs:
+            self.problem(number, "E_SECTION_SOURCE", f"`{value[:80]}` is no source")
+        elif self.items:
+            self.problem(number, "E_SECTION_SOURCE", "a section's source stands right under its heading")
+        else:
+            self.head = replace(self.head, source=str(refs[0]))
+
+    def fence(self, index: int, match: re.Match[str]) -> int:
+        """Read a code block that opens at `index`; the index of its last line."""
+        marker = match[1]
+        end = index + 1
+        while end < len(self.lines) and not re.fullmatch(rf"{re.escape(marker[0])}{{{len(marker)},}}\s*", self.lines[end]):
+            end += 1
+        if end == len(self.lines):
+            self.problem(index + 1, "E_FENCE_OPEN", "a code fence is never closed")
+        if not self.head.source:
+            self.problem(index + 1, "E_FENCE_SOURCE", "a code fence needs a `Source:` line under its section's heading")
+        self.items.append(Fence(match[2], tuple(self.lines[index + 1 : end]), index + 1))
+        return end
+
+    def title(self, line: str) -> None:
+        expected = f"# {BY_NAME[self.name].title}: {self.feature}"
+        if line.strip() != expected:
+            self.problem(1, "E_TITLE", f"the first line is `{expected}`")
+
+    def line(self, index: int) -> int:
+        number, line = index + 1, self.lines[index]
+        if match := FENCE.match(line):
+            return self.fence(index, match)
+        if line.startswith("## "):
+            self.close_section()
+            self.head = Section(line[3:].strip(), (), "", number)
+        elif line.startswith("- "):
+            self.fact(number, line[2:].strip())
+        elif match := re.match(r"Source:\s*(.+)", line):
+            self.source_line(number, match[1].strip())
+        elif line.strip() and line.strip() != NO_FACTS:
+            what = "a heading is `## `" if line.startswith("#") else "one fact a line, starting with `- `; no prose"
+            self.problem(number, "E_PROSE", what)
+        return index
+
+    def read(self) -> Draft:
+        index = 0
+        self.title(self.lines[0])
+        while (index := index + 1) < len(self.lines):
+            index = self.line(index)
+        self.close_section()
+        return Draft(self.name, self.feature, tuple(self.sections))
+
+
+def parse(name: str, feature: str, text: str) -> tuple[Draft, list[Problem]]:
+    """Read one dossier file; what breaks the format is listed, everything else is kept."""
+    reader = _Reader(name, feature, text.removeprefix("﻿"))
+    draft = reader.read()
+    return draft, reader.problems
+
+
+def render(draft: Draft) -> str:
+    """Write one dossier file; parsing it gives the same sections, facts and sources."""
+    return "\n".join(_lines(draft)) + "\n"
+
+
+def _lines(draft: Draft) -> Iterator[str]:
+    yield f"# {BY_NAME[draft.name].title}: {draft.feature}"
+    paths = _Paths()
+    filled = [section for section in draft.sections if section.items]
+    if not filled:
+        yield from ("", NO_FACTS)
+    for section in filled:
+        yield from ("", f"## {section.heading}")
+        base = sources.parse(section.source) if section.source else None
+        if base is not None:
+            yield f"Source: {paths.shorten(base)}"
+        for item in section.items:
+            if isinstance(item, Fence):
+                mark = "`" * max(3, 1 + max((len(m) for line in item.lines for m in re.findall("`+", line)), default=0))
+                yield from (f"{mark}{item.language}", *item.lines, mark)
+            else:
+                yield _bullet(item, base, paths)
+
+
+def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
+    if not fact.sources or (base is not None and fact.sources == (str(base),)):
+        return f"- {fact.text}"
+    parts = []
+    for text in fact.sources:
+        ref = sources.parse(text)
+        if ref is None:
+            raise ValueError(f"{text!r} is no source")
+        if base is not None and ref.kind == "lines" and ref.path == base.path:
+            parts.append(f":{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else ""))
+        else:
+            parts.append(paths.shorten(ref))
+    return f"- {fact.text} ({', '.join(parts)})"
+
+
+def all_facts(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fact]]:
+    for draft in drafts:
+        for section in draft.sections:
+            for fact in section.facts:
+                yield draft, section, fact

@@ -1,0 +1,162 @@
+"""The steps in their order: one request's way from a name to a reply."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
+from filelock import FileLock, Timeout
+
+from preread import atomic, cache, dossier, facts, published, publish, replies, validate
+from preread.builders import BUILDERS, STATIC, recipe, summary
+from preread.errors import PrereadError
+from preread.evidence import collect
+from preread.models import Checked, Draft, Evidence, LoadReply, Manifest, Request
+from preread.services import Services
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from preread.jobs import Caller, Jobs
+
+T = TypeVar("T")
+LOCK_POLL = 0.05  # seconds between looks at a lock that another process holds
+
+
+async def load(services: Services, request: Request, jobs: "Jobs", caller: "Caller") -> LoadReply:
+    """A standing dossier that covers the request, or a build of it; `building` when the caller cannot wait that long."""
+    called = time.time()
+    if (standing := await _standing(services, request)) is not None:
+        return standing
+    return await jobs.run(services, request, partial(build, called=called), caller)
+
+
+async def _standing(services: Services, request: Request) -> LoadReply | None:
+    begun = time.monotonic()
+    found = await _step(cache.lookup, services, request, recipe(services, request.level))
+    if not found.covers or found.published is None:
+        return None
+    return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
+
+
+async def build(services: Services, request: Request, *, called: float) -> LoadReply:
+    """Build and publish one dossier, alone for its feature among all processes.
+
+    `called` (epoch seconds) is when the caller asked: a build that began after it, in whatever process, serves `force` too.
+    """
+    started = time.time()
+    async with _feature_lock(services, request.feature):
+        await _step(publish.recover, services, request.feature)
+        if (other := await _built_meanwhile(services, request, called)) is not None:
+            return other
+        async with _building_hint(services, request.feature):
+            return await _build(services, request, started)
+
+
+async def _built_meanwhile(services: Services, request: Request, called: float) -> LoadReply | None:
+    """Look again, under the lock: another process may have built what is asked for while this one waited."""
+    run = published.recorded(services.layout, request.feature)
+    if request.force and (run is None or run.started < called):
+        return None
+    found = await _step(cache.lookup, services, request.model_copy(update={"force": False}), recipe(services, request.level))
+    if not found.covers or found.published is None:
+        return None
+    return replies.standing(services, request, found.published, "joined", 0.0)
+
+
+async def _build(services: Services, request: Request, started: float) -> LoadReply:
+    builder = BUILDERS.get(request.level, STATIC)
+    reason = "" if request.level in BUILDERS else f"level {request.level} needs the headless builder, which is not available"
+    evidence = await _step(collect, services, request)
+    staging = await _step(publish.stage, services, request.feature)
+    try:
+        await builder.build(services, request, evidence, staging)
+        checked = await _step(_check, services, request, evidence, staging)
+        manifest = Manifest(
+            feature=request.feature,
+            ticket=request.ticket,
+            description=request.description,
+            level=request.level,
+            builder=builder.name,
+            status="degraded" if reason else "ok",
+            reason=reason,
+            recipe=recipe(services, request.level),
+            used=evidence.used,
+            spans=checked.spans,
+            facts=tuple(dossier.fact_id(d.name, fact.text) for d, _, fact in dossier.all_facts(checked.drafts)),
+        )
+        await _step(publish.publish, services, staging, manifest)
+    except BaseException:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(atomic.remove, staging)
+        raise
+    await _step(facts.index, services)
+    run = replies.run_record(request, manifest, checked, started)
+    published.record(services.layout, request.feature, run)
+    return replies.built(services, request, run)
+
+
+def _check(services: Services, request: Request, evidence: Evidence, staging: "Path") -> Checked:
+    """Check what was drafted, add what people wrote, write the summary last, and leave only what holds in staging."""
+    services.progress.say("checking every source", 4, 5)
+    drafts, problems = validate.staged(services, request.feature, staging)
+    drafts = validate.with_people(services, request.feature, drafts)
+    checked = validate.check(services, request.feature, drafts, problems=problems, budget=True)
+    if not any(draft.name == "summary.md" for draft in checked.drafts):
+        draft = summary.summarise(request, evidence, checked)
+        checked = validate.check(services, request.feature, (*checked.drafts, draft), problems=checked.problems, budget=True, before=checked)
+    _restage(staging, checked.drafts)
+    return checked
+
+
+def _restage(staging: "Path", drafts: tuple[Draft, ...]) -> None:
+    for path in staging.iterdir():
+        atomic.remove(path)
+    for draft in drafts:
+        atomic.write(staging / draft.name, dossier.render(draft).encode())
+
+
+async def _step(step: Callable[..., T], *arguments: object) -> T:
+    """Run one blocking step in a worker thread; it ends itself when its progress is told to stop."""
+    return await anyio.to_thread.run_sync(partial(step, *arguments))
+
+
+@asynccontextmanager
+async def _feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
+    """The feature's lock, which the death of its holder releases; waits as long as the deadline allows."""
+    path = services.layout.lock(feature)
+    atomic.make_folder(path.parent)
+    lock = FileLock(path, thread_local=False)
+    while True:
+        with atomic.write_errors(path), suppress(Timeout):
+            lock.acquire(timeout=0)
+        if lock.is_locked:
+            break
+        services.progress.say(f"another process is building {feature}", 0, 5)
+        await anyio.sleep(LOCK_POLL)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@asynccontextmanager
+async def _building_hint(services: Services, feature: str) -> AsyncIterator[None]:
+    """`.cache/building/<feature>` while a build runs: the gates read its deadline there."""
+    hint = services.layout.building(feature)
+    atomic.write(hint, f"{time.time() + services.settings.timeout:.0f}\n".encode())
+    try:
+        yield
+    finally:
+        with suppress(PrereadError):
+            atomic.remove(hint)
+
+
+def with_deadline(services: Services) -> Services:
+    """The same services for a build that has its whole time from now."""
+    progress = replace(services.progress, deadline=time.monotonic() + services.settings.timeout)
+    return replace(services, progress=progress)

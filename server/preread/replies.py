@@ -1,0 +1,132 @@
+"""What a caller is told: the dossier itself, what it holds, and what to do next."""
+
+import time
+
+from preread import dossier, published
+from preread.errors import PrereadError
+from preread.layout import BY_NAME, FILES, REQUIRED
+from preread.models import Checked, How, LoadReply, Manifest, Request, Stats
+from preread.published import Published, RunRecord
+from preread.services import Services
+
+# What is inlined first when a dossier is larger than a reply may carry.
+INLINE_ORDER = (
+    "summary.md", "anti-patterns.md", "failures.md", "patterns.md", "existing-tests.md", "requirements.md", "codebase.md",
+)  # fmt: skip
+RETRY = "Retry the write."
+
+
+def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
+    """The dossier as one text of at most `limit` estimated tokens, and the names of the files left out or cut."""
+    parts, left, cut = [], limit, []
+    for name in INLINE_ORDER:
+        text = texts.get(name, "").strip()
+        if not text:
+            continue
+        kept: list[str] = []
+        for line in text.split("\n"):
+            left -= dossier.tokens(line + "\n")
+            if left < 0:
+                cut.append(name)
+                break
+            kept.append(line)
+        if kept:
+            parts.append("\n".join(kept))
+        if left < 0:
+            left = 0
+    return "\n\n".join(parts), tuple(cut)
+
+
+def run_record(request: Request, manifest: Manifest, checked: Checked, started: float) -> RunRecord:
+    """What is kept of a build, not committed: times, counts, and what was dropped for which reason."""
+    states = [verdict.state for verdict in checked.verdicts]
+    finished = time.time()
+    stats = Stats(
+        facts=len(states),
+        quoted=states.count("quoted"),
+        computed=states.count("computed"),
+        external=states.count("external"),
+        located=states.count("located"),
+        dropped=checked.dropped,
+        cut=checked.cut,
+        tokens=sum(dossier.tokens(dossier.render(draft)) for draft in checked.drafts),
+        seconds=round(finished - started, 3),
+    )
+    return RunRecord(
+        started=started,
+        finished=finished,
+        builder=manifest.builder,
+        level=manifest.level,
+        status=manifest.status,
+        reason=manifest.reason,
+        stats=stats,
+        problems=tuple(str(problem) for problem in checked.problems[:100]),
+    )
+
+
+def built(services: Services, request: Request, run: RunRecord) -> LoadReply:
+    """The reply to a build that was just published."""
+    found = published.read(services.layout, request.feature)
+    if found is None:
+        raise PrereadError("E_NOT_FOUND", f"The dossier of {request.feature} vanished while it was being read.", "Call again.")
+    return standing(services, request, found, "built", run.stats.seconds)
+
+
+def standing(services: Services, request: Request, found: Published, how: How, seconds: float) -> LoadReply:
+    """The reply that a published dossier makes."""
+    layout, manifest = services.layout, found.manifest or Manifest(feature=request.feature)
+    text, cut = inline(found.texts, services.settings.inline_tokens)
+    run = published.recorded(layout, request.feature)
+    stats = run.stats if run is not None else _counted(found)
+    missing = tuple(
+        f"{row.name}: nothing was found for it" for row in FILES if row.name not in found.texts and row.name not in REQUIRED
+    )
+    path = layout.relative(layout.dossier(request.feature)) + "/"
+    warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
+    if manifest.reason:
+        warnings.append(f"The static builder stood in: {manifest.reason}.")
+    if run is not None and run.stats.facts == 0:
+        warnings.append(f"Nothing in this project is about {request.feature}; say more in `description`.")
+    return LoadReply(
+        status=manifest.status,
+        path=path,
+        files=tuple(name for name in BY_NAME if name in found.texts),
+        state=how,
+        builder=manifest.builder,
+        level=manifest.level,
+        dossier=text,
+        missing=missing,
+        warnings=tuple(warnings),
+        next=RETRY,
+        stats=stats.model_copy(update={"seconds": round(seconds, 3)}),
+    )
+
+
+def _counted(found: Published) -> Stats:
+    """Counts of a dossier whose run nobody recorded here: one that came with the repository."""
+    drafts = [dossier.parse(name, "", text)[0] for name, text in found.texts.items()]
+    tokens = sum(dossier.tokens(text) for text in found.texts.values())
+    return Stats(facts=sum(len(draft.facts) for draft in drafts), tokens=tokens)
+
+
+def building(services: Services, request: Request, seconds: float) -> LoadReply:
+    """The reply to a caller who cannot wait longer."""
+    return LoadReply(
+        status="building",
+        path=services.layout.relative(services.layout.dossier(request.feature)) + "/",
+        level=request.level,
+        next="Call load_context again with the same arguments; that call joins the build.",
+        stats=Stats(seconds=round(seconds, 3)),
+    )
+
+
+def failed(error: PrereadError) -> LoadReply:
+    """The reply that an expected failure makes; nothing published was touched."""
+    return LoadReply(
+        status="error",
+        next=error.hint or "Mend what the message says, then call again.",
+        code=error.code,
+        message=error.message,
+        hint=error.hint,
+        details=error.details,
+    )

@@ -1,0 +1,273 @@
+"""Where facts come from: one table of source kinds, each with its grammar, what it resolves to, and its digest."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from preread import layout, syntax
+from preread.languages import language_of
+from preread.tree import MAX_COMMIT, Tree, digest_lines
+
+BARE_NAMES = frozenset({"Makefile", "Dockerfile", "Rakefile", "Gemfile", "Procfile", "Justfile", "LICENSE", "CODEOWNERS"})
+DATA_SUFFIXES = frozenset(
+    ".txt .md .rst .ini .cfg .toml .json .jsonc .yaml .yml .xml .csv .lock .env .conf .properties .gradle .proto .graphql "
+    ".prisma .tf .bat .ps1 .pyi .ipynb .snap .har .log".split()
+)
+
+
+class SourceError(Exception):
+    """A source that does not hold: a stable code and what is wrong with it."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A source as parsed: its kind, and the parts that this kind has. `str()` is its canonical form."""
+
+    kind: str
+    path: str = ""
+    start: int = 0
+    end: int = 0
+    name: str = ""  # a test's name, a commit, a run, a ticket, a literal, a URL
+
+    def __str__(self) -> str:
+        return ROWS[self.kind].form(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a source resolved to: its lines, and the names of the symbols around them."""
+
+    lines: tuple[str, ...]
+    names: str = ""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the lines joined by LF, first 16 hex digits; CR before LF is no part of a line."""
+        return hashlib.sha256("\n".join(self.lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kind of source."""
+
+    parse: Callable[[str], Ref | None]
+    form: Callable[[Ref], str]
+    resolve: Callable[[Ref, Tree], Span]
+    local: bool = True  # resolved from the project; the others only from a run's stream
+
+
+def quoted_path(path: str) -> str:
+    """A path as a source writes it: in angle brackets where its own characters would be misread."""
+    depth = 0
+    for char in path:
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth < 0:
+            break
+    return f"<{path}>" if depth or re.search(r"[,:<>`]", path) or path != path.strip() else path
+
+
+def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
+    lines = tree.lines(path)
+    if lines is None:
+        code = "E_SOURCE_UNREADABLE" if tree.exists(path) else "E_SOURCE_FILE"
+        raise SourceError(code, f"`{path}` is " + ("not text" if tree.exists(path) else "not a file of the project"))
+    if not 1 <= start <= end <= len(lines):
+        raise SourceError("E_SOURCE_LINES", f"`{path}` has {len(lines)} lines, not {start}-{end}")
+    found = syntax.outline(path, tree.text(path) or "")
+    around = [s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None]
+    names = " ".join(f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around)
+    return Span(tuple(lines[start - 1 : end]), names)
+
+
+# -- path:line, path:start-end
+
+
+def _parse_lines(text: str) -> Ref | None:
+    match = re.fullmatch(r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", text)
+    if not match:
+        return None
+    path, start = match[1] or match[2], int(match[3])
+    if not match[1] and (path != path.strip() or (" " in path and not {"/", "."} & set(path))):
+        return None
+    return Ref("lines", path, start, int(match[4] or start))
+
+
+def _form_lines(ref: Ref) -> str:
+    return f"{quoted_path(ref.path)}:{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else "")
+
+
+def _resolve_lines(ref: Ref, tree: Tree) -> Span:
+    return _span_of(tree, ref.path, ref.start, ref.end)
+
+
+# -- path
+
+
+def is_path_shaped(text: str) -> bool:
+    """Whether a bare word reads as a file: a known suffix or name, no blanks unless it has folders."""
+    pure = PurePosixPath(text)
+    suffix = pure.suffix.lower()
+    known = suffix in DATA_SUFFIXES or language_of(text) is not None or pure.name in BARE_NAMES
+    return known and bool(re.fullmatch(r"[^<>,:`\s]+(?: [^<>,:`\s]+)*", text)) and (" " not in text or "/" in text)
+
+
+def _parse_path(text: str) -> Ref | None:
+    if match := re.fullmatch(r"<([^<>]+)>", text):
+        return Ref("path", match[1])
+    return Ref("path", text) if is_path_shaped(text) else None
+
+
+def _resolve_path(ref: Ref, tree: Tree) -> Span:
+    lines = tree.lines(ref.path)
+    if lines is None and not tree.exists(ref.path):
+        raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a file of the project")
+    return Span(tuple(lines or ()))
+
+
+# -- path::test_name
+
+
+def _parse_test(text: str) -> Ref | None:
+    match = re.fullmatch(r"(?:<([^<>]+)>|([^<>,:`]+))::(.+)", text)
+    return Ref("test", match[1] or match[2], name=match[3]) if match else None
+
+
+def _resolve_test(ref: Ref, tree: Tree) -> Span:
+    text = tree.text(ref.path)
+    if text is None:
+        raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a text file of the project")
+    for test in syntax.outline(ref.path, text).tests:
+        if ref.name in {test.name, f"{test.group}::{test.name}", f"{test.group} > {test.name}"}:
+            return _span_of(tree, ref.path, test.start, test.end)
+    raise SourceError("E_SOURCE_TEST", f"`{ref.path}` holds no test `{ref.name}`")
+
+
+# -- commit:<sha>
+
+
+def _parse_commit(text: str) -> Ref | None:
+    match = re.fullmatch(r"commit:([0-9a-f]{7,40})", text)
+    return Ref("commit", name=match[1]) if match else None
+
+
+def _resolve_commit(ref: Ref, tree: Tree) -> Span:
+    show = ("show", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%H%n%B", "--patch", f"{ref.name}^{{commit}}")
+    done = tree.git(*show) if tree.is_git else None
+    if done is None or done.status != 0:
+        raise SourceError("E_SOURCE_COMMIT", f"this repository holds no commit `{ref.name}`")
+    text = done.out[:MAX_COMMIT].decode("utf-8", "replace")
+    # A diff marks its lines with one character; without it they read as the file has them.
+    lines = [line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")]
+    return Span(tuple(digest_lines(lines)))
+
+
+# -- run:<id>, ticket:<id>, doc:<path>#p3
+
+
+def _parse_run(text: str) -> Ref | None:
+    match = re.fullmatch(r"run:([A-Za-z0-9][A-Za-z0-9._-]{0,63})", text)
+    return Ref("run", name=match[1]) if match else None
+
+
+def _resolve_run(ref: Ref, tree: Tree) -> Span:
+    for line in tree.lines(tree.layout.relative(tree.layout.results)) or ():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # a line cut by a killed writer is no record
+        if isinstance(record, dict) and record.get("id") == ref.name:
+            return Span((line, *(str(value) for value in record.values())))
+    raise SourceError("E_SOURCE_RUN", f"no recorded test run has the id `{ref.name}`")
+
+
+def _parse_ticket(text: str) -> Ref | None:
+    match = re.fullmatch(r"ticket:(\S+)", text)
+    return Ref("ticket", name=match[1]) if match and layout.TICKET.fullmatch(match[1]) else None
+
+
+def _resolve_ticket(ref: Ref, tree: Tree) -> Span:
+    lines = tree.lines(tree.layout.relative(tree.layout.ticket(ref.name)))
+    if lines is None:
+        raise SourceError("E_SOURCE_TICKET", f"there is no .project/tickets/{ref.name}.md")
+    return Span(tuple(lines))
+
+
+def _parse_doc(text: str) -> Ref | None:
+    match = re.fullmatch(r"doc:(?:<([^<>]+)>|([^<>,:`]+))#p([1-9]\d{0,4})", text)
+    return Ref("doc", match[1] or match[2], start=int(match[3])) if match else None
+
+
+def _resolve_doc(ref: Ref, tree: Tree) -> Span:
+    text = tree.text(ref.path)
+    if text is None:
+        raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a text document of the project")
+    pages = text.split("\f")
+    if ref.start > len(pages):
+        raise SourceError("E_SOURCE_LINES", f"`{ref.path}` has {len(pages)} pages, not {ref.start}")
+    return Span(tuple(digest_lines(pages[ref.start - 1].split("\n"))))
+
+
+# -- absent:<glob>~"<literal>"
+
+
+def _parse_absent(text: str) -> Ref | None:
+    match = re.fullmatch(r'absent:([^~"`]+)~"(.+)"', text)
+    return Ref("absent", match[1], name=match[2]) if match else None
+
+
+def _resolve_absent(ref: Ref, tree: Tree) -> Span:
+    paths = tree.matching(ref.path)
+    if not paths:
+        raise SourceError("E_SOURCE_GLOB", f"no file matches `{ref.path}`")
+    needle = ref.name.encode("utf-8", "surrogatepass")
+    for path in paths:
+        tree.check()
+        if needle in (tree.data(path) or b""):
+            raise SourceError("E_SOURCE_PRESENT", f'`{path}` does hold "{ref.name}"')
+    return Span((f"absent {ref.path} {ref.name}",))
+
+
+# -- <scheme>://…
+
+
+def _parse_external(text: str) -> Ref | None:
+    match = re.fullmatch(r"[a-z][a-z0-9+.-]*://\S+", text)
+    return Ref("external", name=text) if match else None
+
+
+def _resolve_external(ref: Ref, _tree: Tree) -> Span:
+    raise SourceError("E_SOURCE_EXTERNAL", f"no configured server's result is known to hold `{ref.name}`")
+
+
+# The order is the order of parsing: what starts with a word of its own comes before paths.
+ROWS: dict[str, Row] = {
+    "external": Row(_parse_external, lambda r: r.name, _resolve_external, local=False),
+    "absent": Row(_parse_absent, lambda r: f'absent:{r.path}~"{r.name}"', _resolve_absent),
+    "commit": Row(_parse_commit, lambda r: f"commit:{r.name}", _resolve_commit),
+    "run": Row(_parse_run, lambda r: f"run:{r.name}", _resolve_run),
+    "ticket": Row(_parse_ticket, lambda r: f"ticket:{r.name}", _resolve_ticket),
+    "doc": Row(_parse_doc, lambda r: f"doc:{quoted_path(r.path)}#p{r.start}", _resolve_doc),
+    "test": Row(_parse_test, lambda r: f"{quoted_path(r.path)}::{r.name}", _resolve_test),
+    "lines": Row(_parse_lines, _form_lines, _resolve_lines),
+    "path": Row(_parse_path, lambda r: quoted_path(r.path), _resolve_path),
+}
+
+
+def parse(text: str) -> Ref | None:
+    """The source that `text` is, or None when it has the shape of none."""
+    for row in ROWS.values():
+        if (ref := row.parse(text)) is not None:
+            return ref
+    return None
+
+
+def resolve(ref: Ref, tree: Tree) -> Span:
+    """What a source says now; raises SourceError when it does not hold."""
+    return ROWS[ref.kind].resolve(ref, tree)
