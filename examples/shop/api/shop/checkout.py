@@ -17,7 +17,6 @@ FAILED = frozenset({OrderState.DECLINED, OrderState.CANCELLED})
 @dataclass(frozen=True)
 class CheckoutOptions:
     payment_timeout_s: float = 30.0
-    payment_attempts: int = 3
     reservation_ttl_s: float = 900.0
     free_shipping_from_cents: int = 5_000
     shipping_cents: int = 490
@@ -77,7 +76,7 @@ class Checkout:
             order.move_to(OrderState.CANCELLED)
             raise
         try:
-            self._charge(order, card_number)
+            self._gateway.charge(order.total_cents, card_number, order.id, self._options.payment_timeout_s)
         except PaymentError:
             self._stock.release(order.id)
             order.move_to(OrderState.DECLINED)
@@ -86,13 +85,3 @@ class Checkout:
         order.move_to(OrderState.PAID)
         cart.clear()
         return order
-
-    def _charge(self, order: Order, card_number: str) -> None:
-        for attempt in range(1, self._options.payment_attempts + 1):
-            reference = f"{order.id}-{attempt}"
-            try:
-                self._gateway.charge(order.total_cents, card_number, reference, self._options.payment_timeout_s)
-                return
-            except PaymentError:
-                if attempt == self._options.payment_attempts:
-                    raise

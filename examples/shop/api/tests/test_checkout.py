@@ -10,7 +10,7 @@ def test_paid_order_takes_stock_and_empties_the_cart(checkout, cart, stock, gate
     cart.add("lamp-desk", 2)
     order = checkout.place_order(ADA, cart, GOOD_CARD)
     assert order.state is OrderState.PAID
-    assert gateway.charges[f"{order.id}-1"].amount_cents == 9998
+    assert gateway.charges[order.id].amount_cents == 9998
     assert stock.available("lamp-desk") == 3
     assert not cart
 
@@ -53,18 +53,3 @@ def test_declined_payment_keeps_the_cart_and_puts_the_stock_back(checkout, cart,
     assert [order.state for order in orders.of(ADA)] == [OrderState.DECLINED]
     assert cart.subtotal_cents == 1290
     assert stock.available("mug-blue") == 40
-
-
-def test_payment_is_tried_again(checkout, cart, gateway, monkeypatch):
-    answers = iter([PaymentDeclined("the card was declined"), None])
-    charge = gateway.charge
-
-    def moody(*args):
-        if error := next(answers):
-            raise error
-        return charge(*args)
-
-    monkeypatch.setattr(gateway, "charge", moody)
-    cart.add("mug-blue")
-    order = checkout.place_order(ADA, cart, GOOD_CARD)
-    assert list(gateway.charges) == [f"{order.id}-2"]
