@@ -78,7 +78,7 @@ class Shop:
         return order_json(order)
 
     def show_order(self, session: Session, body: Json, query: dict[str, str], order_id: str) -> Json:
-        return order_json(self.orders.get(order_id, session.require_login()))
+        return order_json(self.checkout.reconcile(order_id, session.require_login()))
 
     def _product(self, product: Product) -> Json:
         return {

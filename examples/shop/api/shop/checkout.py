@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .cart import Cart, Line
 from .coupons import CouponBook
-from .errors import CheckoutError, OutOfStock, PaymentError
+from .errors import CheckoutError, OutOfStock, PaymentError, PaymentTimeout
 from .orders import Order, OrderBook, OrderState
 from .payment import FakeGateway
 from .stock import Stock
@@ -77,6 +77,10 @@ class Checkout:
             raise
         try:
             self._gateway.charge(order.total_cents, card_number, order.id, self._options.payment_timeout_s)
+        except PaymentTimeout:
+            # The bank may still book it: the goods stay held until `reconcile` knows (#39).
+            order.move_to(OrderState.PAYMENT_UNKNOWN)
+            raise
         except PaymentError:
             self._stock.release(order.id)
             order.move_to(OrderState.DECLINED)
@@ -84,4 +88,16 @@ class Checkout:
         self._stock.commit(order.id)
         order.move_to(OrderState.PAID)
         cart.clear()
+        return order
+
+    def reconcile(self, order_id: str, email: str) -> Order:
+        """Ask the gateway what became of a payment that had timed out."""
+        order = self._orders.get(order_id, email)
+        if order.state is OrderState.PAYMENT_UNKNOWN:
+            if self._gateway.lookup(order.id):
+                self._stock.commit(order.id)
+                order.move_to(OrderState.PAID)
+            else:
+                self._stock.release(order.id)
+                order.move_to(OrderState.DECLINED)
         return order

@@ -14,13 +14,20 @@ class OrderState(Enum):
     PENDING = "pending"
     PAID = "paid"
     DECLINED = "declined"
+    PAYMENT_UNKNOWN = "payment_unknown"
     SHIPPED = "shipped"
     CANCELLED = "cancelled"
     REFUNDED = "refunded"
 
 
 TRANSITIONS = {
-    OrderState.PENDING: {OrderState.PAID, OrderState.DECLINED, OrderState.CANCELLED},
+    OrderState.PENDING: {
+        OrderState.PAID,
+        OrderState.DECLINED,
+        OrderState.PAYMENT_UNKNOWN,
+        OrderState.CANCELLED,
+    },
+    OrderState.PAYMENT_UNKNOWN: {OrderState.PAID, OrderState.DECLINED},
     OrderState.PAID: {OrderState.SHIPPED, OrderState.REFUNDED},
     OrderState.SHIPPED: {OrderState.REFUNDED},
 }

@@ -1,8 +1,8 @@
 import pytest
 
-from conftest import ADA, DECLINED_CARD, GOOD_CARD
+from conftest import ADA, DECLINED_CARD, GOOD_CARD, SLOW_CARD
 from shop.cart import Cart
-from shop.errors import CheckoutError, OutOfStock, PaymentDeclined
+from shop.errors import CheckoutError, OutOfStock, PaymentDeclined, PaymentTimeout
 from shop.orders import OrderState
 
 
@@ -53,3 +53,27 @@ def test_declined_payment_keeps_the_cart_and_puts_the_stock_back(checkout, cart,
     assert [order.state for order in orders.of(ADA)] == [OrderState.DECLINED]
     assert cart.subtotal_cents == 1290
     assert stock.available("mug-blue") == 40
+
+
+def test_time_out_keeps_the_goods_until_the_gateway_knows(checkout, cart, orders, stock):
+    """#39"""
+    cart.add("rug-grey")
+    with pytest.raises(PaymentTimeout):
+        checkout.place_order(ADA, cart, SLOW_CARD)
+    [order] = orders.of(ADA)
+    assert order.state is OrderState.PAYMENT_UNKNOWN
+    assert stock.held(order.id) == {"rug-grey": 1}
+    assert checkout.reconcile(order.id, ADA).state is OrderState.PAID
+    assert stock.held(order.id) == {}
+    assert stock.available("rug-grey") == 0
+
+
+def test_time_out_without_a_charge_puts_the_goods_back(checkout, cart, orders, stock, gateway):
+    """#39"""
+    cart.add("rug-grey")
+    with pytest.raises(PaymentTimeout):
+        checkout.place_order(ADA, cart, SLOW_CARD)
+    [order] = orders.of(ADA)
+    gateway.charges.clear()
+    assert checkout.reconcile(order.id, ADA).state is OrderState.DECLINED
+    assert stock.available("rug-grey") == 1

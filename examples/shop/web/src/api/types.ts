@@ -29,7 +29,14 @@ export interface Quote {
   total_cents: number;
 }
 
-export type OrderState = "pending" | "paid" | "declined" | "shipped" | "cancelled" | "refunded";
+export type OrderState =
+  | "pending"
+  | "paid"
+  | "declined"
+  | "payment_unknown"
+  | "shipped"
+  | "cancelled"
+  | "refunded";
 
 export interface Order {
   id: string;
