@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .cart import Line
 from .errors import CouponError
-from .money import percent_of
+from .money import percent_of, split
 
 NOT_DISCOUNTABLE = frozenset({"gift"})
 
@@ -52,7 +52,7 @@ class CouponBook:
 
 
 def discounts(coupon: Coupon, lines: Sequence[Line]) -> list[int]:
-    return [
-        0 if line.product.category in NOT_DISCOUNTABLE else percent_of(line.total_cents, coupon.percent)
-        for line in lines
-    ]
+    # Round once, for the whole basket, then share it out. Rounding each line was wrong
+    # by up to half a cent a line, which mixed baskets add up (#31, #47).
+    weights = [0 if line.product.category in NOT_DISCOUNTABLE else line.total_cents for line in lines]
+    return split(percent_of(sum(weights), coupon.percent), weights)

@@ -1,6 +1,7 @@
 import pytest
 
 from shop.errors import CouponError
+from shop.money import split
 
 
 def test_percentage_of_one_line(cart, coupons):
@@ -16,6 +17,24 @@ def test_discount_is_rounded_and_not_cut(cart, coupons, quantity, discount):
     """#31"""
     cart.add("pen-set", quantity)
     assert coupons.redeem("TENOFF", cart.lines()) == discount
+
+
+def test_mixed_basket_is_rounded_once(cart, coupons):
+    """#47"""
+    cart.add("pen-set", 5)
+    cart.add("lamp-desk", 5)
+    cart.add("gift-card-25")
+    discount = coupons.redeem("TENOFF", cart.lines())
+    assert discount == [167, 2499, 0]
+    assert sum(discount) == 2666
+
+
+@pytest.mark.parametrize(
+    ("cents", "weights", "parts"),
+    [(100, [1, 1, 1], [34, 33, 33]), (5, [0, 10], [0, 5]), (0, [3, 4], [0, 0]), (7, [0, 0], [0, 0])],
+)
+def test_split_adds_up(cents, weights, parts):
+    assert split(cents, weights) == parts
 
 
 def test_code_is_forgiving_about_case_and_blanks(cart, coupons):
