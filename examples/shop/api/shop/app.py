@@ -40,7 +40,8 @@ class Shop:
         return {"products": [self._product(product) for product in found], "categories": self.catalog.categories()}
 
     def show_session(self, session: Session, body: Json, query: dict[str, str]) -> Json:
-        return {"email": session.email}
+        email = session.email
+        return {"email": email, "saved_card": email is not None and self.checkout.has_saved_card(email)}
 
     def show_cart(self, session: Session, body: Json, query: dict[str, str]) -> Json:
         return cart_json(session.cart)
@@ -66,14 +67,20 @@ class Shop:
 
     def place_order(self, session: Session, body: Json, query: dict[str, str]) -> Json:
         email = session.require_login()
-        key = body.get("key")
-        if not key:
-            raise BadRequest("an Idempotency-Key header is needed")
-        card, coupon = body.get("card", ""), body.get("coupon")
+        card, coupon, remember = body.get("card", ""), body.get("coupon"), bool(body.get("remember"))
         order = self.keys.run(
-            f"{email}:{key}",
+            f"{email}:{required_key(body)}",
             f"{card}|{coupon}",
-            lambda: self.checkout.place_order(email, session.cart, card, coupon),
+            lambda: self.checkout.place_order(email, session.cart, card, coupon, remember),
+        )
+        return order_json(order)
+
+    def place_express_order(self, session: Session, body: Json, query: dict[str, str]) -> Json:
+        email = session.require_login()
+        order = self.keys.run(
+            f"{email}:{required_key(body)}",
+            "express",
+            lambda: self.checkout.place_express_order(email, session.cart),
         )
         return order_json(order)
 
@@ -88,6 +95,12 @@ class Shop:
             "category": product.category,
             "available": self.stock.available(product.sku),
         }
+
+
+def required_key(body: Json) -> str:
+    if key := body.get("key"):
+        return key
+    raise BadRequest("an Idempotency-Key header is needed")
 
 
 def cart_json(cart: Cart) -> Json:

@@ -48,6 +48,7 @@ class Checkout:
         self._orders = orders
         self._gateway = gateway
         self._options = options
+        self._saved_cards: dict[str, str] = {}
 
     def quote(self, email: str, cart: Cart, coupon_code: str | None = None) -> Quote:
         lines = cart.lines()
@@ -63,7 +64,14 @@ class Checkout:
         free = goods_cents >= self._options.free_shipping_from_cents
         return Quote(lines, discounts, 0 if free else self._options.shipping_cents)
 
-    def place_order(self, email: str, cart: Cart, card_number: str, coupon_code: str | None = None) -> Order:
+    def place_order(
+        self,
+        email: str,
+        cart: Cart,
+        card_number: str,
+        coupon_code: str | None = None,
+        remember_card: bool = False,
+    ) -> Order:
         quote = self.quote(email, cart, coupon_code)
         order = self._orders.open(email, quote.lines, quote.discounts, quote.shipping_cents)
         # NOTE: don't move the charge above the reservation. Two shoppers raced for the
@@ -81,6 +89,36 @@ class Checkout:
             # The bank may still book it: the goods stay held until `reconcile` knows (#39).
             order.move_to(OrderState.PAYMENT_UNKNOWN)
             raise
+        except PaymentError:
+            self._stock.release(order.id)
+            order.move_to(OrderState.DECLINED)
+            raise
+        self._stock.commit(order.id)
+        order.move_to(OrderState.PAID)
+        if remember_card:
+            self._saved_cards[email] = self._gateway.save(card_number)
+        cart.clear()
+        return order
+
+    def has_saved_card(self, email: str) -> bool:
+        return email in self._saved_cards
+
+    def place_express_order(self, email: str, cart: Cart) -> Order:
+        """One click: the saved card, no coupon."""
+        card = self._saved_cards.get(email)
+        if card is None:
+            raise CheckoutError("there is no saved card for express checkout")
+        quote = self.quote(email, cart)
+        order = self._orders.open(email, quote.lines, quote.discounts, quote.shipping_cents)
+        try:
+            for line in quote.lines:
+                self._stock.reserve_one(order.id, line)
+        except OutOfStock:
+            self._stock.release(order.id)
+            order.move_to(OrderState.CANCELLED)
+            raise
+        try:
+            self._gateway.charge(order.total_cents, card, order.id, self._options.payment_timeout_s)
         except PaymentError:
             self._stock.release(order.id)
             order.move_to(OrderState.DECLINED)

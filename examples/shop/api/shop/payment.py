@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 
 from .errors import PaymentDeclined, PaymentError, PaymentTimeout
@@ -36,9 +37,16 @@ class FakeGateway:
     def __init__(self) -> None:
         self.charges: dict[str, Charge] = {}
         self.refunds: list[str] = []
+        self._saved: dict[str, str] = {}
+
+    def save(self, card_number: str) -> str:
+        """A token that pays like the card; only the gateway ever keeps the number."""
+        token = f"card_{secrets.token_hex(8)}"
+        self._saved[token] = card_number
+        return token
 
     def charge(self, amount_cents: int, card_number: str, reference: str, timeout_s: float) -> Charge:
-        number = card_number.replace(" ", "")
+        number = self._saved.get(card_number, card_number).replace(" ", "")
         card = CARDS.get(number)
         if card is None:
             raise PaymentError("the card number is not valid")

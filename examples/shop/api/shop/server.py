@@ -28,6 +28,7 @@ ROUTES = [
         ("PUT", r"/api/cart/(?P<sku>[\w-]+)", "put_line"),
         ("POST", r"/api/checkout/quote", "quote"),
         ("POST", r"/api/checkout", "place_order"),
+        ("POST", r"/api/checkout/express", "place_express_order"),
         ("GET", r"/api/orders/(?P<order_id>[\w-]+)", "show_order"),
     ]
 ]

@@ -111,6 +111,9 @@ class Client:
     def checkout(self, key: str, **body: Any) -> tuple[int, Any]:
         return self.call("POST", "/api/checkout", body, **{"Idempotency-Key": key})
 
+    def express(self, key: str) -> tuple[int, Any]:
+        return self.call("POST", "/api/checkout/express", {}, **{"Idempotency-Key": key})
+
     def close(self) -> None:
         self._connection.close()
 

@@ -48,6 +48,16 @@ def test_checkout_without_a_key_is_refused(client):
     assert (status, reply["error"]["message"]) == (400, "an Idempotency-Key header is needed")
 
 
+def test_express_after_the_card_was_remembered(client):
+    client.login()
+    client.call("PUT", "/api/cart/mug-blue", {"quantity": 1})
+    client.checkout("k1", card=GOOD_CARD, remember=True)
+    assert client.call("GET", "/api/session")[1] == {"email": "ada@example.test", "saved_card": True}
+    client.call("PUT", "/api/cart/mug-red", {"quantity": 1})
+    status, order = client.express("k2")
+    assert (status, order["state"]) == (200, "paid")
+
+
 def test_declined_card_is_402(client):
     client.login()
     client.call("PUT", "/api/cart/mug-blue", {"quantity": 1})

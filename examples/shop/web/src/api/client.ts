@@ -1,4 +1,4 @@
-import type { Account, Cart, Order, ProductList, Quote } from "./types.js";
+import type { Account, Cart, Login, Order, Payment, ProductList, Quote } from "./types.js";
 
 export class ApiError extends Error {
   constructor(
@@ -32,12 +32,14 @@ async function call<T>(method: string, path: string, { body, headers }: CallOpti
 export const api = {
   products: (query: URLSearchParams) => call<ProductList>("GET", `/products?${query}`),
   session: () => call<Account>("GET", "/session"),
-  login: (email: string, password: string) => call<Account>("POST", "/login", { body: { email, password } }),
-  logout: () => call<Account>("POST", "/logout", { body: {} }),
+  login: (email: string, password: string) => call<Login>("POST", "/login", { body: { email, password } }),
+  logout: () => call<Login>("POST", "/logout", { body: {} }),
   cart: () => call<Cart>("GET", "/cart"),
   setQuantity: (sku: string, quantity: number) => call<Cart>("PUT", `/cart/${sku}`, { body: { quantity } }),
   quote: (coupon: string | null) => call<Quote>("POST", "/checkout/quote", { body: { coupon } }),
-  placeOrder: (card: string, coupon: string | null, key: string) =>
-    call<Order>("POST", "/checkout", { body: { card, coupon }, headers: { "Idempotency-Key": key } }),
+  placeOrder: (payment: Payment, key: string) =>
+    call<Order>("POST", "/checkout", { body: payment, headers: { "Idempotency-Key": key } }),
+  placeExpressOrder: (key: string) =>
+    call<Order>("POST", "/checkout/express", { body: {}, headers: { "Idempotency-Key": key } }),
   order: (id: string) => call<Order>("GET", `/orders/${id}`),
 };

@@ -47,6 +47,15 @@ export interface Order {
   total_cents: number;
 }
 
+export interface Payment {
+  card: string;
+  coupon: string | null;
+  remember: boolean;
+}
+
+export type Login = Pick<Account, "email">;
+
 export interface Account {
   email: string | null;
+  saved_card: boolean;
 }

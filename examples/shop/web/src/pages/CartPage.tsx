@@ -1,12 +1,13 @@
 import { api } from "../api/client.js";
 import type { CartLine } from "../api/types.js";
 import { showError } from "../components/Alert.js";
+import { ExpressButton } from "../components/ExpressButton.js";
 import { h } from "../h.js";
 import { formatCents } from "../money.js";
 import { redraw } from "../router.js";
 
 export async function cartPage(): Promise<HTMLElement> {
-  const cart = await api.cart();
+  const [account, cart] = await Promise.all([api.session(), api.cart()]);
   if (cart.lines.length === 0) {
     return (
       <section>
@@ -38,6 +39,7 @@ export async function cartPage(): Promise<HTMLElement> {
       <a href="/checkout" data-testid="cart-checkout">
         Go to checkout
       </a>
+      {account.saved_card && <ExpressButton slot={slot} />}
     </section>
   );
 }

@@ -42,7 +42,8 @@ function checkoutForm(quote: Quote): HTMLElement {
     try {
       // Do not disable the button before this line: Safari then drops the form's
       // submit event and nothing is sent at all (#52).
-      const request = api.placeOrder(String(data.get("card")), coupon, key);
+      const payment = { card: String(data.get("card")), coupon, remember: data.has("remember") };
+      const request = api.placeOrder(payment, key);
       submit.setAttribute("disabled", "");
       const order = await request;
       await navigate(`/orders/${order.id}`);
@@ -70,6 +71,10 @@ function checkoutForm(quote: Quote): HTMLElement {
       </button>
       {summary}
       <Field label="Card number" name="card" autocomplete="cc-number" inputmode="numeric" required />
+      <p>
+        <input id="remember" name="remember" type="checkbox" data-testid="checkout-remember" />
+        <label for="remember">Remember this card for express checkout</label>
+      </p>
       <p>
         <input id="terms" name="terms" type="checkbox" required data-testid="checkout-terms" />
         <label for="terms">I accept the terms of sale</label>
