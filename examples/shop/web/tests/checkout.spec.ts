@@ -7,7 +7,7 @@ test.describe("checkout", () => {
     await cartWith({ "mug-blue": 2 });
     await checkoutPage.goto();
     await checkoutPage.payWith(CARDS.good);
-    await page.waitForTimeout(3000);
+    await page.waitForURL("**/orders/*");
     await expect(orderPage.heading).toBeVisible();
     await expect(orderPage.state).toHaveText("paid");
     await expect(orderPage.items).toHaveText(["2 × Blue mug"]);
@@ -19,7 +19,7 @@ test.describe("checkout", () => {
     await checkoutPage.payWith(CARDS.declined);
     await expect(checkoutPage.alert).toHaveText("the card was declined");
     await checkoutPage.payWith(CARDS.good);
-    await page.waitForTimeout(3000);
+    await page.waitForURL("**/orders/*");
     await expect(orderPage.state).toHaveText("paid");
   });
 

@@ -23,10 +23,11 @@ export class CartPage {
   }
 
   async setQuantity(sku: string, quantity: number): Promise<void> {
+    const saved = this.page.waitForResponse(`**/api/cart/${sku}`);
     const input = this.line(sku).getByRole("spinbutton");
     await input.fill(String(quantity));
     await input.press("Tab");
-    await settle(this.page);
+    await saved;
   }
 
   async remove(sku: string): Promise<void> {
