@@ -16,7 +16,7 @@ FAILED = frozenset({OrderState.DECLINED, OrderState.CANCELLED})
 
 @dataclass(frozen=True)
 class CheckoutOptions:
-    payment_timeout_s: float = 30.0
+    payment_timeout_s: float = 10.0
     reservation_ttl_s: float = 900.0
     free_shipping_from_cents: int = 5_000
     shipping_cents: int = 490

@@ -58,7 +58,7 @@ def test_declined_payment_keeps_the_cart_and_puts_the_stock_back(checkout, cart,
 def test_time_out_keeps_the_goods_until_the_gateway_knows(checkout, cart, orders, stock):
     """#39"""
     cart.add("rug-grey")
-    with pytest.raises(PaymentTimeout):
+    with pytest.raises(PaymentTimeout, match="within 10 s"):
         checkout.place_order(ADA, cart, SLOW_CARD)
     [order] = orders.of(ADA)
     assert order.state is OrderState.PAYMENT_UNKNOWN
