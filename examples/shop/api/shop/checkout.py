@@ -77,10 +77,8 @@ class Checkout:
         # NOTE: don't move the charge above the reservation. Two shoppers raced for the
         # last rug, both were charged and one got nothing (#18).
         try:
-            for line in quote.lines:
-                self._stock.reserve_one(order.id, line, self._options.reservation_ttl_s)
+            self._stock.reserve(order.id, quote.lines, self._options.reservation_ttl_s)
         except OutOfStock:
-            self._stock.release(order.id)
             order.move_to(OrderState.CANCELLED)
             raise
         try:

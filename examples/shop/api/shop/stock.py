@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 
 from .cart import Line
 from .errors import OutOfStock
@@ -29,8 +30,20 @@ class Stock:
         """What is left to sell: held items are gone already."""
         return self._levels.get(sku, 0)
 
-    def reserve_one(self, order_id: str, line: Line, ttl_s: float = 900.0) -> None:
-        """Hold one line for an order until `commit` or `release`."""
+    def reserve(self, order_id: str, lines: Sequence[Line], ttl_s: float = 900.0) -> None:
+        """Hold all lines for an order until `commit` or `release`, or none of them."""
+        with self._lock:
+            for line in lines:
+                left = self.available(line.product.sku)
+                if line.quantity > left:
+                    raise OutOfStock(f"only {left} of {line.product.title!r} left")
+            for line in lines:
+                self._levels[line.product.sku] -= line.quantity
+            self._held[order_id] = {line.product.sku: line.quantity for line in lines}
+
+    def reserve_one(self, order_id: str, line: Line) -> None:
+        """Deprecated: use `reserve`, which takes all lines of an order at once (#55)."""
+        warnings.warn("Stock.reserve_one is deprecated, use Stock.reserve", DeprecationWarning, stacklevel=2)
         with self._lock:
             left = self.available(line.product.sku)
             if line.quantity > left:
