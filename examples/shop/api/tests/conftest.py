@@ -124,13 +124,18 @@ def shop() -> Shop:
 
 
 @pytest.fixture
-def client(shop: Shop) -> Iterator[Client]:
+def port(shop: Shop) -> Iterator[int]:
     server = ShopServer(shop)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    client = Client(server.server_port)
-    yield client
-    client.close()
+    yield server.server_port
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def client(port: int) -> Iterator[Client]:
+    client = Client(port)
+    yield client
+    client.close()
