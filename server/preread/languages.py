@@ -1,0 +1,150 @@
+"""Which language a file is written in, and which role it plays, told from its path alone."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+Role = Literal["source", "test", "support", "doc", "config", "data", "generated"]
+
+_C_BLOCK = ("/*", "*/")
+_XML_BLOCK = ("<!--", "-->")
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One row of the language table."""
+
+    name: str
+    suffixes: tuple[str, ...]  # lower case, with the dot; or a whole file name without one
+    line_comment: str  # "" when the language has none
+    block_comment: tuple[str, str] | None
+    grammar: tuple[str, str] | None  # (module, function) of a tree-sitter wheel
+
+
+LANGUAGES: tuple[Language, ...] = (
+    Language("Python", (".py", ".pyi", ".pyw"), "#", None, ("tree_sitter_python", "language")),
+    Language(
+        "JavaScript", (".js", ".jsx", ".mjs", ".cjs"), "//", _C_BLOCK, ("tree_sitter_javascript", "language")
+    ),
+    Language(
+        "TypeScript", (".ts", ".mts", ".cts"), "//", _C_BLOCK, ("tree_sitter_typescript", "language_typescript")
+    ),
+    Language("TSX", (".tsx",), "//", _C_BLOCK, ("tree_sitter_typescript", "language_tsx")),
+    Language("Go", (".go",), "//", _C_BLOCK, ("tree_sitter_go", "language")),
+    Language("Rust", (".rs",), "//", _C_BLOCK, ("tree_sitter_rust", "language")),
+    Language("Java", (".java",), "//", _C_BLOCK, ("tree_sitter_java", "language")),
+    Language("Kotlin", (".kt", ".kts"), "//", _C_BLOCK, None),
+    Language("C", (".c", ".h"), "//", _C_BLOCK, None),
+    Language("C++", (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp"), "//", _C_BLOCK, None),
+    Language("C#", (".cs",), "//", _C_BLOCK, None),
+    Language("Ruby", (".rb", ".rake", ".gemspec", "rakefile", "gemfile"), "#", ("=begin", "=end"), None),
+    Language("PHP", (".php", ".phtml"), "//", _C_BLOCK, None),
+    Language("Swift", (".swift",), "//", _C_BLOCK, None),
+    Language("Shell", (".sh", ".bash", ".zsh", ".ksh", ".bats"), "#", None, None),
+    Language("SQL", (".sql",), "--", _C_BLOCK, None),
+    Language("HTML", (".html", ".htm", ".xhtml"), "", _XML_BLOCK, None),
+    Language("Vue", (".vue",), "//", _XML_BLOCK, None),
+    Language("Svelte", (".svelte",), "//", _XML_BLOCK, None),
+    Language("Jinja", (".j2", ".jinja", ".jinja2"), "", ("{#", "#}"), None),
+    Language("CSS", (".css", ".scss", ".sass", ".less"), "", _C_BLOCK, None),
+    Language("YAML", (".yml", ".yaml"), "#", None, None),
+    Language("TOML", (".toml",), "#", None, None),
+    Language("JSON", (".json", ".jsonc", ".json5"), "//", _C_BLOCK, None),
+    Language("Markdown", (".md", ".mdx", ".markdown"), "", _XML_BLOCK, None),
+    Language("reStructuredText", (".rst",), "", None, None),
+)
+
+_BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
+_CODE = frozenset(
+    "Python JavaScript TypeScript TSX Go Rust Java Kotlin C C++ C# Ruby PHP Swift Shell SQL"
+    " HTML Vue Svelte Jinja CSS".split()
+)
+
+_GENERATED_FOLDERS = frozenset(
+    "node_modules vendor vendored _vendor third_party thirdparty dist build out .next .nuxt .output"
+    " coverage htmlcov target site-packages bower_components __generated__ generated __snapshots__"
+    " __pycache__ .venv venv .tox .yarn".split()
+)
+_GENERATED_FILE = re.compile(
+    r"\.min\.(js|css|mjs)$|\.bundle\.js$|-lock\.(json|yaml)$|\.lock$|\.lockb?$|^go\.sum$|\.snap$|\.map$"
+    r"|\.pb(\.gw)?\.go$|_pb2(_grpc)?\.pyi?$|\.pb\.(cc|h)$|\.generated\.\w+$|_generated\.\w+$|\.gen\.\w+$"
+    r"|\.g\.(cs|dart)$|^npm-shrinkwrap\.json$|^zz_generated",
+    re.IGNORECASE,
+)
+_TEST_FILE = re.compile(
+    r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|cc|cpp|c|dart)$|_tests?\.(rs|py)$"
+    r"|[.\-_](test|tests|spec|e2e|cy|e2e-spec|test-d)\.[cm]?[jt]sx?$|^(test|spec)\.[cm]?[jt]sx?$"
+    r"|_spec\.rb$|\.bats$|\.setup\.[cm]?[jt]s$",
+)
+# Case matters here: "Latest.java" and "Manifest.kt" are no tests.
+_TEST_CLASS_FILE = re.compile(r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$|^Test[A-Z].*\.(java|kt)$")
+_TEST_FOLDERS = frozenset(
+    "test tests testing __tests__ spec specs e2e e2e-tests integration-tests integration_tests cypress playwright"
+    " functional-tests androidtest unittest unittests test-utils test_utils".split()
+)
+_SUPPORT_FOLDERS = frozenset(
+    "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs factories pages"
+    " page-objects page_objects pageobjects pom setup commands lib common shared".split()
+)
+_SUPPORT_FILE = re.compile(
+    r"^conftest\.py$|^(jest|vitest|test|tests|playwright|cypress|global)[.\-_]?(setup|teardown|utils?|helpers?)\b"
+    r"|^(setup|teardown)[-_]?tests?\b|^(spec_helper|rails_helper|test_helper|testutils?|test_utils?|testing)\.\w+$"
+    r"|[-_]test[-_](utils?|helpers?)\.\w+$|\.(po|page|fixture|fixtures|mock|mocks|stub)\.[cm]?[jt]sx?$",
+    re.IGNORECASE,
+)
+_CONFIG_FILE = re.compile(
+    r"^\..*rc(\.\w+)?$|\.config\.[cm]?[jt]sx?$|\.config\.\w+\.[cm]?[jt]s$|^(dockerfile|makefile|justfile|procfile|jenkinsfile)\b"
+    r"|\.(toml|ya?ml|ini|cfg|conf|properties|env|editorconfig|gradle|tf|hcl|cmake|mk)$|^\.env|^\.git\w+$|^\.\w+ignore$"
+    r"|^(package|tsconfig|turbo|nx|lerna|composer|angular|deno|jsconfig|vercel|biome)(\.[\w.\-]+)?\.jsonc?$|^go\.(mod|work)$|^setup\.py$"
+    r"|^requirements.*\.txt$|^(gemfile|rakefile|cmakelists\.txt|pom\.xml|noxfile\.py|gulpfile\.js|gruntfile\.js)$",
+    re.IGNORECASE,
+)
+_DOC_FILE = re.compile(
+    r"\.(md|mdx|markdown|rst|adoc|asciidoc|org|pdf|docx?|odt|tex)$"
+    r"|^(readme|changelog|changes|license|licence|authors|contributing|copying|notice|history|news)(\.\w+)?$",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=65536)
+def language_of(path: str) -> Language | None:
+    """The language of the file at this path by its suffix or name, None when it is not in the table."""
+    name = path.rpartition("/")[2].lower()
+    if name in _BY_SUFFIX:
+        return _BY_SUFFIX[name]
+    dot = name.rfind(".")
+    return _BY_SUFFIX.get(name[dot:]) if dot >= 0 else None
+
+
+@lru_cache(maxsize=65536)
+def role_of(path: str) -> Role:
+    """The role of the file at this path in its project, by the naming conventions of test runners and tools."""
+    *folders, name = path.split("/")
+    lowered = [folder.lower() for folder in folders]
+    if not _GENERATED_FOLDERS.isdisjoint(lowered) or _GENERATED_FILE.search(name):
+        return "generated"
+    if _DOC_FILE.search(name):
+        return "doc"
+    language = language_of(path)
+    is_code = language is not None and language.name in _CODE
+    if is_code and _TEST_FILE.search(name) or _TEST_CLASS_FILE.search(name):
+        return "test"
+    if is_code and _SUPPORT_FILE.search(name):
+        return "support"
+    if _CONFIG_FILE.search(name):
+        return "config"
+    in_tests = not _TEST_FOLDERS.isdisjoint(lowered) or (lowered[:1] == ["src"] and lowered[1:2] == ["test"])
+    if is_code and in_tests:
+        return _role_in_test_folder(lowered, name)
+    return "source" if is_code else "data"
+
+
+def _role_in_test_folder(folders: list[str], name: str) -> Role:
+    """A code file in a test folder that no naming convention calls a test."""
+    if not _SUPPORT_FOLDERS.isdisjoint(folders):
+        return "support"
+    # Jest runs every script in __tests__, cargo every file directly in tests/.
+    if folders[-1] == "__tests__" or (name.endswith(".rs") and folders[-1] == "tests" and name != "mod.rs"):
+        return "test"
+    return "support"

@@ -1,0 +1,92 @@
+"""Source text read without a model: what a file defines, tests and imports, and what stands inside."""
+
+from collections.abc import Callable
+
+from preread.languages import Language, language_of
+from preread.syntax.grammars import Source, parse
+from preread.syntax.model import (
+    Assertion,
+    Attribute,
+    Call,
+    Comment,
+    Details,
+    Import,
+    Member,
+    Outline,
+    Parameter,
+    Raise,
+    Symbol,
+    TestCase,
+)
+from preread.syntax.outline_python import outline_python
+from preread.syntax.outline_script import outline_script
+from preread.syntax.plain import plain_details, plain_outline
+
+__all__ = [
+    "Assertion",
+    "Attribute",
+    "Call",
+    "Comment",
+    "Details",
+    "Import",
+    "Member",
+    "Outline",
+    "Parameter",
+    "Raise",
+    "Symbol",
+    "TestCase",
+    "details",
+    "enclosing",
+    "outline",
+]
+
+_OUTLINES: dict[str, Callable[[Source], Outline]] = {
+    "Python": outline_python,
+    "JavaScript": outline_script,
+    "TypeScript": outline_script,
+    "TSX": outline_script,
+}
+
+MAX_CHARACTERS = 400_000  # of a file
+MAX_LINE = 20_000  # characters
+
+
+def outline(path: str, text: str) -> Outline:
+    """The outline of a file; an empty one for a file in no known language, or beyond the size bounds."""
+    language = _readable(path, text)
+    if language is None:
+        return Outline()
+    reader = _OUTLINES.get(language.name)
+    source = parse(path, text, language) if reader is not None else None
+    if source is None or reader is None:
+        return plain_outline(language, text)
+    return reader(source)
+
+
+def details(path: str, text: str) -> Details:
+    """The details of a file; empty ones for a file in no known language, or beyond the size bounds."""
+    language = _readable(path, text)
+    if language is None:
+        return Details()
+    return plain_details(language, text)
+
+
+def enclosing(outline: Outline, line: int) -> Symbol | TestCase | None:
+    """The innermost symbol or test whose lines hold this 1-based line."""
+    found: Symbol | TestCase | None = None
+    for entry in (*outline.symbols, *outline.tests):
+        if entry.start <= line <= entry.end and (
+            found is None or (entry.start, -entry.end) >= (found.start, -found.end)
+        ):
+            found = entry
+    return found
+
+
+def _readable(path: str, text: str) -> Language | None:
+    """The file's language when its text is within the bounds."""
+    language = language_of(path)
+    if language is None or len(text) > MAX_CHARACTERS:
+        return None
+    if len(text) > MAX_LINE and max(map(len, text.split("\n"))) > MAX_LINE:
+        return None
+    return language

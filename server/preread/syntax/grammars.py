@@ -1,0 +1,71 @@
+"""Parsed source: tree-sitter grammars, imported when a file of their language is first met."""
+
+import importlib
+from functools import cache
+from typing import TYPE_CHECKING
+
+from preread.languages import Language
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+
+class Source:
+    """A parsed file: its syntax tree and the bytes that the tree's offsets count in."""
+
+    __slots__ = ("data", "path", "root")
+
+    def __init__(self, path: str, data: bytes, root: "Node") -> None:
+        self.path = path
+        self.data = data
+        self.root = root
+
+    def text(self, node: "Node") -> str:
+        """The node's text as written."""
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "ignore")
+
+    def fold(self, node: "Node", limit: int = 160) -> str:
+        """The node's text on one line, cut at `limit` characters."""
+        return self.fold_between(node.start_byte, node.end_byte, limit)
+
+    def fold_between(self, start: int, end: int, limit: int = 160) -> str:
+        """The text between two byte offsets on one line, cut at `limit` characters."""
+        # Only a bounded part is looked at: a chain of calls contains itself once a link.
+        part = self.data[start : min(end, start + limit * 16)].decode("utf-8", "ignore")
+        return " ".join(part.split())[:limit]
+
+
+@cache
+def _parser(language: Language) -> "Parser | None":
+    """The parser of a language, None when there is no grammar or its wheel is not installed."""
+    if language.grammar is None:
+        return None
+    module, function = language.grammar
+    try:
+        import tree_sitter
+
+        grammar = tree_sitter.Language(getattr(importlib.import_module(module), function)())
+        return tree_sitter.Parser(grammar)
+    except (ImportError, AttributeError, ValueError):  # no wheel, or one of another ABI: the plain rules serve
+        return None
+
+
+def parse(path: str, text: str, language: Language) -> Source | None:
+    """The file parsed, None when the language has no usable grammar."""
+    parser = _parser(language)
+    if parser is None:
+        return None
+    data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
+    return Source(path, data, parser.parse(data).root_node)
+
+
+def first_line(node: "Node") -> int:
+    """The 1-based line on which the node starts."""
+    return int(node.start_point[0]) + 1
+
+
+def last_line(node: "Node") -> int:
+    """The 1-based line on which the node's text ends."""
+    row, column = node.end_point
+    # A node that takes its line end with it stops at column 0 of the next line.
+    return int(row) if column == 0 and row > node.start_point[0] else int(row) + 1

@@ -1,0 +1,144 @@
+"""What is read from source text: frozen records. Lines are 1-based and inclusive, and end at "\\n" only."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+SymbolKind = Literal[
+    "function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"
+]
+MemberKind = Literal["enum", "constant", "option", "field", "union"]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition; its decorators stand before `start`."""
+
+    name: str
+    kind: SymbolKind
+    start: int
+    end: int
+    container: str  # "" at module level, else "Class" or "Outer.Inner"
+    signature: str  # without body, folded to one line, at most 160 characters
+    doc: str  # first sentence of its docstring or leading comment, at most 160 characters
+    decorators: tuple[str, ...]  # as written, folded, with the "@"
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """One test as its runner would name it."""
+
+    __test__ = False  # pytest would collect this class by its name
+
+    name: str
+    start: int
+    end: int
+    group: str  # class name, or "describe > describe"
+    params: tuple[str, ...]  # fixtures asked for
+    marks: tuple[str, ...]  # decorators, ".skip", "t.Skip(…)" and the like, as written
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported module with the names taken from it ("*" for all, () for the module itself)."""
+
+    module: str
+    names: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The definitions, tests and imports of a file, each in the order of lines."""
+
+    symbols: tuple[Symbol, ...] = ()
+    tests: tuple[TestCase, ...] = ()
+    imports: tuple[Import, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call expression."""
+
+    callee: str  # "page.getByTestId", "expect(…).toBeVisible", "new LoginPage"
+    text: str  # folded to one line, cut at 120 characters
+    line: int
+    end: int
+    literals: tuple[str, ...]  # string arguments, also in lists and objects, raw as in the source
+    keywords: tuple[str, ...]  # keyword arguments and property names passed
+    within: str  # innermost test or symbol, "" at module level
+    hook: str  # "beforeEach", "setUp", "fixture:<name>", … when the call stands in one, else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment without its markers; consecutive line comments are one, joined by newlines."""
+
+    text: str
+    start: int
+    end: int
+    within: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One check of a test, folded to one line, cut at 200 characters."""
+
+    text: str
+    line: int
+    end: int
+    within: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A named member of a family: `owner` is the enum, class, union or function that holds it."""
+
+    name: str
+    value: str  # as written, folded, cut at 120 characters, "" if none
+    line: int
+    owner: str
+    kind: MemberKind
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """An error raised with a literal message."""
+
+    message: str  # longest literal run without placeholders, as it stands in the source
+    exception: str
+    line: int
+    within: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a named function with a body, and whether its name stands in that body."""
+
+    name: str
+    function: str
+    line: int
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of a JSX element with a literal value."""
+
+    element: str
+    name: str
+    value: str  # raw inner text of the string
+    line: int
+    within: str
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Everything below the level of definitions, each in the order of lines."""
+
+    calls: tuple[Call, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    assertions: tuple[Assertion, ...] = ()
+    members: tuple[Member, ...] = ()
+    raises: tuple[Raise, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
