@@ -16,8 +16,8 @@ T = TypeVar("T")
 VERSION = 1
 SCHEMA = """
 CREATE TABLE files (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, mtime INTEGER, seen REAL, digest TEXT,
-    role TEXT, outline TEXT
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
+    trusted INTEGER NOT NULL, digest TEXT NOT NULL, role TEXT NOT NULL, outline TEXT NOT NULL
 );
 CREATE INDEX files_role ON files (role);
 CREATE VIRTUAL TABLE words USING fts5 (path, defs, body, tokenize = "porter unicode61 tokenchars '_'");

@@ -145,15 +145,16 @@ class Tree:
     def text(self, path: str) -> str | None:
         """The text of one file, or None when it is absent, binary, too large, unreadable, special or behind a link out."""
         if path not in self._texts.kept:
-            value = self._read(path)
+            value = self.read(path)
             self._texts.size += len(value or "")
-            if self._texts.size > 64_000_000:
+            if self._texts.size > 24_000_000:
                 self._texts.kept.clear()
                 self._texts.size = len(value or "")
             self._texts.kept[path] = value
         return self._texts.kept[path]
 
-    def _read(self, path: str) -> str | None:
+    def read(self, path: str) -> str | None:
+        """`text` without keeping it, for a pass over many files."""
         data = self.data(path)
         if data is None or b"\0" in data[:8192]:
             return None

@@ -1,0 +1,5 @@
+"""Evidence: what the project itself says about a feature, without a model."""
+
+from preread.evidence.collect import collect
+
+__all__ = ["collect"]

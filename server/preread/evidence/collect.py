@@ -1,0 +1,121 @@
+"""Collect: a request → ranked, bounded, sourced findings. The rules run one after the other over one view."""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+
+from preread import db, inputs
+from preread.evidence import coverage, failures, gaps, history, idioms, index, notes, rank, shape, traps
+from preread.evidence.rank import Hit
+from preread.evidence.view import View, views_of
+from preread.layout import PROJECT
+from preread.models import Evidence, Finding, Ranked, Request
+from preread.services import Services
+
+MOST = {"files": 10, "tests": 10, "docs": 6}
+FLOOR = 0.3  # files that score less than this share of the best are about something else
+
+Rule = Callable[[View], Iterable[Finding]]
+RULES: tuple[Rule, ...] = (
+    shape.symbols,
+    shape.constants,
+    shape.routes,
+    shape.selectors,
+    shape.environment,
+    shape.callers,
+    idioms.fixtures,
+    idioms.hooks,
+    idioms.calls,
+    idioms.assertions,
+    idioms.shared_imports,
+    idioms.example,
+    coverage.groups,
+    coverage.helpers,
+    gaps.unmentioned_symbols,
+    gaps.unmentioned_messages,
+    gaps.unmentioned_members,
+    traps.warnings,
+    traps.deprecated,
+    traps.documents_against_code,
+    traps.unread_parameters,
+    traps.reverts,
+    traps.back_and_forth,
+    traps.replaced_sleeps,
+    failures.reported,
+    failures.repeated_fixes,
+    failures.fixes,
+    failures.marked,
+    notes.knowledge,
+    notes.requirements,
+    notes.documents,
+)
+
+
+def collect(services: Services, request: Request) -> Evidence:
+    """Everything that the rules find for a request. Blocks; cold, it reads the whole project once."""
+    services.progress.say("reading the project's files", 1, 5)
+    index.update(services)
+    services.progress.say("ranking files and tests", 2, 5)
+    return db.use(services.layout, lambda connection: _collect(services, request, connection))
+
+
+def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
+    ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
+    query = rank.query_of(request, ticket or "")
+    hits = _hits(services, request, query, connection)
+    view = View(
+        services,
+        connection,
+        request,
+        query,
+        *(views_of(services, hits[kind]) for kind in rank.ROLES),
+        ticket=ticket or "",
+        knowledge=services.tree.text(".project/knowledge.md") or "",
+    )
+    if request.ticket and ticket is None:
+        view.notes.append(f"there is no .project/tickets/{request.ticket}.md")
+    findings: list[Finding] = []
+    for rule in RULES:
+        services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", 3, 5)
+        findings += rule(view)
+    return Evidence(
+        feature=request.feature,
+        words=query.all,
+        files=_ranked(view, hits["files"]),
+        tests=_ranked(view, hits["tests"]),
+        findings=tuple(sorted(findings, key=lambda f: -f.score)),
+        used=inputs.digests(services, request),
+        notes=tuple(view.notes),
+    )
+
+
+def _hits(
+    services: Services, request: Request, query: rank.Query, connection: sqlite3.Connection
+) -> dict[str, list[Hit]]:
+    if request.feature == PROJECT:
+        churn = history.churn(services.tree)
+        return {kind: rank.central(connection, kind, churn, MOST[kind]) for kind in rank.ROLES}
+    ranked = {kind: rank.rank(connection, query, kind, MOST[kind]) for kind in rank.ROLES}
+    return {kind: [hit for hit in hits if hit.score >= FLOOR] for kind, hits in ranked.items()}
+
+
+def _ranked(view: View, hits: list[Hit]) -> tuple[Ranked, ...]:
+    lines: dict[str, list[tuple[int, int]]] = {}
+    for symbol in view.symbols:
+        lines.setdefault(symbol.file.path, []).append((symbol.symbol.start, symbol.symbol.end))
+    for case in view.cases:
+        lines.setdefault(case.file.path, []).append((case.case.start, case.case.end))
+    return tuple(
+        Ranked(path=hit.path, score=hit.score, reasons=hit.reasons, lines=tuple(_merged(lines.get(hit.path, []))))
+        for hit in hits
+    )
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Line ranges in order, those that touch or overlap as one; at most 12."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged[:12]

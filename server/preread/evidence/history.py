@@ -1,0 +1,126 @@
+"""What git's history says of a few files: fixes, reverts, values that changed, commits that belong together."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from preread.tree import Tree
+
+MOST_COMMITS = 400  # looked at for subjects and files
+MOST_PATCHES = 120  # looked at line by line
+MOST_BYTES = 6_000_000
+RECORD, FIELD = "\x1e", "\x1f"
+FIX = re.compile(r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b", re.IGNORECASE)
+REVERT = re.compile(r'^(Revert\b|Back out|Reapply)|\brevert(s|ed)? (commit|"|#|to )|This reverts commit', re.IGNORECASE)
+BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
+ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit as far as evidence needs it. `files` are relative to the project's root."""
+
+    sha: str
+    subject: str
+    body: str
+    date: str  # YYYY-MM-DD
+    author: str
+    files: tuple[str, ...] = ()
+
+    @property
+    def is_revert(self) -> bool:
+        return bool(REVERT.search(self.subject) or "This reverts commit" in self.body)
+
+    @property
+    def is_fix(self) -> bool:
+        return bool(FIX.search(self.subject)) and not self.is_revert
+
+    @property
+    def issues(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ISSUE.findall(f"{self.subject}\n{self.body}")))
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """The lines that one commit took out of and put into one file."""
+
+    commit: Commit
+    path: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _PatchLines:
+    path: str = ""
+    removed: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+
+def _log(tree: Tree, *arguments: str) -> Iterator[list[str]]:
+    """Records of `git log`, each as its fields and the text after them."""
+    if not tree.has_history:
+        return
+    layout = f"--format=%x1e%H%x1f%cs%x1f%an%x1f%s%x1f%b%x1f"
+    done = tree.git("log", "--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
+    text = done.out[:MOST_BYTES].decode("utf-8", "replace")
+    for record in text.split(RECORD)[1:]:
+        fields = record.split(FIELD)
+        if len(fields) == 6:
+            yield fields
+
+
+def _commit(fields: list[str], files: Iterable[str] = ()) -> Commit:
+    sha, date, author, subject, body, _ = fields
+    return Commit(sha, " ".join(subject.split()), body.strip(), date, author, tuple(files))
+
+
+def commits_of(tree: Tree, paths: Sequence[str]) -> list[Commit]:
+    """The latest commits that touched any of these files, newest first, without merges and bots."""
+    if not paths:
+        return []
+    records = _log(tree, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", *paths)
+    found = [_commit(fields, [p for p in fields[5].split("\n") if p]) for fields in records]
+    return [commit for commit in found if not BOT.search(commit.author)]
+
+
+def churn(tree: Tree) -> dict[str, int]:
+    """How many of the latest commits changed each file."""
+    counts: dict[str, int] = {}
+    for fields in _log(tree, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", "."):
+        for path in fields[5].split("\n"):
+            if path:
+                counts[path] = counts.get(path, 0) + 1
+    return counts
+
+
+def patches_of(tree: Tree, paths: Sequence[str]) -> list[Patch]:
+    """The latest changes of these files, newest first, each with its removed and added lines."""
+    if not paths:
+        return []
+    found: list[Patch] = []
+    for fields in _log(tree, f"-n{MOST_PATCHES}", "--no-merges", "--patch", "--unified=0", "--no-renames", "--", *paths):
+        commit = _commit(fields)
+        if not BOT.search(commit.author):
+            found += _patches(commit, fields[5])
+    return found
+
+
+def _patches(commit: Commit, text: str) -> Iterator[Patch]:
+    current = _PatchLines()
+    in_hunk = False
+    for line in text.split("\n"):
+        if line.startswith("diff --git "):
+            if current.path:
+                yield Patch(commit, current.path, tuple(current.removed), tuple(current.added))
+            current, in_hunk = _PatchLines(), False
+        elif line.startswith("@@"):
+            in_hunk = True
+        elif not in_hunk and line.startswith("+++ b/"):
+            current.path = line[6:].rstrip("\t")
+        elif in_hunk and line.startswith("-"):
+            current.removed.append(line[1:])
+        elif in_hunk and line.startswith("+"):
+            current.added.append(line[1:])
+    if current.path:
+        yield Patch(commit, current.path, tuple(current.removed), tuple(current.added))

@@ -1,0 +1,132 @@
+"""The evidence index: every file's words and outline in the derived database; a changed file costs that file."""
+
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import astuple
+from typing import NamedTuple
+
+from filelock import FileLock
+
+from preread import atomic, db, syntax
+from preread.evidence import words
+from preread.languages import role_of
+from preread.services import Services
+from preread.syntax import Import, Outline, Symbol, TestCase
+from preread.tree import Tree, glob_pattern
+
+BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
+SETTLED = 2.0  # seconds after which a file's time stamp can be trusted to tell a change
+UNREAD = frozenset({"generated", "data"})  # listed by path alone
+
+
+class _Row(NamedTuple):
+    id: int
+    size: int
+    mtime: int
+    trusted: int
+    digest: str
+
+
+def pack(outline: Outline) -> str:
+    """An outline as compact JSON."""
+    groups = (outline.symbols, outline.tests, outline.imports)
+    return json.dumps([[astuple(item) for item in group] for group in groups], separators=(",", ":"))
+
+
+def unpack(text: str) -> Outline:
+    symbols, tests, imports = json.loads(text or "[[],[],[]]")
+    return Outline(
+        tuple(Symbol(*fields[:7], tuple(fields[7])) for fields in symbols),
+        tuple(TestCase(*fields[:4], tuple(fields[4]), tuple(fields[5])) for fields in tests),
+        tuple(Import(module, tuple(names), line) for module, names, line in imports),
+    )
+
+
+def update(services: Services) -> None:
+    """Bring the index in line with the files. Two processes take turns; the second finds it warm."""
+    layout = services.layout
+    atomic.make_folder(layout.lock("index").parent)
+    lock = FileLock(layout.lock("index"), timeout=services.settings.timeout)
+    with lock:
+        db.use(layout, lambda connection: _update(services, connection))
+
+
+def _update(services: Services, connection: sqlite3.Connection) -> None:
+    tree, progress = services.tree, services.progress
+    excluded = [glob_pattern(glob) for glob in services.settings.exclude]
+    files = {p: s for p, s in tree.files.items() if not any(rule.fullmatch(p) for rule in excluded)}
+    rows = {
+        path: _Row(*rest)
+        for path, *rest in connection.execute("SELECT path, id, size, mtime, trusted, digest FROM files")
+    }
+    gone = [(row.id,) for path, row in rows.items() if path not in files]
+    changed = [path for path, info in files.items() if not _same(rows.get(path), info)]
+    if gone:
+        with db.transaction(connection):
+            connection.executemany("DELETE FROM files WHERE id = ?", gone)
+            connection.executemany("DELETE FROM words WHERE rowid = ?", gone)
+    for begin in range(0, len(changed), BATCH):
+        progress.say("reading the project's files", begin, len(changed))
+        part = changed[begin : begin + BATCH]
+        analysed = list(_analysed(tree, {path: files[path] for path in part}, rows))
+        with db.transaction(connection):
+            _write(connection, analysed, rows)
+
+
+def _same(row: _Row | None, info: os.stat_result) -> bool:
+    return row is not None and bool(row.trusted) and (row.size, row.mtime) == (info.st_size, info.st_mtime_ns)
+
+
+class _Analysed(NamedTuple):
+    path: str
+    size: int
+    mtime: int
+    trusted: bool
+    digest: str
+    role: str = ""
+    outline: str = ""
+    defs: str = ""
+    body: str | None = None  # None: the content is the one already indexed
+
+
+def _analysed(tree: Tree, files: dict[str, os.stat_result], rows: dict[str, _Row]) -> Iterator[_Analysed]:
+    now = time.time()
+    for path, info in files.items():
+        tree.check()
+        role = role_of(path)
+        text = None if role in UNREAD else tree.read(path)
+        digest = hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        stat = (path, info.st_size, info.st_mtime_ns, info.st_mtime < now - SETTLED, digest)
+        old = rows.get(path)
+        if old is not None and old.digest == digest:
+            yield _Analysed(*stat)
+            continue
+        outline = syntax.outline(path, text) if text else Outline()
+        names = " ".join([s.name for s in outline.symbols] + [t.name for t in outline.tests])
+        yield _Analysed(*stat, role, pack(outline), words.bag(names), words.bag(text or ""))
+
+
+def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict[str, _Row]) -> None:
+    for item in analysed:
+        old = rows.get(item.path)
+        stat = (item.size, item.mtime, int(item.trusted), item.digest)
+        if item.body is None and old is not None:
+            connection.execute(
+                "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ? WHERE id = ?", (*stat, old.id)
+            )
+            continue
+        if old is not None:
+            connection.execute("DELETE FROM files WHERE id = ?", (old.id,))
+            connection.execute("DELETE FROM words WHERE rowid = ?", (old.id,))
+        cursor = connection.execute(
+            "INSERT INTO files (path, size, mtime, trusted, digest, role, outline) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (item.path, *stat, item.role, item.outline),
+        )
+        connection.execute(
+            "INSERT INTO words (rowid, path, defs, body) VALUES (?, ?, ?, ?)",
+            (cursor.lastrowid, words.bag(item.path), item.defs, item.body),
+        )

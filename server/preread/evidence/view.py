@@ -1,0 +1,207 @@
+"""What rules look at: the feature's files, symbols and tests, each with how strongly it belongs to the feature."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from preread import syntax
+from preread.evidence import history, words
+from preread.evidence.rank import Hit, Query
+from preread.layout import PROJECT
+from preread.models import Request
+from preread.services import Services
+from preread.syntax import Details, Outline, Symbol, TestCase
+
+MOST_SYMBOLS = 24
+MOST_CASES = 60
+SYMBOL_FLOOR = 0.35  # of the best symbol's score; what is below belongs to something else
+
+
+@dataclass
+class FileView:
+    """One chosen file with its text read out."""
+
+    path: str
+    role: str
+    score: float
+    outline: Outline
+    services: Services
+
+    @cached_property
+    def text(self) -> str:
+        return self.services.tree.text(self.path) or ""
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.services.tree.lines(self.path) or []
+
+    @cached_property
+    def details(self) -> Details:
+        self.services.progress.check()
+        return syntax.details(self.path, self.text)
+
+    def cite(self, start: int, end: int | None = None) -> str:
+        """A source: these lines of this file."""
+        from preread.sources import Ref
+
+        return str(Ref("lines", self.path, start, end or start))
+
+
+@dataclass(frozen=True)
+class HotSymbol:
+    """A definition that belongs to the feature."""
+
+    file: FileView
+    symbol: Symbol
+    score: float  # relative to the best, 0 to 1
+
+    @property
+    def cite(self) -> str:
+        return self.file.cite(self.symbol.start, self.symbol.end)
+
+
+@dataclass(frozen=True)
+class HotCase:
+    """A test that belongs to the feature."""
+
+    file: FileView
+    case: TestCase
+    score: float
+
+
+@dataclass
+class View:
+    """One request's view of the project, shared by all rules. Lists are best first."""
+
+    services: Services
+    connection: sqlite3.Connection
+    request: Request
+    query: Query
+    sources: list[FileView]
+    tests: list[FileView]
+    docs: list[FileView]
+    ticket: str = ""
+    knowledge: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def whole_project(self) -> bool:
+        return self.request.feature == PROJECT
+
+    @cached_property
+    def wanted(self) -> frozenset[str]:
+        """Stems of the feature's own words."""
+        return frozenset(words.stem(word) for word in self.query.feature)
+
+    @cached_property
+    def also(self) -> frozenset[str]:
+        """Stems of the description's words."""
+        return frozenset(words.stem(word) for word in self.query.description)
+
+    def relevance(self, *names: str) -> float:
+        """How much these identifiers or sentences are about the feature: 1 when they hold all its words."""
+        if self.whole_project:
+            return 1.0
+        held = frozenset().union(*(words.stems(part) for name in names for part in words.IDENTIFIER.findall(name)))
+        own = len(self.wanted & held) / max(len(self.wanted), 1)
+        return own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
+
+    @cached_property
+    def symbols(self) -> list[HotSymbol]:
+        """The definitions of the top sources that the request is about."""
+        found = []
+        for file in self.sources:
+            at_home = self.relevance(file.path)
+            for symbol in file.outline.symbols:
+                if symbol.kind == "heading":
+                    continue
+                score = file.score * self._symbol_score(file, symbol, at_home)
+                if score > 0:
+                    found.append(HotSymbol(file, symbol, score))
+        found.sort(key=lambda hot: (-hot.score, hot.file.path, hot.symbol.start))
+        best = found[0].score if found else 1.0
+        kept = [HotSymbol(h.file, h.symbol, round(h.score / best, 3)) for h in found if h.score >= SYMBOL_FLOOR * best]
+        return kept[:MOST_SYMBOLS]
+
+    def _symbol_score(self, file: FileView, symbol: Symbol, at_home: float) -> float:
+        if self.whole_project:
+            outside = self.mentions_of(symbol.name)
+            return 0.2 + min(outside, 20) / 20 if symbol.kind != "method" else 0.1
+        named = 2.0 * self.relevance(symbol.name) + 0.5 * self.relevance(symbol.container)
+        body = " ".join(file.lines[symbol.start - 1 : min(symbol.end, symbol.start + 200)])
+        said = 0.6 * min(1.0, self.relevance(body)) if not named else 0.0
+        public = 0.8 if symbol.name.startswith("_") else 1.0
+        return public * (named + said + 0.7 * at_home) if named + said + at_home >= 0.5 else 0.0
+
+    def mentions_of(self, identifier: str) -> int:
+        """In how many files an identifier stands; cheap, from the index."""
+        term = identifier.lower().replace('"', "")
+        sql = "SELECT count(*) FROM words WHERE words MATCH ?"
+        return int(self.connection.execute(sql, (f'body : "{term}"',)).fetchone()[0]) if term.strip("_$") else 0
+
+    @cached_property
+    def cases(self) -> list[HotCase]:
+        """The tests of the top test files that the request is about."""
+        names = [hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self.relevance(hot.symbol.name) > 0]
+        uses = re.compile(r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b") if names else None
+        found = []
+        for file in self.tests:
+            at_home = self.relevance(file.path)
+            for case in file.outline.tests:
+                body = "\n".join(file.lines[case.start - 1 : case.end])
+                score = self.relevance(case.name, case.group) + 0.5 * min(1.0, self.relevance(body)) + at_home
+                score += 0.5 if uses is not None and uses.search(body) else 0.0
+                if score >= 0.5:
+                    found.append(HotCase(file, case, round(file.score * score, 3)))
+        found.sort(key=lambda hot: (-hot.score, hot.file.path, hot.case.start))
+        best = found[0].score if found else 1.0
+        return [hot for hot in found if hot.score >= 0.3 * best][:MOST_CASES]
+
+    @cached_property
+    def test_paths(self) -> list[str]:
+        """Every test and test helper of the project."""
+        rows = self.connection.execute("SELECT path FROM files WHERE role IN ('test', 'support') ORDER BY path")
+        return [path for (path,) in rows]
+
+    @cached_property
+    def source_paths(self) -> list[str]:
+        rows = self.connection.execute("SELECT path FROM files WHERE role = 'source' ORDER BY path")
+        return [path for (path,) in rows]
+
+    def holding(self, literal: str, paths: Iterable[str]) -> list[str]:
+        """Which of these files hold a literal text; exact, by reading them."""
+        needle = literal.encode("utf-8", "surrogatepass")
+        return [path for path in paths if needle in (self.services.tree.data(path) or b"")]
+
+    def candidates(self, identifier: str, roles: Sequence[str]) -> list[str]:
+        """Files of these roles that may hold an identifier: from the index, to be confirmed by reading."""
+        term = identifier.lower().strip("$").replace('"', "")
+        marks = ", ".join("?" * len(roles))
+        sql = (
+            "SELECT f.path FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608
+            f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
+        )
+        return [path for (path,) in self.connection.execute(sql, (f'body : "{term}"', *roles))] if term.strip("_") else []
+
+    @cached_property
+    def commits(self) -> list[history.Commit]:
+        """The latest commits of the feature's files, newest first."""
+        chosen = [f.path for f in (*self.sources[:6], *self.tests[:4])]
+        return history.commits_of(self.services.tree, chosen)
+
+    @cached_property
+    def patches(self) -> list[history.Patch]:
+        """The latest changes of the feature's first files, line by line."""
+        return history.patches_of(self.services.tree, [f.path for f in (*self.sources[:3], *self.tests[:3])])
+
+    def is_hot(self, file: FileView, line: int) -> bool:
+        """Whether a line belongs to one of the feature's symbols, or to a file that is the feature's own."""
+        if self.whole_project or self.relevance(file.path) >= 1:
+            return True
+        return any(h.file is file and h.symbol.start <= line <= h.symbol.end for h in self.symbols)
+
+
+def views_of(services: Services, hits: Iterable[Hit]) -> list[FileView]:
+    return [FileView(hit.path, hit.role, hit.score, hit.outline, services) for hit in hits]

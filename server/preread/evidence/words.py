@@ -1,0 +1,84 @@
+"""Words of identifiers and sentences: what a feature is called, and what counts as the same word."""
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{1,60}")
+PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+REPEAT = 8  # more mentions than this say nothing more about a file
+STOP = frozenset(
+    """
+a about above after again all also an and any are as at be because been before being below between both but by can could did do does
+done down during each else ever every few for from further get gets had has have he her here him his how i if in into is it its itself just
+let like make makes many may me might more most must my new no nor not now of off on once one only or other our out over own per please same
+say set she should so some such than that the their them then there these they thing this those through to too two under until up upon us use
+used uses using very via want was way we well were what when where whether which while who whom why will with within without would yes you your
+add added adds allow allows change changes code ensure feature file files fix fixes function functionality implement implementation need
+needs project support supports test tests testing update user users work works write
+""".split()
+)
+
+
+@lru_cache(maxsize=200_000)
+def parts(identifier: str) -> tuple[str, ...]:
+    """`placeOrder2` → place, order, 2: lower case, in their order."""
+    return tuple(part.lower() for part in PART.findall(identifier))
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """A word without its plural and verb endings; enough to meet `payment` by `payments`, `rounding` by `rounded`."""
+    for ending, kept in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")):
+        if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) + len(kept) >= 3:
+            word = word[: len(word) - len(ending)] + kept
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
+
+
+@lru_cache(maxsize=200_000)
+def stems(identifier: str) -> frozenset[str]:
+    """The stems of an identifier's parts."""
+    return frozenset(stem(part) for part in parts(identifier))
+
+
+def of_sentence(text: str) -> tuple[str, ...]:
+    """The words of a sentence that can be searched for, each once, in their order: no stop words, no numbers."""
+    found: dict[str, None] = {}
+    for identifier in IDENTIFIER.findall(text):
+        whole = identifier.lower().strip("_$")
+        split = parts(identifier)
+        if len(split) > 1 and len(whole) > 3:
+            found[whole] = None  # an identifier spelled out is worth more than its parts
+        for part in split:
+            if len(part) > 1 and part not in STOP and not part.isdigit():
+                found[part] = None
+    return tuple(found)
+
+
+def of_feature(feature: str) -> tuple[str, ...]:
+    """The words of a feature's name; all of them, even common ones, when it has no others."""
+    split = [part for part in feature.split("-") if part]
+    return tuple(part for part in split if part not in STOP and len(part) > 1) or tuple(split)
+
+
+def compounds(feature: str) -> tuple[str, ...]:
+    """How the whole name reads as one identifier: tmp-path → tmp_path, tmppath."""
+    split = feature.split("-")
+    return ("_".join(split), "".join(split)) if len(split) > 1 else ()
+
+
+@lru_cache(maxsize=200_000)
+def _tokens(identifier: str) -> tuple[str, ...]:
+    whole = identifier.lower().strip("$")
+    split = parts(identifier)
+    return split if split == (whole,) else (*split, whole)
+
+
+def bag(text: str) -> str:
+    """What the full-text index is given for a text: every identifier's parts and, if it has several, itself."""
+    counts: Counter[str] = Counter()
+    for identifier, n in Counter(IDENTIFIER.findall(text)).items():
+        for token in _tokens(identifier):
+            counts[token] += n
+    return " ".join(" ".join([token] * min(n, REPEAT)) for token, n in counts.items())
