@@ -12,10 +12,12 @@ class LoadRequest(Model):
     """What a dossier is wanted for."""
 
     feature: str = Field(description="The feature's name, like `checkout`; `_project` for the whole project.")
-    ticket: str | None = Field(None, description="A ticket's id, like SHOP-142, whose criteria belong in the dossier.")
-    description: str | None = Field(None, description="What is to be written, in a sentence: it guides the search.")
+    ticket: str | None = Field(None, description="A ticket's id, like SHOP-142, whose criteria belong in.")
+    description: str | None = Field(
+        None, description="What is to be written, in a sentence: guides the search."
+    )
     force: bool = Field(False, description="Build again even if a dossier stands.")
-    level: Level | None = Field(None, description="How deep: light, standard or full. Default: as deep as can be built.")
+    level: Level | None = Field(None, description="How deep. Default: as deep as can be built here.")
 
 
 async def load(context: Context, request: LoadRequest) -> LoadReply:

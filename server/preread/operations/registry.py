@@ -1,15 +1,24 @@
 """What an operation is, and what every operation is given."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from preread import project, settings
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from preread import atomic, project, settings
+from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
 from preread.models import Model
 from preread.services import Progress, Services
 
+T = TypeVar("T")
+P = ParamSpec("P")
 Effect = Literal["read", "write", "execute"]
 
 
@@ -22,8 +31,8 @@ class Context:
     jobs: Jobs
     caller: Caller
 
-    def services(self, progress: Progress | None = None, **arguments: Any) -> Services:
-        """Fresh services for the project around `start`; `arguments` are settings that this call overrides."""
+    def services(self, progress: Progress | None = None, **arguments: object) -> Services:
+        """Fresh services for the project around `start`; `arguments` override settings for this call."""
         layout = project.open_layout(self.start)
         return Services(
             layout=layout,
@@ -50,3 +59,46 @@ class Operation:
     @property
     def category(self) -> str:
         return self.name.partition(".")[0]
+
+
+async def in_thread(
+    context: Context,
+    services: Services,
+    step: Callable[Concatenate[Services, P], T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Run `step(services, …)` in a worker thread: the caller hears its progress; when they go it is stopped."""
+
+    def report(message: str, done: float, total: float) -> None:
+        anyio.from_thread.run(context.caller.tell, message, done, total)
+
+    progress = Progress(report=report, deadline=services.progress.deadline)
+    work = partial(step, replace(services, progress=progress), *args, **kwargs)
+    async with _stopped_on_cancel(progress):
+        return await anyio.to_thread.run_sync(work)
+
+
+@asynccontextmanager
+async def _stopped_on_cancel(progress: Progress) -> AsyncIterator[None]:
+    """A thread cannot be cancelled; its next look at its progress raises instead."""
+
+    async def watch() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            progress.stop()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def log_file(start: str) -> Path:
+    """The project's log, for the traceback of a bug; raises when there is no project folder for it."""
+    layout = project.open_layout(Path(start))
+    if not layout.project.is_dir():
+        raise PrereadError("E_NOT_FOUND", "There is no .project folder.")
+    atomic.make_folder(layout.cache)
+    return layout.log

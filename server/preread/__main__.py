@@ -1,0 +1,98 @@
+"""The one error boundary of the command line: expected 1, bad usage 2, interrupted 130, a bug 3 and a log."""
+
+import os
+import sys
+
+
+def main() -> int:
+    """Run one command line; its exit status."""
+    argv = sys.argv[1:]
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _drop_stdout()
+        return 0
+
+
+def _drop_stdout() -> None:
+    """Nobody reads on: what is still buffered must not fail again when Python closes."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
+def _run(argv: list[str]) -> int:
+    import click
+
+    from preread import cli
+    from preread.errors import BUG, USAGE, PrereadError
+
+    in_json = "--json" in argv
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        call = cli.understand(argv)
+        if isinstance(call, cli.Call):
+            return cli.execute(call, os.environ)
+        return call() if callable(call) else call
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    except click.UsageError as error:
+        hint = f"See {error.ctx.command_path} --help." if error.ctx else "See preread --help."
+        cli.complain(PrereadError("E_USAGE", error.format_message(), hint), in_json=in_json)
+        return USAGE
+    except click.Abort:
+        return 130
+    except PrereadError as error:
+        cli.complain(error, in_json=in_json)
+        return error.exit_status
+    except (BrokenPipeError, SystemExit):
+        raise
+    except Exception as error:
+        where = _log(error, argv)
+        hint = f"Please report it with the end of {where}."
+        cli.complain(PrereadError("E_INTERNAL", f"{type(error).__name__}: {error}", hint), in_json=in_json)
+        return BUG
+
+
+def _log(error: BaseException, argv: list[str]) -> str:
+    """Append the traceback to the project's log, or to a temporary file; the path of the one that took it."""
+    import platform
+    import tempfile
+    import time
+    import traceback
+
+    from preread import __version__
+
+    system = f"Python {platform.python_version()}, {platform.platform()}"
+    head = f"{time.strftime('%Y-%m-%d %H:%M:%S')} preread {__version__}, {system}"
+    text = f"\n{head}\n{argv}\n{''.join(traceback.format_exception(error))}"
+    try:
+        from preread.operations.registry import log_file
+
+        path = log_file(_project(argv))
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except Exception:  # a log that cannot be written must not hide the bug
+        handle, name = tempfile.mkstemp(prefix="preread-", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        return name
+    return str(path)
+
+
+def _project(argv: list[str]) -> str:
+    """The value of --project, as far as it can be told without parsing."""
+    for here, after in zip(argv, [*argv[1:], "."], strict=True):
+        if here == "--project":
+            return after
+        if here.startswith("--project="):
+            return here.partition("=")[2]
+    return "."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
