@@ -1,0 +1,113 @@
+"""What a dossier is made from besides the tree: ticket, knowledge, test reports, with a digest of each."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from preread.errors import PrereadError
+from preread.models import Request
+from preread.published import digest, plain_bytes
+from preread.services import Services
+from preread.settings import Settings
+from preread.tree import WALK_SKIPS, Tree, glob_pattern
+
+MAX_ENTRIES = 20_000  # folder entries looked at in one search for reports
+
+
+def ticket(tree: Tree, id: str) -> str | None:  # noqa: A002 - the word of the registry
+    """The text of a ticket that is kept as a file; None when there is none. Raises E_TICKET_NAME."""
+    return tree.text(tree.layout.relative(tree.layout.ticket(id)))
+
+
+def report_paths(tree: Tree, settings: Settings) -> list[str]:
+    """The files that the settings' globs for reports name, sorted. On disk, because git usually ignores reports.
+
+    A glob that starts in any folder is looked up at root level and among the files that git does not ignore.
+    """
+    found: set[str] = set()
+    for folder, globs in _by_folder(settings.reports).items():
+        found.update(filter(_any_of(globs).fullmatch, _on_disk(tree, folder, deep=bool(folder))))
+        anywhere = [glob for glob in globs if not folder and ("/" in glob or "**" in glob)]
+        if anywhere:
+            found.update(filter(_any_of(anywhere).fullmatch, _listed(tree)))
+    return sorted(path for path in found if path.isprintable() and _is_plain(tree, path))
+
+
+def _is_plain(tree: Tree, path: str) -> bool:
+    """Whether a path names a regular file with no symbolic link on its way."""
+    whole = os.path.join(tree.root, path)  # noqa: PTH118
+    return os.path.realpath(whole) == whole and os.path.isfile(whole)  # noqa: PTH113
+
+
+def _listed(tree: Tree) -> Iterable[str]:
+    """The names in `tree.files`, without the look at each file: that would be most of a cached load."""
+    if not tree.is_git:
+        return tree.files
+    done = tree.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return (name for name in os.fsdecode(done.out).split("\0") if not name.startswith(".project/"))
+
+
+def _any_of(globs: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{glob_pattern(glob).pattern})" for glob in globs), re.DOTALL)
+
+
+def digests(services: Services, request: Request) -> dict[str, str]:
+    """The digest of each input that is there: `ticket:<id>`, `knowledge`, `reports`."""
+    tree, found = services.tree, {}
+    named = {"knowledge": tree.layout.knowledge}
+    if request.ticket:
+        named[f"ticket:{request.ticket}"] = tree.layout.ticket(request.ticket)
+    for key, file in named.items():
+        data = tree.data(tree.layout.relative(file))
+        if data is not None:
+            found[key] = digest(data)
+    reports = []
+    for path in report_paths(tree, services.settings):
+        services.progress.check()
+        content = plain_bytes(tree.root / path)
+        if content is not None:
+            reports.append(f"{path}\0{digest(content)}")
+    if reports:
+        found["reports"] = digest("\n".join(reports).encode())
+    return found
+
+
+def _by_folder(globs: list[str]) -> dict[str, list[str]]:
+    """The globs by the literal folders that they start with; the root is the empty one."""
+    grouped: dict[str, list[str]] = {}
+    for glob in globs:
+        literal = re.split(r"[*?]", glob, maxsplit=1)[0]
+        grouped.setdefault(literal.rpartition("/")[0], []).append(glob)
+    return grouped
+
+
+def _on_disk(tree: Tree, folder: str, *, deep: bool) -> Iterator[str]:
+    """The regular files below a folder of the project, links not followed, at most MAX_ENTRIES looked at."""
+    try:
+        start = tree.layout.inside(folder) if folder else tree.root
+        if tree.layout.real(start) != start:
+            return
+    except PrereadError:
+        return
+    stack, seen = [f"{folder}/" if folder else ""], 0
+    while stack:
+        tree.check()
+        prefix = stack.pop()
+        for entry in _entries(tree.root / prefix):
+            seen += 1
+            if seen > MAX_ENTRIES:
+                return
+            if entry.is_file(follow_symlinks=False):
+                yield prefix + entry.name
+            elif deep and entry.name not in WALK_SKIPS and entry.is_dir(follow_symlinks=False):
+                stack.append(f"{prefix}{entry.name}/")
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """The entries of a folder in a fixed order, so that a search cut at its bound finds the same again."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
