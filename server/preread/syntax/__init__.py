@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 from preread.languages import Language, language_of
+from preread.syntax.details_python import details_python
+from preread.syntax.details_script import details_script
 from preread.syntax.grammars import Source, parse
 from preread.syntax.model import (
     Assertion,
@@ -47,6 +49,13 @@ _OUTLINES: dict[str, Callable[[Source], Outline]] = {
     "TSX": outline_script,
 }
 
+_DETAILS: dict[str, Callable[[Source, Outline], Details]] = {
+    "Python": details_python,
+    "JavaScript": details_script,
+    "TypeScript": details_script,
+    "TSX": details_script,
+}
+
 MAX_CHARACTERS = 400_000  # of a file
 MAX_LINE = 20_000  # characters
 
@@ -68,7 +77,11 @@ def details(path: str, text: str) -> Details:
     language = _readable(path, text)
     if language is None:
         return Details()
-    return plain_details(language, text)
+    reader = _DETAILS.get(language.name)
+    source = parse(path, text, language) if reader is not None else None
+    if source is None or reader is None:
+        return plain_details(language, text)
+    return reader(source, _OUTLINES[language.name](source))
 
 
 def enclosing(outline: Outline, line: int) -> Symbol | TestCase | None:

@@ -18,7 +18,7 @@ _TRANSPARENT = frozenset(
     " for_in_statement while_statement do_statement switch_statement switch_body switch_case switch_default"
     " labeled_statement ambient_declaration".split()
 )
-_FUNCTIONS = frozenset(
+FUNCTIONS = frozenset(
     ("arrow_function", "function_expression", "generator_function", "function", "function_declaration",
      "generator_function_declaration", "method_definition")
 )  # fmt: skip
@@ -132,7 +132,7 @@ class _Walk:
             self.imports.append(Import(raw_string(self.source, module), tuple(names), first_line(node)))
             return
         value = node.child_by_field_name("value")
-        function = self._function_of(value) if value is not None else None
+        function = function_of(self.source, value) if value is not None else None
         if value is not None and (function is not None or value.type in ("class", "object")):
             self._value("default", value, scope, comment, node, node)
         elif value is not None and value.type == "call_expression":
@@ -170,8 +170,8 @@ class _Walk:
         self, name: str, value: "Node", scope: _Scope, comment: "Node | None", node: "Node", outer: "Node"
     ) -> None:
         """A name bound to a function, a class, an object of functions, or to a value."""
-        value = self._unwrapped(value)
-        function = self._function_of(value)
+        value = unwrapped(value)
+        function = function_of(self.source, value)
         inside = nested(scope.container, name)
         if function is not None:
             body = function.child_by_field_name("body")
@@ -228,7 +228,7 @@ class _Walk:
     def _expression(self, node: "Node", scope: _Scope) -> None:
         inner = node.named_children[0] if node.named_children else None
         if inner is not None and inner.type in _WRAPPED_VALUES:
-            inner = self._unwrapped(inner)
+            inner = unwrapped(inner)
         if inner is None:
             return
         if inner.type == "call_expression":
@@ -238,8 +238,8 @@ class _Walk:
         elif inner.type == "assignment_expression":  # exports.name = function …, Class.prototype.name = …
             left, right = inner.child_by_field_name("left"), inner.child_by_field_name("right")
             if left is not None and right is not None and left.type == "member_expression":
-                value = self._unwrapped(right)
-                if self._function_of(value) is not None or value.type == "class":
+                value = unwrapped(right)
+                if function_of(self.source, value) is not None or value.type == "class":
                     self._value(self.source.fold(left).rpartition(".")[2], value, scope, None, inner, inner)
 
     def _call(self, call: "Node", scope: _Scope) -> None:
@@ -306,29 +306,6 @@ class _Walk:
         self.imports.append(Import(raw_string(self.source, first), tuple(names or [name]), first_line(value)))
         return True
 
-    def _function_of(self, value: "Node") -> "Node | None":
-        """The function that a value is, or that a call such as `memo(…)` returns."""
-        for _ in range(4):  # memo(forwardRef(…))
-            if value.type in _FUNCTIONS:
-                return value
-            if value.type != "call_expression":
-                return None
-            function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
-            if function is None or arguments is None or not _WRAPPERS.fullmatch(self.source.fold(function)):
-                return None
-            first = next((child for child in arguments.named_children if child.type != "comment"), None)
-            if first is None:
-                return None
-            value = first
-        return None
-
-    def _unwrapped(self, value: "Node") -> "Node":
-        for _ in range(8):
-            if value.type not in _WRAPPED_VALUES or not value.named_children:
-                break
-            value = value.named_children[0]
-        return value
-
     def _is_component(self, name: str, body: "Node | None") -> bool:
         if body is None or not name[:1].isupper():
             return False
@@ -364,3 +341,29 @@ class _Walk:
     def _line(self, node: "Node") -> str:
         end = self.source.data.find(b"\n", node.start_byte, node.end_byte)
         return self.source.fold_between(node.start_byte, end if end >= 0 else node.end_byte).rstrip("; ")
+
+
+def function_of(source: Source, value: "Node") -> "Node | None":
+    """The function that a value is, or that a call such as `memo(…)` returns."""
+    for _ in range(4):  # memo(forwardRef(…))
+        if value.type in FUNCTIONS:
+            return value
+        if value.type != "call_expression":
+            return None
+        function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
+        if function is None or arguments is None or not _WRAPPERS.fullmatch(source.fold(function)):
+            return None
+        first = next((child for child in arguments.named_children if child.type != "comment"), None)
+        if first is None:
+            return None
+        value = first
+    return None
+
+
+def unwrapped(value: "Node") -> "Node":
+    """The expression inside `… as const`, brackets and `await`."""
+    for _ in range(8):
+        if value.type not in _WRAPPED_VALUES or not value.named_children:
+            break
+        value = value.named_children[0]
+    return value
