@@ -3,7 +3,10 @@
 from collections.abc import Callable
 
 from preread.languages import Language, language_of
+from preread.syntax.details_go import details_go
+from preread.syntax.details_java import details_java
 from preread.syntax.details_python import details_python
+from preread.syntax.details_rust import details_rust
 from preread.syntax.details_script import details_script
 from preread.syntax.grammars import Source, parse
 from preread.syntax.model import (
@@ -20,7 +23,10 @@ from preread.syntax.model import (
     Symbol,
     TestCase,
 )
+from preread.syntax.outline_go import outline_go
+from preread.syntax.outline_java import outline_java
 from preread.syntax.outline_python import outline_python
+from preread.syntax.outline_rust import outline_rust
 from preread.syntax.outline_script import outline_script
 from preread.syntax.plain import plain_details, plain_outline
 
@@ -47,6 +53,9 @@ _OUTLINES: dict[str, Callable[[Source], Outline]] = {
     "JavaScript": outline_script,
     "TypeScript": outline_script,
     "TSX": outline_script,
+    "Java": outline_java,
+    "Rust": outline_rust,
+    "Go": outline_go,
 }
 
 _DETAILS: dict[str, Callable[[Source, Outline], Details]] = {
@@ -54,6 +63,9 @@ _DETAILS: dict[str, Callable[[Source, Outline], Details]] = {
     "JavaScript": details_script,
     "TypeScript": details_script,
     "TSX": details_script,
+    "Java": details_java,
+    "Rust": details_rust,
+    "Go": details_go,
 }
 
 MAX_CHARACTERS = 400_000  # of a file

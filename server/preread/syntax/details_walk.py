@@ -50,7 +50,7 @@ _CARRIERS = frozenset(
     "array list tuple set object dictionary pair keyword_argument parenthesized_expression spread_element as_expression"
     " satisfies_expression concatenated_string binary_expression binary_operator ternary_expression"
     " conditional_expression list_splat literal_value literal_element keyed_element composite_literal"
-    " reference_expression array_expression tuple_expression unary_expression element_value_array_initializer".split()
+    " reference_expression array_expression tuple_expression unary_expression element_value_array_initializer token_tree".split()
 )
 _KEYS = {"pair": "key", "keyword_argument": "name", "keyed_element": "key"}
 

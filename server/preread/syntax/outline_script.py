@@ -40,7 +40,6 @@ _WRAPPED_VALUES = frozenset(
 # Calls whose result is the function given to them.
 _WRAPPERS = re.compile(r"(\w+\.)?(memo|forwardRef|cache|reactCache|observer|useCallback|debounce|throttle|with[A-Z]\w*)")
 _JSX_RETURNED = re.compile(rb"(?:\breturn\b|=>|[(?:]|&&|\|\|)\s*\(?\s*<[A-Za-z>]")
-_TYPE_HEADER_KINDS = frozenset(("interface", "enum", "class"))
 
 
 @dataclass(frozen=True, slots=True)
