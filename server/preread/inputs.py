@@ -21,16 +21,17 @@ def ticket(tree: Tree, id: str) -> str | None:  # noqa: A002 - the word of the r
 
 
 def report_paths(tree: Tree, settings: Settings) -> list[str]:
-    """The files that the settings' globs for reports name, sorted. On disk, because git usually ignores reports.
+    """The files that the settings' globs for reports name, sorted; on disk, because git mostly ignores them.
 
-    A glob that starts in any folder is looked up at root level and among the files that git does not ignore.
+    A glob that starts in any folder names files at root level, and those that git does not ignore.
     """
     found: set[str] = set()
     for folder, globs in _by_folder(settings.reports).items():
-        found.update(filter(_any_of(globs).fullmatch, _on_disk(tree, folder, deep=bool(folder))))
         anywhere = [glob for glob in globs if not folder and ("/" in glob or "**" in glob)]
-        if anywhere:
-            found.update(filter(_any_of(anywhere).fullmatch, _listed(tree)))
+        deep = bool(folder) or (bool(anywhere) and not tree.is_git)
+        found.update(filter(_any_of(globs).fullmatch, _on_disk(tree, folder, deep=deep)))
+        if anywhere and tree.is_git:
+            found.update(filter(_any_of(anywhere).fullmatch, listed(tree)))
     return sorted(path for path in found if path.isprintable() and _is_plain(tree, path))
 
 
@@ -40,8 +41,8 @@ def _is_plain(tree: Tree, path: str) -> bool:
     return os.path.realpath(whole) == whole and os.path.isfile(whole)  # noqa: PTH113
 
 
-def _listed(tree: Tree) -> Iterable[str]:
-    """The names in `tree.files`, without the look at each file: that would be most of a cached load."""
+def listed(tree: Tree) -> Iterable[str]:
+    """The names in `tree.files`, and of links, without a look at each: that would be most of a cached load."""
     if not tree.is_git:
         return tree.files
     done = tree.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")

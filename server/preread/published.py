@@ -159,7 +159,7 @@ def _identity(path: Path) -> tuple[int, ...]:
 
 
 def _look(layout: Layout, feature: str) -> _Look:
-    """One look. While a ready staging is there, the dossier is what that leads to, its publisher killed or not."""
+    """One look. While a ready staging is there, the dossier is what that leads to, even if nobody goes on."""
     marked = ready(layout, feature)
     folder = layout.dossier(feature)
     if folder.is_symlink():

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 
 from preread import layout, syntax
@@ -42,10 +43,15 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a source resolved to: its lines, and the names of the symbols around them."""
+    """What a source resolved to: its lines, and on demand the names of the symbols around them."""
 
     lines: tuple[str, ...]
-    names: str = ""
+    around: Callable[[], str] = str
+
+    @property
+    def names(self) -> str:
+        """The names of the symbols around the lines; the file is parsed for them, which a digest does not need."""
+        return self.around()
 
     @property
     def digest(self) -> str:
@@ -80,10 +86,13 @@ def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
         raise SourceError(code, f"`{path}` is " + ("not text" if tree.exists(path) else "not a file of the project"))
     if not 1 <= start <= end <= len(lines):
         raise SourceError("E_SOURCE_LINES", f"`{path}` has {len(lines)} lines, not {start}-{end}")
+    return Span(tuple(lines[start - 1 : end]), partial(_names_around, tree, path, start, end))
+
+
+def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
     found = syntax.outline(path, tree.text(path) or "")
     around = [s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None]
-    names = " ".join(f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around)
-    return Span(tuple(lines[start - 1 : end]), names)
+    return " ".join(f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around)
 
 
 # -- path:line, path:start-end
