@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,11 +27,8 @@ LOCK_POLL = 0.05  # seconds between looks at a lock that another process holds
 
 
 async def load(services: Services, request: Request, jobs: "Jobs", caller: "Caller") -> LoadReply:
-    """A standing dossier that covers the request, or a build of it; `building` when the caller cannot wait that long."""
-    called = time.time()
-    if (standing := await _standing(services, request)) is not None:
-        return standing
-    return await jobs.run(services, request, partial(build, called=called), caller)
+    """A standing dossier that covers the request, or a build; `building` when the caller cannot wait so long."""
+    return await jobs.run(services, request, partial(_standing, services, request), build, caller)
 
 
 async def _standing(services: Services, request: Request) -> LoadReply | None:
@@ -43,18 +39,18 @@ async def _standing(services: Services, request: Request) -> LoadReply | None:
     return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
 
 
-async def build(services: Services, request: Request, *, called: float) -> LoadReply:
+async def build(services: Services, request: Request) -> LoadReply:
     """Build and publish one dossier, alone for its feature among all processes.
 
-    `called` (epoch seconds) is when the caller asked: a build that began after it, in whatever process, serves `force` too.
+    A build of another process that began after this one was asked for serves `force` too.
     """
-    started = time.time()
+    called = time.time()
     async with _feature_lock(services, request.feature):
         await _step(publish.recover, services, request.feature)
         if (other := await _built_meanwhile(services, request, called)) is not None:
             return other
         async with _building_hint(services, request.feature):
-            return await _build(services, request, started)
+            return await _build(services, request, time.time())
 
 
 async def _built_meanwhile(services: Services, request: Request, called: float) -> LoadReply | None:
@@ -154,9 +150,3 @@ async def _building_hint(services: Services, feature: str) -> AsyncIterator[None
     finally:
         with suppress(PrereadError):
             atomic.remove(hint)
-
-
-def with_deadline(services: Services) -> Services:
-    """The same services for a build that has its whole time from now."""
-    progress = replace(services.progress, deadline=time.monotonic() + services.settings.timeout)
-    return replace(services, progress=progress)
