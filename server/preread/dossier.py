@@ -170,7 +170,8 @@ class _Reader:
         return end
 
     def title(self, line: str) -> None:
-        expected = f"# {BY_NAME[self.name].title}: {self.feature}"
+        row = BY_NAME.get(self.name)
+        expected = f"# {row.title}: {self.feature}" if row else "# Knowledge"
         if line.strip() != expected:
             self.problem(1, "E_TITLE", f"the first line is `{expected}`")
 
@@ -231,7 +232,8 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 
 def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
-    if not fact.sources or (base is not None and fact.sources == (str(base),)):
+    served = base is not None and fact.sources == (str(base),) and not fact.text.endswith(")")
+    if not fact.sources or served:
         return f"- {fact.text}"
     parts = []
     for text in fact.sources:

@@ -1,5 +1,6 @@
 """Words of identifiers and sentences: what a feature is called, and what counts as the same word."""
 
+import itertools
 import re
 from collections import Counter
 from functools import lru_cache
@@ -82,3 +83,10 @@ def bag(text: str) -> str:
         for token in _tokens(identifier):
             counts[token] += n
     return " ".join(" ".join([token] * min(n, REPEAT)) for token, n in counts.items())
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """The stems of all words of a text, and of neighbours written together: `time-out` holds `timeout` too."""
+    split = [part for identifier in re.findall(r"[A-Za-z_$][\w$]*", text) for part in parts(identifier)]
+    joined = (a + b for a, b in itertools.pairwise(split))
+    return frozenset(stem(word) for word in (*split, *joined))

@@ -1,0 +1,170 @@
+"""What went wrong before: failing tests in reports, errors fixed more than once, marks that say a test is not to be trusted."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, ParseError
+
+from preread import inputs
+from preread.evidence import phrases, words
+from preread.evidence.history import Commit
+from preread.evidence.view import View
+from preread.models import Finding
+from preread.sources import Ref
+
+MARK = re.compile(r"(?i)skip|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
+MOST_FIXES = 5
+
+
+class Failure(NamedTuple):
+    """One failing test of a report: what it is called, what it said, and on which line of the report."""
+
+    path: str
+    line: int
+    name: str
+    group: str
+    message: str
+
+
+def reported(view: View) -> Iterator[Finding]:
+    """Failing tests of the JUnit reports that belong to the feature."""
+    own = {hot.case.name for hot in view.cases} | {hot.file.path for hot in view.cases}
+    n = 0
+    for path in inputs.report_paths(view.services.tree, view.services.settings):
+        for failure in _failures(view, path):
+            mine = failure.name in own or any(f in failure.group for f in own) or view.relevance(failure.name, failure.group) >= 1
+            if not mine or n >= 6:
+                continue
+            n += 1
+            said = f": {phrases.plain(phrases.clip(failure.message, 130))}" if failure.message else ""
+            yield Finding(
+                rule="reported",
+                kind="reported",
+                text=f"{phrases.quote(failure.name, 90)} failed{said}",
+                sources=(str(Ref("lines", path, failure.line, failure.line)),),
+                reason="the latest report has it as failed",
+                score=0.9,
+            )
+
+
+def _failures(view: View, path: str) -> Iterator[Failure]:
+    """The failures and errors of one JUnit XML file; a broken file is noted, not raised."""
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    data = view.services.tree.data(path)
+    if data is None:
+        return
+    try:
+        root: Element = fromstring(data)
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        view.notes.append(f"{path} is not a report that can be read: {error}")
+        return
+    lines = view.services.tree.lines(path) or []
+    for case in root.iter("testcase"):
+        bad = next((child for child in case if child.tag in {"failure", "error"}), None)
+        if bad is None:
+            continue
+        name, group = case.get("name", ""), f"{case.get('classname', '')} {case.get('file', '')}"
+        message = bad.get("message") or (bad.text or "").strip().split("\n", 1)[0]
+        line = next((n for n, text in enumerate(lines, 1) if "<testcase" in text and _escaped(name) in text), 0)
+        if line:
+            yield Failure(path, line, name, group, message)
+
+
+def _escaped(name: str) -> str:
+    from xml.sax.saxutils import escape
+
+    return escape(name, {'"': "&quot;"})
+
+
+def repeated_fixes(view: View) -> Iterator[Finding]:
+    """What was fixed more than once: fixes that share an issue number, a rare pair of words, or say `again`."""
+    fixes = [c for c in view.commits if c.is_fix and (view.whole_project or view.relevance(c.subject) > 0 or _touches_home(view, c))]
+    common = Counter(s for c in view.commits for s in words.stems(c.subject))
+    groups: dict[tuple[str, ...], list[Commit]] = defaultdict(list)
+    for commit in fixes:
+        rare = sorted(s for s in _topic(commit.subject) if common[s] <= max(4, len(view.commits) // 20))
+        for i, first in enumerate(rare):
+            for second in rare[i + 1 :]:
+                groups[first, second].append(commit)
+    seen: set[str] = set()
+    for _pair, commits in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        fresh = [c for c in commits if c.sha not in seen]
+        if len(commits) < 2 or len(fresh) < 2 or len(commits) > 6:
+            continue
+        seen.update(c.sha for c in commits)
+        latest = commits[0]
+        yield Finding(
+            rule="repeated_fixes",
+            kind="again",
+            text=f"fixed {len(commits)} times, last {latest.date}: {phrases.quote(_clean(latest.subject), 100)}",
+            sources=tuple(f"commit:{c.sha[:9]}" for c in commits[:4]),
+            reason="fixes of one thing that share rare words",
+            score=0.85,
+        )
+        if len(seen) > 12:
+            return
+
+
+def _topic(subject: str) -> set[str]:
+    return {words.stem(w) for w in words.of_sentence(subject) if len(w) > 3} - {"fixed", "correct", "again", "error", "bug", "regression", "issu", "crash", "prevent", "handl"}
+
+
+def _clean(subject: str) -> str:
+    return re.sub(r"^\w+(\([\w/.\- ]+\))?!?:\s+", "", subject) if not subject.startswith("Revert") else subject
+
+
+def _touches_home(view: View, commit: Commit) -> bool:
+    return any(view.relevance(path) >= 1 for path in commit.files)
+
+
+def fixes(view: View) -> Iterator[Finding]:
+    """The latest fixes of the feature, with what their authors wrote of the cause."""
+    n = 0
+    for commit in view.commits:
+        about = view.relevance(commit.subject)
+        if not commit.is_fix or (about < 0.5 and not (_touches_home(view, commit) and len(commit.files) <= 6)):
+            continue
+        n += 1
+        why = phrases.plain(phrases.sentence(commit.body, 130)) if _is_prose(commit.body) else ""
+        yield Finding(
+            rule="fixes",
+            kind="fix",
+            text=phrases.quote(_clean(commit.subject), 100) + (f": {why}" if why else ""),
+            sources=(f"commit:{commit.sha[:9]}",),
+            reason="a fix that touched the feature's files",
+            score=0.4 + 0.25 * min(1.0, about) + (0.1 if why else 0.0),
+        )
+        if n >= MOST_FIXES:
+            return
+
+
+def _is_prose(body: str) -> bool:
+    first = body.strip().split("\n", 1)[0]
+    return len(first) > 25 and not re.match(r"(?i)[*#-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts", first)
+
+
+def marked(view: View) -> Iterator[Finding]:
+    """The feature's tests that are skipped, expected to fail, or marked as flaky, with the reason given."""
+    for hot in view.cases:
+        marks = [mark for mark in hot.case.marks if MARK.search(mark)]
+        if not marks:
+            continue
+        first = max(1, hot.case.start - 8)
+        word = MARK.search(marks[0])
+        lines = hot.file.lines[first - 1 : hot.case.end]
+        at = next((first + i for i, line in enumerate(lines) if word is not None and word[0] in line), hot.case.start)
+        start = min(at, hot.case.start)
+        reason = re.search(r"reason\s*=\s*(?:f?[\"'](.+?)[\"'])|[\"']([^\"']{12,})[\"']", marks[0])
+        said = next((g for g in (reason.groups() if reason else ()) if g), "")
+        name = phrases.quote(hot.case.name, 90)
+        yield Finding(
+            rule="marked",
+            kind="marked",
+            text=f"{name} is marked {phrases.plain(word[0]) if word else ''}" + (f": {phrases.plain(phrases.clip(said, 110))}" if said and said != hot.case.name else ""),
+            sources=(hot.file.cite(start, max(start, hot.case.start)),),
+            reason="a mark on one of the feature's tests",
+            score=0.7,
+        )

@@ -1,0 +1,140 @@
+"""What no test mentions: public names, error messages, values of enumerations. Each is proved by an absence."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from preread.evidence import phrases
+from preread.evidence.view import FileView, View
+from preread.languages import language_of
+from preread.models import Finding
+from preread.sources import Ref
+
+MOST = 8
+# A test of another language cannot be expected to name a symbol of this one, but may well show its messages.
+KIN = ({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"}, {"Java", "Kotlin"}, {"C", "C++"})
+TEST_NAMES = ("test_*.py", "*_test.py", "*.spec.ts", "*.spec.tsx", "*.test.ts", "*.test.tsx", "*.test.js", "*.spec.js", "*_test.go", "*_spec.rb", "*Test.java")
+
+
+def test_globs(paths: Sequence[str]) -> list[str]:
+    """Few globs that together match every one of these test files."""
+    left, globs = list(paths), []
+    tops: dict[str, int] = {}
+    for path in left:
+        for depth in (1, 2, 3):
+            parts = PurePosixPath(path).parts
+            if len(parts) > depth and re.fullmatch(r"(?i)(unit|integration|e2e|functional)?[-_]?(__)?(tests?|testing|specs?|e2e|cypress|playwright)(__)?", parts[depth - 1]):
+                tops["/".join(parts[:depth])] = tops.get("/".join(parts[:depth]), 0) + 1
+                break
+    for top, _ in sorted(tops.items(), key=lambda item: -item[1]):
+        if any(path.startswith(f"{top}/") for path in left):
+            globs.append(f"{top}/**")
+            left = [path for path in left if not path.startswith(f"{top}/")]
+    for name in TEST_NAMES:
+        if any(PurePosixPath(path).match(name) for path in left):
+            globs.append(f"**/{name}")
+            left = [path for path in left if not PurePosixPath(path).match(name)]
+    return globs + left
+
+
+def _tests_for(view: View, file: FileView) -> list[str]:
+    """The project's tests that could name this file's symbols."""
+    language = language_of(file.path)
+    mine = language.name if language else ""
+    kin = next((group for group in KIN if mine in group), {mine})
+    return [p for p in view.test_paths if (other := language_of(p)) is not None and other.name in kin]
+
+
+def _absent(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """Sources that prove that none of these tests holds a text; none when one does or it would take too many."""
+    globs = test_globs(paths)
+    if not paths or len(globs) > 3 or '"' in literal or "`" in literal or "\n" in literal:
+        return ()
+    if any(set("~,") & set(glob) for glob in globs):
+        return ()
+    matched = sorted({p for glob in globs for p in view.services.tree.matching(glob)})
+    return () if view.holding(literal, matched) else tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
+
+
+def unmentioned_symbols(view: View) -> Iterator[Finding]:
+    """Public functions and classes of the feature whose names stand in no test."""
+    n = 0
+    for hot in view.symbols:
+        name = hot.symbol.name
+        private = name.startswith("_") or "._" in hot.symbol.container
+        if private or len(name) < 5 or hot.symbol.kind not in {"function", "method", "class", "component"} or n >= MOST:
+            continue
+        if view.candidates(name, ("test", "support")):
+            continue
+        if not (absent := _absent(view, name, _tests_for(view, hot.file))):
+            continue
+        n += 1
+        yield Finding(
+            rule="unmentioned_symbols",
+            kind="gap",
+            text=f"no test names {phrases.code(name)}",
+            sources=(hot.file.cite(hot.symbol.start), *absent),
+            reason="a public name of the feature that stands in no test",
+            score=0.35 + 0.35 * hot.score,
+        )
+
+
+def unmentioned_messages(view: View) -> Iterator[Finding]:
+    """Errors that the feature raises and whose messages no test shows."""
+    n = 0
+    for file in view.sources[:6]:
+        for item in file.details.raises:
+            message = " ".join(item.message.split())
+            if len(message) < 8 or not view.is_hot(file, item.line) or n >= MOST:
+                continue
+            literal = message[:60]
+            at = _line_holding(file, item.line, literal)
+            if not at or not (absent := _absent(view, literal, _tests_for(view, file))):
+                continue
+            n += 1
+            who = f"{item.exception} " if item.exception else ""
+            yield Finding(
+                rule="unmentioned_messages",
+                kind="gap",
+                text=f"{who}{phrases.code(literal)}: no test shows it",
+                sources=(file.cite(at), *absent),
+                reason="an error of the feature that no test reaches by its message",
+                score=0.62,
+            )
+
+
+def _line_holding(file: FileView, line: int, literal: str) -> int:
+    return next((n for n in range(line, min(line + 6, len(file.lines) + 1)) if literal in " ".join(file.lines[n - 1].split())), 0)
+
+
+def unmentioned_members(view: View) -> Iterator[Finding]:
+    """Values of the feature's enumerations and options that stand in no test, one fact a family."""
+    for file in view.sources[:6]:
+        families: dict[str, list[tuple[str, int, tuple[str, ...]]]] = {}
+        sizes: dict[str, int] = {}
+        for member in file.details.members:
+            if member.kind not in {"enum", "union", "option"} or not view.is_hot(file, member.line):
+                continue
+            sizes[member.owner] = sizes.get(member.owner, 0) + 1
+            value = member.value.strip("\"' ")
+            name = member.name
+            if not phrases.provable(name) or (value and value != name and len(value) > 3 and _shown(view, value)):
+                continue
+            if absent := _absent(view, name, view.test_paths):
+                families.setdefault(member.owner, []).append((name, member.line, absent))
+        for owner, members in families.items():
+            if len(members) == sizes[owner] > 3:
+                continue  # no test names any: tests reach them by another way, or the family is not what they are about
+            listed = members[:3]
+            yield Finding(
+                rule="unmentioned_members",
+                kind="gap",
+                text=f"no test names {phrases.names([name for name, _, _ in listed], 3)}" + (f" of {owner}" if owner else ""),
+                sources=(file.cite(min(n for _, n, _ in listed), max(n for _, n, _ in listed)), *(s for _, _, a in listed for s in a)),
+                reason="values of the feature that stand in no test",
+                score=0.66,
+            )
+
+
+def _shown(view: View, value: str) -> bool:
+    return bool(view.holding(value, view.test_paths))

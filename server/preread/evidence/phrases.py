@@ -1,0 +1,65 @@
+"""How rules put what they found into one line: quotes that stand in their source, sentences cut at a word."""
+
+import re
+from collections.abc import Sequence
+
+from preread.dossier import QUOTE_LENGTH, code
+from preread.evidence.view import FileView
+
+LINE = 110  # characters of source that a fact quotes at most
+
+
+def clip(text: str, most: int) -> str:
+    """`text` on one line, cut at a word's end."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    return text[:most].rsplit(" ", 1)[0].rstrip(" ,;:.-(") + " …"
+
+
+def sentence(text: str, most: int = 140) -> str:
+    """The first sentence, without its full stop."""
+    folded = " ".join(text.split())
+    match = re.match(r"(.+?[.!?])(?:\s|$)", folded)
+    return clip((match[1] if match else folded).rstrip("."), most)
+
+
+def plain(text: str) -> str:
+    """Words of the source as prose: nothing in it can be taken for a quote, a source or markup."""
+    return text.replace("`", "'").replace("(", "[").replace(")", "]") if text.endswith(")") else text.replace("`", "'")
+
+
+def quote(text: str, most: int = LINE) -> str:
+    """A code span of one stretch of source, cut so that it still stands there."""
+    text = " ".join(text.split())
+    if len(text) > most:
+        text = text[:most].rsplit(" ", 1)[0] if " " in text[most // 2 : most] else text[:most]
+    return code(text)
+
+
+def quote_line(file: FileView, line: int, most: int = LINE) -> str:
+    """One line of a file as a code span, without what only opens or ends a statement."""
+    text = file.lines[line - 1].strip() if 0 < line <= len(file.lines) else ""
+    return quote(re.sub(r"\s*[{;,]$", "", re.sub(r"^(?:await|return)\s+", "", text)), most)
+
+
+def definition(file: FileView, start: int, name: str, signature: str) -> str:
+    """How a definition reads: its whole signature if that is short and stands so, else keyword and name."""
+    head = " ".join(" ".join(file.lines[start - 1 : start + 12]).split())
+    folded = re.sub(r"\s*[:{=]+>?\s*$", "", " ".join(signature.split()))
+    folded = re.sub(r"^(?:export\s+)?(?:default\s+)?", "", folded)
+    if folded and len(folded) <= 90 and folded in head:
+        return code(folded)
+    match = re.search(rf"(?:\b(?:def|class|function|interface|type|enum|const|func|fn|struct|trait)\s+)?{re.escape(name)}(?!\w)", head)
+    return code(match[0]) if match else code(name)
+
+
+def names(values: Sequence[str], most: int = 6) -> str:
+    """A list of names, each quoted, the rest counted."""
+    shown = ", ".join(code(value) for value in values[:most])
+    return shown + (f" and {len(values) - most} more" if len(values) > most else "")
+
+
+def provable(text: str) -> bool:
+    """Whether a quote is long enough to prove anything."""
+    return len(text.strip()) >= QUOTE_LENGTH

@@ -1,0 +1,205 @@
+"""The feature's shape: definitions, constants, routes, selectors, settings read, and who calls it from outside."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from preread import syntax
+from preread.evidence import phrases
+from preread.evidence.view import FileView, HotSymbol, View
+from preread.models import Finding
+from preread.sources import Ref
+from preread.syntax import Member
+
+ROUTE = re.compile(r"/[A-Za-z0-9_\-/{}:<>\[\].$*]*[A-Za-z][A-Za-z0-9_\-/{}:<>\[\].$*]*")
+ROUTERS = frozenset(
+    """get post put delete patch head options route add_url_rule add_route path re_path url goto navigate push replace
+    redirect handle handlefunc handlerfunc group mount register_path api_route websocket""".split()
+)
+ROUTE_DECORATOR = re.compile(r"@[\w.]*(?:route|get|post|put|delete|patch|head|websocket|RequestMapping|\w+Mapping)\(\s*[\"']([^\"']+)[\"']")
+TEST_IDS = frozenset({"data-testid", "data-test", "data-test-id", "data-cy", "data-qa", "aria-label", "placeholder"})
+ENVIRONMENT = re.compile(
+    r"""process\.env\.([A-Z][A-Z0-9_]+)|process\.env\[["']([A-Z][A-Z0-9_]+)|import\.meta\.env\.([A-Z][A-Z0-9_]+)"""
+    r"""|os\.environ(?:\.get)?[\[(]\s*["']([A-Z][A-Z0-9_]+)|os\.getenv\(\s*["']([A-Z][A-Z0-9_]+)|os\.Getenv\("([A-Z][A-Z0-9_]+)"""
+)
+MOST_CALLED = 8
+
+
+def symbols(view: View) -> Iterator[Finding]:
+    """Definitions that the feature's words name, each with the first sentence said about it."""
+    for hot in view.symbols:
+        symbol = hot.symbol
+        head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
+        if symbol.container and symbol.container not in head:
+            head += f" of {phrases.code(symbol.container)}" if phrases.provable(symbol.container) else f" of {symbol.container}"
+        said = phrases.plain(phrases.sentence(symbol.doc, 110)) if symbol.doc else ""
+        yield Finding(
+            rule="symbols",
+            kind="symbol",
+            text=f"{head}: {said}" if said else head,
+            sources=(hot.cite,),
+            reason=f"`{symbol.name}` or what it holds is named by the request",
+            score=0.55 * hot.score + (0.15 if said else 0.0),
+        )
+
+
+def constants(view: View) -> Iterator[Finding]:
+    """Named values, and families of names: enumerations, unions, options."""
+    for file in view.sources[:6]:
+        families: dict[tuple[str, str], list[Member]] = defaultdict(list)
+        for member in file.details.members:
+            near = view.is_hot(file, member.line) or view.relevance(member.name, member.owner) >= 0.5
+            if near and member.kind == "constant" and member.value:
+                yield from _constant(view, file, member)
+            elif near and member.kind in {"enum", "union", "option"}:
+                families[member.owner, member.kind].append(member)
+        for (owner, kind), members in families.items():
+            if len(members) > 1:
+                yield _family(view, file, owner, kind, members)
+
+
+def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
+    line = file.lines[member.line - 1].strip() if member.line <= len(file.lines) else ""
+    if not re.search(r"[\d\"'TF\[({]", member.value) or len(member.value) > 60 or not line:
+        return
+    used = any(re.search(rf"\b{re.escape(member.name)}\b", "\n".join(hot.file.lines[hot.symbol.start : hot.symbol.end])) for hot in view.symbols)
+    head, _, note = line.partition("  # ") if "  # " in line else line.partition(" // ")
+    text = phrases.quote(re.sub(r"^(?:export\s+)?(?:default\s+)?", "", head.rstrip(" ;,")))
+    yield Finding(
+        rule="constants",
+        kind="constant",
+        text=f"{text}: {phrases.plain(phrases.sentence(note, 90))}" if note else text,
+        sources=(file.cite(member.line),),
+        reason="a named value of the feature" + (", used by its functions" if used else ""),
+        score=0.45 + (0.15 if used else 0.0) + 0.1 * min(1.0, view.relevance(member.name)),
+    )
+
+
+def _family(view: View, file: FileView, owner: str, kind: str, members: list[Member]) -> Finding:
+    lines = sorted(member.line for member in members)
+    listed = phrases.names([member.name for member in members], 10)
+    what = f"options of {phrases.code(owner)}" if kind == "option" else phrases.code(owner)
+    inside = any(s.name == owner and s.start <= lines[0] <= s.end for s in file.outline.symbols)
+    start = lines[0] if inside else next((s.start for s in file.outline.symbols if s.name == owner), lines[0])
+    return Finding(
+        rule="constants",
+        kind="constant",
+        text=f"{what}: {listed}" if owner and phrases.provable(owner) else listed,
+        sources=(file.cite(min(start, lines[0]), max(lines[min(len(lines), 10) - 1], start)),),
+        reason=f"the values that {owner or 'it'} can have",
+        score=0.5 + 0.1 * min(1.0, view.relevance(owner)),
+    )
+
+
+def routes(view: View) -> Iterator[Finding]:
+    """Addresses that the feature's files serve or go to."""
+    seen: set[str] = set()
+    for file in view.sources[:6]:
+        found = [(c.line, lit) for c in file.details.calls if c.callee.rpartition(".")[2].lower() in ROUTERS for lit in c.literals[:1]]
+        found += [(s.start, m) for s in file.outline.symbols for d in s.decorators for m in ROUTE_DECORATOR.findall(d)]
+        for line, literal in sorted(found):
+            at = next((n for n in range(line, max(0, line - 8), -1) if literal in (file.lines[n - 1] if n <= len(file.lines) else "")), 0)
+            if not at or literal in seen or not ROUTE.fullmatch(literal) or len(literal) > 80:
+                continue
+            if not (view.is_hot(file, line) or view.relevance(literal)):
+                continue
+            seen.add(literal)
+            yield Finding(
+                rule="routes",
+                kind="route",
+                text=f"route {phrases.quote_line(file, at, 90)}" if len(literal) < 4 else f"route {phrases.code(literal)}",
+                sources=(file.cite(at),),
+                reason="an address in the feature's files",
+                score=0.45 + 0.2 * min(1.0, view.relevance(literal)),
+            )
+            if len(seen) >= 8:
+                return
+
+
+def selectors(view: View) -> Iterator[Finding]:
+    """Attributes by which tests find the feature's elements, grouped by file and attribute."""
+    for file in view.sources[:6]:
+        groups: dict[str, dict[str, int]] = defaultdict(dict)
+        for attribute in file.details.attributes:
+            if attribute.name in TEST_IDS and view.is_hot(file, attribute.line) and phrases.provable(attribute.value):
+                groups[attribute.name].setdefault(attribute.value, attribute.line)
+        if not groups:
+            for number, line in enumerate(file.lines, 1):
+                for name, value in re.findall(r"\b(data-testid|data-test|data-cy|aria-label)[\"']?\s*[=,:]\s*[\"']([^\"'{}$]{4,60})[\"']", line):
+                    groups[name].setdefault(value, number)
+        for name, values in groups.items():
+            items = list(values.items())[:8]
+            yield Finding(
+                rule="selectors",
+                kind="selector",
+                text=f"{phrases.code(name)}: {phrases.names([value for value, _ in items], 8)}",
+                sources=tuple(dict.fromkeys(file.cite(line) for _, line in items)),
+                reason="elements of the feature that a test can find",
+                score=0.6,
+            )
+
+
+def environment(view: View) -> Iterator[Finding]:
+    """Environment variables that the feature's code reads."""
+    for file in view.sources[:6]:
+        seen: dict[str, int] = {}
+        for number, line in enumerate(file.lines, 1):
+            for groups in ENVIRONMENT.findall(line):
+                name = next(filter(None, groups), "")
+                if view.is_hot(file, number):
+                    seen.setdefault(name, number)
+        for name, number in list(seen.items())[:4]:
+            yield Finding(
+                rule="environment",
+                kind="setting",
+                text=f"reads {phrases.code(name)} from the environment",
+                sources=(file.cite(number),),
+                reason="a setting of the feature",
+                score=0.5,
+            )
+
+
+def callers(view: View) -> Iterator[Finding]:
+    """Where the feature's functions are called from outside their own file."""
+    for hot in _callables(view)[:MOST_CALLED]:
+        sites = list(_sites(view, hot))
+        if not sites:
+            continue
+        (path, line, within), total = sites[0], len(sites)
+        where = f"in {phrases.code(within)}" if within and phrases.provable(within) else f"in {path}"
+        more = f", and in {total - 1} more places" if total > 2 else ", and once more" if total == 2 else ""
+        yield Finding(
+            rule="callers",
+            kind="caller",
+            text=f"{phrases.code(hot.symbol.name)} is called {where}{more}",
+            sources=tuple(str(Ref("lines", p, n, n)) for p, n, _ in sites[:3]),
+            reason="a change to it reaches these callers",
+            score=0.4 + 0.15 * hot.score,
+        )
+
+
+def _callables(view: View) -> list[HotSymbol]:
+    kinds = {"function", "method", "class", "component"}
+    return [h for h in view.symbols if h.symbol.kind in kinds and len(h.symbol.name) > 4 and not h.symbol.name.startswith("__")]
+
+
+def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
+    """Calls of one symbol in other sources: path, line, and the symbol around it."""
+    call = re.compile(rf"(?<![\w.]){re.escape(hot.symbol.name)}\s*\(|<{re.escape(hot.symbol.name)}[\s/>]")
+    if hot.symbol.kind == "method":
+        call = re.compile(rf"\.{re.escape(hot.symbol.name)}\s*\(")
+        if sum(s.name == hot.symbol.name for f in view.sources for s in f.outline.symbols) > 1:
+            return  # several classes have a method of this name: a call could mean any of them
+    for path in view.candidates(hot.symbol.name, ("source",))[:40]:
+        if path == hot.file.path:
+            continue
+        text = view.services.tree.text(path) or ""
+        if not call.search(text):
+            continue
+        outline = syntax.outline(path, text)
+        if any(s.name == hot.symbol.name for s in outline.symbols):
+            continue  # it has its own
+        for number, line in enumerate(text.split("\n"), 1):
+            if call.search(line) and not re.match(r"\s*(#|//|\*)", line):
+                around = syntax.enclosing(outline, number)
+                yield path, number, around.name if around else ""
