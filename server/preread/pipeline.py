@@ -45,7 +45,7 @@ async def build(services: Services, request: Request) -> LoadReply:
     A build of another process that began after this one was asked for serves `force` too.
     """
     called = time.time()
-    async with _feature_lock(services, request.feature):
+    async with feature_lock(services, request.feature):
         await _step(publish.recover, services, request.feature)
         if (other := await _built_meanwhile(services, request, called)) is not None:
             return other
@@ -122,7 +122,7 @@ async def _step(step: Callable[..., T], *arguments: object) -> T:
 
 
 @asynccontextmanager
-async def _feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
+async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
     """The feature's lock, which the death of its holder releases; waits as long as the deadline allows."""
     path = services.layout.lock(feature)
     atomic.make_folder(path.parent)
