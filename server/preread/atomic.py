@@ -11,7 +11,11 @@ from pathlib import Path
 from preread.errors import PrereadError
 
 NO_ROOM = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
-NOT_OURS = {errno.EROFS: "the file system is read-only", errno.EACCES: "permission denied", errno.EPERM: "not permitted"}
+NOT_OURS = {
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "not permitted",
+}
 
 
 @contextmanager
@@ -38,7 +42,7 @@ def replace(source: Path, target: Path) -> None:
     """Put `source` in the place of `target` in one step; across file systems by a copy beside the target."""
     with write_errors(target):
         try:
-            os.replace(source, target)
+            source.replace(target)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
@@ -51,24 +55,28 @@ def write(path: Path, data: bytes, *, durable: bool = False) -> None:
     make_folder(path.parent)
     with write_errors(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        part = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 if durable:
                     file.flush()
                     os.fsync(file.fileno())
-            os.chmod(name, 0o644)  # noqa: PTH101, S103 - a temporary name, and dossiers are ordinary files
-            os.replace(name, path)
+            part.chmod(0o644)  # dossiers are ordinary files
+            part.replace(path)
         except BaseException:
             with suppress(OSError):
-                os.unlink(name)  # noqa: PTH108
+                part.unlink()
             raise
 
 
 def remove(path: Path) -> None:
     """Remove a file or a folder of ours, if it is there; a symbolic link is removed, not followed."""
     with write_errors(path):
-        if path.is_symlink() or not path.is_dir():
-            path.unlink(missing_ok=True)
-        else:
-            shutil.rmtree(path, ignore_errors=False)
+        while os.path.lexists(path):
+            # Another process may be removing the same folder: what is gone already is no failure.
+            with suppress(FileNotFoundError):
+                if path.is_symlink() or not path.is_dir():
+                    path.unlink()
+                else:
+                    shutil.rmtree(path)

@@ -32,7 +32,7 @@ class Lookup(NamedTuple):
 
 
 def lookup(services: Services, request: Request, recipe: Recipe) -> Lookup:
-    """Look at what is published; `recipe` is that of the request's level, or a function from level to recipe."""
+    """Look at what is published; `recipe` is that of the request's level, or gives the recipe of any level."""
     found = published.read(services.layout, request.feature)
     if found is None:
         return Lookup(False, "no dossier", None)

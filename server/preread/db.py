@@ -1,8 +1,9 @@
-"""The derived database: opened with its schema, healed by starting again when it is not one."""
+"""The derived database: made whole before it is in place, replaced when it is none of this schema."""
 
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from preread.errors import PrereadError
 from preread.layout import Layout
 
 T = TypeVar("T")
-VERSION = 1
+PATIENCE = 30.0  # seconds to wait for other processes
 SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
@@ -24,67 +25,89 @@ CREATE VIRTUAL TABLE words USING fts5 (path, defs, body, tokenize = "porter unic
 CREATE TABLE sources_of_facts (path TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE facts (
     id TEXT NOT NULL, feature TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,
-    section TEXT NOT NULL, text TEXT NOT NULL, sources TEXT NOT NULL, state TEXT NOT NULL, confidence REAL NOT NULL
+    section TEXT NOT NULL, text TEXT NOT NULL, sources TEXT NOT NULL, state TEXT NOT NULL,
+    confidence REAL NOT NULL
 );
 CREATE INDEX facts_path ON facts (path);
 CREATE VIRTUAL TABLE fact_words USING fts5 (text, section, feature, tokenize = "porter unicode61");
 CREATE TABLE held (key TEXT PRIMARY KEY, signature TEXT NOT NULL);
 """
+VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # no number to forget when the schema changes
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+    """Raises sqlite3.DatabaseError for a file that is no database of this schema."""
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")  # derived: a lost page costs a rebuild, not a fact
-        if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-            return connection
-        connection.execute("BEGIN IMMEDIATE")
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-            old = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-            if old:
-                raise sqlite3.DatabaseError("another schema")
-            for statement in SCHEMA.split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
+            raise sqlite3.DatabaseError("another schema")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _is_sound(path: Path) -> bool:
+    try:
+        with closing(_open(path)) as connection:
+            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+    except sqlite3.OperationalError:
+        raise  # locked or not ours to open says nothing about its content
+    except sqlite3.DatabaseError:
+        return False
+
+
 def _start_again(layout: Layout) -> None:
-    """Set a broken database aside under a lock, unless another process has just done so."""
-    with FileLock(layout.lock("db"), timeout=30):
-        with suppress(sqlite3.DatabaseError), closing(_open(layout.db)) as connection:
-            if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok":
-                return
-        for suffix in ("", "-wal", "-shm"):
-            atomic.remove(layout.db.with_name(layout.db.name + suffix))
+    """Put an empty database in place, unless another process has just done so.
+
+    It is made beside: to switch a database to WAL fails while another process has it open.
+    """
+    with atomic.write_errors(layout.db), FileLock(layout.lock("db"), timeout=PATIENCE):
+        if layout.db.exists() and _is_sound(layout.db):
+            return
+        fresh = layout.db.with_name(f"{layout.db.name}.new")
+        for path in (fresh, *_journals(fresh)):
+            atomic.remove(path)
+        with closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        for path in _journals(layout.db):
+            atomic.remove(path)
+        atomic.replace(fresh, layout.db)
+
+
+def _journals(path: Path) -> tuple[Path, ...]:
+    return tuple(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal"))
 
 
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work` on a connection in autocommit mode; a corrupt file is replaced by an empty one and `work` runs again.
+    """Run `work` on a connection in autocommit mode; on a corrupt file it runs again, on an empty database.
 
-    Raises E_WRITE when the database cannot be written or stays locked for 30 s.
+    Raises E_WRITE when the database cannot be written or stays locked; a mistake in SQL as it is.
     """
     atomic.make_folder(layout.lock("db").parent)
-    for attempt in (1, 2):
+    try:
+        if not layout.db.exists():
+            _start_again(layout)
         try:
             with closing(_open(layout.db)) as connection:
                 return work(connection)
-        except sqlite3.OperationalError as error:
-            raise PrereadError(
-                "E_WRITE",
-                f"{layout.db} cannot be used: {error}.",
-                "It is derived and may be deleted; make room or mend the permissions, then call again.",
-            ) from error
+        except sqlite3.OperationalError:
+            raise
         except sqlite3.DatabaseError:
-            if attempt == 2:
-                raise
             _start_again(layout)
-    raise AssertionError("unreachable")
+            with closing(_open(layout.db)) as connection:
+                return work(connection)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+            raise
+        raise PrereadError(
+            "E_WRITE",
+            f"{layout.db} cannot be used: {error}.",
+            "It is derived and may be deleted; make room or mend the permissions, then call again.",
+        ) from error
 
 
 @contextmanager
@@ -93,7 +116,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk has rolled back already
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")

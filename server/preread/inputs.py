@@ -42,7 +42,7 @@ def _is_plain(tree: Tree, path: str) -> bool:
 
 
 def listed(tree: Tree) -> Iterable[str]:
-    """The names in `tree.files`, and of links, without a look at each: that would be most of a cached load."""
+    """The names in `tree.files`, and of links, without a look at each: that would slow each cached load."""
     if not tree.is_git:
         return tree.files
     done = tree.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
