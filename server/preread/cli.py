@@ -44,7 +44,7 @@ class Call:
     as_json: bool
 
 
-def kind(annotation: object) -> click.ParamType:
+def kind(annotation: object) -> click.ParamType[Any]:
     """The type of one option, from the field it fills; `X | None` is an X that may be left out."""
     if get_origin(annotation) in {Union, types.UnionType}:
         annotation = next(part for part in get_args(annotation) if part is not type(None))
@@ -123,7 +123,7 @@ class Commands(click.Group):
 
 
 def understand(argv: list[str]) -> Call | Callable[[], int] | int:
-    """What a command line asks for; an exit status when click answered (`--help`). Raises click.UsageError."""
+    """What a command line asks for; an exit status when that is answered. Raises click.UsageError."""
     group = Commands(
         "preread",
         params=[
@@ -179,7 +179,7 @@ class Interrupted(Cancelled):
 class Signals:
     """The first signal cancels what runs, which cleans up; a second one ends the process at once."""
 
-    cancel: Callable[[], None]
+    cancel: Callable[[], object]
     caught: list[int] = field(default_factory=list)
 
     def __call__(self, number: int, _: object) -> None:

@@ -2,11 +2,16 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from preread.models import LoadReply, Model
+from preread.models import Evidence, LoadReply, Model, Ranked
+from preread.operations.checking import CheckReply, WrongReply
+from preread.operations.context import DossierStatus, ShowReply, StatusReply
+from preread.operations.doctor import DoctorReply
+from preread.operations.knowledge import SearchReply
+from preread.operations.setup import InitReply
 
 # Control and direction characters that a project's text could use to repaint a terminal.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -16,7 +21,7 @@ class Table(NamedTuple):
     """Rows under column names; the last column may be long."""
 
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 Block = str | Table
@@ -94,4 +99,125 @@ def load(reply: LoadReply) -> Iterator[Block]:
     yield f"\n{reply.dossier}" if reply.dossier else reply.next
 
 
-VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {"context.load": load}
+def show(reply: ShowReply) -> Iterator[Block]:
+    about = f" for {reply.ticket}" if reply.ticket else ""
+    yield f"{reply.path} by {reply.builder or 'hand'} ({reply.level}){about}: {', '.join(reply.files)}"
+    if reply.reason:
+        yield f"{reply.status}: {reply.reason}"
+    if reply.edited:
+        yield f"edited since: {', '.join(reply.edited)}"
+    if reply.facts is None:
+        yield f"\n{reply.text.rstrip()}"
+    else:
+        rows = [(fact.id, f"{reply.path}{fact.file}:{fact.line}", fact.text) for fact in reply.facts]
+        yield Table(("id", "where", "fact"), rows)
+
+
+def status(reply: StatusReply) -> Iterator[Block]:
+    if not reply.dossiers:
+        yield f"No dossiers in {reply.root}. Make one: preread load FEATURE"
+        return
+    columns = ("feature", "state", "facts", "tokens", "builder", "age", "built in", "why")
+    yield Table(columns, [_status_row(dossier) for dossier in reply.dossiers])
+
+
+def _status_row(dossier: DossierStatus) -> tuple[str, ...]:
+    edited = f"edited: {', '.join(dossier.edited)}" if dossier.edited else ""
+    took = f"{dossier.run.seconds:.1f} s" if dossier.run is not None else "elsewhere"
+    return (
+        dossier.feature,
+        ("fresh" if dossier.fresh else "stale") + ("" if dossier.status == "ok" else f", {dossier.status}"),
+        str(dossier.facts),
+        str(dossier.tokens),
+        f"{dossier.builder or 'hand'} ({dossier.level})",
+        "-" if dossier.age is None else age(dossier.age),
+        took,
+        "; ".join(part for part in (dossier.why, edited) if part),
+    )
+
+
+def age(seconds: float) -> str:
+    """A time span in its largest unit."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def evidence(reply: Evidence) -> Iterator[Block]:
+    yield f"{reply.feature}: searched for {', '.join(reply.words) or 'nothing'}"
+    for title, ranked in (("files", reply.files), ("tests", reply.tests)):
+        if ranked:
+            yield Table(
+                ("rank", "score", title, "reason"),
+                [row for i, one in enumerate(ranked, 1) for row in _rows(i, one)],
+            )
+        else:
+            yield f"no {title}"
+    if reply.findings:
+        rows = [(f"{f.score:.2f}", f.kind, f.text, ", ".join(f.sources)) for f in reply.findings]
+        yield Table(("score", "kind", "finding", "sources"), rows)
+    yield from (f"note: {note}" for note in reply.notes)
+
+
+def _rows(rank: int, one: Ranked) -> Iterator[tuple[str, ...]]:
+    """A file's rows: one reason each, the file itself on the first."""
+    lines = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in one.lines)
+    head = (str(rank), f"{one.score:.2f} {bar(one.score)}", f"{one.path}:{lines}" if lines else one.path)
+    for reason in one.reasons or ("",):
+        yield (*head, reason)
+        head = ("", "", "")
+
+
+def bar(score: float, width: int = 10) -> str:
+    return ("#" * round(max(0.0, min(1.0, score)) * width)).ljust(width, ".")
+
+
+def facts(reply: SearchReply) -> Iterator[Block]:
+    if not reply.facts:
+        yield "No fact says that."
+        return
+    yield from (
+        f"{f.id}  {f.text} ({', '.join(f.sources)})\n          {f.state}, {f.confidence:.2f}, {f.file}"
+        for f in reply.facts
+    )
+
+
+def check(reply: CheckReply) -> Iterator[Block]:
+    yield from (f"{p.path}:{p.line}: {p.code} {p.message}" for p in reply.problems)
+    yield f"{reply.feature}: {reply.facts} facts hold, {len(reply.problems)} problems"
+
+
+def wrong(reply: WrongReply) -> Iterator[Block]:
+    yield from (f"dropped {fact.id} from {fact.file}: {fact.text}" for fact in reply.dropped)
+    yield "It is remembered, and no rebuild brings it back."
+
+
+def init(reply: InitReply) -> Iterator[Block]:
+    yield f"Project: {reply.root}"
+    yield from (f"found {f.framework}, {f.files} files: {', '.join(f.rules)}" for f in reply.found)
+    yield from (f"reports: {glob}" for glob in reply.reports)
+    yield from (f"wrote {path}" for path in reply.written)
+    yield from (f"kept {path}, which was there" for path in reply.kept)
+    yield from (f"note: {note}" for note in reply.notes)
+    yield reply.next
+
+
+def doctor(reply: DoctorReply) -> Iterator[Block]:
+    for look in reply.looks:
+        yield f"{look.state:<4}  {look.name:<9}  {look.found}"
+        if look.hint:
+            yield f"{'':17}{look.hint}"
+
+
+VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
+    "context.load": load,
+    "context.show": show,
+    "context.status": status,
+    "context.evidence": evidence,
+    "context.check": check,
+    "context.wrong": wrong,
+    "knowledge.search": facts,
+    "config.init": init,
+    "config.doctor": doctor,
+}

@@ -1,21 +1,31 @@
-"""Operations on dossiers."""
+"""Operations on dossiers as a whole: load, show, status, evidence."""
+
+import time
+from functools import partial
 
 from pydantic import Field
 
-from preread import pipeline, project
-from preread.models import LoadReply, Model
-from preread.operations.registry import Context, Operation
+from preread import cache, dossier, evidence, pipeline, project, published
+from preread.builders import recipe
+from preread.layout import BY_NAME, feature_name
+from preread.models import Evidence, LoadReply, Model, Request
+from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.standing import missing, standing
+from preread.replies import INLINE_ORDER
+from preread.services import Services
 from preread.settings import Level
+
+FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
+DESCRIPTION = "What is to be written, in a sentence: guides the search."
+TICKET = "A ticket's id, like SHOP-142, whose criteria belong in."
 
 
 class LoadRequest(Model):
     """What a dossier is wanted for."""
 
-    feature: str = Field(description="The feature's name, like `checkout`; `_project` for the whole project.")
-    ticket: str | None = Field(None, description="A ticket's id, like SHOP-142, whose criteria belong in.")
-    description: str | None = Field(
-        None, description="What is to be written, in a sentence: guides the search."
-    )
+    feature: str = Field(description=FEATURE)
+    ticket: str | None = Field(None, description=TICKET)
+    description: str | None = Field(None, description=DESCRIPTION)
     force: bool = Field(False, description="Build again even if a dossier stands.")
     level: Level | None = Field(None, description="How deep. Default: as deep as can be built here.")
 
@@ -24,6 +34,154 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     services = context.services()
     asked = project.resolve(services, **request.model_dump())
     return await pipeline.load(services, asked, context.jobs, context.caller)
+
+
+class ShowRequest(Model):
+    """Which published dossier, and how much of it."""
+
+    feature: str = Field(description=FEATURE)
+    file: str | None = Field(None, description="One file of it, like `patterns.md`. Default: all of them.")
+    ids: bool = Field(False, description="List the facts with the ids that `wrong` takes.")
+
+
+class ShownFact(Model):
+    """One fact with the id that `wrong` takes, and where it stands."""
+
+    id: str
+    file: str
+    line: int
+    text: str
+
+
+class ShowReply(Model):
+    """A published dossier, as it stands on disk."""
+
+    feature: str
+    path: str
+    files: tuple[str, ...]
+    edited: tuple[str, ...] = Field(description="Files that a person changed since they were published.")
+    builder: str
+    level: str
+    status: str
+    reason: str
+    ticket: str
+    description: str
+    text: str
+    facts: tuple[ShownFact, ...] | None = None
+
+
+async def show(context: Context, request: ShowRequest) -> ShowReply:
+    services = context.services()
+    return await in_thread(context, services, _show, request)
+
+
+def _show(services: Services, request: ShowRequest) -> ShowReply:
+    found = standing(services, request.feature)
+    feature, texts, manifest = found.feature, found.texts, found.manifest
+    if request.file is not None:
+        name = request.file if request.file in BY_NAME else f"{request.file}.md"
+        if name not in texts:
+            raise missing(services.layout, feature, request.file, tuple(texts))
+        texts = {name: texts[name]}
+    facts = [
+        ShownFact(id=dossier.fact_id(name, fact.text), file=name, line=fact.line, text=fact.text)
+        for name, text in texts.items()
+        for fact in dossier.parse(name, feature, text)[0].facts
+    ]
+    return ShowReply(
+        feature=feature,
+        path=found.path,
+        files=tuple(name for name in BY_NAME if name in found.texts),
+        edited=found.edited,
+        builder=manifest.builder,
+        level=manifest.level,
+        status=manifest.status,
+        reason=manifest.reason,
+        ticket=manifest.ticket,
+        description=manifest.description,
+        text="\n".join(texts[name].rstrip("\n") + "\n" for name in INLINE_ORDER if name in texts),
+        facts=tuple(facts) if request.ids else None,
+    )
+
+
+class StatusRequest(Model):
+    """Every dossier, or one."""
+
+    feature: str | None = Field(None, description="One feature. Default: all that have a dossier.")
+
+
+class DossierStatus(Model):
+    """What is known of one dossier without building anything."""
+
+    feature: str
+    path: str
+    fresh: bool = Field(description="Whether the same request would be answered from it.")
+    why: str = Field(description="Why it is not fresh; empty when it is.")
+    builder: str
+    level: str
+    status: str
+    facts: int
+    tokens: int = Field(description="An estimate: 4 characters each.")
+    edited: tuple[str, ...] = Field(description="Files that a person changed since they were published.")
+    age: float | None = Field(description="Seconds since the last build; none when that was elsewhere.")
+    run: published.RunRecord | None = Field(description="The last build here.")
+
+
+class StatusReply(Model):
+    """The dossiers of a project."""
+
+    root: str
+    dossiers: tuple[DossierStatus, ...]
+
+
+async def status(context: Context, request: StatusRequest) -> StatusReply:
+    services = context.services()
+    names = [feature_name(request.feature)] if request.feature else published.features(services.layout)
+    found = await in_thread(context, services, lambda own: tuple(_status(own, name) for name in names))
+    return StatusReply(root=str(services.layout.root), dossiers=found)
+
+
+def _status(services: Services, feature: str) -> DossierStatus:
+    services.progress.say(f"looking at {feature}")
+    found = standing(services, feature)
+    manifest = found.manifest
+    same = Request(
+        feature=found.feature, ticket=manifest.ticket, description=manifest.description, level=manifest.level
+    )
+    looked = cache.lookup(services, same, partial(recipe, services))
+    drafts = [dossier.parse(name, feature, text)[0] for name, text in found.texts.items()]
+    run = published.recorded(services.layout, found.feature)
+    return DossierStatus(
+        feature=found.feature,
+        path=found.path,
+        fresh=looked.covers,
+        why=looked.why,
+        builder=manifest.builder,
+        level=manifest.level,
+        status=manifest.status,
+        facts=sum(len(draft.facts) for draft in drafts),
+        tokens=sum(dossier.tokens(text) for text in found.texts.values()),
+        edited=found.edited,
+        age=round(max(0.0, time.time() - run.finished), 1) if run is not None else None,
+        run=run,
+    )
+
+
+class EvidenceRequest(Model):
+    """What evidence is wanted for."""
+
+    feature: str = Field(description=FEATURE)
+    description: str | None = Field(None, description=DESCRIPTION)
+    ticket: str | None = Field(None, description=TICKET)
+    limit: int = Field(20, ge=1, le=1000, description="At most so many of files, of tests and of findings.")
+
+
+async def collect(context: Context, request: EvidenceRequest) -> Evidence:
+    services = context.services()
+    asked = project.resolve(services, **request.model_dump(exclude={"limit"}))
+    found = await in_thread(context, services, evidence.collect, asked)
+    lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "findings")}
+    return found.model_copy(update=lists)
 
 
 LOAD = Operation(
@@ -35,5 +193,38 @@ LOAD = Operation(
     example="preread load checkout --ticket SHOP-142",
     run=load,
     command="load",
+    positional=("feature",),
+)
+SHOW = Operation(
+    name="context.show",
+    request=ShowRequest,
+    reply=ShowReply,
+    effect="read",
+    doc="Show a published dossier as it stands, without building anything.",
+    example="preread show checkout patterns.md",
+    run=show,
+    command="show",
+    positional=("feature", "file"),
+)
+STATUS = Operation(
+    name="context.status",
+    request=StatusRequest,
+    reply=StatusReply,
+    effect="read",
+    doc="List the dossiers: by whom, how old, how large, and whether each is still true.",
+    example="preread status",
+    run=status,
+    command="status",
+    positional=("feature",),
+)
+EVIDENCE = Operation(
+    name="context.evidence",
+    request=EvidenceRequest,
+    reply=Evidence,
+    effect="read",
+    doc="Show what the project itself says about a feature, best first: files, tests, findings.",
+    example='preread evidence checkout --description "coupons with a minimum" --limit 5',
+    run=collect,
+    command="evidence",
     positional=("feature",),
 )

@@ -68,10 +68,13 @@ async def in_thread(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """Run `step(services, …)` in a worker thread: the caller hears its progress; when they go it is stopped."""
+    """Run `step(services, …)` in a worker thread: the caller hears its progress and stops it by leaving."""
 
     def report(message: str, done: float, total: float) -> None:
-        anyio.from_thread.run(context.caller.tell, message, done, total)
+        async def tell() -> None:
+            await context.caller.tell(message, done, total)
+
+        anyio.from_thread.run(tell)
 
     progress = Progress(report=report, deadline=services.progress.deadline)
     work = partial(step, replace(services, progress=progress), *args, **kwargs)

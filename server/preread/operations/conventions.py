@@ -1,0 +1,186 @@
+"""How a project tests: frameworks, folders, name patterns and report files, told from the files it has."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from preread import inputs
+from preread.languages import role_of
+from preread.services import Services
+from preread.tree import glob_pattern
+
+MAX_PACKAGES = 50  # whose folders are searched for reports
+MAX_FOLDERS = 6  # of one pattern; where more hold such tests, the pattern is for any folder
+TEST_FOLDERS = frozenset(
+    {"test", "tests", "testing", "spec", "specs", "e2e", "cypress", "playwright", "integration"}
+)
+SCRIPTS = ("ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts")
+
+
+class Framework(NamedTuple):
+    """One row: how its tests are named, which files give it away, and where it likes to leave reports."""
+
+    name: str
+    names: tuple[str, ...]  # of tests, with `{feature}`
+    configs: str = ""  # a regular expression for the names of files that configure it; none: at home anywhere
+    mention: tuple[str, str] | None = (
+        None  # a file's name, and what that file says when the framework is used
+    )
+    reports: tuple[str, ...] = ()  # relative to the folder of a package
+    only_in: str = ""  # the folder outside which such a name is no test
+
+
+def _scripts(*kinds: str) -> tuple[str, ...]:
+    return tuple(f"{{feature}}.{kind}.{suffix}" for kind in kinds for suffix in SCRIPTS)
+
+
+SPECS = _scripts("spec", "test")
+PYTHON = ("test_{feature}.py", "{feature}_test.py")
+JUNIT = tuple(f"{{feature}}{end}.{suffix}" for end in ("Test", "Tests", "IT") for suffix in ("java", "kt"))
+JUNIT_RESULTS = ("target/*-reports/*.xml", "build/test-results/**/*.xml")
+RESULTS = ("test-results/**/*.xml", "reports/**/*.xml", "junit.xml")
+# In the order in which they claim files of the same name.
+FRAMEWORKS: tuple[Framework, ...] = (
+    Framework("Playwright", SPECS, r"playwright\.config\.[cm]?[jt]s", reports=RESULTS),
+    Framework(
+        "Cypress",
+        _scripts("cy"),
+        r"cypress\.(config\.[cm]?[jt]s|json)",
+        reports=("cypress/results/**/*.xml",),
+    ),
+    Framework("Vitest", SPECS, r"vitest\.config\.[cm]?[jt]s", ("package.json", '"vitest"'), RESULTS),
+    Framework("Jest", SPECS, r"jest\.config\.([cm]?[jt]s|json)", ("package.json", '"jest"'), RESULTS),
+    Framework("JavaScript tests", (*SPECS, *_scripts("cy", "e2e"))),
+    Framework("pytest", PYTHON, r"conftest\.py|pytest\.ini", ("pyproject.toml", "pytest"), RESULTS),
+    Framework("unittest", PYTHON, reports=RESULTS),
+    Framework("Go", ("{feature}_test.go",), r"go\.mod", reports=("report.xml",)),
+    Framework(
+        "Rust", ("{feature}.rs",), r"Cargo\.toml", reports=("target/nextest/**/*.xml",), only_in="tests"
+    ),
+    Framework("JUnit", JUNIT, r"pom\.xml|build\.gradle(\.kts)?", reports=JUNIT_RESULTS),
+    Framework(
+        "RSpec", ("{feature}_spec.rb",), r"\.rspec|Gemfile", reports=("spec/reports/*.xml", "rspec.xml")
+    ),
+    Framework("Minitest", ("{feature}_test.rb", "test_{feature}.rb"), reports=("test/reports/*.xml",)),
+)
+TEST_DIR = re.compile(r"""testDir["']?\s*:\s*["']([\w./-]+)["']""")
+DECLARED = re.compile(r"""(?:outputFile|junitxml|output_file|mochaFile)["']?\s*[:=]\s*["']?([\w./-]+\.xml)""")
+
+
+@dataclass(frozen=True)
+class Convention:
+    """One framework as this project uses it."""
+
+    framework: str
+    rules: tuple[str, ...]
+    count: int
+    example: str
+
+
+def conventions(services: Services) -> list[Convention]:
+    """The frameworks that have tests here, each with the gate rules that name their files."""
+    left = {path for path in services.tree.files if role_of(path) == "test" and _is_literal(path)}
+    found = []
+    for framework in FRAMEWORKS:
+        homes = tuple(_homes(services, framework))
+        mine = {name: _claimed(framework, name, homes, left) for name in framework.names} if homes else {}
+        files = sorted(path for group in mine.values() for path in group)
+        if files:
+            left -= set(files)
+            rules = [rule for name, group in mine.items() if group for rule in _rules(framework, name, group)]
+            found.append(Convention(framework.name, tuple(dict.fromkeys(rules)), len(files), files[0]))
+    return found
+
+
+def reports(services: Services) -> list[str]:
+    """Globs of the JUnit reports that are there, and of those that a configuration says will be."""
+    tree = services.tree
+    packages = sorted({_folder(path) for path in tree.files if _configures(path)} | {""}, key=len)
+    declared = list(_declared(services))
+    usual = [f"{p}{glob}" for p in packages[:MAX_PACKAGES] for f in FRAMEWORKS for glob in f.reports]
+    wanted = list(
+        dict.fromkeys(
+            [*declared, *(glob for glob in usual if _is_literal(glob, "*")), *services.settings.reports]
+        )
+    )
+    there = inputs.report_paths(tree, services.settings.model_copy(update={"reports": wanted}))
+    patterns = {glob: glob_pattern(glob) for glob in wanted}
+    named = [next(glob for glob, pattern in patterns.items() if pattern.fullmatch(path)) for path in there]
+    return list(dict.fromkeys([*declared, *named]))
+
+
+def _is_literal(path: str, besides: str = "") -> bool:
+    """Whether a gate rule or glob can hold this path as it is."""
+    return not re.search(r"[\s*?{}#\\]|^!", re.sub(f"[{besides}]", "", path) if besides else path)
+
+
+def _folder(path: str) -> str:
+    """The folder of a path with its slash; empty for the root."""
+    return path[: path.rfind("/") + 1]
+
+
+def _configures(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return any(_is_config(f, name) or (f.mention and f.mention[0] == name) for f in FRAMEWORKS)
+
+
+def _is_config(framework: Framework, name: str) -> bool:
+    return bool(framework.configs and re.fullmatch(framework.configs, name))
+
+
+def _homes(services: Services, framework: Framework) -> Iterator[str]:
+    """The folders in which a framework is at home, by its configuration; the root for one that has none."""
+    if not framework.configs:
+        yield ""
+        return
+    file, saying = framework.mention or ("", "")
+    for path in services.tree.files:
+        name = path.rpartition("/")[2]
+        if _is_config(framework, name):
+            declared = TEST_DIR.search(services.tree.text(path) or "")
+            inner = declared[1].removeprefix("./").strip("/") if declared else ""
+            yield _folder(path) + (f"{inner}/" if inner and ".." not in inner else "")
+        elif name == file and saying in (services.tree.text(path) or ""):
+            yield _folder(path)
+
+
+def _claimed(framework: Framework, name: str, homes: tuple[str, ...], left: set[str]) -> list[str]:
+    """The tests of one name pattern that lie where the framework is at home."""
+    pattern = re.compile("[^/]+".join(re.escape(part) for part in name.split("{feature}")))
+    return [
+        path
+        for path in left
+        if pattern.fullmatch(path.rpartition("/")[2])
+        and path.startswith(homes)
+        and (not framework.only_in or f"/{_folder(path)}".endswith(f"/{framework.only_in}/"))
+    ]
+
+
+def _rules(framework: Framework, name: str, paths: Iterable[str]) -> list[str]:
+    """Gate rules for the tests of one name: by test folders, or anywhere when those are many or none."""
+    if framework.only_in:
+        return sorted({f"{_folder(path)}{name}" for path in paths})[:MAX_FOLDERS]
+    roots = {_test_root(path) for path in paths}
+    if None in roots or len(roots) > MAX_FOLDERS:
+        return [f"**/{name}"]
+    return [f"{root}**/{name}" for root in sorted(root for root in roots if root is not None)]
+
+
+def _test_root(path: str) -> str | None:
+    """The outermost folder that is for tests by its name, with its slash."""
+    folders = path.split("/")[:-1]
+    for depth, folder in enumerate(folders, 1):
+        if folder.lower() in TEST_FOLDERS:
+            return "/".join(folders[:depth]) + "/"
+    return None
+
+
+def _declared(services: Services) -> Iterator[str]:
+    """Report files that a configuration names, relative to its folder."""
+    for path in services.tree.files:
+        if _configures(path):
+            for match in DECLARED.finditer(services.tree.text(path) or ""):
+                relative = match[1].removeprefix("./")
+                if ".." not in relative and not relative.startswith("/") and _is_literal(_folder(path)):
+                    yield _folder(path) + relative

@@ -1,0 +1,256 @@
+"""The operation that looks whether everything Preread needs is there, and says how to mend what is not."""
+
+import importlib.util
+import platform
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from preread import __version__, db, project, published, settings
+from preread.builders import BUILDERS, STATIC
+from preread.errors import PrereadError
+from preread.languages import LANGUAGES
+from preread.layout import Layout
+from preread.models import Model
+from preread.operations.registry import Context, Operation, in_thread
+from preread.services import Services
+from preread.settings import Settings
+
+PROGRAM_SECONDS = 10.0
+PACKAGES = (
+    "anyio", "click", "defusedxml", "filelock", "jinja2", "mcp", "pathspec", "pydantic", "rich", "tree-sitter"
+)  # fmt: skip
+
+
+class DoctorRequest(Model):
+    """Nothing to choose."""
+
+
+class Look(Model):
+    """One thing that was looked at."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    found: str
+    hint: str = ""
+
+
+class DoctorReply(Model):
+    """Everything that was looked at; `ok` is false when something fails."""
+
+    ok: bool
+    looks: tuple[Look, ...]
+
+
+async def doctor(context: Context, request: DoctorRequest) -> DoctorReply:  # noqa: ARG001 - one shape for all
+    # Settings that cannot be read are a finding here, so this starts without them.
+    bare = Services(Layout(context.start.absolute()), Settings(), context.environ)
+    looks = await in_thread(context, bare, _all)
+    return DoctorReply(ok=all(look.state != "fail" for look in looks), looks=looks)
+
+
+def _all(services: Services) -> tuple[Look, ...]:
+    return (*_machine(services), *_project(services))
+
+
+def _ok(name: str, found: str) -> Look:
+    return Look(name=name, state="ok", found=found)
+
+
+def _warn(name: str, found: str, hint: str) -> Look:
+    return Look(name=name, state="warn", found=found, hint=hint)
+
+
+def _fail(name: str, found: str, hint: str) -> Look:
+    return Look(name=name, state="fail", found=found, hint=hint)
+
+
+# -- the machine
+
+
+def _machine(services: Services) -> Iterator[Look]:
+    yield _ok("preread", f"{__version__} in {Path(__file__).parents[1]}")
+    yield _ok("python", f"{platform.python_version()} on {platform.platform(terse=True)}")
+    yield _packages()
+    yield _git(services)
+    yield _sqlite()
+    yield _grammars()
+    yield _claude(services)
+
+
+def _packages() -> Look:
+    there, missing = [], []
+    for name in PACKAGES:
+        try:
+            there.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        return _fail("packages", f"missing: {', '.join(missing)}", "Run: pip install --upgrade preread")
+    return _ok("packages", ", ".join(there))
+
+
+def _version(services: Services, program: str, *arguments: str) -> str:
+    """The first line that a program prints; raises PrereadError with the reason when it cannot be run."""
+    folder = services.layout.root if services.layout.root.is_dir() else Path.cwd()
+    done = services.run(
+        [program, *arguments],
+        cwd=folder,
+        timeout=PROGRAM_SECONDS,
+        environ=services.environ,
+        check=services.progress.check,
+    )
+    if done.timed_out or done.status:
+        why = "did not answer" if done.timed_out else done.err.decode("utf-8", "replace").strip() or "failed"
+        raise PrereadError("E_NOT_FOUND", f"{program}: {why}")
+    return done.out.decode("utf-8", "replace").strip().partition("\n")[0]
+
+
+def _git(services: Services) -> Look:
+    try:
+        return _ok("git", _version(services, "git", "--version"))
+    except PrereadError as error:
+        return _warn("git", error.message, "Install git: without it dossiers lack the project's history.")
+
+
+def _sqlite() -> Look:
+    try:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("CREATE VIRTUAL TABLE words USING fts5 (body, tokenize = 'porter unicode61')")
+    except sqlite3.Error as error:
+        hint = "Use a Python whose sqlite3 is built with FTS5, such as one from python.org."
+        return _fail("sqlite", f"{sqlite3.sqlite_version}: {error}", hint)
+    return _ok("sqlite", f"{sqlite3.sqlite_version} with full-text search")
+
+
+def _grammars() -> Look:
+    wanted = {lang.name: lang.grammar[0] for lang in LANGUAGES if lang.grammar is not None}
+    missing = [name for name, module in wanted.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        hint = "Run: pip install --upgrade preread. Until then these are read by plainer rules."
+        return _warn("grammars", f"missing: {', '.join(missing)}", hint)
+    return _ok("grammars", ", ".join(wanted))
+
+
+def _claude(services: Services) -> Look:
+    path = shutil.which("claude", path=services.environ.get("PATH", ""))
+    if path is None:
+        return _ok("claude", "no claude command on PATH; the static builder serves every level")
+    try:
+        return _ok("claude", f"{_version(services, path, '--version')} at {path}")
+    except PrereadError as error:
+        return _warn("claude", error.message, "Mend or remove it; the static builder serves until then.")
+
+
+# -- the project
+
+
+def _project(services: Services) -> Iterator[Look]:
+    start = services.layout.root
+    try:
+        layout = project.open_layout(start)
+    except PrereadError as error:
+        yield _fail("project", error.message, error.hint)
+        return
+    yield _ok("project", f"{layout.root}: {_why(layout, start)}")
+    yield _writable(layout)
+    try:
+        chosen = settings.load(layout, services.environ)
+    except PrereadError as error:
+        yield _fail("settings", error.message, error.hint)
+    else:
+        yield _ok("settings", _origins(layout, chosen, services))
+        yield _would_run(chosen)
+    yield _gates(layout)
+    names = published.features(layout)
+    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    yield _ok("dossiers", f"{len(names)}: {shown}" if names else "none yet; preread load FEATURE makes one")
+    yield _database(layout)
+
+
+def _why(layout: Layout, start: Path) -> str:
+    where = "here" if layout.root == start.resolve() else "the nearest folder above that has it"
+    for name, found in ((".project", layout.project.is_dir()), (".git", (layout.root / ".git").exists())):
+        if found:
+            return f"it holds {name} ({where})"
+    return "no folder above holds .project or .git, so it is the one you are in"
+
+
+def _writable(layout: Layout) -> Look:
+    place = layout.project if layout.project.is_dir() else layout.root
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        return _fail("writable", f"{place}: {error.strerror}", f"Make {place} yours to write.")
+    note = "" if place == layout.project else "; .project will be made by the first load or by preread init"
+    return _ok("writable", f"{place}{note}")
+
+
+def _origins(layout: Layout, chosen: Settings, services: Services) -> str:
+    """Each setting that is not left to its default, with its origin."""
+    in_file = settings.load(layout, {}).model_fields_set
+    rows = []
+    for key in chosen.model_fields_set:
+        by_environment = f"PREREAD_{key.upper()}" in services.environ
+        origin = f"PREREAD_{key.upper()}" if by_environment else layout.relative(layout.config)
+        hides = " over the file's" if by_environment and key in in_file else ""
+        rows.append(f"{key} = {getattr(chosen, key)} (from {origin}{hides})")
+    return "; ".join([*sorted(rows), "all others by default"] if rows else ["all by default"])
+
+
+def _would_run(chosen: Settings) -> Look:
+    level = project.resolved_level(chosen.level)
+    builder = BUILDERS.get(level, STATIC)
+    text = f"load would use the {builder.name} builder at level {level}, at most {chosen.timeout:g} s"
+    if level in BUILDERS:
+        return _ok("builder", text)
+    return _warn("builder", text, f'Level {level} needs a builder that is not there; set level = "auto".')
+
+
+def _gates(layout: Layout) -> Look:
+    try:
+        lines = layout.gates.read_text("utf-8").split("\n")
+    except FileNotFoundError:
+        return _warn("gates", "no .project/gates, so nothing is gated", "Run: preread init")
+    except (OSError, UnicodeDecodeError) as error:
+        return _fail("gates", f"{layout.gates} cannot be read: {error}", "Mend it or delete it.")
+    words = [line.split("#")[0].split() for line in lines]
+    modes = [row[1] for row in words if len(row) == 2 and row[0] == "mode"]
+    rules = sum(1 for row in words if row and row[0] != "mode")
+    wrong = [mode for mode in modes if mode not in {"block", "warn", "off"}]
+    if wrong:
+        return _fail("gates", f"mode {wrong[0]} is none", "Write `mode block`, `mode warn` or `mode off`.")
+    return _ok("gates", f"mode {modes[0] if modes else 'block'}, {rules} rules")
+
+
+def _database(layout: Layout) -> Look:
+    if not layout.db.exists():
+        return _ok("database", "not there yet; it is derived from the files")
+    try:
+        with closing(sqlite3.connect(f"{layout.db.as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
+            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as error:
+        verdict, version = str(error), db.VERSION
+    if verdict == "ok" and version == db.VERSION:
+        return _ok("database", f"healthy, {layout.db.stat().st_size // 1024} KB")
+    found = verdict if verdict != "ok" else f"made by another version ({version})"
+    return _warn("database", found, "Nothing to do: the next load makes it anew from the files.")
+
+
+DOCTOR = Operation(
+    name="config.doctor",
+    request=DoctorRequest,
+    reply=DoctorReply,
+    effect="read",
+    doc="Look whether everything that Preread needs is there, and say how to mend what is not.",
+    example="preread doctor",
+    run=doctor,
+    command="doctor",
+)

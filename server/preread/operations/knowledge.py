@@ -1,0 +1,72 @@
+"""Operations on what is known: the facts of every dossier and of the knowledge file."""
+
+from pydantic import Field
+
+from preread import facts
+from preread.layout import feature_name
+from preread.models import Model
+from preread.operations.registry import Context, Operation, in_thread
+from preread.services import Services
+
+
+class SearchRequest(Model):
+    """What to look for among the facts."""
+
+    query: str = Field(description="Words to look for.")
+    feature: str | None = Field(None, description="Only in this feature's dossier.")
+    limit: int = Field(20, ge=1, le=1000, description="At most so many facts.")
+
+
+class FactFound(Model):
+    """One fact: what it says, where that comes from, how far it can be relied on, and where it stands."""
+
+    id: str
+    text: str
+    sources: tuple[str, ...]
+    state: str
+    confidence: float
+    feature: str
+    file: str = Field(description="The file and line that hold it.")
+
+
+class SearchReply(Model):
+    """Facts, best first."""
+
+    facts: tuple[FactFound, ...]
+
+
+async def search(context: Context, request: SearchRequest) -> SearchReply:
+    return await in_thread(context, context.services(), _search, request)
+
+
+def _search(services: Services, request: SearchRequest) -> SearchReply:
+    feature = feature_name(request.feature) if request.feature else None
+    facts.index(services)
+    found = facts.search(services, request.query, feature=feature, limit=request.limit)
+    return SearchReply(
+        facts=tuple(
+            FactFound(
+                id=fact.id,
+                text=fact.text,
+                sources=fact.sources,
+                state=fact.state,
+                confidence=fact.confidence,
+                feature=fact.feature,
+                file=f"{fact.path}:{fact.line}",
+            )
+            for fact in found
+        )
+    )
+
+
+SEARCH = Operation(
+    name="knowledge.search",
+    request=SearchRequest,
+    reply=SearchReply,
+    effect="read",
+    doc="Search the facts of all dossiers and of the project's knowledge.",
+    example='preread facts "coupon rounding" --limit 5',
+    run=search,
+    command="facts",
+    positional=("query",),
+)
