@@ -90,7 +90,7 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
         raise
-    await _step(facts.index, services)
+    await _step(facts.index, services, validate.judge)
     run = replies.run_record(request, manifest, checked, started)
     published.record(services.layout, request.feature, run)
     return replies.built(services, request, run)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 
 from preread import atomic
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout, is_feature
-from preread.models import Manifest, Model
+from preread.models import Manifest, Model, Stats
 
 SCHEMA = 1
 LOOKS = 50
@@ -52,14 +52,11 @@ class RunRecord(Model):
 
     started: float = 0.0
     finished: float = 0.0
-    seconds: float = 0.0
     builder: str = ""
     level: str = ""
     status: str = ""
     reason: str = ""
-    facts: int = 0
-    dropped: int = 0
-    cut: int = 0
+    stats: Stats = Stats()
     problems: Annotated[tuple[str, ...], AfterValidator(_bounded)] = ()
 
 

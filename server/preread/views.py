@@ -123,7 +123,7 @@ def status(reply: StatusReply) -> Iterator[Block]:
 
 def _status_row(dossier: DossierStatus) -> tuple[str, ...]:
     edited = f"edited: {', '.join(dossier.edited)}" if dossier.edited else ""
-    took = f"{dossier.run.seconds:.1f} s" if dossier.run is not None else "elsewhere"
+    took = f"{dossier.run.stats.seconds:.1f} s" if dossier.run is not None else "elsewhere"
     return (
         dossier.feature,
         ("fresh" if dossier.fresh else "stale") + ("" if dossier.status == "ok" else f", {dossier.status}"),

@@ -99,7 +99,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"fixed {len(commits)} times, last {latest.date}: {phrases.quote(_clean(latest.subject), 100)}",
+            text=f"fixed {len(commits)} times, last {latest.date}: {phrases.quote(phrases.subject(latest.subject), 100)}",
             sources=tuple(f"commit:{c.sha[:9]}" for c in commits[:4]),
             reason="fixes of one thing that share rare words",
             score=0.85,
@@ -110,10 +110,6 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
 
 def _topic(subject: str) -> set[str]:
     return {words.stem(w) for w in words.of_sentence(subject) if len(w) > 3} - {"fixed", "correct", "again", "error", "bug", "regression", "issu", "crash", "prevent", "handl"}
-
-
-def _clean(subject: str) -> str:
-    return re.sub(r"^\w+(\([\w/.\- ]+\))?!?:\s+", "", subject) if not subject.startswith("Revert") else subject
 
 
 def _touches_home(view: View, commit: Commit) -> bool:
@@ -132,7 +128,7 @@ def fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="fixes",
             kind="fix",
-            text=phrases.quote(_clean(commit.subject), 100) + (f": {why}" if why else ""),
+            text=phrases.quote(phrases.subject(commit.subject), 100) + (f": {why}" if why else ""),
             sources=(f"commit:{commit.sha[:9]}",),
             reason="a fix that touched the feature's files",
             score=0.4 + 0.25 * min(1.0, about) + (0.1 if why else 0.0),

@@ -63,3 +63,9 @@ def names(values: Sequence[str], most: int = 6) -> str:
 def provable(text: str) -> bool:
     """Whether a quote is long enough to prove anything."""
     return len(text.strip()) >= QUOTE_LENGTH
+
+
+def subject(text: str) -> str:
+    """A commit's subject without its conventional prefix or revert marks."""
+    text = re.sub(r'^(?:Revert\s+"?)+|"$', "", text) if text.startswith("Revert") else text
+    return re.sub(r"^[\w-]+(\([\w/., \-]+\))?!?:\s+", "", text)

@@ -257,8 +257,7 @@ def reverts(view: View) -> Iterator[Finding]:
         original = re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body)
         body = re.sub(r"This reverts commit [0-9a-f]+[.,]?", "", commit.body).strip()
         why = phrases.plain(phrases.clip(body, 150)) if len(body) > 20 and not re.match(r"(?i)co-authored|signed-off|closes|https?:", body) else ""
-        title = re.sub(r'^Revert\s+"?|"$', "", commit.subject)
-        title = re.sub(r"^\w+(\([\w/.\- ]+\))?!?:\s+", "", title)
+        title = phrases.subject(commit.subject)
         cites = [f"commit:{commit.sha[:9]}"]
         if original and view.services.tree.git("cat-file", "-e", f"{original[1]}^{{commit}}").status == 0:
             cites.append(f"commit:{original[1][:9]}")
@@ -290,7 +289,7 @@ def back_and_forth(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="back_and_forth",
             kind="reverted",
-            text=f"{phrases.code(name)} went from {now} to {before} and back to {now}: {phrases.quote(re.sub(r'^\\w+(\\([^)]*\\))?!?:\\s+', '', latest.commit.subject), 90)}",
+            text=f"{phrases.code(name)} went from {now} to {before} and back: {phrases.quote(phrases.subject(latest.commit.subject), 90)}",
             sources=(f"commit:{latest.commit.sha[:9]}", f"commit:{earlier.commit.sha[:9]}"),
             reason="a value changed and changed back",
             score=0.9,

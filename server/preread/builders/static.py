@@ -1,0 +1,117 @@
+"""The static builder: findings put in their places, without a model, an account or a network."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio.to_thread
+
+from preread import atomic, dossier, sources
+from preread.languages import language_of
+from preread.models import Draft, Evidence, Fact, Fence, Finding, Request, Section
+from preread.services import Services
+
+RULES_VERSION = "1"  # raise it when findings or their places change: standing dossiers are then built again
+MOST_PER_SECTION = 12
+
+
+class Place(NamedTuple):
+    """Where findings of one kind go."""
+
+    file: str
+    heading: str
+
+
+# The order of kinds is the order of sections in their file.
+PLACES: dict[str, Place] = {
+    "setup": Place("patterns.md", "Set up"),
+    "act": Place("patterns.md", "Call"),
+    "select": Place("patterns.md", "Select"),
+    "wait": Place("patterns.md", "Wait"),
+    "replace": Place("patterns.md", "Replace and stub"),
+    "assert": Place("patterns.md", "Assert"),
+    "example": Place("patterns.md", "A whole test"),
+    "known way": Place("patterns.md", "Known ways"),
+    "command": Place("patterns.md", "Run"),
+    "disagreement": Place("anti-patterns.md", "Documents and code disagree"),
+    "reverted": Place("anti-patterns.md", "Tried, taken back"),
+    "known trap": Place("anti-patterns.md", "Known traps"),
+    "warning": Place("anti-patterns.md", "Warned about in the code"),
+    "deprecated": Place("anti-patterns.md", "Deprecated"),
+    "unread": Place("anti-patterns.md", "Never read"),
+    "gap": Place("existing-tests.md", "Not covered"),
+    "extend": Place("existing-tests.md", "Extend these"),
+    "helper": Place("existing-tests.md", "Page objects and helpers"),
+    "reported": Place("failures.md", "Failing in the latest report"),
+    "again": Place("failures.md", "Fixed more than once"),
+    "fix": Place("failures.md", "Fixed before"),
+    "marked": Place("failures.md", "Skipped, flaky, expected to fail"),
+    "criterion": Place("requirements.md", "Ticket"),
+    "document": Place("requirements.md", "Documents"),
+    "constant": Place("codebase.md", "Values"),
+    "route": Place("codebase.md", "Routes"),
+    "selector": Place("codebase.md", "Elements"),
+    "setting": Place("codebase.md", "Settings"),
+    "caller": Place("codebase.md", "Called from outside"),
+}
+SYMBOLS = "symbol"  # placed by their file, a section each
+
+
+class StaticBuilder:
+    """Places every finding; what does not fit the budget is cut by the check, which counts it."""
+
+    name = "static"
+
+    async def build(self, services: Services, request: Request, evidence: Evidence, staging: Path) -> None:
+        await anyio.to_thread.run_sync(_write, services, request, evidence, staging)
+
+
+def _write(services: Services, request: Request, evidence: Evidence, staging: Path) -> None:
+    services.progress.say("writing the drafts", 4, 5)
+    for draft in drafts(request, evidence):
+        atomic.write(staging / draft.name, dossier.render(draft).encode())
+
+
+def drafts(request: Request, evidence: Evidence) -> list[Draft]:
+    """Every file that has facts, and the required ones; facts of a section are best first."""
+    sections: dict[str, list[Section]] = defaultdict(list)
+    for kind, place in PLACES.items():
+        chosen = [f for f in evidence.findings if f.kind == kind][:MOST_PER_SECTION]
+        if kind == "example":
+            sections[place.file] += [_example(place, finding) for finding in chosen[:1]]
+        elif chosen:
+            sections[place.file].append(Section(place.heading, tuple(_fact(f) for f in chosen)))
+    sections["codebase.md"] = _by_file([f for f in evidence.findings if f.kind == SYMBOLS]) + sections["codebase.md"]
+    required = ("patterns.md", "codebase.md")
+    names = [*required, *(name for name in sections if name not in required and sections[name])]
+    return [Draft(name, request.feature, tuple(sections[name])) for name in names]
+
+
+def _fact(finding: Finding) -> Fact:
+    return Fact(finding.text, finding.sources)
+
+
+def _example(place: Place, finding: Finding) -> Section:
+    """A test shown whole, under the source that serves the fence."""
+    ref = sources.parse(finding.sources[0])
+    language = language_of(ref.path) if ref is not None else None
+    lines = finding.fence
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    tag = {"TypeScript": "ts", "TSX": "tsx", "JavaScript": "js"}.get(language.name, language.name.lower()) if language else ""
+    return Section(place.heading, (Fence(tag, tuple(line[indent:] for line in lines)),), finding.sources[0])
+
+
+def _by_file(findings: list[Finding]) -> list[Section]:
+    """Symbols under a heading for each file, which gives its path once."""
+    grouped: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        ref = sources.parse(finding.sources[0])
+        if ref is not None:
+            grouped[ref.path].append(finding)
+    sections = []
+    for path, group in grouped.items():
+        base = path if sources.parse(path) is not None else sources.quoted_path(path)
+        serving = base if (ref := sources.parse(base)) is not None and ref.kind == "path" else ""
+        heading = path.rsplit("/", 1)[-1]
+        sections.append(Section(heading, tuple(_fact(f) for f in group[:MOST_PER_SECTION]), serving))
+    return sections
