@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 
-from preread import layout, syntax
+from preread import layout
 from preread.languages import language_of
 from preread.tree import MAX_COMMIT, Tree, digest_lines
 
@@ -90,6 +90,8 @@ def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
 
 
 def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
+    from preread import syntax  # a cached reply needs no outlines
+
     found = syntax.outline(path, tree.text(path) or "")
     around = [s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None]
     return " ".join(f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around)
@@ -149,6 +151,8 @@ def _parse_test(text: str) -> Ref | None:
 
 
 def _resolve_test(ref: Ref, tree: Tree) -> Span:
+    from preread import syntax
+
     text = tree.text(ref.path)
     if text is None:
         raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a text file of the project")
