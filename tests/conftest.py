@@ -1,0 +1,146 @@
+"""What every test gets: a clean environment, no network, real projects and the real command line."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SHOP = ROOT / "examples" / "shop"
+DERIVED = shutil.ignore_patterns(
+    "node_modules", "__pycache__", ".pytest_cache", ".cache", ".state", "context", "dist", "test-results"
+)
+GIT_CONFIG = """[user]
+name = Test Person
+email = test@example.org
+[init]
+defaultBranch = main
+[core]
+autocrlf = false
+[commit]
+gpgSign = false
+[protocol "file"]
+allow = always
+"""
+
+
+def is_loopback(address: object) -> bool:
+    """Whether a socket's address stays on this machine: a path, or a loopback host."""
+    if not isinstance(address, tuple):
+        return True
+    return address[0] == "localhost" or address[0] == "::1" or str(address[0]).startswith("127.")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_network() -> Iterator[None]:
+    """Connections leave this machine in no test; child processes have the same rule from tests/guard."""
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+
+    def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(self: socket.socket, address: Any) -> Any:
+            if not is_loopback(address):
+                raise PermissionError(f"a test tried to reach {address}")
+            return original(self, address)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded(connect))
+        patch.setattr(socket.socket, "connect_ex", guarded(connect_ex))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Nothing of the person who runs the tests: own home, own git identity, no settings from outside."""
+    home = tmp_path_factory.mktemp("home")
+    config = home / "gitconfig"
+    config.write_text(GIT_CONFIG)
+    for name in tuple(os.environ):
+        if name.startswith(("PREREAD_", "CLAUDE", "ANTHROPIC_", "GIT_", "XDG_")):
+            monkeypatch.delenv(name)
+    own = {
+        "HOME": str(home),
+        "USERPROFILE": str(home),
+        "GIT_CONFIG_GLOBAL": str(config),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_DATE": "2026-01-05T12:00:00Z",
+        "GIT_COMMITTER_DATE": "2026-01-05T12:00:00Z",
+    }
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    return own
+
+
+def child_environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a child process: this one, our package, and the guard that every child loads."""
+    path = os.pathsep.join((str(ROOT / "tests" / "guard"), str(ROOT / "server")))
+    guard = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PREREAD_TEST_WRITES": tempfile.gettempdir()}
+    return {**os.environ, **guard, "COLUMNS": "120", **(extra or {})}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command line ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Ran]
+
+
+def run_cli(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 120) -> Ran:
+    """`preread` with these arguments as a real process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "preread", *arguments],
+        cwd=cwd, env=child_environ(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+    )  # fmt: skip
+    return Ran(
+        done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    )
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """`cli("load", "checkout", cwd=project)`: the command line as a real process, from tmp_path by default."""
+
+    def run(*arguments: str, cwd: Path = tmp_path, **options: Any) -> Ran:
+        return run_cli(*arguments, cwd=cwd, **options)
+
+    return run
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git, which has to succeed; what it printed."""
+    done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def make_repository(folder: Path) -> None:
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "All of it", "--allow-empty")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The example shop in a git repository of its own."""
+    folder = tmp_path / "shop"
+    shutil.copytree(SHOP, folder, ignore=DERIVED)
+    make_repository(folder)
+    return folder

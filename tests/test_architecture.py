@@ -1,0 +1,170 @@
+"""The module map in docs/architecture.md is what the imports say: rows and order are read from its table."""
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+PACKAGE = ROOT / "server" / "preread"
+FILES = sorted(PACKAGE.rglob("*.py"))
+SPAWNING_MODULES = {"subprocess", "multiprocessing", "pty", "asyncio.subprocess"}
+SPAWNING_CALLS = re.compile(
+    r"os\.(spawn\w+|exec\w+|posix_spawnp?|fork|forkpty|system|popen|startfile)"
+    r"|(asyncio|anyio)\.(create_subprocess_\w+|run_process|open_process)"
+)
+REPLACING_CALLS = re.compile(
+    r"os\.(replace|renames?|unlink|remove|rmdir|removedirs)|shutil\.(rmtree|move)|.*\.(unlink|rmdir|rename)"
+)
+
+
+def table() -> dict[str, str]:
+    """Module -> row, in the document's order."""
+    rows, row = {}, ""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for line in text.partition("| row | module |")[2].partition("\n\n")[0].split("\n")[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        row = cells[0] or row
+        for name in re.findall(r"`([\w/]+)`", cells[1]):
+            rows[name.rstrip("/")] = row
+    return rows
+
+
+ROWS = table()
+ORDER = {name: place for place, name in enumerate(ROWS)}
+
+
+def live_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node, but for what stands under `if TYPE_CHECKING:`."""
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
+            for other in child.orelse:
+                yield from live_nodes(other)
+        else:
+            yield from live_nodes(child)
+
+
+def imports(path: Path, package: Path = PACKAGE) -> set[str]:
+    """The full names of the modules that a file imports, function-level imports included."""
+    found = set()
+    parts = (package.name, *path.relative_to(package).with_suffix("").parts)
+    for node in live_nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = (
+                ".".join([*parts[: len(parts) - node.level], *filter(None, [node.module])])
+                if node.level
+                else node.module
+            )
+            names = {f"{base}.{alias.name}" for alias in node.names}
+            modules = {name for name in names if is_module(package, name)}
+            found |= modules | ({base} if modules != names else set())
+    return found
+
+
+def is_module(package: Path, name: str) -> bool:
+    place = package.parent.joinpath(*name.split("."))
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+
+
+def unit(path: Path) -> str:
+    """The module of the map that a file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def ours(path: Path) -> set[str]:
+    """The modules of the map that a file imports, besides its own."""
+    named = {name.split(".")[1] for name in imports(path) if name.startswith("preread.")}
+    return named - {unit(path)}
+
+
+def called(path: Path) -> set[str]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def test_the_table_is_read_whole_and_in_its_order() -> None:
+    assert list(dict.fromkeys(ROWS.values())) == ["base", "steps", "composition", "faces"]
+    assert next(iter(ROWS)) == "errors"
+    assert list(ROWS)[-1] == "__main__"
+
+
+def test_every_module_file_has_a_row_and_every_row_a_module() -> None:
+    assert {unit(path) for path in FILES} - {"__init__"} == set(ROWS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=shown)
+def test_a_module_imports_only_what_stands_above_it(path: Path) -> None:
+    if unit(path) == "__init__":
+        assert not ours(path)
+        return
+    row = ROWS[unit(path)]
+    for name in ours(path):
+        assert ORDER[name] < ORDER[unit(path)], f"{shown(path)} imports {name}, which stands below it"
+        if row == "steps":
+            assert ROWS[name] == "base", f"the step {shown(path)} imports {name}, another step"
+        if row == "faces":
+            assert ROWS[name] != "steps", f"the face {shown(path)} imports the step {name}"
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    files = {".".join(("preread", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in FILES}
+    files = {name.removesuffix(".__init__"): path for name, path in files.items()}
+    graph = {
+        name: {other for other in imports(path) if other in files and other != name}
+        for name, path in files.items()
+    }
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if unit(path) != "subprocesses"], ids=shown)
+def test_only_subprocesses_spawns(path: Path) -> None:
+    assert not imports(path) & SPAWNING_MODULES
+    assert not {call for call in called(path) if SPAWNING_CALLS.fullmatch(call)}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if unit(path) != "atomic"], ids=shown)
+def test_only_atomic_replaces_and_removes_files(path: Path) -> None:
+    assert not {call for call in called(path) if REPLACING_CALLS.fullmatch(call)}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if unit(path) != "mcp_server"], ids=shown)
+def test_only_the_mcp_server_imports_mcp(path: Path) -> None:
+    assert not {name for name in imports(path) if name.split(".")[0] in {"mcp", "mcp_types"}}
+
+
+def test_imports_in_functions_are_seen_and_those_for_type_checkers_are_not(tmp_path: Path) -> None:
+    package = tmp_path / "sample"
+    package.mkdir()
+    for name in ("__init__", "one", "two", "three"):
+        (package / f"{name}.py").touch()
+    path = package / "four.py"
+    path.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from sample import three\n"
+        "from sample.one import name\n"
+        "def f():\n    from . import two\n    import os.path\n"
+    )
+    assert imports(path, package) == {"typing", "sample.one", "sample.two", "os.path"}
+
+
+def test_a_call_that_spawns_or_removes_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "sample.py"
+    path.write_text("os.posix_spawn('x')\nplace.unlink()\nos.replace(a, b)\ntext.replace('a', 'b')\n")
+    assert {call for call in called(path) if SPAWNING_CALLS.fullmatch(call)} == {"os.posix_spawn"}
+    assert {call for call in called(path) if REPLACING_CALLS.fullmatch(call)} == {
+        "place.unlink",
+        "os.replace",
+    }
