@@ -4,14 +4,15 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from preread.models import Evidence, LoadReply, Model, Ranked
-from preread.operations.checking import CheckReply, WrongReply
-from preread.operations.context import DossierStatus, ShowReply, StatusReply
-from preread.operations.doctor import DoctorReply
-from preread.operations.knowledge import SearchReply
-from preread.operations.setup import InitReply
+if TYPE_CHECKING:
+    from preread.models import Evidence, LoadReply, Model, Ranked
+    from preread.operations.checking import CheckReply, WrongReply
+    from preread.operations.context import DossierStatus, ShowReply, StatusReply
+    from preread.operations.doctor import DoctorReply
+    from preread.operations.knowledge import SearchReply
+    from preread.operations.setup import InitReply
 
 # Control and direction characters that a project's text could use to repaint a terminal.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -33,7 +34,7 @@ def clean(text: str) -> str:
     return UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
-def render(operation: str, reply: Model, *, terminal: bool) -> str:
+def render(operation: str, reply: "Model", *, terminal: bool) -> str:
     """A reply as text, for a terminal or for a pipe."""
     blocks = VIEWS[operation](reply)
     table = _boxed if terminal else _aligned
@@ -84,7 +85,7 @@ def live_line(begun: float) -> Iterator[Update]:
         yield update
 
 
-def load(reply: LoadReply) -> Iterator[Block]:
+def load(reply: "LoadReply") -> Iterator[Block]:
     stats = reply.stats
     how = [
         reply.state,
@@ -99,7 +100,7 @@ def load(reply: LoadReply) -> Iterator[Block]:
     yield f"\n{reply.dossier}" if reply.dossier else reply.next
 
 
-def show(reply: ShowReply) -> Iterator[Block]:
+def show(reply: "ShowReply") -> Iterator[Block]:
     about = f" for {reply.ticket}" if reply.ticket else ""
     yield f"{reply.path} by {reply.builder or 'hand'} ({reply.level}){about}: {', '.join(reply.files)}"
     if reply.reason:
@@ -113,7 +114,7 @@ def show(reply: ShowReply) -> Iterator[Block]:
         yield Table(("id", "where", "fact"), rows)
 
 
-def status(reply: StatusReply) -> Iterator[Block]:
+def status(reply: "StatusReply") -> Iterator[Block]:
     if not reply.dossiers:
         yield f"No dossiers in {reply.root}. Make one: preread load FEATURE"
         return
@@ -121,7 +122,7 @@ def status(reply: StatusReply) -> Iterator[Block]:
     yield Table(columns, [_status_row(dossier) for dossier in reply.dossiers])
 
 
-def _status_row(dossier: DossierStatus) -> tuple[str, ...]:
+def _status_row(dossier: "DossierStatus") -> tuple[str, ...]:
     edited = f"edited: {', '.join(dossier.edited)}" if dossier.edited else ""
     took = f"{dossier.run.stats.seconds:.1f} s" if dossier.run is not None else "elsewhere"
     return (
@@ -144,7 +145,7 @@ def age(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def evidence(reply: Evidence) -> Iterator[Block]:
+def evidence(reply: "Evidence") -> Iterator[Block]:
     yield f"{reply.feature}: searched for {', '.join(reply.words) or 'nothing'}"
     for title, ranked in (("files", reply.files), ("tests", reply.tests)):
         if ranked:
@@ -160,7 +161,7 @@ def evidence(reply: Evidence) -> Iterator[Block]:
     yield from (f"note: {note}" for note in reply.notes)
 
 
-def _rows(rank: int, one: Ranked) -> Iterator[tuple[str, ...]]:
+def _rows(rank: int, one: "Ranked") -> Iterator[tuple[str, ...]]:
     """A file's rows: one reason each, the file itself on the first."""
     lines = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in one.lines)
     head = (str(rank), f"{one.score:.2f} {bar(one.score)}", f"{one.path}:{lines}" if lines else one.path)
@@ -173,27 +174,26 @@ def bar(score: float, width: int = 10) -> str:
     return ("#" * round(max(0.0, min(1.0, score)) * width)).ljust(width, ".")
 
 
-def facts(reply: SearchReply) -> Iterator[Block]:
+def facts(reply: "SearchReply") -> Iterator[Block]:
     if not reply.facts:
         yield "No fact says that."
         return
-    yield from (
-        f"{f.id}  {f.text} ({', '.join(f.sources)})\n          {f.state}, {f.confidence:.2f}, {f.file}"
-        for f in reply.facts
-    )
+    for fact in reply.facts:
+        yield f"{fact.id}  {fact.text} ({', '.join(fact.sources)})"
+        yield f"{'':8}  {fact.state}, {fact.confidence:.2f}, {fact.path}:{fact.line}"
 
 
-def check(reply: CheckReply) -> Iterator[Block]:
+def check(reply: "CheckReply") -> Iterator[Block]:
     yield from (f"{p.path}:{p.line}: {p.code} {p.message}" for p in reply.problems)
     yield f"{reply.feature}: {reply.facts} facts hold, {len(reply.problems)} problems"
 
 
-def wrong(reply: WrongReply) -> Iterator[Block]:
+def wrong(reply: "WrongReply") -> Iterator[Block]:
     yield from (f"dropped {fact.id} from {fact.file}: {fact.text}" for fact in reply.dropped)
     yield "It is remembered, and no rebuild brings it back."
 
 
-def init(reply: InitReply) -> Iterator[Block]:
+def init(reply: "InitReply") -> Iterator[Block]:
     yield f"Project: {reply.root}"
     yield from (f"found {f.framework}, {f.files} files: {', '.join(f.rules)}" for f in reply.found)
     yield from (f"reports: {glob}" for glob in reply.reports)
@@ -203,7 +203,7 @@ def init(reply: InitReply) -> Iterator[Block]:
     yield reply.next
 
 
-def doctor(reply: DoctorReply) -> Iterator[Block]:
+def doctor(reply: "DoctorReply") -> Iterator[Block]:
     for look in reply.looks:
         yield f"{look.state:<4}  {look.name:<9}  {look.found}"
         if look.hint:

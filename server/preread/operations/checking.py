@@ -95,7 +95,7 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
         async with pipeline.feature_lock(services, feature):
             ids = {fact.id for fact in dropped if fact.feature == feature}
             await in_thread(context, services, _drop, feature, ids)
-    await in_thread(context, services, facts.index)
+    await in_thread(context, services, facts.index, validate.judge)
     return WrongReply(dropped=dropped)
 
 

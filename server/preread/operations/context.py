@@ -5,7 +5,7 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, evidence, pipeline, project, published
+from preread import cache, dossier, pipeline, project, published
 from preread.builders import recipe
 from preread.layout import BY_NAME, feature_name
 from preread.models import Evidence, LoadReply, Model, Request
@@ -177,6 +177,8 @@ class EvidenceRequest(Model):
 
 
 async def collect(context: Context, request: EvidenceRequest) -> Evidence:
+    from preread import evidence  # heavy, and no part of a cached load
+
     services = context.services()
     asked = project.resolve(services, **request.model_dump(exclude={"limit"}))
     found = await in_thread(context, services, evidence.collect, asked)

@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from preread import facts
+from preread import facts, validate
+from preread.facts import FoundFact
 from preread.layout import feature_name
 from preread.models import Model
 from preread.operations.registry import Context, Operation, in_thread
@@ -17,22 +18,10 @@ class SearchRequest(Model):
     limit: int = Field(20, ge=1, le=1000, description="At most so many facts.")
 
 
-class FactFound(Model):
-    """One fact: what it says, where that comes from, how far it can be relied on, and where it stands."""
-
-    id: str
-    text: str
-    sources: tuple[str, ...]
-    state: str
-    confidence: float
-    feature: str
-    file: str = Field(description="The file and line that hold it.")
-
-
 class SearchReply(Model):
     """Facts, best first."""
 
-    facts: tuple[FactFound, ...]
+    facts: tuple[FoundFact, ...]
 
 
 async def search(context: Context, request: SearchRequest) -> SearchReply:
@@ -41,22 +30,9 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 
 def _search(services: Services, request: SearchRequest) -> SearchReply:
     feature = feature_name(request.feature) if request.feature else None
-    facts.index(services)
+    facts.index(services, validate.judge)
     found = facts.search(services, request.query, feature=feature, limit=request.limit)
-    return SearchReply(
-        facts=tuple(
-            FactFound(
-                id=fact.id,
-                text=fact.text,
-                sources=fact.sources,
-                state=fact.state,
-                confidence=fact.confidence,
-                feature=fact.feature,
-                file=f"{fact.path}:{fact.line}",
-            )
-            for fact in found
-        )
-    )
+    return SearchReply(facts=tuple(found))
 
 
 SEARCH = Operation(

@@ -1,7 +1,6 @@
 """What an operation is, and what every operation is given."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -78,24 +77,25 @@ async def in_thread(
 
     progress = Progress(report=report, deadline=services.progress.deadline)
     work = partial(step, replace(services, progress=progress), *args, **kwargs)
-    async with _stopped_on_cancel(progress):
-        return await anyio.to_thread.run_sync(work)
-
-
-@asynccontextmanager
-async def _stopped_on_cancel(progress: Progress) -> AsyncIterator[None]:
-    """A thread cannot be cancelled; its next look at its progress raises instead."""
-
-    async def watch() -> None:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            progress.stop()
-
+    failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch)
-        yield
+        tasks.start_soon(_stop_when_cancelled, progress)
+        try:
+            answer = await anyio.to_thread.run_sync(work)
+        except Exception as error:  # carried out of the task group, which would wrap it
+            failure = error
         tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return answer
+
+
+async def _stop_when_cancelled(progress: Progress) -> None:
+    """A thread cannot be cancelled; its next look at its progress raises instead."""
+    try:
+        await anyio.sleep_forever()
+    finally:
+        progress.stop()
 
 
 def log_file(start: str) -> Path:
