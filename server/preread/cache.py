@@ -32,7 +32,7 @@ class Lookup(NamedTuple):
 
 
 def lookup(services: Services, request: Request, recipe: Recipe) -> Lookup:
-    """Look at what is published; `recipe` is that of the request's level, or gives the recipe of any level."""
+    """Look at what is published; `recipe` is that of the asked level, or gives the recipe of any level."""
     found = published.read(services.layout, request.feature)
     if found is None:
         return Lookup(False, "no dossier", None)
@@ -174,7 +174,7 @@ def _of_files(ref: Ref, value: str, tree: Tree) -> str:
             info = os.stat(f"{tree.root}/{path}")  # noqa: PTH116 - a wide glob names thousands
         except (OSError, ValueError):
             return ""
-        if max(info.st_mtime_ns, info.st_ctime_ns) > young:
+        if info.st_mtime_ns > young:
             return ""
         parts.append(f"{path}\0{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}")
     return published.digest("\n".join(parts).encode("utf-8", "surrogateescape"))

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 
 from preread import atomic, published
@@ -48,8 +49,8 @@ def publish(services: Services, staging: Path, manifest: Manifest) -> None:
         _keep_edited(layout, ready, name)
     # Written anew: a process that the builder left behind may hold its own files open.
     for name, data in (*texts.items(), (MANIFEST, published.manifest_bytes(manifest))):
-        atomic.write(staging / name, data, durable=True)
-    atomic.write(_mark(staging), ready.model_dump_json().encode(), durable=True)
+        atomic.write(staging / name, data)
+    atomic.write(_mark(staging), ready.model_dump_json().encode())
     _roll_forward(layout, ready, staging)
 
 
@@ -61,7 +62,8 @@ def recover(services: Services, feature: str) -> None:
     layout = services.layout
     for ready, staging in published.ready(layout, feature):
         _roll_forward(layout, ready, staging)
-    for path in (*published.staged(layout, feature), *layout.dossier(feature).glob(".*.md.*.part")):
+    parts = (layout.dossier(feature).glob(".*.part"), layout.backups(feature).glob(".*.part"))
+    for path in chain(published.staged(layout, feature), *parts):
         atomic.remove(path)
 
 
@@ -107,7 +109,7 @@ def _keep_edited(layout: Layout, ready: Ready, name: str) -> None:
     folder = layout.backups(ready.manifest.feature)
     kept = {int(path.suffix[1:]): path for path in folder.glob(f"{name}.*") if path.suffix[1:].isdecimal()}
     if not any(plain_bytes(path) == data for path in kept.values()):
-        atomic.write(folder / f"{name}.{max(kept, default=0) + 1}", data)
+        atomic.write(folder / f"{name}.{max(kept, default=0) + 1}", data, durable=True)
 
 
 def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:

@@ -257,7 +257,7 @@ def mark_wrong(layout: Layout, id: str, feature: str, text: str) -> None:  # noq
             atomic.replace(layout.wrong, _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad")))
             marks = {}
         marks[id] = Wrong(feature=feature, text=text)
-        atomic.write(layout.wrong, _json(_WRONG.dump_python(marks, mode="json")))
+        atomic.write(layout.wrong, _json(_WRONG.dump_python(marks, mode="json")), durable=True)
 
 
 def _unused(path: Path) -> Path:

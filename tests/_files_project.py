@@ -1,0 +1,139 @@
+"""Small real projects for the tests of files: git, dossiers, disks that are full or read-only."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from preread import atomic, publish, sources, subprocesses
+from preread.layout import BY_NAME, Layout
+from preread.models import Manifest
+from preread.services import Services
+from preread.settings import Settings
+
+ENVIRON = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "Ann",
+    "GIT_AUTHOR_EMAIL": "ann@example.org",
+    "GIT_COMMITTER_NAME": "Ann",
+    "GIT_COMMITTER_EMAIL": "ann@example.org",
+}
+HERE = Path(__file__).parent
+SERVER = HERE.parent / "server"
+
+
+def services(root: Path, run: subprocesses.Runner = subprocesses.run, **settings: object) -> Services:
+    """One request's view of the project at `root`; made anew for each request, as the faces do."""
+    (root / ".project").mkdir(parents=True, exist_ok=True)
+    return Services(Layout(root.resolve()), Settings(**settings), ENVIRON, run)
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.check_output(["git", *arguments], cwd=root, env=ENVIRON, text=True).strip()
+
+
+def repository(root: Path, files: dict[str, str]) -> Path:
+    """A repository with one commit of `files`."""
+    root.mkdir(parents=True, exist_ok=True)
+    write(root, files)
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "begin")
+    return root.resolve()
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+
+
+def text_of(name: str, mark: str, feature: str = "login") -> str:
+    """A dossier file that says which generation it is of, at its start and at its end."""
+    return f"# {BY_NAME[name].title}: {feature}\n\n## Generation\n- begin {mark} (a.py:1)\n- end {mark} (a.py:1)\n"
+
+
+BASIC = ("patterns.md", "codebase.md", "summary.md")
+
+
+def put(
+    services: Services,
+    mark: str = "one",
+    names: Sequence[str] = BASIC,
+    feature: str = "login",
+    **manifest: object,
+) -> Manifest:
+    """Publish a dossier of generation `mark`; the manifest as it was given."""
+    staging = publish.stage(services, feature)
+    for name in names:
+        atomic.write(staging / name, text_of(name, mark, feature).encode())
+    made = Manifest(feature=feature, **({"recipe": mark} | manifest))
+    publish.publish(services, staging, made)
+    return made
+
+
+def spans(services: Services, *refs: str) -> dict[str, str]:
+    """The digests of sources as they are now."""
+    found = {}
+    for text in refs:
+        ref = sources.parse(text)
+        assert ref is not None, text
+        found[text] = sources.resolve(ref, services.tree).digest
+    return found
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file below a folder with its bytes and its time: equal means that nothing was written."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+def program(*arguments: object) -> list[str]:
+    return [sys.executable, "-X", "utf8", "-W", "error", *map(str, arguments)]
+
+
+def program_environ() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join((str(SERVER), str(HERE)))}
+
+
+@contextmanager
+def disk(folder: Path, size: str = "128k", *, or_folder: bool = False) -> Iterator[Path]:
+    """A file system of its own, mounted at `folder`; where none can be, a skip, or just the folder."""
+    folder.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    try:
+        why = subprocess.run(mount, capture_output=True, text=True).stderr.strip()
+    except FileNotFoundError as error:
+        why = str(error)
+    if not folder.is_mount() and not or_folder:
+        pytest.skip(f"no file system of its own can be mounted here: {why}")
+    try:
+        yield folder
+    finally:
+        if folder.is_mount():
+            subprocess.run(["umount", str(folder)], check=True)
+
+
+def make_read_only(folder: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Leave not one block of a disk free."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for size in (4096, 1):
+            try:
+                while True:
+                    file.write(b"x" * size)
+            except OSError:
+                continue
+    return filler

@@ -1,0 +1,151 @@
+"""Files are replaced whole or not at all, whatever stands in their place and whatever the disk says."""
+
+import stat
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from _files_project import disk, fill, make_read_only, program, program_environ
+from preread import atomic
+from preread.errors import PrereadError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_written_whole_into_folders_that_were_not_there(tmp_path):
+    atomic.write(tmp_path / "a" / "b" / "c.md", b"text", durable=True)
+    assert (tmp_path / "a" / "b" / "c.md").read_bytes() == b"text"
+    assert names(tmp_path / "a" / "b") == ["c.md"]
+
+
+def test_a_written_file_can_be_read_by_others_like_any_file(tmp_path):
+    atomic.write(tmp_path / "a.md", b"text")
+    assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_a_link_in_the_way_is_replaced_and_its_target_untouched(tmp_path, across):
+    (tmp_path / "target").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    if across:
+        atomic.write(tmp_path / "link", b"new")
+    else:
+        (tmp_path / "source").write_text("new")
+        atomic.replace(tmp_path / "source", tmp_path / "link")
+    assert not (tmp_path / "link").is_symlink()
+    assert (tmp_path / "link").read_text() == "new"
+    assert (tmp_path / "target").read_text() == "precious"
+
+
+def test_a_file_is_replaced_by_one_of_another_disk(tmp_path):
+    with disk(tmp_path / "disk") as other:
+        (tmp_path / "source").write_text("new")
+        (other / "target").write_text("old")
+        with pytest.raises(OSError, match="cross-device"):
+            (tmp_path / "source").replace(other / "target")
+        atomic.replace(tmp_path / "source", other / "target")
+        assert (other / "target").read_text() == "new"
+        assert names(other) == ["target"]
+        assert not (tmp_path / "source").exists()
+
+
+def test_a_full_disk_is_said_and_leaves_the_old_file_and_no_part(tmp_path):
+    with disk(tmp_path / "disk") as full:
+        atomic.write(full / "a.md", b"old")
+        fill(full)
+        with pytest.raises(PrereadError, match="the disk is full") as caught:
+            atomic.write(full / "a.md", b"new" * 10_000)
+        assert caught.value.code == "E_WRITE"
+        assert (full / "a.md").read_bytes() == b"old"
+        assert names(full) == ["a.md", "filler"]
+
+
+def test_a_file_cut_at_a_size_limit_leaves_the_old_file_and_no_part(tmp_path):
+    """As a full disk does, where no disk can be mounted."""
+    (tmp_path / "a.md").write_bytes(b"old")
+    code = f"""
+import resource
+from pathlib import Path
+from preread import atomic
+from preread.errors import PrereadError
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    atomic.write(Path({str(tmp_path / "a.md")!r}), b"new" * 10_000)
+except PrereadError as error:
+    print(error.code)
+"""
+    done = subprocess.run(
+        program("-c", code),
+        env=program_environ(),
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("E_WRITE\n", "")
+    assert (tmp_path / "a.md").read_bytes() == b"old"
+    assert names(tmp_path) == ["a.md"]
+
+
+def test_a_read_only_disk_is_said(tmp_path):
+    with disk(tmp_path / "disk") as folder:
+        atomic.write(folder / "a.md", b"old")
+        make_read_only(folder)
+        for change in (
+            lambda: atomic.write(folder / "a.md", b"new"),
+            lambda: atomic.remove(folder / "a.md"),
+            lambda: atomic.make_folder(folder / "b"),
+        ):
+            with pytest.raises(PrereadError, match="the file system is read-only") as caught:
+                change()
+            assert caught.value.code == "E_WRITE"
+        assert (folder / "a.md").read_bytes() == b"old"
+
+
+def test_a_folder_in_the_way_of_a_file_is_said_and_stays(tmp_path):
+    (tmp_path / "a.md" / "inner").mkdir(parents=True)
+    with pytest.raises(PrereadError) as caught:
+        atomic.write(tmp_path / "a.md", b"new")
+    assert caught.value.code == "E_WRITE"
+    assert names(tmp_path) == ["a.md"]
+    assert names(tmp_path / "a.md") == ["inner"]
+
+
+def test_removing_takes_files_folders_and_links_but_never_what_a_link_names(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "folder" / "deep").mkdir(parents=True)
+    (tmp_path / "folder" / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "file").touch()
+    for name in ("link", "folder", "file", "absent"):
+        atomic.remove(tmp_path / name)
+    assert names(tmp_path) == ["kept"]
+    assert names(tmp_path / "kept") == ["file"]
+
+
+def test_two_that_remove_the_same_folder_both_succeed(tmp_path):
+    for n in range(20):
+        folder = tmp_path / str(n)
+        for k in range(40):
+            (folder / str(k)).mkdir(parents=True)
+            (folder / str(k) / "file").touch()
+        failures = []
+        start = threading.Barrier(3)
+
+        def work(folder=folder, failures=failures, start=start):
+            start.wait()
+            try:
+                atomic.remove(folder)
+            except PrereadError as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert not folder.exists()

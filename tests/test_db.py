@@ -1,0 +1,171 @@
+"""The derived database heals itself, serves many processes, and says when it cannot."""
+
+import sqlite3
+import subprocess
+from contextlib import closing
+
+import pytest
+
+from _files_project import disk, fill, make_read_only, program, program_environ, services
+from preread import db
+from preread.errors import PrereadError
+
+
+@pytest.fixture
+def layout(tmp_path):
+    return services(tmp_path).layout
+
+
+def keep(layout, key, signature="s"):
+    db.use(layout, lambda connection: connection.execute("INSERT INTO held VALUES (?, ?)", (key, signature)))
+
+
+def kept(layout):
+    return db.use(layout, lambda c: [row[0] for row in c.execute("SELECT key FROM held ORDER BY key")])
+
+
+def test_what_is_kept_is_there_for_the_next(layout):
+    keep(layout, "a")
+    keep(layout, "b")
+    assert kept(layout) == ["a", "b"]
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "cut", "header"])
+def test_a_damaged_file_is_replaced_by_an_empty_database(layout, damage):
+    keep(layout, "old")
+    data = layout.db.read_bytes()
+    broken = {"empty": b"", "text": b"no database" * 99, "cut": data[: len(data) // 2]}
+    layout.db.write_bytes(broken.get(damage, b"x" * 99 + data[99:]))
+    assert kept(layout) == []
+    keep(layout, "again")
+    assert kept(layout) == ["again"]
+
+
+def test_a_database_of_another_schema_is_replaced(layout):
+    keep(layout, "old")
+    with closing(sqlite3.connect(layout.db)) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    assert kept(layout) == []
+
+
+def test_what_a_killed_maker_left_is_in_nobodys_way(layout):
+    layout.cache.mkdir(parents=True)
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        (layout.cache / f"index.db.new{suffix}").write_bytes(b"half")
+    keep(layout, "a")
+    assert kept(layout) == ["a"]
+
+
+def test_a_block_that_fails_leaves_nothing(layout):
+    def work(connection):
+        with db.transaction(connection):
+            connection.execute("INSERT INTO held VALUES ('a', 's')")
+            raise KeyError("a")
+
+    with pytest.raises(KeyError):
+        db.use(layout, work)
+    assert kept(layout) == []
+
+
+def test_a_mistake_in_sql_is_no_matter_of_the_disk(layout):
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        db.use(layout, lambda connection: connection.execute("SELECT * FROM absent"))
+
+
+def test_a_broken_constraint_does_not_cost_the_database(layout):
+    keep(layout, "a")
+    with pytest.raises(sqlite3.IntegrityError):
+        keep(layout, "a")
+    assert kept(layout) == ["a"]
+
+
+def test_a_read_only_disk_is_said(tmp_path):
+    with disk(tmp_path / "disk", "2m") as root:
+        layout = services(root).layout
+        keep(layout, "a")
+        make_read_only(root)
+        with pytest.raises(PrereadError) as caught:
+            keep(layout, "b")
+        assert caught.value.code == "E_WRITE"
+
+
+def test_a_full_disk_is_said_and_what_was_kept_is_still_there(tmp_path):
+    with disk(tmp_path / "disk", "2m") as root:
+        layout = services(root).layout
+        keep(layout, "a")
+        filler = fill(root)
+
+        def work(connection):
+            with db.transaction(connection):
+                rows = ((str(n), "s" * 999) for n in range(999))
+                connection.executemany("INSERT INTO held VALUES (?, ?)", rows)
+
+        with pytest.raises(PrereadError) as caught:
+            db.use(layout, work)
+        assert caught.value.code == "E_WRITE"
+        filler.unlink()
+        assert kept(layout) == ["a"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from preread import db
+from preread.layout import Layout
+
+layout = Layout(Path(sys.argv[1]))
+print("ready", flush=True)
+for line in sys.stdin:
+    key = line.strip()
+
+    def work(connection):
+        with db.transaction(connection):
+            connection.execute("INSERT INTO held VALUES (?, 's')", (key,))
+
+    db.use(layout, work)
+    print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def writers(layout):
+    """Four processes that keep what they are told to, all at the same moment."""
+    processes = [
+        subprocess.Popen(
+            program("-c", WRITER, layout.root),
+            env=program_environ(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 4
+    yield processes
+    for process in processes:
+        _, errors = process.communicate()
+        assert (process.returncode, errors) == (0, "")
+
+
+def tell(processes, word):
+    for n, process in enumerate(processes):
+        process.stdin.write(f"{word}{n}\n")
+        process.stdin.flush()
+    return [process.stdout.readline() for process in processes]
+
+
+def test_many_that_come_first_at_the_same_moment_all_get_through(layout, writers):
+    for attempt in range(15):
+        for suffix in ("", "-wal", "-shm"):
+            layout.db.with_name(layout.db.name + suffix).unlink(missing_ok=True)
+        assert tell(writers, f"{attempt}-") == ["done\n"] * 4
+        assert kept(layout) == [f"{attempt}-{n}" for n in range(4)]
+
+
+def test_many_that_meet_a_damaged_file_at_the_same_moment_all_get_through(layout, writers):
+    for attempt in range(15):
+        layout.cache.mkdir(parents=True, exist_ok=True)
+        layout.db.write_bytes(b"no database")
+        assert tell(writers, f"{attempt}-") == ["done\n"] * 4
+        assert kept(layout) == [f"{attempt}-{n}" for n in range(4)]
