@@ -1,33 +1,24 @@
 """Commands generated from the registry: arguments in, one operation run, its reply out."""
 
-import asyncio
 import json
 import os
-import signal
 import sys
-import time
 import types
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-import anyio
 import click
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from preread import __version__, views
-from preread.errors import CODES, FAILED, Cancelled, PrereadError
-from preread.jobs import Caller, Jobs
+from preread import __version__, foreground, views
+from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
 from preread.operations import OPERATIONS
-from preread.operations.registry import Context, Operation
+from preread.operations.registry import Operation
 
-SHOW_PROGRESS_AFTER = 1.0  # seconds; what is quicker needs no line
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 NAMES = {str: click.STRING, int: click.INT, float: click.FLOAT}
 
 
@@ -76,6 +67,17 @@ PROJECT = click.Option(
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="The reply as JSON on stdout; errors too.")
 
 
+class Command(click.Command):
+    """A command whose name may start with a dash: `-login` is a bad name, not a bundle of options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}
+        ctx.ignore_unknown_options = {a.partition("=")[0] for a in args if a.startswith("--")} <= known | {
+            "--"
+        }
+        return super().parse_args(ctx, args)
+
+
 def command(operation: Operation) -> click.Command:
     """The command of one operation; calling it gives the Call, which nothing has run yet."""
 
@@ -85,7 +87,7 @@ def command(operation: Operation) -> click.Command:
     fields = operation.request.model_fields
     arguments = [parameter(operation, name, fields[name]) for name in operation.positional]
     options = [parameter(operation, n, about) for n, about in fields.items() if n not in operation.positional]
-    return click.Command(
+    return Command(
         operation.command,
         callback=understood,
         params=[*arguments, *options, PROJECT, JSON],
@@ -137,7 +139,7 @@ def understand(argv: list[str]) -> Call | Callable[[], int] | int:
             )
         ],
         help="Makes a coding agent read before it writes: cited, cached, checked context dossiers.",
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+        context_settings={"max_content_width": 110},
     )
     answer: Call | Callable[[], int] | int = group.main(argv, "preread", standalone_mode=False)
     return answer
@@ -160,101 +162,16 @@ def request_of(call: Call) -> Model:
         ) from error
 
 
-# -- one run
-
-
-class Interrupted(Cancelled):
-    """A person or the system ended the run; the exit status is the signal's."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__("Interrupted.")
-        self.number = number
-
-    @property
-    def exit_status(self) -> int:
-        return 128 + self.number
-
-
-@dataclass
-class Signals:
-    """The first signal cancels what runs, which cleans up; a second one ends the process at once."""
-
-    cancel: Callable[[], object]
-    caught: list[int] = field(default_factory=list)
-
-    def __call__(self, number: int, _: object) -> None:
-        if self.caught:
-            with suppress(OSError, ValueError, AttributeError):
-                if sys.stderr.isatty():
-                    os.write(sys.stderr.fileno(), b"\x1b[?25h")  # the progress line hides the cursor
-            os._exit(128 + number)
-        self.caught.append(number)
-        self.cancel()
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        before = [(number, signal.signal(number, self)) for number in SIGNALS]
-        try:
-            yield
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)
-
-
-@dataclass
-class Said:
-    """The last word of progress, and when the run began."""
-
-    begun: float = field(default_factory=time.monotonic)
-    message: str = ""
-    done: float = 0
-    total: float = 0
-
-    async def tell(self, message: str, done: float, total: float) -> None:
-        self.message, self.done, self.total = message, done, total
-
-
-async def _perform(call: Call, request: Model, environ: Mapping[str, str]) -> Model:
-    """Run the operation, watched by signals and progress; raises what it raises, or Interrupted."""
-    outcome: list[Model | Exception] = []
-    said = Said()
-    loop = asyncio.get_running_loop()
-    with anyio.CancelScope() as scope:
-        signals = Signals(partial(loop.call_soon_threadsafe, scope.cancel))
-        with signals.watched():
-            async with Jobs(1) as jobs, anyio.create_task_group() as tasks:
-                tasks.start_soon(_show, said)
-                context = Context(Path(call.project), environ, jobs, Caller(None, said.tell))
-                try:
-                    outcome.append(await call.operation.run(context, request))
-                except Exception as error:  # carried out of the task group, which would wrap it
-                    outcome.append(error)
-                tasks.cancel_scope.cancel()
-    if signals.caught:
-        raise Interrupted(signals.caught[0])
-    if isinstance(outcome[0], Exception):
-        raise outcome[0]
-    return outcome[0]
-
-
-async def _show(said: Said) -> None:
-    """A live line on stderr, for people, once the run has taken long enough to want one."""
-    if not sys.stderr.isatty():
-        return
-    await anyio.sleep(SHOW_PROGRESS_AFTER)
-    with views.live_line(said.begun) as update:
-        while True:
-            update(said.message, said.done, said.total)
-            await anyio.sleep(0.1)
+# -- what comes out
 
 
 def execute(call: Call, environ: Mapping[str, str]) -> int:
     """Run one call and print its reply; the exit status. Raises PrereadError."""
-    reply = anyio.run(_perform, call, request_of(call), environ)
+    reply = foreground.run(call.operation, request_of(call), Path(call.project), environ)
     if call.as_json:
         emit(as_json(reply.model_dump(mode="json", exclude_none=True)))
     else:
-        emit(views.render(call.operation.name, reply, terminal=sys.stdout.isatty()))
+        emit(views.render(call.operation.name, reply, terminal=foreground.is_terminal(sys.stdout)))
     return exit_status(reply)
 
 
@@ -266,13 +183,10 @@ def exit_status(reply: Model) -> int:
     return 0 if getattr(reply, "ok", True) else FAILED
 
 
-# -- what comes out
-
-
 def as_json(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, indent=2)
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return json.dumps(data, indent=2)
     return text

@@ -59,7 +59,9 @@ def _boxed(table: Table) -> str:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(*table.columns, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in table.columns:
+        grid.add_column(name, overflow="fold")
     for row in table.rows:
         grid.add_row(*(Text(_cell(cell)) for cell in row))
     console = Console()
@@ -69,8 +71,8 @@ def _boxed(table: Table) -> str:
 
 
 @contextmanager
-def live_line(begun: float) -> Iterator[Update]:
-    """One line on stderr that says what runs, how far it is and for how long; it vanishes at the end."""
+def live_line(begun: float, limit: float) -> Iterator[Update]:
+    """One line on stderr: for how long it runs, of how long at most, how far it is; it vanishes at the end."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -79,7 +81,8 @@ def live_line(begun: float) -> Iterator[Update]:
 
         def update(message: str, done: float, total: float) -> None:
             step = f" {done:.0f}/{total:.0f}" if total else ""
-            text = f"{time.monotonic() - begun:5.0f} s{step}  {clean(message) or 'working'}"
+            passed = f"{time.monotonic() - begun:.0f}" + (f" of {limit:.0f} s" if limit else " s")
+            text = f"{passed}{step}  {clean(message) or 'working'}"
             live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
         yield update

@@ -195,6 +195,7 @@ LOAD = Operation(
     example="preread load checkout --ticket SHOP-142",
     run=load,
     command="load",
+    timed=True,
     positional=("feature",),
 )
 SHOW = Operation(

@@ -53,6 +53,7 @@ class Operation:
     example: str  # a command line that works
     run: Callable[[Context, Any], Awaitable[Any]]
     command: str  # the CLI's word for it
+    timed: bool = False  # ends at the setting `timeout`
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
 
     @property

@@ -1,0 +1,119 @@
+"""One operation in the foreground of a terminal: its progress shows, and signals end it."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+import anyio
+
+from preread import views
+from preread.errors import Cancelled
+from preread.jobs import Caller, Jobs
+from preread.models import Model
+from preread.operations.registry import Context, Operation
+
+SHOW_PROGRESS_AFTER = 1.0  # seconds; what is quicker needs no line
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at a stream; one that was closed before the start is None."""
+    return stream is not None and stream.isatty()
+
+
+def run(operation: Operation, request: Model, start: Path, environ: Mapping[str, str]) -> Model:
+    """The operation's reply; raises what it raises, or Interrupted after a signal, when all is cleaned up."""
+    return anyio.run(_run, operation, request, start, environ)
+
+
+class Interrupted(Cancelled):
+    """A person or the system ended the run; the exit status is the signal's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("Interrupted.")
+        self.number = number
+
+    @property
+    def exit_status(self) -> int:
+        return 128 + self.number
+
+
+@dataclass
+class Signals:
+    """The first signal cancels what runs, which cleans up; a second one ends the process at once."""
+
+    cancel: Callable[[], object]
+    caught: list[int] = field(default_factory=list)
+
+    def __call__(self, number: int, _: object) -> None:
+        if self.caught:
+            with suppress(OSError, ValueError):
+                if is_terminal(sys.stderr):
+                    os.write(sys.stderr.fileno(), b"\x1b[?25h")  # the progress line hides the cursor
+            os._exit(128 + number)
+        self.caught.append(number)
+        self.cancel()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        before = [(number, signal.signal(number, self)) for number in SIGNALS]
+        try:
+            yield
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+
+
+@dataclass
+class Said:
+    """The last word of progress, and when the run began."""
+
+    begun: float = field(default_factory=time.monotonic)
+    message: str = ""
+    done: float = 0
+    total: float = 0
+
+    async def tell(self, message: str, done: float, total: float) -> None:
+        self.message, self.done, self.total = message, done, total
+
+
+async def _run(operation: Operation, request: Model, start: Path, environ: Mapping[str, str]) -> Model:
+    outcome: list[Model | Exception] = []
+    said = Said()
+    loop = asyncio.get_running_loop()
+    with anyio.CancelScope() as scope:
+        signals = Signals(partial(loop.call_soon_threadsafe, scope.cancel))
+        with signals.watched():
+            async with Jobs(1) as jobs, anyio.create_task_group() as tasks:
+                context = Context(start, environ, jobs, Caller(None, said.tell))
+                tasks.start_soon(_show, said, context if operation.timed else None)
+                try:
+                    outcome.append(await operation.run(context, request))
+                except Exception as error:  # carried out of the task group, which would wrap it
+                    outcome.append(error)
+                tasks.cancel_scope.cancel()
+    if signals.caught:
+        raise Interrupted(signals.caught[0])
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+async def _show(said: Said, timed: Context | None) -> None:
+    """A live line on stderr, for people, once the run has taken long enough to want one."""
+    if not is_terminal(sys.stderr):
+        return
+    await anyio.sleep(SHOW_PROGRESS_AFTER)
+    limit = timed.services().settings.timeout if timed is not None else 0
+    with views.live_line(said.begun, limit) as update:
+        while True:
+            update(said.message, said.done, said.total)
+            await anyio.sleep(0.1)
