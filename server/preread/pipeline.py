@@ -13,7 +13,6 @@ from filelock import FileLock, Timeout
 from preread import atomic, cache, dossier, facts, published, publish, replies, validate
 from preread.builders import BUILDERS, STATIC, recipe, summary
 from preread.errors import PrereadError
-from preread.evidence import collect
 from preread.models import Checked, Draft, Evidence, LoadReply, Manifest, Request
 from preread.services import Services
 
@@ -67,6 +66,8 @@ async def _built_meanwhile(services: Services, request: Request, called: float) 
 async def _build(services: Services, request: Request, started: float) -> LoadReply:
     builder = BUILDERS.get(request.level, STATIC)
     reason = "" if request.level in BUILDERS else f"level {request.level} needs the headless builder, which is not available"
+    from preread.evidence import collect  # a cached reply needs none of its rules
+
     evidence = await _step(collect, services, request)
     staging = await _step(publish.stage, services, request.feature)
     try:
