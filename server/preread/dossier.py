@@ -160,7 +160,9 @@ class _Reader:
         """Read a code block that opens at `index`; the index of its last line."""
         marker = match[1]
         end = index + 1
-        while end < len(self.lines) and not re.fullmatch(rf"{re.escape(marker[0])}{{{len(marker)},}}\s*", self.lines[end]):
+        while end < len(self.lines) and not re.fullmatch(
+            rf"{re.escape(marker[0])}{{{len(marker)},}}\s*", self.lines[end]
+        ):
             end += 1
         if end == len(self.lines):
             self.problem(index + 1, "E_FENCE_OPEN", "a code fence is never closed")

@@ -53,7 +53,7 @@ class PrereadError(Exception):
         return f"{self.code}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
 
-class Cancelled(PrereadError):
+class Cancelled(PrereadError):  # noqa: N818 - what it is, not an error of anyone's
     """Work was told to stop: the interruption of a person, or the cancellation of the last caller."""
 
     def __init__(self, message: str = "The build was cancelled.") -> None:

@@ -46,9 +46,7 @@ def slug(name: str) -> str:
 
 
 def is_feature(name: str) -> bool:
-    return name == PROJECT or bool(
-        FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and name not in DEVICES
-    )
+    return name == PROJECT or bool(FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and name not in DEVICES)
 
 
 def feature_name(name: str) -> str:
@@ -75,7 +73,7 @@ def ticket_name(name: str) -> str:
         return name
     raise PrereadError(
         "E_TICKET_NAME",
-        f"{ascii(name[:80])} is not a ticket id: letters and digits, joined by single `-`, `_`, `.` or `#`.",
+        f"{name[:80]!a} is not a ticket id: letters and digits, joined by single `-`, `_`, `.` or `#`.",
         "Give the id alone, like `SHOP-142`.",
     )
 
@@ -162,7 +160,7 @@ class Layout:
         pure = PurePosixPath(relative)
         bad = not relative or "\0" in relative or pure.is_absolute() or ".." in pure.parts or "\\" in relative
         if bad or re.match(r"[A-Za-z]:", relative):
-            raise PrereadError("E_OUTSIDE", f"{ascii(relative[:120])} is not a path inside the project.")
+            raise PrereadError("E_OUTSIDE", f"{relative[:120]!a} is not a path inside the project.")
         return self.root / pure
 
     def real(self, path: Path) -> Path:

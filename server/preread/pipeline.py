@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 from filelock import FileLock, Timeout
 
-from preread import atomic, cache, dossier, facts, published, publish, replies, validate
+from preread import atomic, cache, dossier, facts, publish, published, replies, validate
 from preread.builders import BUILDERS, STATIC, recipe, summary
 from preread.errors import PrereadError
 from preread.models import Checked, Draft, Evidence, LoadReply, Manifest, Request
@@ -57,7 +57,9 @@ async def _built_meanwhile(services: Services, request: Request, called: float) 
     run = published.recorded(services.layout, request.feature)
     if request.force and (run is None or run.started < called):
         return None
-    found = await _step(cache.lookup, services, request.model_copy(update={"force": False}), recipe(services, request.level))
+    found = await _step(
+        cache.lookup, services, request.model_copy(update={"force": False}), recipe(services, request.level)
+    )
     if not found.covers or found.published is None:
         return None
     return replies.standing(services, request, found.published, "joined", 0.0)
@@ -65,7 +67,9 @@ async def _built_meanwhile(services: Services, request: Request, called: float) 
 
 async def _build(services: Services, request: Request, started: float) -> LoadReply:
     builder = BUILDERS.get(request.level, STATIC)
-    reason = "" if request.level in BUILDERS else f"level {request.level} needs the headless builder, which is not available"
+    reason = (
+        "" if request.level in BUILDERS else f"level {request.level} needs the headless builder, which is not available"
+    )
     from preread.evidence import collect  # a cached reply needs none of its rules
 
     evidence = await _step(collect, services, request)
@@ -92,7 +96,7 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
             await anyio.to_thread.run_sync(atomic.remove, staging)
         raise
     await _step(facts.index, services, validate.judge)
-    run = replies.run_record(request, manifest, checked, started)
+    run = replies.run_record(manifest, checked, started)
     published.record(services.layout, request.feature, run)
     return replies.built(services, request, run)
 
@@ -102,10 +106,18 @@ def _check(services: Services, request: Request, evidence: Evidence, staging: "P
     services.progress.say("checking every source", 4, 5)
     drafts, problems = validate.staged(services, request.feature, staging)
     drafts = validate.with_people(services, request.feature, drafts)
-    checked = validate.check(services, request.feature, drafts, problems=problems, budget=True)
+    ranks = {finding.text: finding.score for finding in evidence.findings}
+    checked = validate.check(services, request.feature, drafts, problems=problems, budget=True, ranks=ranks)
     if not any(draft.name == "summary.md" for draft in checked.drafts):
         draft = summary.summarise(request, evidence, checked)
-        checked = validate.check(services, request.feature, (*checked.drafts, draft), problems=checked.problems, budget=True, before=checked)
+        checked = validate.check(
+            services,
+            request.feature,
+            (*checked.drafts, draft),
+            problems=checked.problems,
+            budget=True,
+            before=checked,
+        )
     _restage(staging, checked.drafts)
     return checked
 

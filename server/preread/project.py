@@ -16,7 +16,9 @@ def find_root(start: Path) -> Path:
     try:
         start = start.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        raise PrereadError("E_PROJECT_DIR", f"{start} cannot be opened: {error}.", "Name a folder with --project DIR.") from error
+        raise PrereadError(
+            "E_PROJECT_DIR", f"{start} cannot be opened: {error}.", "Name a folder with --project DIR."
+        ) from error
     if not start.is_dir():
         raise PrereadError("E_PROJECT_DIR", f"{start} is not a folder.", "Name a folder with --project DIR.")
     for folder in (start, *start.parents):
@@ -46,7 +48,9 @@ def resolve(
     services.layout.guard(name)
     words = " ".join((description or "").split())
     if len(words) > MAX_DESCRIPTION:
-        raise PrereadError("E_USAGE", f"The description has {len(words)} characters; at most {MAX_DESCRIPTION} are read.")
+        raise PrereadError(
+            "E_USAGE", f"The description has {len(words)} characters; at most {MAX_DESCRIPTION} are read."
+        )
     return Request(
         feature=name,
         ticket=ticket_name(ticket) if ticket else "",

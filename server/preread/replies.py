@@ -11,7 +11,8 @@ from preread.services import Services
 
 # What is inlined first when a dossier is larger than a reply may carry.
 INLINE_ORDER = (
-    "summary.md", "anti-patterns.md", "failures.md", "patterns.md", "existing-tests.md", "requirements.md", "codebase.md",
+    "summary.md", "anti-patterns.md", "failures.md", "patterns.md", "existing-tests.md",
+    "requirements.md", "codebase.md",
 )  # fmt: skip
 RETRY = "Retry the write."
 
@@ -37,7 +38,7 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
     return "\n\n".join(parts), tuple(cut)
 
 
-def run_record(request: Request, manifest: Manifest, checked: Checked, started: float) -> RunRecord:
+def run_record(manifest: Manifest, checked: Checked, started: float) -> RunRecord:
     """What is kept of a build, not committed: times, counts, and what was dropped for which reason."""
     states = [verdict.state for verdict in checked.verdicts]
     finished = time.time()
@@ -68,7 +69,11 @@ def built(services: Services, request: Request, run: RunRecord) -> LoadReply:
     """The reply to a build that was just published."""
     found = published.read(services.layout, request.feature)
     if found is None:
-        raise PrereadError("E_NOT_FOUND", f"The dossier of {request.feature} vanished while it was being read.", "Call again.")
+        raise PrereadError(
+            "E_NOT_FOUND",
+            f"The dossier of {request.feature} vanished while it was being read.",
+            "Call again.",
+        )
     return standing(services, request, found, "built", run.stats.seconds)
 
 
@@ -79,7 +84,9 @@ def standing(services: Services, request: Request, found: Published, how: How, s
     run = published.recorded(layout, request.feature)
     stats = run.stats if run is not None else _counted(found)
     missing = tuple(
-        f"{row.name}: nothing was found for it" for row in FILES if row.name not in found.texts and row.name not in REQUIRED
+        f"{row.name}: nothing was found for it"
+        for row in FILES
+        if row.name not in found.texts and row.name not in REQUIRED
     )
     path = layout.relative(layout.dossier(request.feature)) + "/"
     warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]

@@ -7,13 +7,13 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from preread.errors import PrereadError
 from preread.layout import Layout
 
 Level = Literal["light", "standard", "full"]
-CONTENT = {"content": True}  # marks a key that changes what a dossier says: part of `covers`
+CONTENT: dict[str, JsonValue] = {"content": True}  # marks a key that changes what a dossier says: part of `covers`
 
 
 class Settings(BaseModel):
@@ -24,9 +24,7 @@ class Settings(BaseModel):
     level: Literal["auto", "light", "standard", "full"] = Field(
         "auto", description="How deep a dossier goes; auto takes the deepest that can be built here."
     )
-    max_facts: int = Field(
-        60, ge=1, le=1000, description="Most facts in one dossier.", json_schema_extra=CONTENT
-    )
+    max_facts: int = Field(60, ge=1, le=1000, description="Most facts in one dossier.", json_schema_extra=CONTENT)
     max_tokens: int = Field(
         2000,
         ge=200,
@@ -41,9 +39,7 @@ class Settings(BaseModel):
     reply_within: float = Field(
         50, gt=0, le=3600, description="Seconds after which a call replies `building` instead of waiting on."
     )
-    max_builds: int = Field(
-        4, ge=1, le=64, description="How many features one server builds at the same time."
-    )
+    max_builds: int = Field(4, ge=1, le=64, description="How many features one server builds at the same time.")
     degraded_for: float = Field(
         600, ge=0, description="Seconds for which a degraded dossier covers a request before a new try."
     )
@@ -58,7 +54,9 @@ class Settings(BaseModel):
         json_schema_extra=CONTENT,
     )
     exclude: list[str] = Field(
-        default_factory=list, description="Globs of files that evidence leaves out.", json_schema_extra=CONTENT
+        default_factory=list,
+        description="Globs of files that evidence leaves out.",
+        json_schema_extra=CONTENT,
     )
     share: bool = Field(False, description="Dossiers are committed; `init` writes its git rules by it.")
 
@@ -79,7 +77,9 @@ def _from_file(layout: Layout) -> dict[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PrereadError(
-            "E_SETTINGS", f"{layout.config} is not TOML: {error}.", "Mend the line it names, or delete the file."
+            "E_SETTINGS",
+            f"{layout.config} is not TOML: {error}.",
+            "Mend the line it names, or delete the file.",
         ) from error
 
 
@@ -107,7 +107,9 @@ def load(layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any
             if key not in Settings.model_fields:
                 known = ", ".join(sorted(Settings.model_fields))
                 raise PrereadError(
-                    "E_SETTINGS", f"{place} sets `{key}`, which is no setting.{_nearest(key)}", f"Settings: {known}."
+                    "E_SETTINGS",
+                    f"{place} sets `{key}`, which is no setting.{_nearest(key)}",
+                    f"Settings: {known}.",
                 )
         merged |= values
         try:

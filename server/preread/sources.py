@@ -12,10 +12,14 @@ from preread import layout
 from preread.languages import language_of
 from preread.tree import MAX_COMMIT, Tree, digest_lines
 
-BARE_NAMES = frozenset({"Makefile", "Dockerfile", "Rakefile", "Gemfile", "Procfile", "Justfile", "LICENSE", "CODEOWNERS"})
+BARE_NAMES = frozenset(
+    {"Makefile", "Dockerfile", "Rakefile", "Gemfile", "Procfile", "Justfile", "LICENSE", "CODEOWNERS"}
+)
 DATA_SUFFIXES = frozenset(
-    ".txt .md .rst .ini .cfg .toml .json .jsonc .yaml .yml .xml .csv .lock .env .conf .properties .gradle .proto .graphql "
-    ".prisma .tf .bat .ps1 .pyi .ipynb .snap .har .log".split()
+    """
+    .txt .md .rst .ini .cfg .toml .json .jsonc .yaml .yml .xml .csv .lock .env .conf .properties .gradle .proto
+    .graphql .prisma .tf .bat .ps1 .pyi .ipynb .snap .har .log
+    """.split()
 )
 
 
@@ -171,7 +175,15 @@ def _parse_commit(text: str) -> Ref | None:
 
 
 def _resolve_commit(ref: Ref, tree: Tree) -> Span:
-    show = ("show", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%H%n%B", "--patch", f"{ref.name}^{{commit}}")
+    show = (
+        "show",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--format=%H%n%B",
+        "--patch",
+        f"{ref.name}^{{commit}}",
+    )
     done = tree.git(*show) if tree.is_git else None
     if done is None or done.status != 0:
         raise SourceError("E_SOURCE_COMMIT", f"this repository holds no commit `{ref.name}`")
@@ -239,11 +251,8 @@ def _resolve_absent(ref: Ref, tree: Tree) -> Span:
     paths = tree.matching(ref.path)
     if not paths:
         raise SourceError("E_SOURCE_GLOB", f"no file matches `{ref.path}`")
-    needle = ref.name.encode("utf-8", "surrogatepass")
-    for path in paths:
-        tree.check()
-        if needle in (tree.data(path) or b""):
-            raise SourceError("E_SOURCE_PRESENT", f'`{path}` does hold "{ref.name}"')
+    if (path := tree.holding(ref.name, paths)) is not None:
+        raise SourceError("E_SOURCE_PRESENT", f'`{path}` does hold "{ref.name}"')
     return Span((f"absent {ref.path} {ref.name}",))
 
 

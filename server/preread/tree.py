@@ -3,17 +3,21 @@
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.subprocesses import Done, Runner, never
 
+T = TypeVar("T", str, bytes)
 MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
+MAX_KEPT = 24_000_000  # characters or bytes of files kept for one request
 MAX_FILES = 200_000
+CHUNK = 1 << 20
 MAX_COMMIT = 1_000_000
 GIT_SECONDS = 20.0
 # Nothing of a repository's own settings may run a program or reach the network.
@@ -31,25 +35,29 @@ WALK_SKIPS = frozenset({".git", ".hg", ".svn", ".project", "node_modules", "__py
 
 def glob_pattern(glob: str) -> re.Pattern[str]:
     """A glob of the gates' grammar: `**/` is any folders, `*` and `?` stay within one name, the rest is literal."""
-    parts = []
-    for token in re.split(r"(\*\*/|\*\*|\*|\?)", glob):
-        parts.append(
-            {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token, re.escape(token))
-        )
-    return re.compile("".join(parts), re.DOTALL)
+    wild = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    tokens = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
+    return re.compile("".join(wild.get(token, re.escape(token)) for token in tokens), re.DOTALL)
 
 
 def digest_lines(lines: list[str]) -> list[str]:
     """Split text's lines as every digest and quote sees them: ends at `\\n` only, a `\\r` before it ignored."""
-    return [line[:-1] if line.endswith("\r") else line for line in lines]
+    return [line.removesuffix("\r") for line in lines]
 
 
 @dataclass(slots=True)
-class _Texts:
-    """Texts already read, so that one request reads a file once; bounded by characters."""
+class _Kept(Generic[T]):
+    """What was already read, so that one request reads a file once; forgotten when it grows too large."""
 
-    kept: dict[str, str | None] = field(default_factory=dict)
+    kept: dict[str, T | None] = field(default_factory=dict)
     size: int = 0
+
+    def keep(self, path: str, value: T | None) -> None:
+        self.size += len(value or "")
+        if self.size > MAX_KEPT:
+            self.kept.clear()
+            self.size = len(value or "")
+        self.kept[path] = value
 
 
 @dataclass
@@ -60,14 +68,13 @@ class Tree:
     run: Runner
     environ: dict[str, str]
     check: Callable[[], None] = never
-    _texts: _Texts = field(default_factory=_Texts)
+    _texts: _Kept[str] = field(default_factory=_Kept)
+    _bytes: _Kept[bytes] = field(default_factory=_Kept)
 
     def git(self, *arguments: str, timeout: float = GIT_SECONDS) -> Done:
         """Run git in the root, without its right to run programs of the repository's choice."""
         environ = {k: v for k, v in self.environ.items() if not k.startswith("GIT_")} | GIT_ENVIRON
-        return self.run(
-            [*GIT, *arguments], cwd=self.layout.root, timeout=timeout, environ=environ, check=self.check
-        )
+        return self.run([*GIT, *arguments], cwd=self.layout.root, timeout=timeout, environ=environ, check=self.check)
 
     @cached_property
     def is_git(self) -> bool:
@@ -143,14 +150,9 @@ class Tree:
             yield from (f"{prefix}{n}" for n in files if not ignored(f"{prefix}{n}"))
 
     def text(self, path: str) -> str | None:
-        """The text of one file, or None when it is absent, binary, too large, unreadable, special or behind a link out."""
+        """The text of one file; None when it is absent, binary, too large, unreadable, special or behind a link out."""
         if path not in self._texts.kept:
-            value = self.read(path)
-            self._texts.size += len(value or "")
-            if self._texts.size > 24_000_000:
-                self._texts.kept.clear()
-                self._texts.size = len(value or "")
-            self._texts.kept[path] = value
+            self._texts.keep(path, self.read(path))
         return self._texts.kept[path]
 
     def read(self, path: str) -> str | None:
@@ -179,6 +181,22 @@ class Tree:
             except OSError:
                 return None
 
+    def holding(self, needle: str, paths: Iterable[str]) -> str | None:
+        """The first of these files that holds a literal text, or None. Exact: it reads them, large ones too."""
+        wanted = needle.encode("utf-8", "surrogatepass")
+        for path in paths:
+            if path not in self._bytes.kept:
+                self.check()
+                data = self.data(path)
+                if data is None and self.exists(path):
+                    if _streamed(self.layout.root / path, wanted):
+                        return path
+                    continue
+                self._bytes.keep(path, data)
+            if wanted in (self._bytes.kept[path] or b""):
+                return path
+        return None
+
     def lines(self, path: str) -> list[str] | None:
         """The lines of one file, without their ends; a final line end opens no further line."""
         text = self.text(path)
@@ -203,6 +221,20 @@ class Tree:
     @property
     def root(self) -> Path:
         return self.layout.root
+
+
+def _streamed(place: Path, wanted: bytes) -> bool:
+    """Whether a file too large to keep holds some bytes."""
+    try:
+        with place.open("rb") as file:
+            tail = b""
+            while chunk := file.read(CHUNK):
+                if wanted in tail + chunk:
+                    return True
+                tail = chunk[-len(wanted) :]
+    except OSError:
+        return False
+    return False
 
 
 def _is_plain(path: str) -> bool:

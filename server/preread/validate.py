@@ -1,28 +1,35 @@
 """Check: format rules, every source looked up, states and confidence computed, the budget kept."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from preread import dossier, published, sources
-from preread.dossier import CODE_SPAN
-from preread.layout import BY_NAME
+from preread.layout import BY_NAME, REQUIRED
 from preread.models import Checked, Draft, Fact, Fence, Problem, Section, State, Verdict
 from preread.services import Services
 from preread.sources import SourceError, Span
 
 # How sure a fact is, by its state; a kind that interprets is surer when it quotes, never surer than this.
 CONFIDENCE: dict[State, float] = {"computed": 0.95, "quoted": 0.9, "external": 0.7, "located": 0.4}
-KIND_FACTOR: dict[str, float] = {"requirement": 1.0, "code": 1.0, "test": 1.0, "failure": 0.95, "pattern": 0.95, "trap": 0.9, "summary": 0.9}
+KIND_FACTOR: dict[str, float] = {
+    "requirement": 1.0,
+    "code": 1.0,
+    "test": 1.0,
+    "failure": 0.95,
+    "pattern": 0.95,
+    "trap": 0.9,
+    "summary": 0.9,
+}
 
 SUMMARY_SHARE = 0.14  # of the budget, kept for summary.md
 CODEBASE_SHARE = 0.25
 # What is cut first is what is cheap to find again.
 WEIGHT = {
     "anti-patterns.md": 1.0, "requirements.md": 0.97, "failures.md": 0.88, "patterns.md": 0.92,
-    "existing-tests.md": 0.8, "codebase.md": 0.72, "summary.md": 1.0,
+    "existing-tests.md": 0.85, "codebase.md": 0.85, "summary.md": 1.0,
 }  # fmt: skip
 DECAY = 0.95  # each further fact of a file or of its gaps counts this much less
 COMMENT_MARK = re.compile(r"^\s*(?:#+!?|//+!?|/?\*+/?|--|<!--|\"\"\"|;+|%+)\s?|\s*(?:\*/|-->)\s*$")
@@ -46,7 +53,7 @@ def staged(services: Services, feature: str, staging: Path) -> tuple[tuple[Draft
 
 
 def with_people(services: Services, feature: str, drafts: Iterable[Draft]) -> tuple[Draft, ...]:
-    """The drafts with the facts that people added to the published files; they come first and are checked like all others."""
+    """The drafts with the facts that people added to the published files: first, and checked like all others."""
     by_name = {draft.name: draft for draft in drafts}
     standing = published.read(services.layout, feature)
     if standing is None or standing.manifest is None:
@@ -177,9 +184,13 @@ def check(
     *,
     problems: Iterable[Problem] = (),
     budget: bool,
+    ranks: Mapping[str, float] | None = None,
     before: Checked | None = None,
 ) -> Checked:
-    """Hold drafts to every rule. `budget` cuts what is too much; `before` is an earlier check whose counts go on."""
+    """Hold drafts to every rule. `budget` cuts what is too much; `before` is an earlier check whose counts go on.
+
+    `ranks` gives facts, by their text, a score from 0 to 1; a fact without one ranks by its place in its file.
+    """
     checker = _Checker(services, feature)
     kept, verdicts, dropped = [], [], before.dropped if before else 0
     for draft in drafts:
@@ -189,11 +200,12 @@ def check(
         dropped += fell
     cut = before.cut if before else 0
     if budget:
-        kept, verdicts, more = _fit(services, kept, verdicts)
+        kept, verdicts, more = _fit(services, kept, verdicts, ranks or {})
         cut += more
     cited = {source for verdict in verdicts for source in verdict.fact.sources}
     cited |= {s.source for d in kept for s in d.sections if s.source and any(isinstance(i, Fence) for i in s.items)}
     spans = {s: span.digest for s in sorted(cited) if isinstance(span := checker.span(s), Span)}
+    kept = [d for d in kept if d.sections or d.name in REQUIRED or not budget]
     return Checked(tuple(kept), tuple(verdicts), (*problems, *checker.problems), dropped, cut, spans)
 
 
@@ -210,7 +222,9 @@ class _Candidate(NamedTuple):
     cost: int
 
 
-def _fit(services: Services, drafts: list[Draft], verdicts: list[Verdict]) -> tuple[list[Draft], list[Verdict], int]:
+def _fit(
+    services: Services, drafts: list[Draft], verdicts: list[Verdict], ranks: Mapping[str, float]
+) -> tuple[list[Draft], list[Verdict], int]:
     """Keep the facts that rank highest within the budget of facts and tokens; the rest is cut and counted."""
     limit = services.settings.max_tokens
     has_summary = any(draft.name == "summary.md" for draft in drafts)
@@ -220,11 +234,13 @@ def _fit(services: Services, drafts: list[Draft], verdicts: list[Verdict]) -> tu
     codebase = int(limit * CODEBASE_SHARE)
     kept: set[tuple[int, int, int]] = set()
     opened: set[tuple[int, int]] = set()
-    for candidate in sorted(_candidates(drafts), key=lambda c: -c.score):
+    for candidate in sorted(_candidates(drafts, ranks), key=lambda c: -c.score):
         draft, section = drafts[candidate.draft], drafts[candidate.draft].sections[candidate.section]
         cost = candidate.cost
         if (candidate.draft, candidate.section) not in opened:
-            cost += dossier.tokens(f"\n## {section.heading}\nSource: {section.source}\n" if section.source else f"\n## {section.heading}\n")
+            cost += dossier.tokens(
+                f"\n## {section.heading}\nSource: {section.source}\n" if section.source else f"\n## {section.heading}\n"
+            )
         is_fact = isinstance(section.items[candidate.item], Fact)
         if cost > left or (is_fact and facts_left < 1) or (draft.name == "codebase.md" and cost > codebase):
             continue
@@ -239,7 +255,7 @@ def _fit(services: Services, drafts: list[Draft], verdicts: list[Verdict]) -> tu
     return fitted, held, len(verdicts) - len(held)
 
 
-def _candidates(drafts: list[Draft]) -> Iterable[_Candidate]:
+def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Candidate]:
     for d, draft in enumerate(drafts):
         order: dict[bool, int] = {}
         rows = [(s, i, item) for s, section in enumerate(draft.sections) for i, item in enumerate(section.items)]
@@ -249,7 +265,9 @@ def _candidates(drafts: list[Draft]) -> Iterable[_Candidate]:
             gap = isinstance(item, Fact) and any(source.startswith("absent:") for source in item.sources)
             place = order[gap] = order.get(gap, -1) + 1
             weight = 0.98 if gap else WEIGHT[draft.name]
-            yield _Candidate(weight * DECAY**place, d, s, i, _cost(item))
+            rank = ranks.get(item.text) if isinstance(item, Fact) else None
+            score = weight * (DECAY**place if rank is None else rank * DECAY**i)
+            yield _Candidate(score, d, s, i, _cost(item))
 
 
 def _cost(item: Fact | Fence) -> int:

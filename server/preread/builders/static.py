@@ -75,8 +75,12 @@ def _write(services: Services, request: Request, evidence: Evidence, staging: Pa
 def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     """Every file that has facts, and the required ones; facts of a section are best first."""
     sections: dict[str, list[Section]] = defaultdict(list)
+    seen: set[tuple[str, str]] = set()  # two rules can find the same
     for kind, place in PLACES.items():
-        chosen = [f for f in evidence.findings if f.kind == kind][:MOST_PER_SECTION]
+        chosen = [f for f in evidence.findings if f.kind == kind and (place.file, f.text) not in seen][
+            :MOST_PER_SECTION
+        ]
+        seen.update((place.file, f.text) for f in chosen)
         if kind == "example":
             sections[place.file] += [_example(place, finding) for finding in chosen[:1]]
         elif chosen:
@@ -97,7 +101,11 @@ def _example(place: Place, finding: Finding) -> Section:
     language = language_of(ref.path) if ref is not None else None
     lines = finding.fence
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    tag = {"TypeScript": "ts", "TSX": "tsx", "JavaScript": "js"}.get(language.name, language.name.lower()) if language else ""
+    tag = (
+        {"TypeScript": "ts", "TSX": "tsx", "JavaScript": "js"}.get(language.name, language.name.lower())
+        if language
+        else ""
+    )
     return Section(place.heading, (Fence(tag, tuple(line[indent:] for line in lines)),), finding.sources[0])
 
 
@@ -112,6 +120,8 @@ def _by_file(findings: list[Finding]) -> list[Section]:
     for path, group in grouped.items():
         base = path if sources.parse(path) is not None else sources.quoted_path(path)
         serving = base if (ref := sources.parse(base)) is not None and ref.kind == "path" else ""
-        heading = path.rsplit("/", 1)[-1]
+        *_, parent, heading = ("", *path.split("/"))
+        if sum(other.rsplit("/", 1)[-1] == heading for other in grouped) > 1:
+            heading = f"{parent}/{heading}"
         sections.append(Section(heading, tuple(_fact(f) for f in group[:MOST_PER_SECTION]), serving))
     return sections

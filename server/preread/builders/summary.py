@@ -23,12 +23,19 @@ def _sources(evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
     """The first files of the feature, each by the definition that matters most."""
     facts = []
     for ranked in evidence.files[:3]:
-        held = [v for v in checked.verdicts if v.file == "codebase.md" and _cites(v, ranked.path) and dossier.quotes(v.fact.text)]
+        held = [
+            v
+            for v in checked.verdicts
+            if v.file == "codebase.md" and _cites(v, ranked.path) and dossier.quotes(v.fact.text)
+        ]
+        held.sort(key=lambda v: not ranked.path.endswith(v.section))  # definitions before values and routes
         if not held:
             continue
         names = ", ".join(dossier.code(dossier.quotes(v.fact.text)[0]) for v in held[:2])
         why = ranked.reasons[0].replace("`", '"') if ranked.reasons else "chosen"
-        facts.append(Fact(f"code: {names}; {why}", tuple(dict.fromkeys(s for v in held[:2] for s in v.fact.sources[:1]))))
+        facts.append(
+            Fact(f"code: {names}; {why}", tuple(dict.fromkeys(s for v in held[:2] for s in v.fact.sources[:1])))
+        )
     return tuple(facts)
 
 

@@ -4,7 +4,21 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 from preread import db, inputs
-from preread.evidence import coverage, failures, gaps, history, idioms, index, notes, rank, shape, traps
+from preread.evidence import (
+    contradictions,
+    coverage,
+    failures,
+    gaps,
+    history,
+    idioms,
+    index,
+    notes,
+    rank,
+    reversals,
+    scaffolding,
+    shape,
+    traps,
+)
 from preread.evidence.rank import Hit
 from preread.evidence.view import View, views_of
 from preread.layout import PROJECT
@@ -22,11 +36,11 @@ RULES: tuple[Rule, ...] = (
     shape.selectors,
     shape.environment,
     shape.callers,
-    idioms.fixtures,
-    idioms.hooks,
+    scaffolding.fixtures,
+    scaffolding.hooks,
     idioms.calls,
     idioms.assertions,
-    idioms.shared_imports,
+    scaffolding.shared_imports,
     idioms.example,
     coverage.groups,
     coverage.helpers,
@@ -34,16 +48,18 @@ RULES: tuple[Rule, ...] = (
     gaps.unmentioned_messages,
     gaps.unmentioned_members,
     traps.warnings,
+    traps.version_notes,
     traps.deprecated,
-    traps.documents_against_code,
+    contradictions.documents_against_code,
     traps.unread_parameters,
-    traps.reverts,
-    traps.back_and_forth,
-    traps.replaced_sleeps,
+    reversals.reverts,
+    reversals.back_and_forth,
+    reversals.replaced_sleeps,
     failures.reported,
     failures.repeated_fixes,
     failures.fixes,
     failures.marked,
+    failures.changelog,
     notes.knowledge,
     notes.requirements,
     notes.documents,
@@ -67,7 +83,9 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         connection,
         request,
         query,
-        *(views_of(services, hits[kind]) for kind in rank.ROLES),
+        sources=views_of(services, hits["files"]),
+        tests=views_of(services, hits["tests"]),
+        docs=views_of(services, hits["docs"]),
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
     )

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
@@ -20,14 +21,15 @@ def groups(view: View) -> Iterator[Finding]:
         cases.sort(key=lambda hot: hot.case.start)
         file = cases[0].file
         total = sum(1 for case in file.outline.tests if case.group == group)
-        what = phrases.plain(phrases.clip("; ".join(_title(hot.case.name) for hot in cases), 170))
+        titled = cases if group and phrases.provable(group) else cases[1:]
+        what = phrases.plain(phrases.clip("; ".join(_title(hot.case.name) for hot in titled), 170))
         head = f"{phrases.quote(group.rpartition(' > ')[2], 60)}: " if group and phrases.provable(group) else ""
         some = f"{len(cases)} of its {total} tests" if len(cases) < total else f"{total} test{'s' if total > 1 else ''}"
-        named = head or (phrases.quote(cases[0].case.name, 80) + " and others: " if total > 1 else phrases.quote(cases[0].case.name, 80) + ": ")
+        named = head or phrases.quote(cases[0].case.name, 80) + ", "
         yield Finding(
             rule="groups",
             kind="extend",
-            text=f"{named}{some}" + (f": {what}" if total > 1 else ""),
+            text=f"{named}{some}" + (f": {what}" if what else ""),
             sources=(file.cite(cases[0].case.start, cases[-1].case.end),),
             reason="these tests name the feature or call its functions",
             score=0.5 + 0.4 * sum(h.score for h in cases) / (best or 1.0),
@@ -41,14 +43,15 @@ def _title(name: str) -> str:
 
 def helpers(view: View) -> Iterator[Finding]:
     """Page objects and helper functions that the feature's tests use."""
-    body = "\n".join("\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end]) for hot in view.cases)
-    fixture_types = "\n".join(f.text for f in view.tests if f.role == "support" and ".extend" in f.text)
+    body = view.case_text
+    makers = [f.text for f in view.tests if ".extend" in f.text or "fixture" in f.text]
+    users = "\n".join((body, *makers))
     for file in view.tests:
         if file.role != "support":
             continue
         for symbol in file.outline.symbols:
             if symbol.kind == "class":
-                yield from _page_object(file, symbol, body, fixture_types)
+                yield from _page_object(file, symbol, body, users)
             elif symbol.kind in {"function", "component"} and re.search(rf"\b{re.escape(symbol.name)}\s*\(", body):
                 if any("fixture" in d for d in symbol.decorators):
                     continue
@@ -63,17 +66,21 @@ def helpers(view: View) -> Iterator[Finding]:
                 )
 
 
-def _page_object(file: FileView, symbol: Symbol, body: str, fixture_types: str) -> Iterator[Finding]:
-    methods = [s.name for s in file.outline.symbols if s.container == symbol.name and s.name not in {"constructor", "__init__"}]
+def _page_object(file: FileView, symbol: Symbol, body: str, users: str) -> Iterator[Finding]:
+    methods = [
+        s.name
+        for s in file.outline.symbols
+        if s.container == symbol.name and s.name not in {"constructor", "__init__", "Meta", "setUp", "tearDown"}
+    ]
     used = [name for name in dict.fromkeys(methods) if re.search(rf"\.{re.escape(name)}\b", body)]
-    if not used and symbol.name not in body and symbol.name not in fixture_types:
+    if not re.search(rf"\b{re.escape(symbol.name)}\b", users):
         return
     unused = [name for name in dict.fromkeys(methods) if name not in used and not name.startswith("_")]
     shown = phrases.names(used or unused, 8)
     yield Finding(
         rule="helpers",
         kind="helper",
-        text=f"{phrases.code('class ' + symbol.name)}: {shown}" if shown else phrases.code("class " + symbol.name),
+        text=f"{code('class ' + symbol.name)}: {shown}" if shown else code("class " + symbol.name),
         sources=(file.cite(symbol.start, symbol.end),),
         reason="the feature's tests work through it",
         score=0.75 if used else 0.45,

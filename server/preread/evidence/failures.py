@@ -1,19 +1,20 @@
-"""What went wrong before: failing tests in reports, errors fixed more than once, marks that say a test is not to be trusted."""
+"""What went wrong before: failing tests in reports, errors fixed more than once, tests that are not trusted."""
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
 from preread import inputs
 from preread.evidence import phrases, words
-from preread.evidence.history import Commit
+from preread.evidence.history import FIX, Commit
 from preread.evidence.view import View
 from preread.models import Finding
 from preread.sources import Ref
 
 MARK = re.compile(r"(?i)skip|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
+SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout)\b.*[:\w]|\bexpected\b|\bassert")
+CHANGELOG = re.compile(r"(?i)^(docs?/)?(changelog|changes|history|news)(\.\w+)?$")
 MOST_FIXES = 5
 
 
@@ -33,7 +34,11 @@ def reported(view: View) -> Iterator[Finding]:
     n = 0
     for path in inputs.report_paths(view.services.tree, view.services.settings):
         for failure in _failures(view, path):
-            mine = failure.name in own or any(f in failure.group for f in own) or view.relevance(failure.name, failure.group) >= 1
+            mine = (
+                failure.name in own
+                or any(f in failure.group for f in own)
+                or view.relevance(failure.name, failure.group) >= 1
+            )
             if not mine or n >= 6:
                 continue
             n += 1
@@ -67,10 +72,19 @@ def _failures(view: View, path: str) -> Iterator[Failure]:
         if bad is None:
             continue
         name, group = case.get("name", ""), f"{case.get('classname', '')} {case.get('file', '')}"
-        message = bad.get("message") or (bad.text or "").strip().split("\n", 1)[0]
+        message = _message(bad, name)
         line = next((n for n, text in enumerate(lines, 1) if "<testcase" in text and _escaped(name) in text), 0)
         if line:
             yield Failure(path, line, name, group, message)
+
+
+def _message(bad: Element, name: str) -> str:
+    """What a failing test said: its message, unless that only names the test again (Playwright)."""
+    message = (bad.get("message") or "").strip()
+    if message and name.rpartition("› ")[2] not in message:
+        return message
+    lines = [line.strip() for line in (bad.text or "").split("\n") if line.strip()]
+    return next((line for line in lines if SAYS.search(line)), message or (lines[0] if lines else ""))
 
 
 def _escaped(name: str) -> str:
@@ -80,40 +94,52 @@ def _escaped(name: str) -> str:
 
 
 def repeated_fixes(view: View) -> Iterator[Finding]:
-    """What was fixed more than once: fixes that share an issue number, a rare pair of words, or say `again`."""
-    fixes = [c for c in view.commits if c.is_fix and (view.whole_project or view.relevance(c.subject) > 0 or _touches_home(view, c))]
-    common = Counter(s for c in view.commits for s in words.stems(c.subject))
-    groups: dict[tuple[str, ...], list[Commit]] = defaultdict(list)
-    for commit in fixes:
-        rare = sorted(s for s in _topic(commit.subject) if common[s] <= max(4, len(view.commits) // 20))
-        for i, first in enumerate(rare):
-            for second in rare[i + 1 :]:
-                groups[first, second].append(commit)
-    seen: set[str] = set()
-    for _pair, commits in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
-        fresh = [c for c in commits if c.sha not in seen]
-        if len(commits) < 2 or len(fresh) < 2 or len(commits) > 6:
+    """What was fixed more than once: fixes whose subjects are about the same thing, or name the same issue."""
+    left = [c for c in view.commits if c.is_fix and (view.relevance(c.subject) > 0 or _small_at_home(view, c))][:80]
+    n = 0
+    while left and n < 4:
+        latest = left.pop(0)
+        same = [latest, *(c for c in left if _same_thing(latest, c))]
+        if len(same) < 2:
             continue
-        seen.update(c.sha for c in commits)
-        latest = commits[0]
+        left = [c for c in left if c not in same]
+        n += 1
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"fixed {len(commits)} times, last {latest.date}: {phrases.quote(phrases.subject(latest.subject), 100)}",
-            sources=tuple(f"commit:{c.sha[:9]}" for c in commits[:4]),
-            reason="fixes of one thing that share rare words",
-            score=0.85,
+            text=f"fixed {len(same)} times, last {latest.date}: {phrases.quote(phrases.subject(latest.subject), 100)}",
+            sources=tuple(f"commit:{c.sha[:9]}" for c in same[:4]),
+            reason="fixes whose subjects are about the same thing",
+            score=0.8 + 0.1 * min(1.0, view.relevance(latest.subject)),
         )
-        if len(seen) > 12:
-            return
+
+
+def _same_thing(one: Commit, other: Commit) -> bool:
+    """Two fixes of one thing: most of the words of the shorter subject, or an issue that both name."""
+    a, b = _topic(one.subject), _topic(other.subject)
+    shared = a & b
+    by_words = len(shared) >= 2 and len(shared) >= 0.6 * min(len(a), len(b))
+    return by_words or (bool(set(one.issues) & set(other.issues)) and bool(shared))
 
 
 def _topic(subject: str) -> set[str]:
-    return {words.stem(w) for w in words.of_sentence(subject) if len(w) > 3} - {"fixed", "correct", "again", "error", "bug", "regression", "issu", "crash", "prevent", "handl"}
+    return {words.stem(w) for w in words.of_sentence(subject) if len(w) > 3} - {
+        "fixed",
+        "correct",
+        "again",
+        "error",
+        "bug",
+        "regression",
+        "issu",
+        "crash",
+        "prevent",
+        "handl",
+    }
 
 
-def _touches_home(view: View, commit: Commit) -> bool:
-    return any(view.relevance(path) >= 1 for path in commit.files)
+def _small_at_home(view: View, commit: Commit) -> bool:
+    """Whether a commit changed little else than the feature's own files."""
+    return len(commit.files) <= 4 and any(view.relevance(path) >= 1 for path in commit.files)
 
 
 def fixes(view: View) -> Iterator[Finding]:
@@ -121,7 +147,7 @@ def fixes(view: View) -> Iterator[Finding]:
     n = 0
     for commit in view.commits:
         about = view.relevance(commit.subject)
-        if not commit.is_fix or (about < 0.5 and not (_touches_home(view, commit) and len(commit.files) <= 6)):
+        if not commit.is_fix or (about < 0.5 and not _small_at_home(view, commit)):
             continue
         n += 1
         why = phrases.plain(phrases.sentence(commit.body, 130)) if _is_prose(commit.body) else ""
@@ -139,7 +165,32 @@ def fixes(view: View) -> Iterator[Finding]:
 
 def _is_prose(body: str) -> bool:
     first = body.strip().split("\n", 1)[0]
-    return len(first) > 25 and not re.match(r"(?i)[*#-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts", first)
+    return len(first) > 25 and not re.match(
+        r"(?i)[*#-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts",
+        first,
+    )
+
+
+def changelog(view: View) -> Iterator[Finding]:
+    """Fixes that the changelog tells of the feature, newest first."""
+    n = 0
+    for path in sorted(p for p in view.services.tree.files if CHANGELOG.search(p))[:3]:
+        lines = view.services.tree.lines(path) or []
+        for number, line in enumerate(lines, 1):
+            if not re.match(r"\s*[-*+]\s+\S", line) or n >= 4:
+                continue
+            said, end = phrases.paragraph(lines, number)
+            if not FIX.search(said) or view.relevance(said) < 1 or not phrases.provable(said):
+                continue
+            n += 1
+            yield Finding(
+                rule="changelog",
+                kind="fix",
+                text=phrases.quote(re.sub(r"^[-*+]\s+", "", said), 150),
+                sources=(str(Ref("lines", path, number, end)),),
+                reason="the changelog tells of a fix",
+                score=0.55 - 0.02 * n,
+            )
 
 
 def marked(view: View) -> Iterator[Finding]:
@@ -151,7 +202,10 @@ def marked(view: View) -> Iterator[Finding]:
         first = max(1, hot.case.start - 8)
         word = MARK.search(marks[0])
         lines = hot.file.lines[first - 1 : hot.case.end]
-        at = next((first + i for i, line in enumerate(lines) if word is not None and word[0] in line), hot.case.start)
+        at = next(
+            (first + i for i, line in enumerate(lines) if word is not None and word[0] in line),
+            hot.case.start,
+        )
         start = min(at, hot.case.start)
         reason = re.search(r"reason\s*=\s*(?:f?[\"'](.+?)[\"'])|[\"']([^\"']{12,})[\"']", marks[0])
         said = next((g for g in (reason.groups() if reason else ()) if g), "")
@@ -159,7 +213,8 @@ def marked(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="marked",
             kind="marked",
-            text=f"{name} is marked {phrases.plain(word[0]) if word else ''}" + (f": {phrases.plain(phrases.clip(said, 110))}" if said and said != hot.case.name else ""),
+            text=f"{name} is marked {phrases.plain(word[0]) if word else ''}"
+            + (f": {phrases.plain(phrases.clip(said, 110))}" if said and said != hot.case.name else ""),
             sources=(hot.file.cite(start, max(start, hot.case.start)),),
             reason="a mark on one of the feature's tests",
             score=0.7,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import FileView, View
 from preread.languages import language_of
@@ -13,7 +14,19 @@ from preread.sources import Ref
 MOST = 8
 # A test of another language cannot be expected to name a symbol of this one, but may well show its messages.
 KIN = ({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"}, {"Java", "Kotlin"}, {"C", "C++"})
-TEST_NAMES = ("test_*.py", "*_test.py", "*.spec.ts", "*.spec.tsx", "*.test.ts", "*.test.tsx", "*.test.js", "*.spec.js", "*_test.go", "*_spec.rb", "*Test.java")
+TEST_NAMES = (
+    "test_*.py",
+    "*_test.py",
+    "*.spec.ts",
+    "*.spec.tsx",
+    "*.test.ts",
+    "*.test.tsx",
+    "*.test.js",
+    "*.spec.js",
+    "*_test.go",
+    "*_spec.rb",
+    "*Test.java",
+)
 
 
 def test_globs(paths: Sequence[str]) -> list[str]:
@@ -23,7 +36,10 @@ def test_globs(paths: Sequence[str]) -> list[str]:
     for path in left:
         for depth in (1, 2, 3):
             parts = PurePosixPath(path).parts
-            if len(parts) > depth and re.fullmatch(r"(?i)(unit|integration|e2e|functional)?[-_]?(__)?(tests?|testing|specs?|e2e|cypress|playwright)(__)?", parts[depth - 1]):
+            if len(parts) > depth and re.fullmatch(
+                r"(?i)(unit|integration|e2e|functional)?[-_]?(__)?(tests?|testing|specs?|e2e|cypress|playwright)(__)?",
+                parts[depth - 1],
+            ):
                 tops["/".join(parts[:depth])] = tops.get("/".join(parts[:depth]), 0) + 1
                 break
     for top, _ in sorted(tops.items(), key=lambda item: -item[1]):
@@ -53,7 +69,7 @@ def _absent(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
     if any(set("~,") & set(glob) for glob in globs):
         return ()
     matched = sorted({p for glob in globs for p in view.services.tree.matching(glob)})
-    return () if view.holding(literal, matched) else tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
+    return () if view.holds(literal, matched) else tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
 
 
 def unmentioned_symbols(view: View) -> Iterator[Finding]:
@@ -72,7 +88,7 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="unmentioned_symbols",
             kind="gap",
-            text=f"no test names {phrases.code(name)}",
+            text=f"no test names {code(name)}",
             sources=(hot.file.cite(hot.symbol.start), *absent),
             reason="a public name of the feature that stands in no test",
             score=0.35 + 0.35 * hot.score,
@@ -96,7 +112,7 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
             yield Finding(
                 rule="unmentioned_messages",
                 kind="gap",
-                text=f"{who}{phrases.code(literal)}: no test shows it",
+                text=f"{who}{code(literal)}: no test shows it",
                 sources=(file.cite(at), *absent),
                 reason="an error of the feature that no test reaches by its message",
                 score=0.62,
@@ -104,7 +120,10 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
 
 
 def _line_holding(file: FileView, line: int, literal: str) -> int:
-    return next((n for n in range(line, min(line + 6, len(file.lines) + 1)) if literal in " ".join(file.lines[n - 1].split())), 0)
+    return next(
+        (n for n in range(line, min(line + 6, len(file.lines) + 1)) if literal in " ".join(file.lines[n - 1].split())),
+        0,
+    )
 
 
 def unmentioned_members(view: View) -> Iterator[Finding]:
@@ -118,7 +137,9 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
             sizes[member.owner] = sizes.get(member.owner, 0) + 1
             value = member.value.strip("\"' ")
             name = member.name
-            if not phrases.provable(name) or (value and value != name and len(value) > 3 and _shown(view, value)):
+            if not phrases.provable(name) or view.candidates(name, ("test", "support")):
+                continue
+            if value != name and len(value) > 3 and view.holds(value, view.test_paths):
                 continue
             if absent := _absent(view, name, view.test_paths):
                 families.setdefault(member.owner, []).append((name, member.line, absent))
@@ -129,12 +150,12 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
             yield Finding(
                 rule="unmentioned_members",
                 kind="gap",
-                text=f"no test names {phrases.names([name for name, _, _ in listed], 3)}" + (f" of {owner}" if owner else ""),
-                sources=(file.cite(min(n for _, n, _ in listed), max(n for _, n, _ in listed)), *(s for _, _, a in listed for s in a)),
+                text=f"no test names {phrases.names([name for name, _, _ in listed], 3)}"
+                + (f" of {owner}" if owner else ""),
+                sources=(
+                    file.cite(min(n for _, n, _ in listed), max(n for _, n, _ in listed)),
+                    *(s for _, _, a in listed for s in a),
+                ),
                 reason="values of the feature that stand in no test",
                 score=0.66,
             )
-
-
-def _shown(view: View, value: str) -> bool:
-    return bool(view.holding(value, view.test_paths))

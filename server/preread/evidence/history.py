@@ -10,7 +10,10 @@ MOST_COMMITS = 400  # looked at for subjects and files
 MOST_PATCHES = 120  # looked at line by line
 MOST_BYTES = 6_000_000
 RECORD, FIELD = "\x1e", "\x1f"
-FIX = re.compile(r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b", re.IGNORECASE)
+FIX = re.compile(
+    r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
+    re.IGNORECASE,
+)
 REVERT = re.compile(r'^(Revert\b|Back out|Reapply)|\brevert(s|ed)? (commit|"|#|to )|This reverts commit', re.IGNORECASE)
 BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
 ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
@@ -61,7 +64,7 @@ def _log(tree: Tree, *arguments: str) -> Iterator[list[str]]:
     """Records of `git log`, each as its fields and the text after them."""
     if not tree.has_history:
         return
-    layout = f"--format=%x1e%H%x1f%cs%x1f%an%x1f%s%x1f%b%x1f"
+    layout = "--format=%x1e%H%x1f%cs%x1f%an%x1f%s%x1f%b%x1f"
     done = tree.git("log", "--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
     text = done.out[:MOST_BYTES].decode("utf-8", "replace")
     for record in text.split(RECORD)[1:]:
@@ -99,7 +102,9 @@ def patches_of(tree: Tree, paths: Sequence[str]) -> list[Patch]:
     if not paths:
         return []
     found: list[Patch] = []
-    for fields in _log(tree, f"-n{MOST_PATCHES}", "--no-merges", "--patch", "--unified=0", "--no-renames", "--", *paths):
+    for fields in _log(
+        tree, f"-n{MOST_PATCHES}", "--no-merges", "--patch", "--unified=0", "--no-renames", "--", *paths
+    ):
         commit = _commit(fields)
         if not BOT.search(commit.author):
             found += _patches(commit, fields[5])

@@ -5,9 +5,10 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from dataclasses import astuple
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 from filelock import FileLock
 
@@ -18,8 +19,10 @@ from preread.services import Services
 from preread.syntax import Import, Outline, Symbol, TestCase
 from preread.tree import Tree, glob_pattern
 
+T = TypeVar("T", Symbol, TestCase, Import)
 BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
 SETTLED = 2.0  # seconds after which a file's time stamp can be trusted to tell a change
+FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in (Symbol, TestCase, Import)}
 UNREAD = frozenset({"generated", "data"})  # listed by path alone
 
 
@@ -33,17 +36,21 @@ class _Row(NamedTuple):
 
 def pack(outline: Outline) -> str:
     """An outline as compact JSON."""
-    groups = (outline.symbols, outline.tests, outline.imports)
-    return json.dumps([[astuple(item) for item in group] for group in groups], separators=(",", ":"))
+    groups = ((Symbol, outline.symbols), (TestCase, outline.tests), (Import, outline.imports))
+    return json.dumps([[FIELDS[kind](item) for item in items] for kind, items in groups], separators=(",", ":"))
 
 
 def unpack(text: str) -> Outline:
     symbols, tests, imports = json.loads(text or "[[],[],[]]")
     return Outline(
-        tuple(Symbol(*fields[:7], tuple(fields[7])) for fields in symbols),
-        tuple(TestCase(*fields[:4], tuple(fields[4]), tuple(fields[5])) for fields in tests),
-        tuple(Import(module, tuple(names), line) for module, names, line in imports),
+        symbols=tuple(_record(Symbol, row) for row in symbols),
+        tests=tuple(_record(TestCase, row) for row in tests),
+        imports=tuple(_record(Import, row) for row in imports),
     )
+
+
+def _record(kind: Callable[..., T], row: list[Any]) -> T:
+    return kind(*(tuple(value) if isinstance(value, list) else value for value in row))
 
 
 def update(services: Services) -> None:

@@ -4,12 +4,16 @@ import re
 from collections.abc import Iterator
 
 from preread import dossier, sources
+from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import View
 from preread.models import Finding
 
 NEVER = re.compile(r"(?i)\b(never|don['’]?t|do not|not|avoid|trap|careful|wrong|flaky|known|only|nothing)\b")
-CRITERIA = re.compile(r"(?i)accept|criteri|requirement|definition of done|expected|must|scenario|should|steps|behaviou?r|out of scope|notes?$")
+CRITERIA = re.compile(
+    r"(?i)accept|criteri|requirement|definition of done|expected|must|scenario|should|steps|behaviou?r"
+    r"|out of scope|notes?$"
+)
 MOST = 14
 
 
@@ -50,7 +54,9 @@ def requirements(view: View) -> Iterator[Finding]:
     for line in lines:
         if match := re.match(r"#{2,}\s*(.+)|\*\*(.+?)\*\*:?\s*$", line):
             heading = match[1] or match[2]
-        item = re.match(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s*)?(.+)", line) or re.match(r"\s*((?:Given|When|Then|And|But|Scenario:)\b.+)", line)
+        item = re.match(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s*)?(.+)", line) or re.match(
+            r"\s*((?:Given|When|Then|And|But|Scenario:)\b.+)", line
+        )
         if not item or n >= MOST or not (CRITERIA.search(heading) or not heading):
             continue
         text = " ".join(item[1].split())
@@ -58,12 +64,21 @@ def requirements(view: View) -> Iterator[Finding]:
             continue
         n += 1
         outside = re.search(r"(?i)out of scope|not included|non-goals", heading)
-        yield _requirement(f"{'out of scope: ' if outside else ''}{phrases.quote(text, 190)}", source, 0.9 - 0.02 * n - (0.2 if outside else 0))
+        yield _requirement(
+            f"{'out of scope: ' if outside else ''}{phrases.quote(text, 190)}",
+            source,
+            0.9 - 0.02 * n - (0.2 if outside else 0),
+        )
 
 
 def _requirement(text: str, source: str, score: float) -> Finding:
     return Finding(
-        rule="requirements", kind="criterion", text=text, sources=(source,), reason="the ticket asks for it", score=score
+        rule="requirements",
+        kind="criterion",
+        text=text,
+        sources=(source,),
+        reason="the ticket asks for it",
+        score=score,
     )
 
 
@@ -76,7 +91,12 @@ def documents(view: View) -> Iterator[Finding]:
         for symbol in doc.outline.symbols:
             named = view.relevance(symbol.name) if not view.whole_project else 0.5
             at_home = view.relevance(doc.path) >= 1 and not view.whole_project
-            if n >= 6 or symbol.end - symbol.start > 200 or not phrases.provable(symbol.name) or (named < 1 and not at_home):
+            if (
+                n >= 6
+                or symbol.end - symbol.start > 200
+                or not phrases.provable(symbol.name)
+                or (named < 1 and not at_home)
+            ):
                 continue
             if view.whole_project and n >= 4:
                 return
@@ -84,7 +104,7 @@ def documents(view: View) -> Iterator[Finding]:
             yield Finding(
                 rule="documents",
                 kind="document",
-                text=phrases.code(symbol.name),
+                text=code(symbol.name),
                 sources=(doc.cite(symbol.start, symbol.end),),
                 reason="a section of the documents about the feature",
                 score=0.4 + 0.2 * named + doc.score * 0.1,

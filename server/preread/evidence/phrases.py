@@ -48,10 +48,19 @@ def definition(file: FileView, start: int, name: str, signature: str) -> str:
     head = " ".join(" ".join(file.lines[start - 1 : start + 12]).split())
     folded = re.sub(r"\s*[:{=]+>?\s*$", "", " ".join(signature.split()))
     folded = re.sub(r"^(?:export\s+)?(?:default\s+)?", "", folded)
-    if folded and len(folded) <= 90 and folded in head:
+    whole = not folded.endswith(("(", "=", "=>", ",", "[", ":"))
+    if folded and whole and len(folded) <= 90 and folded in head:
         return code(folded)
-    match = re.search(rf"(?:\b(?:def|class|function|interface|type|enum|const|func|fn|struct|trait)\s+)?{re.escape(name)}(?!\w)", head)
+    match = re.search(
+        rf"(?:\b(?:def|class|function|interface|type|enum|const|func|fn|struct|trait)\s+)?{re.escape(name)}(?!\w)",
+        head,
+    )
     return code(match[0]) if match else code(name)
+
+
+def balanced(text: str) -> bool:
+    """Whether a line opens no bracket that it does not close."""
+    return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
 
 
 def names(values: Sequence[str], most: int = 6) -> str:
@@ -69,3 +78,19 @@ def subject(text: str) -> str:
     """A commit's subject without its conventional prefix or revert marks."""
     text = re.sub(r'^(?:Revert\s+"?)+|"$', "", text) if text.startswith("Revert") else text
     return re.sub(r"^[\w-]+(\([\w/., \-]+\))?!?:\s+", "", text)
+
+
+def paragraph(lines: Sequence[str], start: int, most: int = 4) -> tuple[str, int]:
+    """The text that begins on line `start` (1-based) with its indented continuation, folded, and its last line."""
+    first = lines[start - 1]
+    indent = len(first) - len(first.lstrip()) + (2 if re.match(r"\s*[-*+]\s", first) else 0)
+    end = start
+    while (
+        end < min(len(lines), start + most - 1)
+        and lines[end].strip()
+        and not re.match(r"\s*([-*+]|\.\.)\s", lines[end])
+    ):
+        if len(lines[end]) - len(lines[end].lstrip()) < indent:
+            break
+        end += 1
+    return " ".join(" ".join(lines[start - 1 : end]).split()), end

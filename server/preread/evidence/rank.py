@@ -78,14 +78,35 @@ def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) ->
             total[path] = total.get(path, 0.0) + weight * score
     for path in total:
         total[path] *= _path_bonus(path, query)
-    ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))[:limit]
+    likely = sorted(total, key=lambda path: (-total[path], path))[: 4 * limit]
+    rows = {path: _row(connection, path) for path in likely}
+    for path, (_, outline) in rows.items():
+        total[path] *= _definition_bonus(outline, query)
+    ordered = sorted(((path, total[path]) for path in likely), key=lambda item: (-item[1], item[0]))[:limit]
     best = ordered[0][1] if ordered else 1.0
     hits = []
     for path, score in ordered:
-        role, packed = connection.execute("SELECT role, outline FROM files WHERE path = ?", (path,)).fetchone()
-        outline = unpack(packed)
+        role, outline = rows[path]
         hits.append(Hit(path, role, round(score / best, 3), _reasons(connection, path, outline, query), outline))
     return hits
+
+
+def _row(connection: sqlite3.Connection, path: str) -> tuple[str, Outline]:
+    role, packed = connection.execute("SELECT role, outline FROM files WHERE path = ?", (path,)).fetchone()
+    return role, unpack(packed)
+
+
+def _definition_bonus(outline: Outline, query: Query) -> float:
+    """More for a file that defines what the feature is called, and a little for a name that holds it."""
+    wanted = frozenset(words.stem(w) for w in query.feature)
+    bonus = 1.0
+    for symbol in outline.symbols:
+        held = words.stems(symbol.name) if symbol.kind != "heading" else frozenset()
+        if held == wanted:
+            return 1.5
+        if wanted <= held:
+            bonus = 1.2
+    return bonus
 
 
 def _path_bonus(path: str, query: Query) -> float:
@@ -130,7 +151,8 @@ def central(connection: sqlite3.Connection, kind: str, churn: dict[str, int], li
     """For the whole project: the files that changed most and define most."""
     roles = ROLES[kind]
     marks = ", ".join("?" * len(roles))
-    rows = connection.execute(f"SELECT path, role, outline FROM files WHERE role IN ({marks})", roles).fetchall()  # noqa: S608
+    sql = f"SELECT path, role, outline FROM files WHERE role IN ({marks})"  # noqa: S608 - question marks only
+    rows = connection.execute(sql, roles).fetchall()
     scored = []
     for path, role, packed in rows:
         size = packed.count("[") - 4  # one bracket a definition: enough to compare files without unpacking all

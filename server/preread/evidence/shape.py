@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from preread import syntax
+from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
@@ -13,14 +14,24 @@ from preread.syntax import Member
 
 ROUTE = re.compile(r"/[A-Za-z0-9_\-/{}:<>\[\].$*]*[A-Za-z][A-Za-z0-9_\-/{}:<>\[\].$*]*")
 ROUTERS = frozenset(
-    """get post put delete patch head options route add_url_rule add_route path re_path url goto navigate push replace
-    redirect handle handlefunc handlerfunc group mount register_path api_route websocket""".split()
+    """
+    get post put delete patch head options route add_url_rule add_route path re_path url goto navigate push
+    replace redirect handle handlefunc handlerfunc group mount register_path api_route websocket
+    """.split()
 )
-ROUTE_DECORATOR = re.compile(r"@[\w.]*(?:route|get|post|put|delete|patch|head|websocket|RequestMapping|\w+Mapping)\(\s*[\"']([^\"']+)[\"']")
+ROUTE_DECORATOR = re.compile(
+    r"@[\w.]*(?:route|get|post|put|delete|patch|head|websocket|RequestMapping|\w+Mapping)\(\s*[\"']([^\"']+)[\"']"
+)
 TEST_IDS = frozenset({"data-testid", "data-test", "data-test-id", "data-cy", "data-qa", "aria-label", "placeholder"})
+TEST_ID_TEXT = re.compile(r"\b(data-testid|data-test|data-cy|aria-label)[\"']?\s*[=,:]\s*[\"']([^\"'{}$]{4,60})[\"']")
 ENVIRONMENT = re.compile(
     r"""process\.env\.([A-Z][A-Z0-9_]+)|process\.env\[["']([A-Z][A-Z0-9_]+)|import\.meta\.env\.([A-Z][A-Z0-9_]+)"""
     r"""|os\.environ(?:\.get)?[\[(]\s*["']([A-Z][A-Z0-9_]+)|os\.getenv\(\s*["']([A-Z][A-Z0-9_]+)|os\.Getenv\("([A-Z][A-Z0-9_]+)"""
+)
+DULL_METHODS = frozenset(
+    """
+    __repr__ __str__ __eq__ __hash__ __len__ __iter__ __enter__ __exit__ constructor toString equals hashCode
+    """.split()
 )
 MOST_CALLED = 8
 
@@ -29,9 +40,13 @@ def symbols(view: View) -> Iterator[Finding]:
     """Definitions that the feature's words name, each with the first sentence said about it."""
     for hot in view.symbols:
         symbol = hot.symbol
+        if symbol.kind == "constant" and any(
+            m.line == symbol.start and m.name == symbol.name for m in hot.file.details.members
+        ):
+            continue  # a value: the next rule has it
         head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
         if symbol.container and symbol.container not in head:
-            head += f" of {phrases.code(symbol.container)}" if phrases.provable(symbol.container) else f" of {symbol.container}"
+            head += f" of {code(symbol.container)}" if phrases.provable(symbol.container) else f" of {symbol.container}"
         said = phrases.plain(phrases.sentence(symbol.doc, 110)) if symbol.doc else ""
         yield Finding(
             rule="symbols",
@@ -39,7 +54,7 @@ def symbols(view: View) -> Iterator[Finding]:
             text=f"{head}: {said}" if said else head,
             sources=(hot.cite,),
             reason=f"`{symbol.name}` or what it holds is named by the request",
-            score=0.55 * hot.score + (0.15 if said else 0.0),
+            score=(0.35 + 0.4 * hot.score + (0.1 if said else 0.0)) * (0.6 if symbol.name in DULL_METHODS else 1.0),
         )
 
 
@@ -62,7 +77,10 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
     line = file.lines[member.line - 1].strip() if member.line <= len(file.lines) else ""
     if not re.search(r"[\d\"'TF\[({]", member.value) or len(member.value) > 60 or not line:
         return
-    used = any(re.search(rf"\b{re.escape(member.name)}\b", "\n".join(hot.file.lines[hot.symbol.start : hot.symbol.end])) for hot in view.symbols)
+    used = any(
+        re.search(rf"\b{re.escape(member.name)}\b", "\n".join(hot.file.lines[hot.symbol.start : hot.symbol.end]))
+        for hot in view.symbols
+    )
     head, _, note = line.partition("  # ") if "  # " in line else line.partition(" // ")
     text = phrases.quote(re.sub(r"^(?:export\s+)?(?:default\s+)?", "", head.rstrip(" ;,")))
     yield Finding(
@@ -78,7 +96,8 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
 def _family(view: View, file: FileView, owner: str, kind: str, members: list[Member]) -> Finding:
     lines = sorted(member.line for member in members)
     listed = phrases.names([member.name for member in members], 10)
-    what = f"options of {phrases.code(owner)}" if kind == "option" else phrases.code(owner)
+    owner = owner.rpartition(".")[2]
+    what = f"options of {code(owner)}" if kind == "option" else code(owner)
     inside = any(s.name == owner and s.start <= lines[0] <= s.end for s in file.outline.symbols)
     start = lines[0] if inside else next((s.start for s in file.outline.symbols if s.name == owner), lines[0])
     return Finding(
@@ -95,10 +114,22 @@ def routes(view: View) -> Iterator[Finding]:
     """Addresses that the feature's files serve or go to."""
     seen: set[str] = set()
     for file in view.sources[:6]:
-        found = [(c.line, lit) for c in file.details.calls if c.callee.rpartition(".")[2].lower() in ROUTERS for lit in c.literals[:1]]
+        found = [
+            (c.line, lit)
+            for c in file.details.calls
+            if c.callee.rpartition(".")[2].lower() in ROUTERS
+            for lit in c.literals[:1]
+        ]
         found += [(s.start, m) for s in file.outline.symbols for d in s.decorators for m in ROUTE_DECORATOR.findall(d)]
         for line, literal in sorted(found):
-            at = next((n for n in range(line, max(0, line - 8), -1) if literal in (file.lines[n - 1] if n <= len(file.lines) else "")), 0)
+            at = next(
+                (
+                    n
+                    for n in range(line, max(0, line - 8), -1)
+                    if literal in (file.lines[n - 1] if n <= len(file.lines) else "")
+                ),
+                0,
+            )
             if not at or literal in seen or not ROUTE.fullmatch(literal) or len(literal) > 80:
                 continue
             if not (view.is_hot(file, line) or view.relevance(literal)):
@@ -107,7 +138,7 @@ def routes(view: View) -> Iterator[Finding]:
             yield Finding(
                 rule="routes",
                 kind="route",
-                text=f"route {phrases.quote_line(file, at, 90)}" if len(literal) < 4 else f"route {phrases.code(literal)}",
+                text=f"route {phrases.quote_line(file, at, 90)}" if len(literal) < 4 else f"route {code(literal)}",
                 sources=(file.cite(at),),
                 reason="an address in the feature's files",
                 score=0.45 + 0.2 * min(1.0, view.relevance(literal)),
@@ -125,14 +156,14 @@ def selectors(view: View) -> Iterator[Finding]:
                 groups[attribute.name].setdefault(attribute.value, attribute.line)
         if not groups:
             for number, line in enumerate(file.lines, 1):
-                for name, value in re.findall(r"\b(data-testid|data-test|data-cy|aria-label)[\"']?\s*[=,:]\s*[\"']([^\"'{}$]{4,60})[\"']", line):
+                for name, value in TEST_ID_TEXT.findall(line) if view.is_hot(file, number) else ():
                     groups[name].setdefault(value, number)
         for name, values in groups.items():
             items = list(values.items())[:8]
             yield Finding(
                 rule="selectors",
                 kind="selector",
-                text=f"{phrases.code(name)}: {phrases.names([value for value, _ in items], 8)}",
+                text=f"{code(name)}: {phrases.names([value for value, _ in items], 8)}",
                 sources=tuple(dict.fromkeys(file.cite(line) for _, line in items)),
                 reason="elements of the feature that a test can find",
                 score=0.6,
@@ -152,7 +183,7 @@ def environment(view: View) -> Iterator[Finding]:
             yield Finding(
                 rule="environment",
                 kind="setting",
-                text=f"reads {phrases.code(name)} from the environment",
+                text=f"reads {code(name)} from the environment",
                 sources=(file.cite(number),),
                 reason="a setting of the feature",
                 score=0.5,
@@ -165,13 +196,13 @@ def callers(view: View) -> Iterator[Finding]:
         sites = list(_sites(view, hot))
         if not sites:
             continue
-        (path, line, within), total = sites[0], len(sites)
-        where = f"in {phrases.code(within)}" if within and phrases.provable(within) else f"in {path}"
+        (path, _, within), total = sites[0], len(sites)
+        where = f"in {code(within)}" if within and phrases.provable(within) else f"in {path}"
         more = f", and in {total - 1} more places" if total > 2 else ", and once more" if total == 2 else ""
         yield Finding(
             rule="callers",
             kind="caller",
-            text=f"{phrases.code(hot.symbol.name)} is called {where}{more}",
+            text=f"{code(hot.symbol.name)} is called {where}{more}",
             sources=tuple(str(Ref("lines", p, n, n)) for p, n, _ in sites[:3]),
             reason="a change to it reaches these callers",
             score=0.4 + 0.15 * hot.score,
@@ -180,7 +211,11 @@ def callers(view: View) -> Iterator[Finding]:
 
 def _callables(view: View) -> list[HotSymbol]:
     kinds = {"function", "method", "class", "component"}
-    return [h for h in view.symbols if h.symbol.kind in kinds and len(h.symbol.name) > 4 and not h.symbol.name.startswith("__")]
+    return [
+        h
+        for h in view.symbols
+        if h.symbol.kind in kinds and len(h.symbol.name) > 4 and not h.symbol.name.startswith("__")
+    ]
 
 
 def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
@@ -194,7 +229,9 @@ def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
         if path == hot.file.path:
             continue
         text = view.services.tree.text(path) or ""
-        if not call.search(text):
+        if not call.search(text) or (
+            hot.symbol.kind == "method" and hot.symbol.container.rpartition(".")[2] not in text
+        ):
             continue
         outline = syntax.outline(path, text)
         if any(s.name == hot.symbol.name for s in outline.symbols):

@@ -1,5 +1,6 @@
 """What rules look at: the feature's files, symbols and tests, each with how strongly it belongs to the feature."""
 
+import math
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -114,22 +115,31 @@ class View:
         found = []
         for file in self.sources:
             at_home = self.relevance(file.path)
+            functions = {s.name for s in file.outline.symbols if s.kind in {"function", "method", "component"}}
             for symbol in file.outline.symbols:
-                if symbol.kind == "heading":
-                    continue
-                score = file.score * self._symbol_score(file, symbol, at_home)
+                if symbol.kind == "heading" or symbol.container.rpartition(".")[2] in functions:
+                    continue  # what stands inside a function is its own affair
+                score = math.sqrt(file.score) * self._symbol_score(file, symbol, at_home)
                 if score > 0:
                     found.append(HotSymbol(file, symbol, score))
         found.sort(key=lambda hot: (-hot.score, hot.file.path, hot.symbol.start))
         best = found[0].score if found else 1.0
-        kept = [HotSymbol(h.file, h.symbol, round(h.score / best, 3)) for h in found if h.score >= SYMBOL_FLOOR * best]
-        return kept[:MOST_SYMBOLS]
+        unique: dict[tuple[str, str, str], HotSymbol] = {}
+        for hot in found:
+            if hot.score < SYMBOL_FLOOR * best:
+                break
+            key = (hot.file.path, hot.symbol.container, hot.symbol.name)
+            other = unique.get(key)  # overloads: the longest one is the implementation
+            if other is None or hot.symbol.end - hot.symbol.start > other.symbol.end - other.symbol.start:
+                unique[key] = HotSymbol(hot.file, hot.symbol, round(hot.score / best, 3))
+        return list(unique.values())[:MOST_SYMBOLS]
 
     def _symbol_score(self, file: FileView, symbol: Symbol, at_home: float) -> float:
         if self.whole_project:
             outside = self.mentions_of(symbol.name)
             return 0.2 + min(outside, 20) / 20 if symbol.kind != "method" else 0.1
-        named = 2.0 * self.relevance(symbol.name) + 0.5 * self.relevance(symbol.container)
+        extra = len(words.stems(symbol.name) - self.wanted - self.also)
+        named = 2.0 * self.relevance(symbol.name) / (1 + 0.25 * extra) + 0.9 * self.relevance(symbol.container)
         body = " ".join(file.lines[symbol.start - 1 : min(symbol.end, symbol.start + 200)])
         said = 0.6 * min(1.0, self.relevance(body)) if not named else 0.0
         public = 0.8 if symbol.name.startswith("_") else 1.0
@@ -144,7 +154,9 @@ class View:
     @cached_property
     def cases(self) -> list[HotCase]:
         """The tests of the top test files that the request is about."""
-        names = [hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self.relevance(hot.symbol.name) > 0]
+        names = [
+            hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self.relevance(hot.symbol.name) > 0
+        ]
         uses = re.compile(r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b") if names else None
         found = []
         for file in self.tests:
@@ -160,20 +172,31 @@ class View:
         return [hot for hot in found if hot.score >= 0.3 * best][:MOST_CASES]
 
     @cached_property
-    def test_paths(self) -> list[str]:
-        """Every test and test helper of the project."""
-        rows = self.connection.execute("SELECT path FROM files WHERE role IN ('test', 'support') ORDER BY path")
-        return [path for (path,) in rows]
+    def case_text(self) -> str:
+        """The source of the feature's tests."""
+        return "\n".join("\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end]) for hot in self.cases)
+
+    def case_text_holds(self, name: str) -> bool:
+        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.case_text) is not None
 
     @cached_property
-    def source_paths(self) -> list[str]:
-        rows = self.connection.execute("SELECT path FROM files WHERE role = 'source' ORDER BY path")
+    def test_paths(self) -> list[str]:
+        """Every test and test helper of the project."""
+        rows = self.connection.execute(
+            "SELECT path, role FROM files WHERE role IN ('test', 'support') ORDER BY path"
+        ).fetchall()
+        homes = {path.rpartition("/")[0].split("/", 1)[0] for path, role in rows if role == "test"}
+        # A library's own `testing.py` is no test of it.
+        return [path for path, role in rows if role == "test" or path.rpartition("/")[0].split("/", 1)[0] in homes]
+
+    @cached_property
+    def support_paths(self) -> list[str]:
+        rows = self.connection.execute("SELECT path FROM files WHERE role = 'support' ORDER BY path")
         return [path for (path,) in rows]
 
-    def holding(self, literal: str, paths: Iterable[str]) -> list[str]:
-        """Which of these files hold a literal text; exact, by reading them."""
-        needle = literal.encode("utf-8", "surrogatepass")
-        return [path for path in paths if needle in (self.services.tree.data(path) or b"")]
+    def holds(self, literal: str, paths: Iterable[str]) -> bool:
+        """Whether any of these files holds a literal text; exact, by reading them."""
+        return self.services.tree.holding(literal, paths) is not None
 
     def candidates(self, identifier: str, roles: Sequence[str]) -> list[str]:
         """Files of these roles that may hold an identifier: from the index, to be confirmed by reading."""
@@ -183,7 +206,9 @@ class View:
             "SELECT f.path FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608
             f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
         )
-        return [path for (path,) in self.connection.execute(sql, (f'body : "{term}"', *roles))] if term.strip("_") else []
+        return (
+            [path for (path,) in self.connection.execute(sql, (f'body : "{term}"', *roles))] if term.strip("_") else []
+        )
 
     @cached_property
     def commits(self) -> list[history.Commit]:

@@ -7,17 +7,19 @@ from functools import lru_cache
 
 IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{1,60}")
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-REPEAT = 8  # more mentions than this say nothing more about a file
+REPEAT = 30  # more mentions than this say nothing more about a file
 STOP = frozenset(
     """
-a about above after again all also an and any are as at be because been before being below between both but by can could did do does
-done down during each else ever every few for from further get gets had has have he her here him his how i if in into is it its itself just
-let like make makes many may me might more most must my new no nor not now of off on once one only or other our out over own per please same
-say set she should so some such than that the their them then there these they thing this those through to too two under until up upon us use
-used uses using very via want was way we well were what when where whether which while who whom why will with within without would yes you your
-add added adds allow allows change changes code ensure feature file files fix fixes function functionality implement implementation need
-needs project support supports test tests testing update user users work works write
-""".split()
+    a about above after again all also an and any are as at be because been before being below between both but
+    by can could did do does done down during each else ever every few for from further get gets had has have he
+    her here him his how i if in into is it its itself just let like make makes many may me might more most must
+    my new no nor not now of off on once one only or other our out over own per please same say set she should
+    so some such than that the their them then there these they thing this those through to too two under until
+    up upon us use used uses using very via want was way we well were what when where whether which while who
+    whom why will with within without would yes you your add added adds allow allows change changes code ensure
+    feature file files fix fixes function functionality implement implementation need needs project support
+    supports test tests testing update user users work works write
+    """.split()
 )
 
 
@@ -30,7 +32,15 @@ def parts(identifier: str) -> tuple[str, ...]:
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """A word without its plural and verb endings; enough to meet `payment` by `payments`, `rounding` by `rounded`."""
-    for ending, kept in (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")):
+    for ending, kept in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ing", ""),
+        ("ed", ""),
+        ("es", ""),
+        ("s", ""),
+        ("e", ""),
+    ):
         if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) + len(kept) >= 3:
             word = word[: len(word) - len(ending)] + kept
             break

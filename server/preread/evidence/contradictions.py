@@ -1,0 +1,118 @@
+"""Contradictions: one name with two values, and documented names that stand nowhere."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.dossier import code
+from preread.evidence import phrases, words
+from preread.evidence.view import FileView, View
+from preread.models import Finding
+from preread.sources import Ref
+
+NUMBER = re.compile(r"(?<![\w.#/-])(\d[\d_,]*(?:\.\d+)?)(?![\w.]*\.\w)")
+UNITS = frozenset({"s", "ms", "sec", "second", "minut", "hour", "day", "default", "def", "in", "of", "the"})
+# Seconds, milliseconds, minutes, hours, days; per cent; kibibytes.
+_FACTORS = (1000, 60, 3600, 86400, 100, 1024, 60_000)
+SCALES = (1.0, *_FACTORS, *(1 / factor for factor in _FACTORS))
+NEWS = re.compile(r"(?i)change|history|news|release|migrat|upgrad|whatsnew|roadmap|todo|adr")
+NAME_IN_DOC = re.compile(r"`{1,2}([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)`{1,2}")
+
+
+class _Value(NamedTuple):
+    name: str
+    number: float
+    file: FileView
+    line: int
+
+
+def documents_against_code(view: View) -> Iterator[Finding]:
+    """The same name with two values: one in the documents, one in the code; and documented names that are nowhere."""
+    docs = [doc for doc in view.docs if not NEWS.search(doc.path)]
+    for value in _values(view):
+        yield from _disagreement(view, docs, value)
+    yield from _documented_only(view, docs)
+
+
+def _values(view: View) -> Iterator[_Value]:
+    """Names of the feature with one number each: constants, fields, defaults."""
+    for file in view.sources[:6]:
+        for member in file.details.members:
+            if member.kind in {"constant", "field"} and view.is_hot(file, member.line):
+                value = member.value.rpartition("=")[2].strip()
+                numbers = _numbers(value)
+                if len(numbers) == 1 and re.fullmatch(r"[\d_.,]+\w{0,2}", value):
+                    yield _Value(member.name, numbers[0], file, member.line)
+
+
+def _numbers(text: str) -> list[float]:
+    found = []
+    for raw in NUMBER.findall(text):
+        try:
+            found.append(float(raw.replace("_", "").replace(",", "")))
+        except ValueError:
+            continue
+    return found
+
+
+def _disagreement(view: View, docs: list[FileView], value: _Value) -> Iterator[Finding]:
+    named = words.stems(value.name) - UNITS
+    spelled = re.compile(rf"(?<!\w){re.escape(value.name)}(?!\w)")
+    by_name = any(spelled.search(doc.text) for doc in docs)
+    for doc in docs:
+        for number, line in enumerate(doc.lines, 1):
+            literal = spelled.search(line)
+            in_words = (
+                not by_name and len(named) >= 2 and not NAME_IN_DOC.search(line) and named <= words.stems_of(line)
+            )
+            if not literal and not (in_words and (view.relevance(doc.path) >= 1 or view.relevance(line) >= 1)):
+                continue
+            rest = line.replace(value.name, "")
+            numbers = _numbers(rest)
+            if not numbers or len(numbers) > 3 or any(_same(value.number, other) for other in numbers):
+                continue
+            yield Finding(
+                rule="documents_against_code",
+                kind="disagreement",
+                text=f"{code(value.name)}: documents say {phrases.quote_line(doc, number, 90)}; "
+                f"code has {phrases.quote_line(value.file, value.line, 70)}",
+                sources=(doc.cite(number), value.file.cite(value.line)),
+                reason="one name, two values",
+                score=1.0 if literal else 0.8,
+            )
+            return
+
+
+def _same(code: float, said: float) -> bool:
+    return any(abs(code * scale - said) <= 1e-9 * max(1.0, abs(said)) for scale in SCALES)
+
+
+def _documented_only(view: View, docs: list[FileView]) -> Iterator[Finding]:
+    """Names that a document of the feature gives as code and that stand in no file but documents."""
+    n = 0
+    roles = ("source", "test", "support", "config", "data", "generated")
+    globs = _source_globs(view)
+    for doc in docs:
+        for number, line in enumerate(doc.lines, 1):
+            for name in NAME_IN_DOC.findall(line):
+                about = view.relevance(doc.path) >= 1 or view.relevance(line, name) >= 1
+                if len(name) < 6 or not about or n >= 4 or view.candidates(name, roles) or not globs:
+                    continue
+                paths = {p for glob in globs for p in view.services.tree.matching(glob)}
+                if view.holds(name, paths):
+                    continue
+                n += 1
+                yield Finding(
+                    rule="documents_against_code",
+                    kind="disagreement",
+                    text=f"{code(name)} is documented and stands nowhere in the code",
+                    sources=(doc.cite(number), *(str(Ref("absent", glob, name=name)) for glob in globs)),
+                    reason="a documented name that no source holds",
+                    score=0.9,
+                )
+
+
+def _source_globs(view: View) -> list[str]:
+    """Globs of the files in which the feature's code is written: its languages' suffixes, at most two."""
+    suffixes = [f.path.rpartition(".")[2] for f in view.sources[:4] if "." in f.path]
+    return [f"**/*.{suffix}" for suffix in dict.fromkeys(suffixes)][:2]

@@ -1,0 +1,141 @@
+"""How the feature's tests are set up: fixtures, what runs around them, shared helpers."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from preread import syntax
+from preread.dossier import code
+from preread.evidence import phrases
+from preread.evidence.view import FileView, View
+from preread.models import Finding
+from preread.sources import Ref
+
+BUILTIN_FIXTURES = frozenset(
+    """tmp_path tmpdir monkeypatch capsys capfd caplog request recwarn page browser context expect pytester mocker
+    benchmark tmp_path_factory""".split()
+)
+
+
+def fixtures(view: View) -> Iterator[Finding]:
+    """Fixtures that the feature's tests ask for, with where they are made."""
+    counts = Counter(name for hot in view.cases for name in set(hot.case.params))
+    total = len(view.cases)
+    for name, n in counts.most_common(12):
+        if not phrases.provable(name) or (n == 1 and total > 4):
+            continue
+        user = next(hot for hot in view.cases if name in hot.case.params)
+        used = _line_with(user.file, user.case.start, min(user.case.end, user.case.start + 6), name)
+        made = None if name in BUILTIN_FIXTURES else _fixture_definition(view, name)
+        sources = [s for s in (made[0] if made else "", user.file.cite(used) if used else "") if s]
+        if not sources:
+            continue
+        said = f": {made[1]}" if made and made[1] else ""
+        yield Finding(
+            rule="fixtures",
+            kind="setup",
+            text=f"fixture {code(name)} in {n} of {total} tests{said}",
+            sources=tuple(sources),
+            reason="the feature's tests ask for it",
+            score=0.35 + 0.35 * n / total + (0.2 if made else -0.1),
+        )
+
+
+def _line_with(file: FileView, start: int, end: int, name: str) -> int:
+    pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return next((n for n in range(start, end + 1) if n <= len(file.lines) and pattern.search(file.lines[n - 1])), 0)
+
+
+def _fixture_definition(view: View, name: str) -> tuple[str, str] | None:
+    """Where a fixture is made, and what is said of it or done in it."""
+    for path in sorted(
+        view.candidates(name, ("support", "test")),
+        key=lambda p: ("conftest" not in p and "fixture" not in p, p),
+    )[:30]:
+        text = view.services.tree.text(path) or ""
+        if not re.search(r"fixture|\.extend", text):
+            continue
+        lines = view.services.tree.lines(path) or []
+        for symbol in syntax.outline(path, text).symbols:
+            if symbol.name == name and any("fixture" in d for d in symbol.decorators):
+                said = (
+                    phrases.plain(phrases.sentence(symbol.doc, 90))
+                    if symbol.doc
+                    else _gives(lines, symbol.start, symbol.end)
+                )
+                return str(Ref("lines", path, symbol.start, symbol.end)), said
+        for number, line in enumerate(lines, 1):
+            if re.match(rf"\s*{re.escape(name)}\s*:\s*(async\s*\(|\[)", line):
+                end = next(
+                    (
+                        n
+                        for n in range(number, min(len(lines), number + 30))
+                        if re.match(r"\s*\}\s*\]?,?\s*$", lines[n])
+                    ),
+                    number,
+                )
+                return str(Ref("lines", path, number, max(number, end + 1))), _gives(lines, number, end + 1)
+    return None
+
+
+def _gives(lines: list[str], start: int, end: int) -> str:
+    """What a fixture hands to the test."""
+    for line in lines[start - 1 : end]:
+        if match := re.search(r"\b(?:yield from|yield|return)\s+([^;]+?);?\s*$|\buse\((.+)\);?\s*$", line):
+            value = (match[1] or match[2]).strip()
+            return f"gives {phrases.quote(value, 60)}" if len(value) >= 4 else ""
+    return ""
+
+
+def hooks(view: View) -> Iterator[Finding]:
+    """What runs around each test of the feature's files."""
+    for file in view.tests[:4]:
+        if not any(hot.file is file for hot in view.cases):
+            continue
+        lines: dict[str, list[int]] = defaultdict(list)
+        for call in file.details.calls:
+            if call.hook and not call.hook.startswith("fixture:") and call.line not in lines[call.hook]:
+                lines[call.hook].append(call.line)
+        for hook, numbers in lines.items():
+            inner = [
+                n for n in sorted(numbers) if hook not in file.lines[n - 1] and phrases.balanced(file.lines[n - 1])
+            ][:3]
+            if not inner:
+                continue
+            yield Finding(
+                rule="hooks",
+                kind="setup",
+                text=f"{hook}: " + ", ".join(phrases.quote_line(file, n, 80) for n in inner),
+                sources=(file.cite(inner[0], inner[-1]),),
+                reason="it runs around each of the feature's tests",
+                score=0.7,
+            )
+
+
+def shared_imports(view: View) -> Iterator[Finding]:
+    """Helpers of the project that the feature's tests import."""
+    seen: dict[str, list[tuple[FileView, int]]] = defaultdict(list)
+    for file in view.tests[:6]:
+        if file.role != "test" or not any(hot.file is file for hot in view.cases):
+            continue
+        for item in file.outline.imports:
+            if item.names and _is_helper(view, item.module):
+                seen[item.module].append((file, item.line))
+    for _module, places in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0]))[:5]:
+        file, line = places[0]
+        yield Finding(
+            rule="shared_imports",
+            kind="setup",
+            text=f"{phrases.quote_line(file, line)}"
+            + (f" in {len(places)} of the test files" if len(places) > 1 else ""),
+            sources=(file.cite(line),),
+            reason="the feature's tests use it instead of their own",
+            score=0.45 + 0.1 * min(len(places), 3),
+        )
+
+
+def _is_helper(view: View, module: str) -> bool:
+    """Whether a module is one of the project's own helpers for tests."""
+    ending = "/" + module.lstrip("./@~").replace(".", "/").removesuffix("/js")
+    stems_ = {"/" + p.rsplit(".", 1)[0].removesuffix("/__init__").removesuffix("/index") for p in view.support_paths}
+    return any(stem.endswith(ending) for stem in stems_)
