@@ -73,9 +73,7 @@ def cut_at(step: int) -> None:
     steps = itertools.count(1)
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
-        opened = (
-            event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_CREAT | os.O_TRUNC)
-        )
+        opened = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_CREAT | os.O_TRUNC)
         if (opened or event in CHANGES) and next(steps) == step:
             os._exit(9)
 
@@ -136,9 +134,7 @@ def steps(root: Path) -> dict[str, object]:
             mark = generation(published.read(layout, "login"))
             # From the moment it is marked, readers see the new one; after its manifest is in place as well.
             assert mark == "B" or not marked, "an old dossier beside a ready one"
-            seen["cuts of recovery"] += (
-                recoveries(place, mark == "B") if marked else recoveries(place, mark == "B", 1)
-            )
+            seen["cuts of recovery"] += recoveries(place, mark == "B") if marked else recoveries(place, mark == "B", 1)
         except AssertionError as error:
             wrong.append(f"cut at {step}: {error}")
         shutil.rmtree(place)
@@ -146,7 +142,7 @@ def steps(root: Path) -> dict[str, object]:
 
 
 def recoveries(place: Path, marked: bool, most: int = 99) -> int:
-    """Cut the recovery at each of its steps as well, and let the next one finish; how many cuts there were."""
+    """Cut the recovery at each of its steps as well, and let the next one finish; the number of cuts."""
     for step in itertools.count(1):
         again = place.with_name(f"{place.name}-{step}")
         shutil.copytree(place, again)
@@ -255,9 +251,7 @@ def kill_one(root: Path, after: float, when_ready: bool) -> str:
         pass
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    left = (
-        "ready" if published.ready(layout, "login") else "staged" if publish.pending(layout, "login") else ""
-    )
+    left = "ready" if published.ready(layout, "login") else "staged" if publish.pending(layout, "login") else ""
     whole(layout)
     with locked(layout):
         publish.recover(services(root), "login")

@@ -58,7 +58,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 def text_of(name: str, mark: str, feature: str = "login") -> str:
     """A dossier file that says which generation it is of, at its start and at its end."""
-    return f"# {BY_NAME[name].title}: {feature}\n\n## Generation\n- begin {mark} (a.py:1)\n- end {mark} (a.py:1)\n"
+    return f"# {BY_NAME[name].title}: {feature}\n\n## Facts\n- begin {mark} (a.py:1)\n- end {mark} (a.py:1)\n"
 
 
 BASIC = ("patterns.md", "codebase.md", "summary.md")

@@ -5,7 +5,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from preread import db, inputs, published, sources
@@ -61,11 +61,7 @@ def _unlike(request: Request, recipe: Recipe, manifest: Manifest) -> Iterator[st
     if request.ticket and request.ticket != manifest.ticket:
         yield f"it was built for {f'ticket {manifest.ticket}' if manifest.ticket else 'no ticket'}"
     if request.description and request.description.split() != manifest.description.split():
-        yield (
-            "it was built for another description"
-            if manifest.description
-            else "it was built without description"
-        )
+        yield ("it was built for another description" if manifest.description else "it was built without description")
     if (recipe if isinstance(recipe, str) else recipe(manifest.level)) != manifest.recipe:
         yield "the settings, the template or the rules changed"
 
@@ -89,6 +85,7 @@ def _changed_inputs(services: Services, request: Request, manifest: Manifest) ->
 def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
     """Cited spans that do not hold any more; the slow kinds last, and only if nothing says that they hold."""
     tree = services.tree
+    listed = cache(lambda: list(inputs.listed(tree)))
     slow: dict[str, _Check] = {}
     commits: list[str] = []
     for text, value in manifest.spans.items():
@@ -98,7 +95,7 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
         elif ref.kind == "commit":
             commits.append(ref.name)
         elif ref.kind in SLOW:
-            slow[text] = _Check(_of_files(ref, value, tree), partial(_changed, ref, value, tree))
+            slow[text] = _Check(_of_files(ref, value, tree, listed), partial(_changed, ref, value, tree))
         elif sources.ROWS[ref.kind].local:
             yield from _changed(ref, value, tree)
     if commits:
@@ -121,9 +118,7 @@ def _changed(ref: Ref, value: str, tree: Tree) -> Iterator[str]:
 def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:
     """Commits never change: it is enough that the repository still has them, asked in one call."""
     held = tree.git("rev-list", "--no-walk", "--ignore-missing", *names, "--").out.decode().split()
-    yield from (
-        f"a cited commit is gone: {name}" for name in names if not any(h.startswith(name) for h in held)
-    )
+    yield from (f"a cited commit is gone: {name}" for name in names if not any(h.startswith(name) for h in held))
 
 
 class _Check(NamedTuple):
@@ -140,9 +135,7 @@ def _unless_remembered(services: Services, checks: dict[str, _Check]) -> Iterato
     held: dict[str, str] = {}
     with suppress(PrereadError):
         held = db.use(services.layout, lambda connection: _recall(connection, checks))
-    new = {
-        key: check for key, check in checks.items() if not check.signature or held.get(key) != check.signature
-    }
+    new = {key: check for key, check in checks.items() if not check.signature or held.get(key) != check.signature}
     for check in new.values():
         yield from check.run()
     kept = [(key, check.signature) for key, check in new.items() if check.signature]
@@ -161,13 +154,13 @@ def _remember(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> No
         connection.executemany("INSERT OR REPLACE INTO held VALUES (?, ?)", rows)
 
 
-def _of_files(ref: Ref, value: str, tree: Tree) -> str:
+def _of_files(ref: Ref, value: str, tree: Tree, listed: Callable[[], list[str]]) -> str:
     """A signature of the files that a source reads; empty when one is so young that it may change unnoticed.
 
     Size and times stand for the content, as in git's index; see "racy git" in its documentation.
     """
     matches = glob_pattern(ref.path).fullmatch
-    paths = filter(matches, inputs.listed(tree)) if ref.kind == "absent" else (ref.path,)
+    paths = filter(matches, listed()) if ref.kind == "absent" else (ref.path,)
     parts, young = [value], time.time_ns() - RACY
     for path in paths:
         try:

@@ -1,0 +1,151 @@
+"""Tickets, knowledge and reports are found where they are, and their digests say whether they changed."""
+
+import time
+
+import pytest
+
+from _files_project import git, repository, services, write
+from preread import inputs
+from preread.errors import PrereadError
+from preread.models import Request
+
+LOGIN = Request(feature="login", ticket="SHOP-142")
+
+
+@pytest.fixture
+def root(tmp_path):
+    return repository(
+        tmp_path / "project",
+        {
+            ".gitignore": "reports/\ntest-results/\nbuild/\n.project/.cache/\n",
+            "a.py": "x = 1\n",
+            ".project/knowledge.md": "# Knowledge\n",
+            ".project/tickets/SHOP-142.md": "# SHOP-142\n",
+        },
+    )
+
+
+def paths(root, **settings):
+    work = services(root, **settings)
+    return inputs.report_paths(work.tree, work.settings)
+
+
+def digests(root, request=LOGIN, **settings):
+    return inputs.digests(services(root, **settings), request)
+
+
+def test_a_ticket_is_the_text_of_its_file(root):
+    tree = services(root).tree
+    assert inputs.ticket(tree, "SHOP-142") == "# SHOP-142\n"
+    assert inputs.ticket(tree, "SHOP-143") is None
+
+
+def test_a_ticket_that_is_no_name_is_refused(root):
+    with pytest.raises(PrereadError) as caught:
+        inputs.ticket(services(root).tree, "../knowledge")
+    assert caught.value.code == "E_TICKET_NAME"
+
+
+def test_a_ticket_that_leads_out_of_the_project_is_not_there(root, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    (root / ".project/tickets/X-1.md").symlink_to(tmp_path / "secret")
+    assert inputs.ticket(services(root).tree, "X-1") is None
+    assert "ticket:X-1" not in digests(root, Request(feature="login", ticket="X-1"))
+
+
+def test_inputs_that_are_not_there_have_no_digest(root):
+    assert set(digests(root)) == {"knowledge", "ticket:SHOP-142"}
+    assert set(digests(root, Request(feature="login"))) == {"knowledge"}
+    (root / ".project/knowledge.md").unlink()
+    (root / ".project/tickets/SHOP-142.md").unlink()
+    assert digests(root) == {}
+
+
+@pytest.mark.parametrize("name", ["knowledge.md", "tickets/SHOP-142.md"])
+def test_a_changed_text_has_another_digest_and_line_ends_do_not_count(root, name):
+    first = digests(root)
+    path = root / ".project" / name
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert digests(root) == first
+    path.write_text("# Changed\n")
+    second = digests(root)
+    assert len(set(first.items()) ^ set(second.items())) == 2
+
+
+def test_reports_are_found_on_disk_though_git_ignores_them(root):
+    write(
+        root,
+        {"reports/a.xml": "1", "reports/deep/er/b.xml": "2", "test-results/c.xml": "3", "reports/d.txt": "4"},
+    )
+    assert paths(root) == ["reports/a.xml", "reports/deep/er/b.xml", "test-results/c.xml"]
+
+
+def test_reports_at_root_level_are_found_though_git_ignores_them(root):
+    write(root, {".gitignore": "*.xml\n", "junit-1.xml": "1", "TEST-a.xml": "2", "other.xml": "3"})
+    assert paths(root) == ["TEST-a.xml", "junit-1.xml"]
+    assert paths(root, reports=["o*.xml"]) == ["other.xml"]
+
+
+def test_reports_in_any_folder_are_those_that_git_does_not_ignore(root):
+    write(root, {"m/TEST-a.xml": "1", "m/build/TEST-b.xml": "2", "new/junit.xml": "3"})
+    git(root, "add", "m/TEST-a.xml")
+    assert paths(root) == ["m/TEST-a.xml", "new/junit.xml"]
+    assert paths(root, reports=["m/*.xml"]) == ["m/TEST-a.xml"]
+    assert paths(root, reports=["*/junit.xml"]) == ["new/junit.xml"]
+    assert paths(root, reports=["m/build/TEST-b.xml"]) == ["m/build/TEST-b.xml"]
+
+
+def test_reports_are_found_without_git(tmp_path):
+    files = {
+        "m/TEST-a.xml": "1",
+        "reports/a.xml": "2",
+        "node_modules/x/TEST-b.xml": "3",
+        ".git_/TEST-c.xml": "4",
+    }
+    write(tmp_path, files)
+    assert paths(tmp_path) == [".git_/TEST-c.xml", "m/TEST-a.xml", "reports/a.xml"]
+
+
+def test_no_link_and_no_folder_of_others_is_searched_for_reports(root, tmp_path):
+    write(tmp_path, {"outside/a.xml": "1"})
+    write(root, {"reports/node_modules/a.xml": "1", "reports/.venv/a.xml": "2", "reports/real/a.xml": "3"})
+    (root / "reports/link").symlink_to(tmp_path / "outside")
+    (root / "reports/link.xml").symlink_to(tmp_path / "outside/a.xml")
+    (root / "test-results").symlink_to(tmp_path / "outside")
+    (root / "junit.xml").symlink_to(tmp_path / "outside/a.xml")
+    assert paths(root) == ["reports/real/a.xml"]
+    assert paths(root, reports=["../outside/*.xml", "/etc/*.xml", "reports/../../outside/*.xml"]) == []
+
+
+def test_a_search_for_reports_is_bounded(root):
+    folder = root / "reports"
+    folder.mkdir()
+    for n in range(inputs.MAX_ENTRIES + 10):
+        (folder / f"{n:06}.log").touch()
+    write(root, {"reports/zz.xml": "1", "reports/000000.a.xml": "2"})
+    assert paths(root) == ["reports/000000.a.xml"]
+
+
+def test_the_digest_of_reports_follows_their_names_and_their_content(root):
+    write(root, {"reports/a.xml": "1"})
+    seen = [digests(root)["reports"]]
+    for change in ({"reports/a.xml": "2"}, {"reports/b.xml": "2"}, {"TEST-c.xml": ""}):
+        write(root, change)
+        seen.append(digests(root)["reports"])
+    (root / "reports/a.xml").rename(root / "reports/c.xml")
+    seen.append(digests(root)["reports"])
+    assert len(set(seen)) == 5
+    (root / "reports/c.xml").rename(root / "reports/a.xml")
+    assert digests(root)["reports"] == seen[3]
+
+
+def test_looking_for_reports_costs_little_where_there_are_none(root):
+    write(root, {f"src/p{n % 40}/f{n}.py": "x = 1\n" for n in range(2000)})
+    git(root, "add", "-A")
+    spent = []
+    for _ in range(5):
+        work = services(root)
+        begun = time.perf_counter()
+        assert inputs.report_paths(work.tree, work.settings) == []
+        spent.append(time.perf_counter() - begun)
+    assert min(spent) < 0.030

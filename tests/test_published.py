@@ -1,0 +1,255 @@
+"""What readers get of a dossier that people edit, link, copy and merge; run records and `wrong` marks."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from _files_project import (
+    BASIC,
+    disk,
+    make_read_only,
+    program,
+    program_environ,
+    put,
+    services,
+    snapshot,
+    text_of,
+)
+from preread import published
+from preread.models import Stats
+from preread.published import RunRecord
+
+
+@pytest.fixture
+def work(tmp_path):
+    return services(tmp_path / "project")
+
+
+@pytest.fixture
+def folder(work):
+    put(work, "one", [*BASIC, "failures.md"])
+    return work.layout.dossier("login")
+
+
+def test_there_is_no_dossier_until_one_is_published(work):
+    assert published.read(work.layout, "login") is None
+    work.layout.dossier("login").mkdir(parents=True)
+    assert published.read(work.layout, "login") is None
+    assert published.features(work.layout) == []
+
+
+def test_a_file_that_a_person_edited_is_given_as_it_is_and_named(work, folder):
+    (folder / "patterns.md").write_bytes("# Patterns: login\r\n\r\n- größer".encode("latin-1"))
+    found = published.read(work.layout, "login")
+    assert found.edited == ("patterns.md",)
+    assert found.texts["patterns.md"] == "# Patterns: login\r\n\r\n- größer"
+    assert found.texts["codebase.md"] == text_of("codebase.md", "one")
+    assert found.manifest.recipe == "one"
+
+
+def test_an_edited_dossier_is_read_without_a_long_wait(work, folder):
+    (folder / "patterns.md").write_text("edited")
+    begun = time.monotonic()
+    published.read(work.layout, "login")
+    assert time.monotonic() - begun < 10 * published.PAUSE
+
+
+def test_line_ends_that_git_made_are_no_edit(work, folder):
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert published.read(work.layout, "login").edited == ()
+
+
+def test_a_file_that_a_person_added_is_named_and_names_of_no_dossier_are_not(work, folder):
+    (folder / "requirements.md").write_text("my own")
+    (folder / "notes.md").write_text("my own")
+    found = published.read(work.layout, "login")
+    assert found.edited == ("requirements.md",)
+    assert set(found.texts) == {*BASIC, "failures.md", "requirements.md"}
+
+
+def test_a_file_that_a_person_removed_is_not_there(work, folder):
+    (folder / "failures.md").unlink()
+    found = published.read(work.layout, "login")
+    assert set(found.texts) == set(BASIC)
+    assert found.edited == ()
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_what_is_no_plain_file_is_not_there(work, folder, kind):
+    odd = folder / "failures.md"
+    odd.rename(folder / "elsewhere.md")
+    {
+        "link": lambda: odd.symlink_to(folder / "elsewhere.md"),
+        "folder": odd.mkdir,
+        "pipe": lambda: os.mkfifo(odd),
+    }[kind]()
+    found = published.read(work.layout, "login")
+    assert set(found.texts) == set(BASIC)
+    assert found.manifest.recipe == "one"
+
+
+def test_a_dossier_that_is_a_link_is_not_there(work, folder):
+    work.layout.dossier("alias").symlink_to(folder)
+    assert published.read(work.layout, "alias") is None
+    assert published.features(work.layout) == ["login"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text: "",
+        lambda text: "[" * 100_000,
+        lambda text: "<<<<<<< ours\n" + text + "=======\n" + text + ">>>>>>> theirs\n",
+        lambda text: text.replace('"schema_version": 1', '"schema_version": 2'),
+        lambda text: text.replace('"feature": "login"', '"feature": "cart"'),
+        lambda text: text.replace('"ticket"', '"tickets"'),
+        lambda text: "null",
+    ],
+    ids=["empty", "deep", "conflict", "later schema", "another feature", "unknown key", "null"],
+)
+def test_a_manifest_that_says_nothing_costs_no_text(work, folder, spoil):
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(spoil(text))
+    assert (folder / "manifest.json").read_text() != text
+    found = published.read(work.layout, "login")
+    assert found.manifest is None
+    assert found.texts["patterns.md"] == text_of("patterns.md", "one")
+
+
+def test_a_shared_dossier_is_read_in_a_fresh_clone_and_nothing_is_written(work, folder, tmp_path):
+    clone = services(tmp_path / "clone")
+    clone.layout.context.mkdir()
+    folder.rename(clone.layout.dossier("login"))
+    before = snapshot(clone.layout.root)
+    assert published.read(clone.layout, "login").texts["patterns.md"] == text_of("patterns.md", "one")
+    assert published.features(clone.layout) == ["login"]
+    assert published.recorded(clone.layout, "login") is None
+    assert published.wrong_ids(clone.layout) == {}
+    assert snapshot(clone.layout.root) == before
+    assert not clone.layout.cache.exists()
+    assert not clone.layout.state.exists()
+
+
+def test_a_dossier_on_a_read_only_disk_is_read(tmp_path):
+    with disk(tmp_path / "disk") as root:
+        work = services(root)
+        put(work, "one")
+        make_read_only(root)
+        assert published.read(work.layout, "login").manifest.recipe == "one"
+
+
+def test_features_are_those_with_a_dossier_in_order(work, folder):
+    put(work, "one", feature="cart")
+    put(work, "one", feature="_project")
+    for name in ("empty", "Not-A-Feature", "only-notes"):
+        work.layout.dossier("login").with_name(name).mkdir()
+    (work.layout.context / "only-notes" / "notes.md").touch()
+    (work.layout.context / "Not-A-Feature" / "patterns.md").touch()
+    (work.layout.context / "by-hand").mkdir()
+    (work.layout.context / "by-hand" / "patterns.md").write_text("- by hand")
+    assert published.features(work.layout) == ["_project", "by-hand", "cart", "login"]
+
+
+def test_a_run_record_is_read_back(work):
+    run = RunRecord(started=1.5, finished=2.5, builder="claude", stats=Stats(facts=7), problems=("a", "b"))
+    published.record(work.layout, "login", run)
+    assert published.recorded(work.layout, "login") == run
+    assert published.recorded(work.layout, "cart") is None
+
+
+def test_a_run_record_holds_only_so_many_problems(work):
+    run = RunRecord(problems=tuple("x" * 9999 for _ in range(9999)))
+    published.record(work.layout, "login", run)
+    assert work.layout.run_record("login").stat().st_size < 20_000
+    assert published.recorded(work.layout, "login") == run
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"started": "soon"}', '{"unknown": 1}'])
+def test_a_run_record_that_cannot_be_read_is_none(work, text):
+    published.record(work.layout, "login", RunRecord())
+    work.layout.run_record("login").write_text(text)
+    assert published.recorded(work.layout, "login") is None
+
+
+def test_wrong_facts_are_remembered_with_their_feature(work):
+    published.mark_wrong(work.layout, "aaaa", "login", "one")
+    published.mark_wrong(work.layout, "bbbb", "cart", "two")
+    published.mark_wrong(work.layout, "aaaa", "login", "one again")
+    assert published.wrong_ids(work.layout) == {"aaaa": "one again", "bbbb": "two"}
+    assert json.loads(work.layout.wrong.read_text())["bbbb"] == {"feature": "cart", "text": "two"}
+
+
+def test_what_a_later_version_adds_to_a_mark_is_kept(work):
+    work.layout.state.mkdir()
+    work.layout.wrong.write_text('{"aaaa": {"feature": "login", "text": "one", "by": "Ann"}}')
+    published.mark_wrong(work.layout, "bbbb", "login", "two")
+    assert json.loads(work.layout.wrong.read_text())["aaaa"]["by"] == "Ann"
+
+
+def test_marks_that_cannot_be_read_are_set_aside_not_lost(work):
+    work.layout.state.mkdir()
+    for n, text in enumerate(("<<<<<<< ours", "[]", '{"aaaa": 1}')):
+        work.layout.wrong.write_text(text)
+        assert published.wrong_ids(work.layout) == {}
+        assert work.layout.wrong.read_text() == text
+        published.mark_wrong(work.layout, f"{n}", "login", "two")
+        assert published.wrong_ids(work.layout) == {f"{n}": "two"}
+    aside = {path.name: path.read_text() for path in work.layout.state.glob("*.bad*")}
+    assert aside == {
+        "wrong.json.bad": "<<<<<<< ours",
+        "wrong.json.bad.1": "[]",
+        "wrong.json.bad.2": '{"aaaa": 1}',
+    }
+
+
+MARKER = """
+import sys
+from pathlib import Path
+from preread import published
+from preread.layout import Layout
+
+print("ready", flush=True)
+sys.stdin.readline()
+for n in range(20):
+    published.mark_wrong(Layout(Path(sys.argv[1])), f"{sys.argv[2]}-{n}", "login", "text")
+"""
+
+
+def test_processes_that_mark_at_the_same_time_lose_nothing(work):
+    processes = [
+        subprocess.Popen(
+            program("-c", MARKER, work.layout.root, n),
+            env=program_environ(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(3)
+    ]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate()[1] for process in processes] == [""] * 3
+    assert set(published.wrong_ids(work.layout)) == {f"{k}-{n}" for k in range(3) for n in range(20)}
+
+
+def test_digests_ignore_the_line_ends_that_git_makes_and_nothing_else():
+    assert published.digest(b"a\r\nb\r\n") == published.digest(b"a\nb\n")
+    assert published.digest(b"a\rb\n") != published.digest(b"ab\n")
+    assert published.digest(b"a\n") != published.digest(b"a")
+
+
+def test_only_plain_files_have_bytes(tmp_path):
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    os.mkfifo(tmp_path / "pipe")
+    got = {name: published.plain_bytes(tmp_path / name) for name in ("file", "link", "pipe", "absent", ".")}
+    assert got == {"file": b"x", "link": None, "pipe": None, "absent": None, ".": None}
+    assert published.plain_bytes(Path("/dev/null")) is None
