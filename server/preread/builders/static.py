@@ -32,7 +32,6 @@ PLACES: dict[str, Place] = {
     "assert": Place("patterns.md", "Assert"),
     "example": Place("patterns.md", "A whole test"),
     "known way": Place("patterns.md", "Known ways"),
-    "command": Place("patterns.md", "Run"),
     "disagreement": Place("anti-patterns.md", "Documents and code disagree"),
     "reverted": Place("anti-patterns.md", "Tried, taken back"),
     "known trap": Place("anti-patterns.md", "Known traps"),

@@ -14,7 +14,7 @@ def summarise(request: Request, evidence: Evidence, checked: Checked) -> Draft:
     sections = (
         Section("Where", (*_sources(evidence, checked), *_tests(evidence, checked))),
         Section("Before you write", _urgent(checked)),
-        Section("Run", tuple(v.fact for v in checked.verdicts if v.section == "Run")[:2]),
+        Section("Run", tuple(Fact(f.text, f.sources) for f in evidence.findings if f.kind == "command")[:2]),
     )
     return Draft("summary.md", request.feature, tuple(section for section in sections if section.items))
 

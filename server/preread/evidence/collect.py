@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 from preread import db, inputs
 from preread.evidence import (
+    commands,
     contradictions,
     coverage,
     failures,
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     shape.selectors,
     shape.environment,
     shape.callers,
+    commands.commands,
     scaffolding.fixtures,
     scaffolding.hooks,
     idioms.calls,

@@ -1,7 +1,7 @@
 """Traps: comments that warn, deprecated helpers, parameters that are never read."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from preread.dossier import code
@@ -12,7 +12,8 @@ from preread.syntax import Symbol
 
 STRONG = re.compile(
     r"(?i)\b(don['’]?t|do not|never|must not|mustn['’]?t|careful|beware|race|deadlock|security|CVE-\d|unsafe|dangerous"
-    r"|workaround|hack|breaks?|otherwise|subtle|surprising(ly)?|historically|order matters|on purpose|intentional(ly)?)\b"
+    r"|workaround|hack|breaks?|otherwise|subtle|surprising(ly)?|historically|order matters|on purpose"
+    r"|intentional(ly)?)\b"
     r"|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION)\b)"
 )
 WEAK = re.compile(
@@ -178,9 +179,20 @@ def _deprecated(view: View, file: FileView, name: str, block: list[str], start: 
     )
 
 
+def _is_handed_on(view: View, symbol: Symbol) -> bool:
+    """Whether a function stands anywhere without being called: whoever takes it fixes its parameters."""
+    name = re.escape(symbol.name)
+    used = re.compile(rf"(?<![\w.\"'#])(?:\w+\.)*{name}\b(?!\s*[(:<=])")
+    defined = re.compile(rf"\b(?:def|function|func|fn|import|from)\b.*\b{name}\b|^\s*(?:#|//|\*)")
+    paths = view.candidates(symbol.name, ("source",))[:12]
+    lines = (line for path in paths for line in view.services.tree.lines(path) or () if symbol.name in line)
+    return any(used.search(line) and not defined.search(line) for line in lines)
+
+
 def unread_parameters(view: View) -> Iterator[Finding]:
     """Parameters of the feature's own functions whose names their bodies never hold."""
     for file in view.sources[:6]:
+        unread = Counter(p.name for p in file.details.parameters if not p.used)
         owners: dict[str, list[str]] = defaultdict(list)
         for symbol in file.outline.symbols:
             if symbol.kind == "class":
@@ -204,6 +216,8 @@ def unread_parameters(view: View) -> Iterator[Finding]:
                 continue
             if symbol_.container and symbol_.container.rpartition(".")[2] not in owners:
                 continue  # a callback in an object: whoever calls it decides what it is given
+            if unread[parameter.name] > 1 or _is_handed_on(view, symbol_):
+                continue  # one signature for several functions: each reads what it needs
             bases = (owners.get(symbol_.container.rpartition(".")[2]) or [""])[0]
             if bases or re.search(
                 r"\b(implements|extends)\b",
