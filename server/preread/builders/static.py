@@ -76,9 +76,8 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     sections: dict[str, list[Section]] = defaultdict(list)
     seen: set[tuple[str, str]] = set()  # two rules can find the same
     for kind, place in PLACES.items():
-        chosen = [f for f in evidence.findings if f.kind == kind and (place.file, f.text) not in seen][
-            :MOST_PER_SECTION
-        ]
+        unique = {f.text: f for f in evidence.findings if f.kind == kind and (place.file, f.text) not in seen}
+        chosen = list(unique.values())[:MOST_PER_SECTION]
         seen.update((place.file, f.text) for f in chosen)
         if kind == "example":
             sections[place.file] += [_example(place, finding) for finding in chosen[:1]]

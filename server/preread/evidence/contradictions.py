@@ -62,7 +62,8 @@ def _disagreement(view: View, docs: list[FileView], value: _Value) -> Iterator[F
     for doc in docs:
         for number, line in enumerate(doc.lines, 1):
             literal = spelled.search(line)
-            in_words = (
+            prose = not view.whole_project and not re.search(r"[<>{}=;]", line)
+            in_words = prose and (
                 not by_name and len(named) >= 2 and not NAME_IN_DOC.search(line) and named <= words.stems_of(line)
             )
             if not literal and not (in_words and (view.relevance(doc.path) >= 1 or view.relevance(line) >= 1)):

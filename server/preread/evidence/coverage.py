@@ -18,22 +18,38 @@ def groups(view: View) -> Iterator[Finding]:
         grouped[hot.file.path, hot.case.group].append(hot)
     best = max((sum(h.score for h in cases) for cases in grouped.values()), default=1.0)
     for (_path, group), cases in sorted(grouped.items(), key=lambda item: -sum(h.score for h in item[1]))[:12]:
-        cases.sort(key=lambda hot: hot.case.start)
+        chosen = cases if group or len(cases) <= 8 else sorted(cases, key=lambda hot: -hot.score)[:8]
+        chosen.sort(key=lambda hot: hot.case.start)
         file = cases[0].file
         total = sum(1 for case in file.outline.tests if case.group == group)
-        titled = cases if group and phrases.provable(group) else cases[1:]
+        titled = chosen if group and phrases.provable(group) else chosen[1:]
         what = phrases.plain(phrases.clip("; ".join(_title(hot.case.name) for hot in titled), 170))
         head = f"{phrases.quote(group.rpartition(' > ')[2], 60)}: " if group and phrases.provable(group) else ""
-        some = f"{len(cases)} of its {total} tests" if len(cases) < total else f"{total} test{'s' if total > 1 else ''}"
-        named = head or phrases.quote(cases[0].case.name, 80) + ", "
+        some = (
+            f"{len(cases)} of its {total} tests"
+            if len(cases) < total and not view.whole_project
+            else f"{total} test{'s' if total > 1 else ''}"
+        )
+        named = head or phrases.quote(chosen[0].case.name, 80) + ", "
         yield Finding(
             rule="groups",
             kind="extend",
             text=f"{named}{some}" + (f": {what}" if what else ""),
-            sources=(file.cite(cases[0].case.start, cases[-1].case.end),),
+            sources=tuple(file.cite(start, end) for start, end in _ranges(chosen)),
             reason="these tests name the feature or call its functions",
             score=0.5 + 0.4 * sum(h.score for h in cases) / (best or 1.0),
         )
+
+
+def _ranges(cases: list[HotCase]) -> list[tuple[int, int]]:
+    """Where these tests stand: one range when they are near each other, else the first three."""
+    ranges: list[tuple[int, int]] = []
+    for hot in cases:
+        if ranges and hot.case.start - ranges[-1][1] <= 80:
+            ranges[-1] = (ranges[-1][0], max(ranges[-1][1], hot.case.end))
+        else:
+            ranges.append((hot.case.start, hot.case.end))
+    return ranges[:3]
 
 
 def _title(name: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.view import FileView, View
+from preread.evidence.view import FileView, HotSymbol, View
 from preread.languages import language_of
 from preread.models import Finding
 from preread.sources import Ref
@@ -77,8 +77,12 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
     n = 0
     for hot in view.symbols:
         name = hot.symbol.name
-        private = name.startswith("_") or "._" in hot.symbol.container
-        if private or len(name) < 5 or hot.symbol.kind not in {"function", "method", "class", "component"} or n >= MOST:
+        if (
+            _is_private(hot)
+            or len(name) < 5
+            or hot.symbol.kind not in {"function", "method", "class", "component"}
+            or n >= MOST
+        ):
             continue
         if view.candidates(name, ("test", "support")):
             continue
@@ -95,13 +99,29 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
         )
 
 
+def _is_private(hot: HotSymbol) -> bool:
+    """Whether a definition is not meant for callers outside its file or class."""
+    name, language = hot.symbol.name, language_of(hot.file.path)
+    spoken = language.name if language else ""
+    if spoken == "Go":
+        return name[0].islower()
+    if spoken in KIN[0] and not hot.symbol.container:
+        line = hot.file.lines[hot.symbol.start - 1]
+        return "export" not in line and not re.search(rf"(?m)^export\b.*\b{re.escape(name)}\b", hot.file.text)
+    return (
+        name.startswith("_")
+        or "._" in f".{hot.symbol.container}"
+        or bool(re.match(r"\s*private\b", hot.symbol.signature))
+    )
+
+
 def unmentioned_messages(view: View) -> Iterator[Finding]:
     """Errors that the feature raises and whose messages no test shows."""
     n = 0
     for file in view.sources[:6]:
         for item in file.details.raises:
             message = " ".join(item.message.split())
-            if len(message) < 8 or not view.is_hot(file, item.line) or n >= MOST:
+            if len(message) < 12 or message.count(" ") < 2 or not view.is_hot(file, item.line) or n >= MOST:
                 continue
             literal = message[:60]
             at = _line_holding(file, item.line, literal)

@@ -14,6 +14,10 @@ FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
     re.IGNORECASE,
 )
+NOISE = re.compile(
+    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|readme|whitespace|formatting|changelog|ci|mypy)\b",
+    re.IGNORECASE,
+)
 REVERT = re.compile(r'^(Revert\b|Back out|Reapply)|\brevert(s|ed)? (commit|"|#|to )|This reverts commit', re.IGNORECASE)
 BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
 ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
@@ -36,7 +40,7 @@ class Commit:
 
     @property
     def is_fix(self) -> bool:
-        return bool(FIX.search(self.subject)) and not self.is_revert
+        return bool(FIX.search(self.subject)) and not NOISE.search(self.subject) and not self.is_revert
 
     @property
     def issues(self) -> tuple[str, ...]:

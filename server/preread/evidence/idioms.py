@@ -135,7 +135,8 @@ def assertions(view: View) -> Iterator[Finding]:
         n = len({id(hot) for hot, _ in found})
         if n < max(2, total // 8) and total > 3 and not re.search(r"raises|toThrow|rejects", shape):
             continue
-        hot, item = min(found, key=lambda pair: (len(pair[1].text), pair[1].line))
+        whole = [pair for pair in found if phrases.balanced(pair[0].file.lines[pair[1].line - 1])] or found
+        hot, item = min(whole, key=lambda pair: (len(pair[1].text), pair[1].line))
         yield Finding(
             rule="assertions",
             kind="assert",

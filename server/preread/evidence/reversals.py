@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases
@@ -62,7 +62,8 @@ def back_and_forth(view: View) -> Iterator[Finding]:
             (i for i in range(len(steps) - 1) if steps[i][1] == steps[i + 1][0] and steps[i][0] == steps[i + 1][1]),
             None,
         )
-        if later is None or n >= 4 or not (view.relevance(name) or view.relevance(path) >= 1):
+        current = _assigned(view.services.tree.lines(path) or (), name)
+        if later is None or n >= 4 or current > 1 or not (view.relevance(name) or view.relevance(path) >= 1):
             continue
         n += 1
         (before, now, latest), (_, _, earlier) = steps[later], steps[later + 1]
@@ -75,6 +76,11 @@ def back_and_forth(view: View) -> Iterator[Finding]:
             reason="a value changed and changed back",
             score=0.9,
         )
+
+
+def _assigned(lines: Iterable[str], name: str) -> int:
+    """How often a name is given a value in a file: when more than once, its history is not one value's."""
+    return sum(1 for line in lines if (match := ASSIGN.match(line)) and match[1] == name)
 
 
 def _assignments(lines: tuple[str, ...]) -> dict[str, str]:

@@ -95,7 +95,8 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
 
 def _family(view: View, file: FileView, owner: str, kind: str, members: list[Member]) -> Finding:
     lines = sorted(member.line for member in members)
-    listed = phrases.names([member.name for member in members], 10)
+    members = sorted(members, key=lambda member: member.line)
+    listed = phrases.names(list(dict.fromkeys(member.name for member in members)), 10)
     owner = owner.rpartition(".")[2]
     what = f"options of {code(owner)}" if kind == "option" else code(owner)
     inside = any(s.name == owner and s.start <= lines[0] <= s.end for s in file.outline.symbols)

@@ -12,9 +12,9 @@ from preread.syntax import Symbol
 
 STRONG = re.compile(
     r"(?i)\b(don['’]?t|do not|never|must not|mustn['’]?t|careful|beware|race|deadlock|security|CVE-\d|unsafe|dangerous"
-    r"|workaround|hack|breaks?|otherwise|subtle|surprising(ly)?|historically|order matters|on purpose"
+    r"|workaround|hack|breaks?|subtle|surprising(ly)?|historically|order matters|on purpose"
     r"|intentional(ly)?)\b"
-    r"|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION)\b)"
+    r"|(?:^|[,;.—-] )otherwise\b|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION)\b)"
 )
 WEAK = re.compile(
     r"\b(NOTE|TODO|N\.B\.)\b|(?<![\w&])#\d{2,6}\b|\bgh-\d+|issues/\d+"
@@ -153,13 +153,18 @@ def _comment_above(file: FileView, start: int, first: int) -> list[str]:
     return file.lines[at : start - 1]
 
 
+def _is_name(file: FileView, word: str, text: str) -> bool:
+    """Whether a word of a sentence is the name of something: spelled as code, or defined beside it."""
+    spelled = re.search(r"[A-Z_.(]", word[1:]) or re.search(rf"[`{{]\s*(?:@link )?{re.escape(word)}", text)
+    return bool(spelled) or any(symbol.name == word.strip("()") for symbol in file.outline.symbols)
+
+
 def _deprecated(view: View, file: FileView, name: str, block: list[str], start: int, at: int) -> Iterator[Finding]:
     i = next((i for i, line in enumerate(block) if DEPRECATED.search(line)), 0)
-    text = " ".join(re.sub(r"^\s*(\*|//|#|\"\"\")\s?", "", line).strip() for line in block[i : i + 5])
-    instead = next(
-        (m[1] for m in INSTEAD.finditer(text) if m[1].strip("()") not in {name, "the", "a", "it", "this", "instead"}),
-        "",
-    )
+    text = " ".join(re.sub(r"^\s*(\*|//|#|\"\"\")\s?", "", line).strip() for line in block[i : i + 5]).partition("*/")[
+        0
+    ]
+    instead = next((m[1] for m in INSTEAD.finditer(text) if m[1] != name and _is_name(file, m[1], text)), "")
     end = max(at, min(start + i + 4, start + len(block) - 1))
     if instead and phrases.provable(instead.strip("()")):
         what = f": use {code(instead)}"
@@ -182,7 +187,7 @@ def _deprecated(view: View, file: FileView, name: str, block: list[str], start: 
 def _is_handed_on(view: View, symbol: Symbol) -> bool:
     """Whether a function stands anywhere without being called: whoever takes it fixes its parameters."""
     name = re.escape(symbol.name)
-    used = re.compile(rf"(?<![\w.\"'#])(?:\w+\.)*{name}\b(?!\s*[(:<=])")
+    used = re.compile(rf"(?<![\w.])(?:\w+\.)*{name}\b(?!\s*[(:<=])")
     defined = re.compile(rf"\b(?:def|function|func|fn|import|from)\b.*\b{name}\b|^\s*(?:#|//|\*)")
     paths = view.candidates(symbol.name, ("source",))[:12]
     lines = (line for path in paths for line in view.services.tree.lines(path) or () if symbol.name in line)
@@ -193,6 +198,10 @@ def unread_parameters(view: View) -> Iterator[Finding]:
     """Parameters of the feature's own functions whose names their bodies never hold."""
     for file in view.sources[:6]:
         unread = Counter(p.name for p in file.details.parameters if not p.used)
+        lists: dict[str, tuple[str, ...]] = defaultdict(tuple)
+        for parameter in file.details.parameters:
+            lists[parameter.function] += (parameter.name,)
+        alike = Counter(lists.values())
         owners: dict[str, list[str]] = defaultdict(list)
         for symbol in file.outline.symbols:
             if symbol.kind == "class":
@@ -216,7 +225,8 @@ def unread_parameters(view: View) -> Iterator[Finding]:
                 continue
             if symbol_.container and symbol_.container.rpartition(".")[2] not in owners:
                 continue  # a callback in an object: whoever calls it decides what it is given
-            if unread[parameter.name] > 1 or _is_handed_on(view, symbol_):
+            shared = len(lists[parameter.function]) > 1 and alike[lists[parameter.function]] > 1
+            if shared or unread[parameter.name] > 1 or _is_handed_on(view, symbol_):
                 continue  # one signature for several functions: each reads what it needs
             bases = (owners.get(symbol_.container.rpartition(".")[2]) or [""])[0]
             if bases or re.search(

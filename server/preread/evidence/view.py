@@ -168,6 +168,9 @@ class View:
                 if score >= 0.5:
                     found.append(HotCase(file, case, round(file.score * score, 3)))
         found.sort(key=lambda hot: (-hot.score, hot.file.path, hot.case.start))
+        if self.whole_project:  # a few of each file, so that no file speaks for all
+            rank = {id(hot): n for file in self.tests for n, hot in enumerate(h for h in found if h.file is file)}
+            return [hot for hot in found if rank[id(hot)] < MOST_CASES // 10]
         best = found[0].score if found else 1.0
         return [hot for hot in found if hot.score >= 0.3 * best][:MOST_CASES]
 
