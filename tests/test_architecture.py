@@ -7,6 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 
 PACKAGE = ROOT / "server" / "preread"

@@ -11,12 +11,12 @@ from preread.errors import PrereadError
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import Draft, Model
 from preread.operations.context import FEATURE
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.operations.standing import Standing, standing
 from preread.services import Services
 
 
-class CheckRequest(Model):
+class CheckRequest(Asked):
     """Which dossier to check."""
 
     feature: str = Field(description=FEATURE)
@@ -53,18 +53,14 @@ def _check(services: Services, request: CheckRequest) -> CheckReply:
         for p in sorted(checked.problems, key=lambda p: (p.path, p.line))
     ]
     problems += [
-        ProblemFound(
-            path=f"{found.path}{name}", line=1, code="E_FILE_MISSING", message="no dossier is without it"
-        )
+        ProblemFound(path=f"{found.path}{name}", line=1, code="E_FILE_MISSING", message="no dossier is without it")
         for name in REQUIRED
         if not found.texts.get(name, "").strip()
     ]
-    return CheckReply(
-        feature=found.feature, ok=not problems, facts=len(checked.verdicts), problems=tuple(problems)
-    )
+    return CheckReply(feature=found.feature, ok=not problems, facts=len(checked.verdicts), problems=tuple(problems))
 
 
-class WrongRequest(Model):
+class WrongRequest(Asked):
     """Which fact is wrong."""
 
     fact: str = Field(description="Its id, as `facts` and `show --ids` give it, or its exact text.")
@@ -105,18 +101,14 @@ def _matching(services: Services, request: WrongRequest) -> tuple[Dropped, ...]:
     found: list[Dropped] = []
     for feature in features:
         there = list(_facts(standing(services, feature)))
-        meant = {
-            _words(f.text) for f in there if request.fact == f.id or _words(request.fact) == _words(f.text)
-        }
+        meant = {_words(f.text) for f in there if request.fact == f.id or _words(request.fact) == _words(f.text)}
         found += [fact for fact in there if _words(fact.text) in meant]
     if found:
         return tuple(found)
     message = f"No published fact is or says {request.fact[:120]!r}."
     if request.fact in published.wrong_ids(services.layout):
         message = f"The fact {request.fact} was dropped before; nothing publishes it."
-    raise PrereadError(
-        "E_NOT_FOUND", message, 'Ids are listed by: preread facts "WORDS", preread show FEATURE --ids'
-    )
+    raise PrereadError("E_NOT_FOUND", message, 'Ids are listed by: preread facts "WORDS", preread show FEATURE --ids')
 
 
 def _words(text: str) -> str:

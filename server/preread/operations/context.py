@@ -9,7 +9,7 @@ from preread import cache, dossier, pipeline, project, published
 from preread.builders import recipe
 from preread.layout import BY_NAME, feature_name
 from preread.models import Evidence, LoadReply, Model, Request
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.operations.standing import missing, standing
 from preread.replies import INLINE_ORDER
 from preread.services import Services
@@ -20,7 +20,7 @@ DESCRIPTION = "What is to be written, in a sentence: guides the search."
 TICKET = "A ticket's id, like SHOP-142, whose criteria belong in."
 
 
-class LoadRequest(Model):
+class LoadRequest(Asked):
     """What a dossier is wanted for."""
 
     feature: str = Field(description=FEATURE)
@@ -36,7 +36,7 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     return await pipeline.load(services, asked, context.jobs, context.caller)
 
 
-class ShowRequest(Model):
+class ShowRequest(Asked):
     """Which published dossier, and how much of it."""
 
     feature: str = Field(description=FEATURE)
@@ -104,7 +104,7 @@ def _show(services: Services, request: ShowRequest) -> ShowReply:
     )
 
 
-class StatusRequest(Model):
+class StatusRequest(Asked):
     """Every dossier, or one."""
 
     feature: str | None = Field(None, description="One feature. Default: all that have a dossier.")
@@ -167,7 +167,7 @@ def _status(services: Services, feature: str) -> DossierStatus:
     )
 
 
-class EvidenceRequest(Model):
+class EvidenceRequest(Asked):
     """What evidence is wanted for."""
 
     feature: str = Field(description=FEATURE)

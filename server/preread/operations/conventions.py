@@ -12,9 +12,7 @@ from preread.tree import glob_pattern
 
 MAX_PACKAGES = 50  # whose folders are searched for reports
 MAX_FOLDERS = 6  # of one pattern; where more hold such tests, the pattern is for any folder
-TEST_FOLDERS = frozenset(
-    {"test", "tests", "testing", "spec", "specs", "e2e", "cypress", "playwright", "integration"}
-)
+TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "e2e", "cypress", "playwright", "integration"})
 SCRIPTS = ("ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts")
 
 
@@ -24,9 +22,7 @@ class Framework(NamedTuple):
     name: str
     names: tuple[str, ...]  # of tests, with `{feature}`
     configs: str = ""  # a regular expression for the names of files that configure it; none: at home anywhere
-    mention: tuple[str, str] | None = (
-        None  # a file's name, and what that file says when the framework is used
-    )
+    mention: tuple[str, str] | None = None  # a file's name, and what that file says when the framework is used
     reports: tuple[str, ...] = ()  # relative to the folder of a package
     only_in: str = ""  # the folder outside which such a name is no test
 
@@ -55,13 +51,9 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework("pytest", PYTHON, r"conftest\.py|pytest\.ini", ("pyproject.toml", "pytest"), RESULTS),
     Framework("unittest", PYTHON, reports=RESULTS),
     Framework("Go", ("{feature}_test.go",), r"go\.mod", reports=("report.xml",)),
-    Framework(
-        "Rust", ("{feature}.rs",), r"Cargo\.toml", reports=("target/nextest/**/*.xml",), only_in="tests"
-    ),
+    Framework("Rust", ("{feature}.rs",), r"Cargo\.toml", reports=("target/nextest/**/*.xml",), only_in="tests"),
     Framework("JUnit", JUNIT, r"pom\.xml|build\.gradle(\.kts)?", reports=JUNIT_RESULTS),
-    Framework(
-        "RSpec", ("{feature}_spec.rb",), r"\.rspec|Gemfile", reports=("spec/reports/*.xml", "rspec.xml")
-    ),
+    Framework("RSpec", ("{feature}_spec.rb",), r"\.rspec|Gemfile", reports=("spec/reports/*.xml", "rspec.xml")),
     Framework("Minitest", ("{feature}_test.rb", "test_{feature}.rb"), reports=("test/reports/*.xml",)),
 )
 TEST_DIR = re.compile(r"""testDir["']?\s*:\s*["']([\w./-]+)["']""")
@@ -100,9 +92,7 @@ def reports(services: Services) -> list[str]:
     declared = list(_declared(services))
     usual = [f"{p}{glob}" for p in packages[:MAX_PACKAGES] for f in FRAMEWORKS for glob in f.reports]
     wanted = list(
-        dict.fromkeys(
-            [*declared, *(glob for glob in usual if _is_literal(glob, "*")), *services.settings.reports]
-        )
+        dict.fromkeys([*declared, *(glob for glob in usual if _is_literal(glob, "*")), *services.settings.reports])
     )
     there = inputs.report_paths(tree, services.settings.model_copy(update={"reports": wanted}))
     patterns = {glob: glob_pattern(glob) for glob in wanted}

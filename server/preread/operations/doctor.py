@@ -17,7 +17,7 @@ from preread.errors import PrereadError
 from preread.languages import LANGUAGES
 from preread.layout import Layout
 from preread.models import Model
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.services import Services
 from preread.settings import Settings
 
@@ -27,7 +27,7 @@ PACKAGES = (
 )  # fmt: skip
 
 
-class DoctorRequest(Model):
+class DoctorRequest(Asked):
     """Nothing to choose."""
 
 

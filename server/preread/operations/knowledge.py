@@ -6,11 +6,11 @@ from preread import facts, validate
 from preread.facts import FoundFact
 from preread.layout import feature_name
 from preread.models import Model
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.services import Services
 
 
-class SearchRequest(Model):
+class SearchRequest(Asked):
     """What to look for among the facts."""
 
     query: str = Field(description="Words to look for.")

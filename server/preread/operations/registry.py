@@ -9,6 +9,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+from pydantic import field_validator
 
 from preread import atomic, project, settings
 from preread.errors import PrereadError
@@ -19,6 +20,17 @@ from preread.services import Progress, Services
 T = TypeVar("T")
 P = ParamSpec("P")
 Effect = Literal["read", "write", "execute"]
+
+
+class Asked(Model):
+    """The base of every request: its texts are text, also where a command line or JSON smuggled in half a character."""
+
+    @field_validator("*")
+    @classmethod
+    def _is_text(cls, value: object) -> object:
+        if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+            raise ValueError("not valid Unicode text")
+        return value
 
 
 @dataclass(frozen=True)
@@ -46,7 +58,7 @@ class Operation:
     """A named, typed request → reply. `run` raises PrereadError for every expected failure."""
 
     name: str  # "context.load"
-    request: type[Model]
+    request: type[Asked]
     reply: type[Model]
     effect: Effect
     doc: str  # one line

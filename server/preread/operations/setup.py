@@ -8,7 +8,7 @@ from pydantic import Field
 from preread import assets, atomic
 from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
-from preread.operations.registry import Context, Operation, in_thread
+from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.services import Services
 from preread.settings import Settings
 
@@ -16,12 +16,10 @@ PRIVATE = (".cache/", ".state/")  # never committed
 ATTRIBUTES = "context/**/*.md merge=union\nknowledge.md merge=union\n"
 
 
-class InitRequest(Model):
+class InitRequest(Asked):
     """How the project wants its files."""
 
-    share: bool = Field(
-        False, description="Commit dossiers: they are not ignored, and git merges them line by line."
-    )
+    share: bool = Field(False, description="Commit dossiers: they are not ignored, and git merges them line by line.")
 
 
 class Found(Model):
@@ -96,9 +94,7 @@ def _config(*, share: bool, globs: list[str]) -> str:
         # A JSON value of these types is a TOML value.
         text = json.dumps(value, ensure_ascii=False)
         note = "The first of these were found here." if key == "reports" and globs else ""
-        rows.append(
-            {"key": key, "doc": about.description, "value": text, "chosen": key in chosen, "note": note}
-        )
+        rows.append({"key": key, "doc": about.description, "value": text, "chosen": key in chosen, "note": note})
     return assets.render("init/config.toml.j2", {"settings": rows})
 
 

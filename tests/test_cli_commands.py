@@ -1,0 +1,183 @@
+"""The command line as a real process: what it understands, what it refuses, and with which exit status."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli, make_repository
+from preread import __version__
+from preread.errors import CODES
+from preread.operations import OPERATIONS
+
+COMMANDS = ["load", "show", "status", "evidence", "facts", "check", "wrong", "init", "doctor", "mcp"]
+
+
+def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:
+    assert [operation.command for operation in OPERATIONS] == COMMANDS[:-1]
+    for operation in OPERATIONS:
+        done = cli(operation.command, "--help")
+        assert done.status == 0
+        words = " ".join(done.out.split())
+        assert operation.doc in words
+        assert operation.example in done.out
+        for name, field in operation.request.model_fields.items():
+            assert field.description
+            if name not in operation.positional:
+                assert f"--{name.replace('_', '-')}" in words
+                assert field.description in words
+        assert "--project DIR" in words
+        assert "--json" in words
+
+
+def test_help_lists_the_commands_in_the_order_of_a_days_work(cli: Cli) -> None:
+    done = cli("--help")
+    assert done.status == 0
+    assert re.findall(r"^  (\w+)  ", done.out, re.MULTILINE) == COMMANDS
+
+
+def test_version_is_the_one_of_the_package(cli: Cli) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert __version__ == declared
+    assert cli("--version").out == f"preread {declared}\n"
+
+
+def test_no_command_at_all_prints_the_help_and_is_bad_usage(cli: Cli) -> None:
+    done = cli()
+    assert done.status == 2
+    assert done.out == ""
+    assert "Commands:" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["load"], "Missing argument 'FEATURE'"),
+        (["nope"], "No such command 'nope'"),
+        (["load", "a", "b"], "unexpected extra argument"),
+        (["load", "a", "--forse"], "Did you mean '--force'"),
+        (["load", "a", "--level", "deep"], "'light', 'standard', 'full'"),
+        (["evidence", "a", "--limit", "many"], "not a valid integer"),
+        (["evidence", "a", "--limit", "0"], "`limit`: Input should be greater than or equal to 1"),
+        (["load", "a", "--description", "x" * 4001], "has 4001 characters; at most 4000"),
+    ],
+)
+def test_bad_usage_exits_2_and_says_what_is_wrong(cli: Cli, tmp_path: Path, arguments: list[str], says: str) -> None:
+    plain = cli(*arguments)
+    assert plain.status == 2
+    assert plain.out == ""
+    assert plain.err.startswith("error: E_USAGE: ")
+    assert says in plain.err
+    told = cli(*arguments, "--json")
+    assert told.status == 2
+    assert told.err == ""
+    assert (told.json["status"], told.json["code"]) == ("error", "E_USAGE")
+    assert says in told.json["message"]
+
+
+BAD_NAMES = {
+    "../etc/passwd": "etc-passwd",
+    "..": "",
+    "a/b": "a-b",
+    "a\nb": "a-b",
+    "a" * 300: "a" * 64,
+    "ログイン": "",
+    "lоgin": "l-gin",  # a Cyrillic о
+    "x$(touch pwned)": "x-touch-pwned",
+    "`touch pwned`": "touch-pwned",
+    "-login": "login",
+    "con": "",
+    "NUL": "",
+    "lpt1": "",
+    "": "",
+    " login ": "login",
+    "a\x1b[31mb": "a-31mb",
+    ".hidden": "hidden",
+    "_other": "other",
+    "a--b": "a-b",
+}
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
+def test_a_bad_name_is_refused_with_the_slug_that_would_do(cli: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / ".project").mkdir()
+    slug = BAD_NAMES[name]
+    done = cli("load", name, "--json")
+    assert done.status == 2
+    assert done.json["code"] == "E_FEATURE_NAME"
+    assert done.json["details"] == {"slug": slug}
+    assert (f'feature="{slug}"' in done.json["hint"]) == bool(slug)
+    assert "\x1b" not in done.out
+    assert [path.name for path in tmp_path.iterdir()] == [".project"]
+    assert not list((tmp_path / ".project").iterdir())
+
+
+@pytest.mark.parametrize("name", ["Login", "log in", "log_in", "LOG.IN"])
+def test_the_same_words_in_another_spelling_are_taken(cli: Cli, tmp_path: Path, name: str) -> None:
+    done = cli("show", name, "--json")
+    assert done.json["code"] == "E_NOT_FOUND"
+    assert "log" in done.json["message"]
+
+
+def test_an_argument_that_is_no_text_is_bad_usage(cli: Cli, tmp_path: Path) -> None:
+    done = cli("load", "login", "--description", "\udcff", "--json")
+    assert done.status == 2
+    assert done.json["code"] == "E_USAGE"
+
+
+def test_a_project_that_is_not_there_is_an_expected_failure(cli: Cli, tmp_path: Path) -> None:
+    done = cli("load", "login", "--project", str(tmp_path / "gone"))
+    assert done.status == 1
+    assert done.out == ""
+    assert done.err.startswith("error: E_PROJECT_DIR: ")
+    assert "--project DIR" in done.err
+
+
+def test_a_bug_exits_3_with_one_line_and_a_log_to_paste(cli: Cli, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "jinja2.py").write_text("raise ZeroDivisionError('a broken installation')\n")
+    folder = tmp_path / "app"
+    (folder / ".project").mkdir(parents=True)
+    path = f"{broken}:{ROOT / 'server'}"
+    done = cli("init", cwd=folder, env={"PYTHONPATH": path})
+    assert done.status == 3
+    assert done.out == ""
+    lines = done.err.splitlines()
+    assert lines[0] == "error: E_INTERNAL: ZeroDivisionError: a broken installation"
+    assert len(lines) == 2
+    log = folder / ".project" / ".cache" / "preread.log"
+    assert str(log) in lines[1]
+    assert "Traceback (most recent call last)" in log.read_text()
+    assert f"preread {__version__}, Python" in log.read_text()
+    assert "['init']" in log.read_text()
+
+
+def test_a_bug_outside_of_a_project_is_logged_in_a_temporary_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "jinja2.py").write_text("raise ZeroDivisionError('a broken installation')\n")
+    folder = tmp_path / "app"
+    folder.mkdir()
+    path = f"{tmp_path}:{ROOT / 'server'}"
+    done = cli("init", "--json", cwd=folder, env={"PYTHONPATH": path, "TMPDIR": str(tmp_path)})
+    assert done.status == 3
+    assert done.json["code"] == "E_INTERNAL"
+    log = re.search(rf"{tmp_path}/preread-\w+\.log", done.json["hint"])
+    assert log
+    assert "ZeroDivisionError" in Path(log[0]).read_text()
+    assert not list(folder.iterdir())
+
+
+def test_exit_statuses_come_from_the_table_of_codes() -> None:
+    assert {code.exit for code in CODES.values()} == {1, 2, 3, 130}
+
+
+def test_json_leaves_out_what_is_not_there_and_keeps_other_scripts_readable(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "login_ログイン.py").write_text("def login():\n    return 1\n")
+    make_repository(tmp_path)
+    done = cli("load", "login", "--json")
+    assert done.status == 0
+    assert json.loads(done.out)["status"] == "ok"
+    assert "null" not in done.out
+    assert "login_ログイン.py" in done.out

@@ -1,0 +1,178 @@
+"""What a person sees, what a pipe gets, and what is imported for it."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli, child_environ
+
+
+def at_terminal(*arguments: str, cwd: Path, width: int = 120) -> str:
+    """`preread` with a terminal for its output; what it wrote there."""
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "preread", *arguments],
+        cwd=cwd, env=child_environ({"TERM": "xterm", "COLUMNS": str(width)}),
+        stdin=terminal, stdout=terminal, stderr=terminal,
+    )  # fmt: skip
+    os.close(terminal)
+    parts = []
+    while True:
+        try:
+            part = os.read(controller, 65536)
+        except OSError:  # Linux: the last holder of the other end has closed it
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(controller)
+    process.wait(30)
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_load_prints_a_header_then_the_dossier(cli: Cli, project: Path) -> None:
+    done = cli("load", "checkout", cwd=project)
+    assert done.status == 0
+    head = done.out.split("\n")[0]
+    assert head.startswith("ok: built by static (light) · .project/context/checkout/ · ")
+    assert " facts, about " in head
+    assert head.endswith(" s")
+    assert "# Summary: checkout" in done.out
+    assert "(api/shop/checkout.py:" in done.out
+    assert done.err == ""
+
+
+def test_show_prints_the_files_as_they_are(cli: Cli, project: Path) -> None:
+    cli("load", "checkout", cwd=project)
+    text = (project / ".project" / "context" / "checkout" / "patterns.md").read_text()
+    done = cli("show", "checkout", "patterns.md", cwd=project)
+    assert text.strip() in done.out
+    assert "# Summary" not in done.out
+    assert cli("show", "checkout", "patterns", cwd=project).out == done.out
+
+
+def test_a_pipe_gets_no_colours_and_no_boxes(cli: Cli, project: Path) -> None:
+    cli("load", "checkout", cwd=project)
+    for arguments in (["status"], ["evidence", "checkout", "--limit", "3"], ["show", "checkout", "--ids"]):
+        done = cli(*arguments, cwd=project)
+        assert done.status == 0
+        assert "\x1b" not in done.out
+        assert not set("─│┌━┃") & set(done.out)
+
+
+def test_a_terminal_gets_tables(cli: Cli, project: Path) -> None:
+    cli("load", "checkout", cwd=project)
+    shown = at_terminal("status", cwd=project)
+    assert "─" in shown
+    assert "checkout" in shown
+    assert "fresh" in shown
+
+
+def test_evidence_is_a_table_of_rank_score_place_and_one_reason_a_row(cli: Cli, project: Path) -> None:
+    done = cli("evidence", "checkout", "--limit", "2", cwd=project)
+    lines = done.out.split("\n")
+    assert lines[0].startswith("checkout: searched for checkout")
+    assert lines[1].split() == ["RANK", "SCORE", "FILES", "REASON"]
+    assert lines[2].startswith("1     1.00 ##########  api/shop/checkout.py:")
+    told = cli("evidence", "checkout", "--limit", "2", "--json", cwd=project).json
+    rows = sum(len(one["reasons"]) for one in told["files"])
+    assert lines[2 + rows].split() == ["RANK", "SCORE", "TESTS", "REASON"]
+
+
+def test_control_characters_of_a_project_do_not_reach_the_terminal(cli: Cli, project: Path) -> None:
+    cli("load", "checkout", cwd=project)
+    path = project / ".project" / "context" / "checkout" / "patterns.md"
+    path.write_text(path.read_text() + "- \x1b]0;owned\x07 and \u202e reversed (api/shop/cart.py:1)\n")
+    done = cli("show", "checkout", "patterns.md", cwd=project)
+    assert "\x1b" not in done.out
+    assert "\\x1b]0;owned\\x07 and \\u202e reversed" in done.out
+    assert "\x1b" in cli("show", "checkout", "patterns.md", "--json", cwd=project).json["text"]
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(project: Path) -> None:
+    command = f"{sys.executable} -m preread load checkout | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=project, env=child_environ(), capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    assert done.stdout.split("\n")[0].startswith("ok: ")
+    assert done.stdout.split("\n")[1] == "0"
+
+
+def test_a_full_disk_behind_stdout_is_an_expected_failure(project: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "preread", "status"],
+            cwd=project, env=child_environ(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "error: E_WRITE: Standard output cannot be written: No space left on device.\n"
+
+
+def test_a_closed_stdout_is_no_bug(project: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m preread status >&-"],
+        cwd=project, env=child_environ(), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_narrow_output_encoding_is_no_bug(cli: Cli, project: Path, encoding: str) -> None:
+    env = {"PYTHONIOENCODING": encoding}
+    assert cli("load", "checkout", cwd=project, env=env).status == 0
+    told = cli("load", "checkout", "--description", "größer ✓", "--json", cwd=project, env=env)
+    assert json.loads(told.out)["status"] == "ok"
+
+
+UNWANTED = ("mcp", "mcp_types", "rich", "jinja2", "tree_sitter", "preread.evidence", "preread.syntax")
+
+
+def test_a_cached_load_imports_nothing_heavy(cli: Cli, project: Path) -> None:
+    cli("load", "checkout", cwd=project)
+    code = (
+        "import sys; sys.argv = ['preread', 'load', 'checkout']\n"
+        "from preread.__main__ import main\n"
+        "status = main()\n"
+        f"print('IMPORTED', status, [name for name in {UNWANTED!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, env=child_environ(), capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.startswith("ok: cached by static")
+    assert done.stdout.endswith("IMPORTED 0 []\n")
+
+
+def test_progress_is_quiet_when_nobody_looks_and_when_it_is_quick(cli: Cli, project: Path) -> None:
+    assert cli("load", "checkout", cwd=project).err == ""
+    shown = at_terminal("load", "checkout", cwd=project)
+    assert shown.startswith("ok: cached")
+    assert "\x1b[?25l" not in shown
+
+
+def test_a_long_build_shows_how_long_it_runs_of_how_long_at_most(project: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "bin"
+    slow.mkdir()
+    (slow / "git").write_text(f'#!/bin/sh\ncase "$*" in *log*) sleep 1.6;; esac\nexec {which("git")} "$@"\n')
+    (slow / "git").chmod(0o755)
+    old = os.environ["PATH"]
+    os.environ["PATH"] = f"{slow}:{old}"
+    try:
+        shown = at_terminal("load", "checkout", cwd=project)
+    finally:
+        os.environ["PATH"] = old
+    assert " of 180 s" in shown
+    assert "ok: built by static" in shown
+
+
+def which(program: str) -> str:
+    import shutil
+
+    found = shutil.which(program)
+    assert found
+    return found
