@@ -139,7 +139,8 @@ def _topic(subject: str) -> set[str]:
 
 def _small_at_home(view: View, commit: Commit) -> bool:
     """Whether a commit changed little else than the feature's own files."""
-    return len(commit.files) <= 4 and any(view.relevance(path) >= 1 for path in commit.files)
+    home = sum(view.relevance(path) >= 1 for path in commit.files)
+    return len(commit.files) <= 4 and 2 * home >= len(commit.files) > 0
 
 
 def fixes(view: View) -> Iterator[Finding]:

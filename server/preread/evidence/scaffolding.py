@@ -100,7 +100,7 @@ def hooks(view: View) -> Iterator[Finding]:
             inner = [
                 n for n in sorted(numbers) if hook not in file.lines[n - 1] and phrases.balanced(file.lines[n - 1])
             ][:3]
-            inner = list({file.lines[n - 1].strip(): n for n in reversed(inner)}.values())[::-1]
+            inner = sorted({file.lines[n - 1].strip(): n for n in reversed(inner)}.values())
             if not inner:
                 continue
             yield Finding(

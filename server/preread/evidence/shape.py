@@ -94,9 +94,10 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
 
 
 def _family(view: View, file: FileView, owner: str, kind: str, members: list[Member]) -> Finding:
-    lines = sorted(member.line for member in members)
-    members = sorted(members, key=lambda member: member.line)
-    listed = phrases.names(list(dict.fromkeys(member.name for member in members)), 10)
+    first = {member.name: member.line for member in sorted(members, key=lambda member: -member.line)}
+    shown = sorted(first.items(), key=lambda item: item[1])
+    lines = [line for _, line in shown[:10]]
+    listed = phrases.names([name for name, _ in shown], 10)
     owner = owner.rpartition(".")[2]
     what = f"options of {code(owner)}" if kind == "option" else code(owner)
     inside = any(s.name == owner and s.start <= lines[0] <= s.end for s in file.outline.symbols)
@@ -105,7 +106,7 @@ def _family(view: View, file: FileView, owner: str, kind: str, members: list[Mem
         rule="constants",
         kind="constant",
         text=f"{what}: {listed}" if owner and phrases.provable(owner) else listed,
-        sources=(file.cite(min(start, lines[0]), max(lines[min(len(lines), 10) - 1], start)),),
+        sources=(file.cite(min(start, lines[0]), max(lines[-1], start)),),
         reason=f"the values that {owner or 'it'} can have",
         score=0.5 + 0.1 * min(1.0, view.relevance(owner)),
     )

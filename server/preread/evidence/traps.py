@@ -35,7 +35,7 @@ VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|d
 
 def warnings(view: View) -> Iterator[Finding]:
     """Comments at the feature's symbols that warn."""
-    n = 0
+    n, seen = 0, set[str]()
     for file in (*view.sources[:8], *view.tests[:4]):
         for comment in file.details.comments:
             folded = " ".join(comment.text.split())
@@ -50,6 +50,9 @@ def warnings(view: View) -> Iterator[Finding]:
             if found is None or not here or DEPRECATED.search(folded) or len(folded) > 900:
                 continue
             said = _around(folded, found.start())
+            if said in seen:
+                continue
+            seen.add(said)
             n += 1
             where = (
                 f"{code(comment.within)}: "
