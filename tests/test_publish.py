@@ -396,7 +396,8 @@ def test_a_publish_cut_before_any_of_its_steps_is_whole_and_rolled_forward_even_
 
 
 def test_readers_never_meet_a_part_or_a_mix_while_publishers_are_killed(tmp_path):
-    seen = run_cuts("storm", tmp_path, 64)
+    with disk(tmp_path / "disk", "64m", or_folder=True) as folder:
+        seen = run_cuts("storm", folder, 64)
     assert seen["wrong"] == []
     assert seen["kills"] == 64
     assert seen["cut when ready"] > 10
