@@ -420,8 +420,8 @@ def test_a_dossier_whose_publisher_was_killed_covers_before_anybody_recovers_it(
     for path in list(folder.iterdir()):
         (staging / path.name).write_bytes(path.read_bytes())
     manifest = published.read(work.layout, "login").manifest
-    mark = published.Ready(order=1, manifest=manifest, before={}).model_dump_json()
-    staging.with_name(f"{staging.name}.json").write_text(mark)
+    (staging / "ready.json").write_text(published.Ready(order=1, manifest=manifest, before={}).model_dump_json())
+    staging.rename(staging.with_name(staging.name + published.READY))
     for path in folder.iterdir():
         path.write_text("torn")
     assert why(root) == ""

@@ -154,11 +154,12 @@ def test_a_mark_that_names_other_files_is_not_rolled_forward(work, folder):
     put(work, "one")
     victim = work.layout.root / "precious.py"
     victim.write_text("precious")
-    staging = publish.stage(work, "login")
     for files, before in (({"../../../precious.py": "0"}, {}), ({}, {"../../../precious.py": "0"})):
         manifest = Manifest(feature="login", recipe="forged", files=files)
         mark = Ready(order=1, manifest=manifest, before=before).model_dump_json()
-        staging.with_name(staging.name + ".json").write_text(mark)
+        folder = work.layout.staging / f"login~{len(files)}{published.READY}"
+        folder.mkdir(parents=True)
+        (folder / "ready.json").write_text(mark)
         assert published.read(work.layout, "login").manifest.recipe == "one"
         publish.recover(work, "login")
     assert victim.read_text() == "precious"
@@ -262,6 +263,26 @@ def test_a_folder_in_the_place_of_a_file_is_said_before_anything_changes(work, f
     assert (folder / "failures.md" / "inner").is_dir()
 
 
+def test_a_publish_that_is_refused_in_the_middle_is_read_whole_and_finished_later(work, folder):
+    put(work, "one")
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json" / "inner").mkdir(parents=True)
+    staging = publish.stage(work, "login")
+    for name in BASIC:
+        (staging / name).write_text(text_of(name, "two"))
+    with pytest.raises(PrereadError) as caught:
+        publish.publish(work, staging, Manifest(feature="login", recipe="two"))
+    assert caught.value.code == "E_WRITE"
+    assert not staging.exists()  # whoever cleans up after the failure cannot take what recovery needs
+    assert published.read(work.layout, "login").manifest.recipe == "two"
+    (folder / "manifest.json" / "inner").rmdir()
+    (folder / "manifest.json").rmdir()
+    publish.recover(work, "login")
+    assert published.read(work.layout, "login").manifest.recipe == "two"
+    assert files(folder) == sorted([*BASIC, "manifest.json"])
+    assert not publish.pending(work.layout, "login")
+
+
 def test_a_full_disk_leaves_the_old_dossier_and_says_so(tmp_path):
     with disk(tmp_path / "disk", "256k") as root:
         work = services(root)
@@ -327,9 +348,8 @@ def ready(work, mark: str, order: int, names=BASIC, before=None) -> Path:
     made = Manifest(feature="login", recipe=mark, files={n: published.digest(t) for n, t in texts.items()})
     for name, data in (*texts.items(), ("manifest.json", published.manifest_bytes(made))):
         (staging / name).write_bytes(data)
-    value = Ready(order=order, manifest=made, before=before or {})
-    staging.with_name(staging.name + ".json").write_text(value.model_dump_json())
-    return staging
+    (staging / "ready.json").write_text(Ready(order=order, manifest=made, before=before or {}).model_dump_json())
+    return staging.rename(staging.with_name(staging.name + published.READY))
 
 
 def test_several_that_are_ready_are_rolled_forward_in_their_order(work, folder):
@@ -362,7 +382,7 @@ def test_drafts_of_a_killed_build_are_removed(work):
     staging = publish.stage(work, "login")
     (staging / "sub").mkdir()
     (staging / "sub" / "draft.md").touch()
-    (work.layout.staging / ".login~x.json.abc.part").touch()
+    (work.layout.staging / "login~y~ready").mkdir()
     assert publish.pending(work.layout, "login")
     publish.recover(work, "login")
     assert list(work.layout.staging.iterdir()) == []

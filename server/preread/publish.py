@@ -10,7 +10,7 @@ from preread import atomic, published
 from preread.errors import PrereadError
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout, feature_name
 from preread.models import Manifest
-from preread.published import MARK, Ready, digest, plain_bytes
+from preread.published import MARK, READY, Ready, digest, plain_bytes
 from preread.services import Services
 
 
@@ -48,10 +48,12 @@ def publish(services: Services, staging: Path, manifest: Manifest) -> None:
     for name in (*manifest.files, *ready.remove):
         _keep_edited(layout, ready, name)
     # Written anew: a process that the builder left behind may hold its own files open.
-    for name, data in (*texts.items(), (MANIFEST, published.manifest_bytes(manifest))):
+    marks = {MANIFEST: published.manifest_bytes(manifest), MARK: ready.model_dump_json().encode()}
+    for name, data in (texts | marks).items():
         atomic.write(staging / name, data)
-    atomic.write(_mark(staging), ready.model_dump_json().encode())
-    _roll_forward(layout, ready, staging)
+    complete = staging.with_name(staging.name + READY)
+    atomic.replace(staging, complete)
+    _roll_forward(layout, ready, complete)
 
 
 def recover(services: Services, feature: str) -> None:
@@ -65,10 +67,6 @@ def recover(services: Services, feature: str) -> None:
     parts = (layout.dossier(feature).glob(".*.part"), layout.backups(feature).glob(".*.part"))
     for path in chain(published.staged(layout, feature), *parts):
         atomic.remove(path)
-
-
-def _mark(staging: Path) -> Path:
-    return staging.with_name(staging.name + MARK)
 
 
 def _staged_texts(staging: Path) -> dict[str, bytes]:
@@ -125,7 +123,7 @@ def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:
         for name in ready.remove:
             _keep_edited(layout, ready, name)
             atomic.remove(folder / name)
-    atomic.remove(_mark(staging))
+    atomic.remove(staging / MARK)  # first, so that half a folder is no ready one
     atomic.remove(staging)
 
 

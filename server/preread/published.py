@@ -20,7 +20,8 @@ LOOKS = 50
 PAUSE = 0.01  # seconds between two looks; more than any file system's grain of time stamps
 LOCK_SECONDS = 10.0
 MAX_PROBLEMS, MAX_PROBLEM = 50, 300
-MARK = ".json"  # a staging folder's mark stands beside it, where no builder may write
+# A folder of this name holding this file is complete. A builder can write the file, but not in a folder of the name.
+READY, MARK = "~ready", "ready.json"
 
 
 class Published(NamedTuple):
@@ -110,19 +111,19 @@ def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
 
 
 def staged(layout: Layout, feature: str) -> list[Path]:
-    """What is in staging for a feature: folders, marks of those that are ready, marks cut while written."""
+    """The staging folders of a feature."""
     try:
         names = os.listdir(layout.staging)  # noqa: PTH208 - part of every cached load, and mostly there is nothing
     except OSError:
         return []
-    return [layout.staging / name for name in sorted(names) if name.lstrip(".").startswith(f"{feature}~")]
+    return [layout.staging / name for name in sorted(names) if name.startswith(f"{feature}~")]
 
 
 def ready(layout: Layout, feature: str) -> list[tuple[Ready, Path]]:
     """The complete staging folders of a feature in the order in which they were marked."""
     found = []
-    for mark in staged(layout, feature):
-        data = plain_bytes(mark) if mark.name.endswith(MARK) else None
+    for folder in staged(layout, feature):
+        data = plain_bytes(folder / MARK) if folder.name.endswith(READY) else None
         if data is None:
             continue
         try:
@@ -131,7 +132,7 @@ def ready(layout: Layout, feature: str) -> list[tuple[Ready, Path]]:
             continue
         known = BY_NAME.keys() >= value.manifest.files.keys() | value.before.keys()
         if known and value.manifest.feature == feature:
-            found.append((value, mark.with_name(mark.name.removesuffix(MARK))))
+            found.append((value, folder))
     return sorted(found, key=lambda pair: (pair[0].order, pair[1].name))
 
 
@@ -194,7 +195,7 @@ def read(layout: Layout, feature: str) -> Published | None:
 
 def features(layout: Layout) -> list[str]:
     """The features that have a dossier, sorted; also one whose publisher was killed before its first file."""
-    names = {path.name.split("~")[0] for path in layout.staging.glob(f"*~*{MARK}")}
+    names = {path.name.split("~")[0] for path in layout.staging.glob(f"*{READY}")}
     if layout.context.is_dir():
         for folder in layout.context.iterdir():
             if not folder.is_symlink() and any((folder / name).is_file() for name in (MANIFEST, *BY_NAME)):
