@@ -11,8 +11,10 @@ from preread.models import Draft, Fact, Fence, Problem, Section
 from preread.sources import Ref
 
 NO_FACTS = "No facts found."
-CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-FENCE = re.compile(r"(`{3,}|~{3,})\s*([\w+-]*)\s*$")
+FENCE = re.compile(r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$")  # possessive: a line of blanks costs its length, not its square
+# Brackets in these are no brackets of the fact: a path in angle brackets, the text of an absence.
+HELD = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')
+SHORT = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?")  # lines of the section's source
 QUOTE_LENGTH = 4  # shorter backticked texts prove nothing
 WITH_FILE = frozenset({"lines", "path", "test"})
 
@@ -25,7 +27,24 @@ def fact_id(file: str, text: str) -> str:
 
 def quotes(text: str) -> list[str]:
     """The backticked texts that have to stand in the fact's sources."""
-    return [q for q in (m[2].strip() for m in CODE_SPAN.finditer(text)) if len(q) >= QUOTE_LENGTH]
+    return [q for q in (span.strip() for span in _code_spans(text)) if len(q) >= QUOTE_LENGTH]
+
+
+def _code_spans(text: str) -> Iterator[str]:
+    """What stands between a run of backticks and the next one of its length; one pass, whatever the text."""
+    runs = list(re.finditer("`+", text))
+    closing: dict[int, int] = {}  # run -> the next one of its length
+    later: dict[int, int] = {}
+    for i in range(len(runs) - 1, -1, -1):
+        length = len(runs[i][0])
+        if length in later:
+            closing[i] = later[length]
+        later[length] = i
+    i = 0
+    while i < len(runs):
+        if i in closing:
+            yield text[runs[i].end() : runs[closing[i]].start()]
+        i = closing.get(i, i) + 1
 
 
 def code(text: str) -> str:
@@ -45,22 +64,21 @@ def split_sources(bullet: str) -> tuple[str, list[str]]:
     """A bullet's words and the parts of its last balanced round bracket; no parts when that is not at its end."""
     if not bullet.endswith(")"):
         return bullet, []
+    shape = HELD.sub(lambda match: "x" * len(match[0]), bullet)
     depth = 0
-    for i in range(len(bullet) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(bullet[i], 0)
+    for i in range(len(shape) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(shape[i], 0)
         if depth == 0:
-            return bullet[:i].rstrip(), _split(bullet[i + 1 : -1])
+            return bullet[:i].rstrip(), _split(bullet[i + 1 : -1], shape[i + 1 : -1])
     return bullet, []
 
 
-def _split(inner: str) -> list[str]:
-    """Split at `, ` outside round, angle and quoted brackets."""
-    parts, depth, start, quote = [], 0, 0, False
-    for i, char in enumerate(inner):
-        if char == '"':
-            quote = not quote
-        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(char, 0) if not quote else 0
-        if depth == 0 and not quote and inner.startswith(", ", i):
+def _split(inner: str, shape: str) -> list[str]:
+    """Split at `, ` outside brackets; `shape` is the text with what is no bracket of it masked."""
+    parts, depth, start = [], 0, 0
+    for i, char in enumerate(shape):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth == 0 and char == "," and shape.startswith(", ", i):
             parts.append(inner[start:i])
             start = i + 2
     return [*parts, inner[start:]]
@@ -70,32 +88,34 @@ class _Paths:
     """Which paths a file has cited whole so far, so that a basename can stand for one of them."""
 
     def __init__(self) -> None:
-        self.whole: list[str] = []
+        self.sharing: dict[str, dict[str, None]] = {}  # basename -> the paths that end in it
 
-    def expand(self, ref: Ref) -> Ref:
+    def expand(self, ref: Ref, written: str) -> Ref:
+        """The source that `written` stands for; in angle brackets a path is always whole."""
         if ref.kind not in WITH_FILE:
             return ref
-        if "/" not in ref.path and ref.path not in self.whole:
-            known = [path for path in self.whole if path.rsplit("/", 1)[-1] == ref.path]
-            if len(known) == 1:
-                return replace(ref, path=known[0])
+        known = self.sharing.get(ref.path, {})  # only a path without folders can be a basename
+        if len(known) == 1 and not written.startswith("<"):
+            return replace(ref, path=next(iter(known)))
         self.see(ref.path)
         return ref
 
     def see(self, path: str) -> None:
-        if path not in self.whole:
-            self.whole.append(path)
+        self.sharing.setdefault(path.rsplit("/", 1)[-1], {})[path] = None
 
     def shorten(self, ref: Ref) -> str:
         """The shortest form that reads back as `ref`, which counts as seen from now on."""
         if ref.kind not in WITH_FILE:
             return str(ref)
         base = ref.path.rsplit("/", 1)[-1]
-        sharing = [path for path in self.whole if path.rsplit("/", 1)[-1] == base]
-        if sharing == [ref.path] and base != ref.path and sources.parse(str(replace(ref, path=base))) is not None:
-            return str(replace(ref, path=base))
+        known = self.sharing.get(base, {})
+        short, whole = replace(ref, path=base), str(ref)
+        if list(known) == [ref.path] and not str(short).startswith("<") and sources.parse(str(short)) == short:
+            return str(short)
         self.see(ref.path)
-        return str(ref)
+        if base == ref.path and known and not whole.startswith("<"):
+            return f"<{base}>{whole[len(base) :]}"  # a bare name would be taken for the file in a folder
+        return whole
 
 
 class _Reader:
@@ -122,7 +142,7 @@ class _Reader:
         """The parts as sources, basenames and bare `:12` made whole; None when one of them is no source."""
         found = []
         for part in parts:
-            short = re.fullmatch(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", part)
+            short = SHORT.fullmatch(part)
             base = sources.parse(self.head.source) if self.head.source else None
             if short and base is not None and base.path:
                 ref: Ref | None = Ref("lines", base.path, int(short[1]), int(short[2] or short[1]))
@@ -130,7 +150,7 @@ class _Reader:
                 ref = sources.parse(part)
             if ref is None:
                 return None
-            found.append(self.paths.expand(ref))
+            found.append(self.paths.expand(ref, part))
         return found
 
     def fact(self, number: int, bullet: str) -> None:
@@ -234,8 +254,7 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 
 def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
-    served = base is not None and fact.sources == (str(base),) and not fact.text.endswith(")")
-    if not fact.sources or served:
+    if not fact.sources or (base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)):
         return f"- {fact.text}"
     parts = []
     for text in fact.sources:
@@ -247,6 +266,12 @@ def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
         else:
             parts.append(paths.shorten(ref))
     return f"- {fact.text} ({', '.join(parts)})"
+
+
+def _ends_in_sources(text: str) -> bool:
+    """Whether a text without sources would be read as one with them."""
+    _, parts = split_sources(text)
+    return bool(parts) and all(SHORT.fullmatch(part) or sources.parse(part) is not None for part in parts)
 
 
 def all_facts(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fact]]:
