@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from preread import layout
+from preread.errors import PrereadError
 from preread.languages import language_of
 from preread.tree import MAX_COMMIT, Tree, digest_lines
 
@@ -80,7 +81,13 @@ def quoted_path(path: str) -> str:
         depth += {"(": 1, ")": -1}.get(char, 0)
         if depth < 0:
             break
-    return f"<{path}>" if depth or re.search(r"[,:<>`]", path) or path != path.strip() else path
+    odd = depth or re.search(r"[,:<>`]", path) or path != path.strip()
+    return f"<{path}>" if odd or (" " in path and not _may_hold_blanks(path)) else path
+
+
+def _may_hold_blanks(path: str) -> bool:
+    """Whether words with blanks between them read as a path, and not as a sentence."""
+    return "/" in path or "." in path
 
 
 def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
@@ -109,7 +116,7 @@ def _parse_lines(text: str) -> Ref | None:
     if not match:
         return None
     path, start = match[1] or match[2], int(match[3])
-    if not match[1] and (path != path.strip() or (" " in path and not {"/", "."} & set(path))):
+    if not match[1] and (path != path.strip() or (" " in path and not _may_hold_blanks(path))):
         return None
     return Ref("lines", path, start, int(match[4] or start))
 
@@ -214,7 +221,10 @@ def _resolve_run(ref: Ref, tree: Tree) -> Span:
 
 def _parse_ticket(text: str) -> Ref | None:
     match = re.fullmatch(r"ticket:(\S+)", text)
-    return Ref("ticket", name=match[1]) if match and layout.TICKET.fullmatch(match[1]) else None
+    try:
+        return Ref("ticket", name=layout.ticket_name(match[1])) if match else None
+    except PrereadError:
+        return None
 
 
 def _resolve_ticket(ref: Ref, tree: Tree) -> Span:
@@ -278,7 +288,7 @@ ROWS: dict[str, Row] = {
     "doc": Row(_parse_doc, lambda r: f"doc:{quoted_path(r.path)}#p{r.start}", _resolve_doc),
     "test": Row(_parse_test, lambda r: f"{quoted_path(r.path)}::{r.name}", _resolve_test),
     "lines": Row(_parse_lines, _form_lines, _resolve_lines),
-    "path": Row(_parse_path, lambda r: quoted_path(r.path), _resolve_path),
+    "path": Row(_parse_path, lambda r: r.path if is_path_shaped(r.path) else f"<{r.path}>", _resolve_path),
 }
 
 
