@@ -238,5 +238,5 @@ def _streamed(place: Path, wanted: bytes) -> bool:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a name can be cited: valid UTF-8 and no control characters."""
-    return path.isprintable() and "\\" not in path
+    """Whether a name can be cited: valid UTF-8, no control characters, none of a source's own brackets."""
+    return path.isprintable() and not set("\\<>") & set(path)
