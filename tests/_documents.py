@@ -1,0 +1,55 @@
+"""The tables of the documents, made from the code. `python tests/_documents.py` writes them anew."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def commands() -> str:
+    from preread.cli import mcp
+    from preread.operations import OPERATIONS
+
+    rows = [(" ".join((op.command, *(name.upper() for name in op.positional))), op.doc) for op in OPERATIONS]
+    rows.append(("mcp", (mcp.help or "").partition("\n")[0]))
+    lines = [f"| `preread {words}` | {doc} |" for words, doc in rows]
+    return "\n".join(["| command | what it does |", "| --- | --- |", *lines])
+
+
+def settings() -> str:
+    from preread.settings import Settings
+
+    lines = []
+    for key, field in Settings.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        shown = ", ".join(f"`{value}`" for value in default) or "none" if isinstance(default, list) else f"`{default}`"
+        lines.append(f"| `{key}` | {shown} | {field.description} |")
+    return "\n".join(["| key | default | meaning |", "| --- | --- | --- |", *lines])
+
+
+def errors() -> str:
+    from preread.errors import CODES
+
+    lines = [f"| `{name}` | {code.exit} | {code.jsonrpc} | {code.meaning} |" for name, code in CODES.items()]
+    return "\n".join(["| code | exit status | JSON-RPC | means |", "| --- | --- | --- | --- |", *lines])
+
+
+TABLES = {"README.md": {"commands": commands, "settings": settings}, "docs/errors.md": {"errors": errors}}
+
+
+def written(path: str) -> str:
+    """The document with its tables as the code has them now."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for name, table in TABLES[path].items():
+        marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+        if not marked.search(text):
+            raise LookupError(f"{path} has no place for the table {name}")
+        text = marked.sub(lambda match, made=table(): f"{match[1]}{made}{match[2]}", text)
+    return text
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "server"))
+    for document in TABLES:
+        (ROOT / document).write_text(written(document), encoding="utf-8")

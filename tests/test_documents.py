@@ -1,0 +1,70 @@
+"""The documents say what the code does."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from _documents import ROOT, TABLES, written
+from preread import sources
+from preread.errors import CODES
+from preread.layout import FILES, MANIFEST
+from preread.validate import CONFIDENCE
+
+
+@pytest.mark.parametrize("document", TABLES)
+def test_tables_of_commands_settings_and_errors_are_those_of_the_code(document: str) -> None:
+    assert (ROOT / document).read_text(encoding="utf-8") == written(document), "run: python tests/_documents.py"
+
+
+def test_every_error_code_in_the_code_is_documented() -> None:
+    used = set()
+    for path in (ROOT / "server").rglob("*.py"):
+        used |= set(re.findall(r'"(E_[A-Z_]+)"', path.read_text(encoding="utf-8")))
+    of_checks = set(re.findall(r"^\| `(E_[A-Z_]+)`", (ROOT / "docs/dossier.md").read_text(encoding="utf-8"), re.M))
+    assert used - set(CODES) == of_checks
+
+
+def test_the_dossier_document_names_every_file_source_and_state() -> None:
+    text = (ROOT / "docs/dossier.md").read_text(encoding="utf-8")
+    for name in (*(row.name for row in FILES), MANIFEST):
+        assert f"| `{name}` |" in text
+    for state, confidence in CONFIDENCE.items():
+        assert re.search(rf"\| `{state}` \|.*\| {confidence} \|", text)
+    forms = re.findall(r"^\| (`.+?`) \|", text.partition("## Sources")[2].partition("## States")[0], re.M)
+    kinds = set()
+    for form in re.findall(r"`([^`]+)`", " ".join(forms)):
+        filled = form.replace("<id>", "x1").replace("<ID>", "X-1").replace("<path>", "a.py").replace("<glob>", "t/**")
+        filled = filled.replace("<literal>", "x").replace("<scheme>://…", "docs://x").replace("path", "a.py")
+        ref = sources.parse(filled)
+        assert ref is not None, form
+        kinds.add(ref.kind)
+    assert kinds == set(sources.ROWS)
+
+
+def test_every_dependency_says_why_it_is_there() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    grammars = [line for line in text.split("\n") if '"tree-sitter-' in line]
+    assert any("#" in line for line in grammars)
+    for name in wanted:
+        line = next(line for line in text.split("\n") if f'"{name}"' in line)
+        assert "#" in line or '"tree-sitter-' in line or name.startswith("preread["), line
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[\w-]*)?\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_no_file_names_a_path_of_one_machine() -> None:
+    home = re.compile(r"/(?:root|home|Users)/[\w.-]+/")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        path = Path(ROOT / name)
+        if path.suffix in {".md", ".py", ".toml", ".json", ".j2", ".sh", ""} and path.is_file() and "tests/" not in name:
+            assert not home.search(path.read_text(encoding="utf-8", errors="replace")), name
