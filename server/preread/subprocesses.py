@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SLICE = 0.1  # seconds between looks at the deadline and at cancellation
+LAST_WORDS = 5.0  # seconds for the output of a killed program to end
 
 
 class Done(NamedTuple):
@@ -36,6 +37,18 @@ def kill_tree(process: "subprocess.Popen[bytes]") -> None:
             process.kill()
     except (ProcessLookupError, PermissionError):
         pass
+
+
+def _rest(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+    """What a killed program had printed; nothing when somebody it left behind holds its output open."""
+    try:
+        return process.communicate(timeout=LAST_WORDS)
+    except subprocess.TimeoutExpired:
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        process.wait(LAST_WORDS)
+        return b"", b""
 
 
 def run(
@@ -71,11 +84,11 @@ def run(
                 check()
                 if time.monotonic() > deadline:
                     kill_tree(process)
-                    out, err = process.communicate(timeout=5)
+                    out, err = _rest(process)
                     return Done(process.returncode, out, err, timed_out=True)
             else:
                 return Done(process.returncode, out, err)
     finally:
         if process.poll() is None:
             kill_tree(process)
-            process.communicate(timeout=5)
+            _rest(process)
