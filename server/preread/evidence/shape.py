@@ -100,13 +100,15 @@ def _family(view: View, file: FileView, owner: str, kind: str, members: list[Mem
     listed = phrases.names([name for name, _ in shown], 10)
     owner = owner.rpartition(".")[2]
     what = f"options of {code(owner)}" if kind == "option" else code(owner)
-    inside = any(s.name == owner and s.start <= lines[0] <= s.end for s in file.outline.symbols)
-    start = lines[0] if inside else next((s.start for s in file.outline.symbols if s.name == owner), lines[0])
+    above = range(lines[0], max(0, lines[0] - 8), -1)
+    named = next((n for n in above if owner and owner in file.lines[n - 1]), 0)
+    around = any(s.name == owner and s.start <= lines[0] <= s.end for s in file.outline.symbols)
+    proven = phrases.provable(owner) and (named or around)
     return Finding(
         rule="constants",
         kind="constant",
-        text=f"{what}: {listed}" if owner and phrases.provable(owner) else listed,
-        sources=(file.cite(min(start, lines[0]), max(lines[-1], start)),),
+        text=f"{what}: {listed}" if proven else listed,
+        sources=(file.cite(named or lines[0], lines[-1]),),
         reason=f"the values that {owner or 'it'} can have",
         score=0.5 + 0.1 * min(1.0, view.relevance(owner)),
     )
