@@ -164,17 +164,15 @@ def _without(name: str, feature: str, text: str, ids: set[str]) -> str:
     kept = replace(draft, sections=tuple(section for section in sections if section.items))
     if not kept.sections and not BY_NAME[name].required:
         return ""
-    rendered = dossier.render(kept)
-    if text == dossier.render(draft):
-        return rendered
-    # A person wrote in it: only lines go, unless one held a path that others cite by its basename.
-    shorter = "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in gone)
-    same = _said(dossier.parse(name, feature, shorter)[0]) == _said(kept)
-    return shorter if same and kept.sections else rendered
-
-
-def _said(draft: Draft) -> list[tuple[str, tuple[str, ...]]]:
-    return [(fact.text, fact.sources) for fact in draft.facts]
+    if not kept.sections or text == dossier.render(draft):
+        return dossier.render(kept)
+    # A person wrote in it: only lines go, and a path that others cite by its basename is written whole elsewhere.
+    lines = [line for number, line in enumerate(text.split("\n"), 1) if number not in gone]
+    reread = dossier.parse(name, feature, "\n".join(lines))[0]
+    for meant, said in zip(kept.facts, reread.facts, strict=True):
+        if meant.sources != said.sources:
+            lines[said.line - 1] = f"- {meant.text} ({', '.join(meant.sources)})"
+    return "\n".join(lines)
 
 
 CHECK = Operation(

@@ -1,0 +1,354 @@
+"""The registry's operations as a command line reaches them: show, status, evidence, facts, check, wrong."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+from filelock import FileLock
+from pydantic import ValidationError
+
+from conftest import Cli, child_environ, git
+from preread.errors import PrereadError
+from preread.jobs import Caller, Jobs
+from preread.layout import FILES, REQUIRED
+from preread.models import Model
+from preread.operations import BY_NAME, OPERATIONS
+from preread.operations.registry import Context
+
+
+async def unheard(message: str, done: float, total: float) -> None:
+    """Progress that nobody listens to."""
+
+
+def call(name: str, start: Path, **values: object) -> Model:
+    """One operation in this process, as a face calls it."""
+
+    async def run() -> Model:
+        operation = BY_NAME[name]
+        async with Jobs(1) as jobs:
+            context = Context(start, dict(os.environ), jobs, Caller(None, unheard))
+            try:
+                return await operation.run(context, operation.request.model_validate(values))
+            except PrereadError as error:
+                failure = error
+        raise failure
+
+    reply: Model = anyio.run(run)
+    return reply
+
+
+@pytest.fixture
+def loaded(project: Path) -> Path:
+    """The example project with a dossier of checkout."""
+    call("context.load", project, feature="checkout")
+    return project
+
+
+def dossier(project: Path, feature: str = "checkout") -> Path:
+    return project / ".project" / "context" / feature
+
+
+# -- the registry
+
+
+def test_names_commands_and_effects_are_unambiguous() -> None:
+    assert len(BY_NAME) == len(OPERATIONS) == len({operation.command for operation in OPERATIONS})
+    assert {operation.effect for operation in OPERATIONS} == {"read", "write"}
+    for operation in OPERATIONS:
+        category, _, word = operation.name.partition(".")
+        assert category in {"context", "knowledge", "config"}
+        assert word.isidentifier()
+        assert operation.example.startswith(f"preread {operation.command}")
+        assert set(operation.positional) <= set(operation.request.model_fields)
+
+
+def test_requests_and_replies_have_schemas_in_which_every_request_field_is_described() -> None:
+    for operation in OPERATIONS:
+        assert operation.reply.model_json_schema()["type"] == "object"
+        for about in operation.request.model_json_schema().get("properties", {}).values():
+            assert about["description"]
+
+
+def test_a_request_refuses_what_it_does_not_know() -> None:
+    for operation in OPERATIONS:
+        with pytest.raises(ValidationError):
+            operation.request.model_validate({"feature": "a", "query": "a", "fact": "a", "nonsense": 1})
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\nb", "../a", "a" * 300])
+def test_a_name_that_no_command_line_can_hold_is_refused_too(project: Path, name: str) -> None:
+    for operation in ("context.load", "context.show", "context.status", "context.evidence", "context.check"):
+        with pytest.raises(PrereadError) as caught:
+            call(operation, project, feature=name)
+        assert caught.value.code == "E_FEATURE_NAME"
+    assert not (project / ".project" / "context").exists()
+
+
+# -- show
+
+
+def test_show_gives_the_files_the_manifest_and_the_text(loaded: Path) -> None:
+    reply = call("context.show", loaded, feature="checkout").model_dump()
+    there = {path.name for path in dossier(loaded).glob("*.md")}
+    assert set(reply["files"]) == there >= set(REQUIRED)
+    assert (reply["builder"], reply["level"], reply["status"]) == ("static", "light", "ok")
+    assert reply["edited"] == ()
+    for name in there:
+        assert (dossier(loaded) / name).read_text().strip() in reply["text"]
+
+
+def test_show_with_ids_names_each_fact_where_it_stands(loaded: Path) -> None:
+    reply = call("context.show", loaded, feature="checkout", ids=True).model_dump()
+    assert len(reply["facts"]) > 10
+    for fact in reply["facts"]:
+        line = (dossier(loaded) / fact["file"]).read_text().split("\n")[fact["line"] - 1]
+        assert line.startswith(f"- {fact['text']}")
+
+
+def test_show_without_a_dossier_names_the_nearest_and_how_to_make_it(loaded: Path) -> None:
+    with pytest.raises(PrereadError) as caught:
+        call("context.show", loaded, feature="chekout")
+    assert caught.value.code == "E_NOT_FOUND"
+    assert "The nearest is checkout." in caught.value.message
+    assert "preread load chekout" in caught.value.hint
+    assert caught.value.details == {"features": ["checkout"]}
+
+
+def test_show_of_a_file_that_is_not_there_lists_those_that_are(loaded: Path) -> None:
+    for name in ("nope.md", "../../config.toml", "manifest.json"):
+        with pytest.raises(PrereadError) as caught:
+            call("context.show", loaded, feature="checkout", file=name)
+        assert caught.value.code == "E_NOT_FOUND"
+        assert set(REQUIRED) <= set(caught.value.details["files"])
+
+
+# -- status
+
+
+def test_status_says_fresh_until_a_cited_line_changes(loaded: Path) -> None:
+    (before,) = call("context.status", loaded).model_dump()["dossiers"]
+    assert (before["feature"], before["fresh"], before["why"]) == ("checkout", True, "")
+    assert before["facts"] > 10
+    assert before["tokens"] > 100
+    assert 0 <= before["age"] < 300
+    assert before["run"]["status"] == "ok"
+    path = loaded / "api" / "shop" / "checkout.py"
+    path.write_text(path.read_text().replace("class Checkout", "class Till"))
+    (after,) = call("context.status", loaded, feature="checkout").model_dump()["dossiers"]
+    assert after["fresh"] is False
+    assert "api/shop/checkout.py" in after["why"]
+
+
+def test_status_names_files_that_a_person_edited(loaded: Path) -> None:
+    path = dossier(loaded) / "patterns.md"
+    path.write_text(path.read_text() + "- `class Cart` holds the goods (api/shop/cart.py:1)\n")
+    (found,) = call("context.status", loaded).model_dump()["dossiers"]
+    assert found["edited"] == ("patterns.md",)
+
+
+def test_status_of_a_project_without_dossiers_is_empty_and_of_a_missing_one_an_error(project: Path) -> None:
+    assert call("context.status", project).model_dump()["dossiers"] == ()
+    with pytest.raises(PrereadError) as caught:
+        call("context.status", project, feature="login")
+    assert caught.value.code == "E_NOT_FOUND"
+
+
+def test_status_of_a_dossier_that_came_with_the_repository_has_no_age(loaded: Path) -> None:
+    for record in (loaded / ".project" / ".state").rglob("*.json"):
+        record.unlink()
+    (found,) = call("context.status", loaded).model_dump()["dossiers"]
+    assert found["age"] is None
+    assert found["fresh"] is True
+
+
+# -- evidence
+
+
+def test_evidence_ranks_sources_and_tests_apart_and_keeps_the_limit(cli: Cli, project: Path) -> None:
+    told = cli("evidence", "checkout", "--limit", "3", "--json", cwd=project).json
+    assert told["feature"] == "checkout"
+    assert "checkout" in told["words"]
+    for name in ("files", "tests"):
+        scores = [one["score"] for one in told[name]]
+        assert 0 < len(scores) <= 3
+        assert scores == sorted(scores, reverse=True)
+        for one in told[name]:
+            assert (project / one["path"]).is_file()
+            assert one["reasons"]
+            assert all(start <= end for start, end in one["lines"])
+    assert {one["path"] for one in told["files"]}.isdisjoint(one["path"] for one in told["tests"])
+    assert len(told["findings"]) <= 3
+
+
+def test_evidence_publishes_nothing(cli: Cli, project: Path) -> None:
+    assert cli("evidence", "checkout", cwd=project).status == 0
+    assert not (project / ".project" / "context").exists()
+    assert git(project, "status", "--porcelain") == ""
+
+
+# -- facts
+
+
+def test_facts_are_found_in_dossiers_and_in_the_knowledge(loaded: Path) -> None:
+    reply = call("knowledge.search", loaded, query="basket", limit=50).model_dump()
+    places = {fact["path"] for fact in reply["facts"]}
+    assert ".project/knowledge.md" in places
+    assert any(place.startswith(".project/context/checkout/") for place in places)
+    for fact in reply["facts"]:
+        assert fact["text"] in (loaded / fact["path"]).read_text().split("\n")[fact["line"] - 1]
+        assert fact["sources"]
+        assert 0 < fact["confidence"] <= 1
+
+
+def test_facts_keep_the_limit_and_the_feature(loaded: Path) -> None:
+    assert len(call("knowledge.search", loaded, query="checkout", limit=2).model_dump()["facts"]) == 2
+    only = call("knowledge.search", loaded, query="coupon", feature="checkout").model_dump()["facts"]
+    assert {fact["feature"] for fact in only} == {"checkout"}
+    assert call("knowledge.search", loaded, query="zebra crossing").model_dump()["facts"] == ()
+
+
+@pytest.mark.parametrize("query", ['"', "a AND", "NEAR(", "*", "checkout:", "-x", "(", "%", "' OR 1=1", ""])
+def test_a_query_is_words_not_a_language(loaded: Path, query: str) -> None:
+    assert isinstance(call("knowledge.search", loaded, query=query).model_dump()["facts"], tuple)
+
+
+# -- check
+
+
+def test_check_of_what_was_just_built_finds_nothing(cli: Cli, loaded: Path) -> None:
+    done = cli("check", "checkout", cwd=loaded)
+    assert done.status == 0
+    assert done.out.endswith("0 problems\n")
+
+
+def test_check_finds_what_a_person_broke_and_exits_1(cli: Cli, loaded: Path) -> None:
+    path = dossier(loaded) / "patterns.md"
+    count = len(path.read_text().split("\n"))
+    path.write_text(
+        path.read_text()
+        + "Some prose.\n- no source at all\n- `not in that file` (api/shop/cart.py:1)\n- gone (api/shop/gone.py:1)\n"
+    )
+    done = cli("check", "checkout", cwd=loaded)
+    assert done.status == 1
+    problems = {line.split(": ")[0]: line.split(": ")[1].split(" ")[0] for line in done.out.splitlines()[:-1]}
+    place = ".project/context/checkout/patterns.md"
+    assert problems[f"{place}:{count}"] == "E_PROSE"
+    assert problems[f"{place}:{count + 1}"] == "E_FACT_SOURCE"
+    assert f"{place}:{count + 2}" in problems
+    assert f"{place}:{count + 3}" in problems
+    told = cli("check", "checkout", "--json", cwd=loaded)
+    assert told.status == 1
+    assert told.json["ok"] is False
+    assert len(told.json["problems"]) == len(done.out.splitlines()) - 1
+
+
+def test_check_of_a_dossier_without_a_required_file_says_so(cli: Cli, loaded: Path) -> None:
+    (dossier(loaded) / "codebase.md").unlink()
+    done = cli("check", "checkout", cwd=loaded)
+    assert done.status == 1
+    assert ".project/context/checkout/codebase.md:1: E_FILE_MISSING" in done.out
+
+
+def test_check_of_one_written_by_hand_needs_no_manifest(cli: Cli, project: Path) -> None:
+    folder = dossier(project, "cart")
+    folder.mkdir(parents=True)
+    lines = (project / "api" / "shop" / "cart.py").read_text().count("\n")
+    fact = f"- `class Cart` (api/shop/cart.py:1-{lines})"
+    for row in FILES:
+        if row.required:
+            (folder / row.name).write_text(f"# {row.title}: cart\n\n## Where\n{fact}\n")
+    done = cli("check", "cart", cwd=project)
+    assert (done.status, done.out) == (0, "cart: 3 facts hold, 0 problems\n")
+
+
+def test_check_without_a_dossier_is_not_found(cli: Cli, project: Path) -> None:
+    done = cli("check", "login", "--json", cwd=project)
+    assert (done.status, done.json["code"]) == (1, "E_NOT_FOUND")
+
+
+# -- wrong
+
+
+def a_fact(project: Path, file: str = "patterns.md") -> dict[str, str]:
+    facts = call("context.show", project, feature="checkout", ids=True).model_dump()["facts"]
+    return next(fact for fact in facts if fact["file"] == file)
+
+
+@pytest.mark.parametrize("by", ["id", "text"])
+def test_wrong_drops_the_fact_for_good_and_leaves_the_rest_in_order(loaded: Path, by: str) -> None:
+    fact = a_fact(loaded)
+    reply = call("context.wrong", loaded, fact=fact[by]).model_dump()
+    assert fact["id"] in {dropped["id"] for dropped in reply["dropped"]}
+    shown = call("context.show", loaded, feature="checkout", ids=True).model_dump()
+    assert fact["text"] not in {one["text"] for one in shown["facts"]}
+    assert shown["edited"] == ()
+    assert call("context.check", loaded, feature="checkout").model_dump()["problems"] == ()
+    (status,) = call("context.status", loaded).model_dump()["dossiers"]
+    assert status["fresh"] is True
+    manifest = json.loads((dossier(loaded) / "manifest.json").read_text())
+    assert fact["id"] not in manifest["facts"]
+    call("context.load", loaded, feature="checkout", force=True)
+    again = call("context.show", loaded, feature="checkout", ids=True).model_dump()
+    assert fact["text"] not in {one["text"] for one in again["facts"]}
+    found = call("knowledge.search", loaded, query=fact["text"], limit=100).model_dump()["facts"]
+    assert fact["text"] not in {one["text"] for one in found}
+
+
+def test_wrong_for_a_line_that_a_person_wrote_leaves_their_other_words(loaded: Path) -> None:
+    path = dossier(loaded) / "patterns.md"
+    mine = ("", "## Mine", "", "A remark that is no fact.")
+    mine += ("- `class Cart` is mine (api/shop/cart.py:1-40)", "- `class Cart` is yours (cart.py:1-40)", "")
+    path.write_text(path.read_text() + "\n".join(mine))
+    call("context.wrong", loaded, fact="`class Cart` is mine")
+    text = path.read_text()
+    assert "is mine" not in text
+    assert "`class Cart` is yours (api/shop/cart.py:1-40)" in text  # its path is written whole now
+    call("context.wrong", loaded, fact="`class Cart`  IS yours")
+    assert "is yours" not in path.read_text()
+    assert "A remark that is no fact." in path.read_text()
+
+
+def test_wrong_for_a_fact_that_nobody_published_changes_nothing(loaded: Path) -> None:
+    before = {path.name: path.read_bytes() for path in dossier(loaded).iterdir()}
+    for fact in ("00000000", "no such words", "", "*"):
+        with pytest.raises(PrereadError) as caught:
+            call("context.wrong", loaded, fact=fact)
+        assert caught.value.code == "E_NOT_FOUND"
+        assert "show FEATURE --ids" in caught.value.hint
+    assert {path.name: path.read_bytes() for path in dossier(loaded).iterdir()} == before
+    assert not (loaded / ".project" / ".state" / "wrong.json").exists()
+
+
+def test_wrong_a_second_time_says_that_it_is_gone_already(loaded: Path) -> None:
+    fact = a_fact(loaded)
+    call("context.wrong", loaded, fact=fact["id"])
+    with pytest.raises(PrereadError) as caught:
+        call("context.wrong", loaded, fact=fact["id"])
+    assert "was dropped before" in caught.value.message
+
+
+def test_wrong_waits_for_a_build_of_the_same_feature(cli: Cli, loaded: Path) -> None:
+    fact = a_fact(loaded)
+    lock = FileLock(loaded / ".project" / ".cache" / "locks" / "checkout.lock")
+
+    with lock:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "preread", "wrong", fact["id"]],
+            cwd=loaded, env=child_environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        end = time.monotonic() + 30
+        while not (loaded / ".project" / ".state" / "wrong.json").exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        assert fact["text"] in (dossier(loaded) / "patterns.md").read_text()
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    assert f"dropped {fact['id']}" in out
+    assert fact["text"] not in (dossier(loaded) / "patterns.md").read_text()
