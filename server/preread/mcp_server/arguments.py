@@ -31,9 +31,7 @@ def parse(model: type[M], given: Mapping[str, Any], tool: str) -> M:
                 "E_USAGE", f"{tool} takes no argument `{_short(name)}`.{nearest(name, fields)}", _takes(model)
             )
     try:
-        return model.model_validate(
-            {n: _plain(v, fields[n]) for n, v in given.items() if not _absent(v, fields[n])}
-        )
+        return model.model_validate({n: _plain(v, fields[n]) for n, v in given.items() if not _absent(v, fields[n])})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
@@ -44,9 +42,7 @@ def parse(model: type[M], given: Mapping[str, Any], tool: str) -> M:
 
 def signature(model: type[Model]) -> str:
     """The arguments of a request in short: `feature, ticket?`; a question mark for what may be left out."""
-    return ", ".join(
-        name if field.is_required() else f"{name}?" for name, field in model.model_fields.items()
-    )
+    return ", ".join(name if field.is_required() else f"{name}?" for name, field in model.model_fields.items())
 
 
 def _takes(model: type[Model]) -> str:

@@ -50,13 +50,9 @@ def read(layout: Layout, uri: str) -> TextResourceContents:
         raise PrereadError("E_NOT_FOUND", f"{_shown(uri)} is no resource.", f"Resources are {TEMPLATE}.")
     feature, name = matched.groups()
     if not is_feature(feature):
-        raise PrereadError(
-            "E_FEATURE_NAME", f"{_shown(feature)} is not a feature name.", "It is like `login`."
-        )
+        raise PrereadError("E_FEATURE_NAME", f"{_shown(feature)} is not a feature name.", "It is like `login`.")
     if name not in NAMES:
-        raise PrereadError(
-            "E_NOT_FOUND", f"{_shown(name)} is no dossier file.", f"Files: {', '.join(NAMES)}."
-        )
+        raise PrereadError("E_NOT_FOUND", f"{_shown(name)} is no dossier file.", f"Files: {', '.join(NAMES)}.")
     layout.guard(feature)
     found = published.read(layout, feature)
     text = None

@@ -39,7 +39,7 @@ from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
 from preread.mcp_server import resources, tools
 from preread.mcp_server.arguments import nearest
-from preread.mcp_server.stdio import Ending
+from preread.mcp_server.ending import Ending
 from preread.mcp_server.wire import connected
 from preread.operations import OPERATIONS
 from preread.operations.context import LOAD
@@ -55,9 +55,7 @@ PROMPT = Prompt(
     name="load",
     title="Load context",
     description="Have a feature's dossier built, and read it, before writing.",
-    arguments=[
-        PromptArgument(name="feature", description="The feature's name, like `checkout`.", required=True)
-    ],
+    arguments=[PromptArgument(name="feature", description="The feature's name, like `checkout`.", required=True)],
 )
 
 
@@ -115,9 +113,7 @@ class Face:
     async def call_tool(self, call: Call, params: CallToolRequestParams) -> CallToolResult:
         row = self.tools.get(params.name)
         if row is None:
-            raise MCPError(
-                INVALID_PARAMS, f"There is no tool `{params.name}`.{nearest(params.name, self.tools)}"
-            )
+            raise MCPError(INVALID_PARAMS, f"There is no tool `{params.name}`.{nearest(params.name, self.tools)}")
         arguments = params.arguments or {}
         try:
             reply = await row.run(self.context(call), arguments)
@@ -173,9 +169,8 @@ class Face:
         except (PrereadError, OSError):
             sys.stderr.write(text)
             where = "what the server wrote to standard error"
-        return PrereadError(
-            "E_INTERNAL", f"{type(error).__name__}: {error}", f"Please report it with {where}."
-        )
+        message = f"{type(error).__name__}: {error}".rstrip(".")
+        return PrereadError("E_INTERNAL", f"{message}.", f"Please report it with {where}.")
 
 
 async def serve(start: Path, environ: Mapping[str, str], wire: tuple[int, int], ending: Ending) -> None:

@@ -17,18 +17,12 @@ class State(Model):
     """A call and its outcome: what is sent back has `result` or `error` filled in, the rest as it came."""
 
     version: int = Field(1, ge=1, le=1, description="Of this shape.")
-    method: str = Field(
-        description="An operation, like `context.load`, or its bare name where only one has it."
-    )
+    method: str = Field(description="An operation, like `context.load`, or its bare name where only one has it.")
     params: dict[str, Any] = Field(default_factory=dict, description="The operation's arguments.")
     options: dict[str, Any] = Field(default_factory=dict, description="None are known yet.")
     result: dict[str, Any] | None = Field(None, description="The operation's reply.")
-    error: dict[str, Any] | None = Field(
-        None, description="`code`, `message`, `hint` and `details` of a failure."
-    )
-    metadata: dict[str, Any] = Field(
-        default_factory=dict, description="The caller's own; comes back unchanged."
-    )
+    error: dict[str, Any] | None = Field(None, description="`code`, `message`, `hint` and `details` of a failure.")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="The caller's own; comes back unchanged.")
 
 
 def catalogue(operations: Iterable[Operation]) -> str:
@@ -72,9 +66,7 @@ async def perform(operations: Iterable[Operation], context: Context, given: Mapp
     """Run the operation that a state names; the state with its result. Raises PrereadError."""
     state = parse(State, given, TOOL)
     if state.options:
-        raise PrereadError(
-            "E_USAGE", f"There is no option `{next(iter(state.options))}`.", "Leave `options` out."
-        )
+        raise PrereadError("E_USAGE", f"There is no option `{next(iter(state.options))}`.", "Leave `options` out.")
     operation = find(operations, state.method)
     reply: Model = await operation.run(context, parse(operation.request, state.params, operation.name))
     result = reply.model_dump(mode="json", exclude_none=True)

@@ -19,6 +19,7 @@ from mcp_types import (
     PARSE_ERROR,
     ErrorData,
     JSONRPCError,
+    JSONRPCNotification,
     RequestId,
     jsonrpc_message_adapter,
 )
@@ -60,13 +61,17 @@ def understood(line: bytes | None) -> SessionMessage | JSONRPCError:
     if line is None:
         return _refusal(INVALID_REQUEST, f"The line is longer than {MAX_LINE} bytes.")
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
-        pass
+        message = None
+    if message is not None and not isinstance(message, JSONRPCNotification):
+        return SessionMessage(message)
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return _refusal(PARSE_ERROR, "The line is not JSON.")
+    if message is not None and "id" not in value:  # with one it is a request whose id is of the wrong type
+        return SessionMessage(message)
     name = value.get("id") if isinstance(value, dict) else None
     usable = isinstance(name, str | int) and not isinstance(name, bool)
     return _refusal(INVALID_REQUEST, "The line is no JSON-RPC 2.0 message.", name if usable else None)
@@ -123,9 +128,7 @@ async def _write(
         async for item in outgoing:
             text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
-                await anyio.to_thread.run_sync(
-                    _write_all, descriptor, f"{text}\n".encode(), abandon_on_cancel=True
-                )
+                await anyio.to_thread.run_sync(_write_all, descriptor, f"{text}\n".encode(), abandon_on_cancel=True)
             except OSError:  # nobody reads any more: for us that is the end of input too
                 on_end()
                 incoming.close()

@@ -1,0 +1,149 @@
+"""The server process ends at once and leaves nothing: at the end of input and at signals, idle and in mid-build."""
+
+import os
+import signal
+import time
+from contextlib import asynccontextmanager
+
+import anyio
+import psutil
+import pytest
+
+from _mcp_process import BOUND, SlowGit, left_behind, shop, wired
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="POSIX signals and named pipes"),
+]
+AT_ONCE = 0.5  # seconds after the first signal Claude Code kills
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def project(tmp_path):
+    return shop(tmp_path / "shop")
+
+
+@pytest.fixture
+def slow_git(tmp_path):
+    git = SlowGit(tmp_path / "slow")
+    yield git
+    git.close()
+
+
+@asynccontextmanager
+async def in_mid_build(project, slow_git):
+    """A server with a build under way, which waits for its git; with the process id of that."""
+    async with wired(project, slow_git.env) as wire:
+        await wire.initialize()
+        await wire.call(1, feature="checkout")
+        child = await slow_git.entered()
+        assert left_behind(project, "checkout") == ["hint", "lock"]
+        yield wire, child
+
+
+async def ended_at_once(wire):
+    begun = time.monotonic()
+    status = await wire.ended()
+    assert time.monotonic() - begun < AT_ONCE
+    return status
+
+
+async def test_the_slow_git_waits_until_it_is_let_go_and_is_git_then(project, slow_git):
+    head = ["git", "rev-parse", "HEAD"]
+    with anyio.fail_after(BOUND):
+        async with await anyio.open_process(head, cwd=project, env=slow_git.env) as first:
+            assert await slow_git.entered() == first.pid
+            assert first.returncode is None
+            slow_git.let_go()
+            assert len(await first.stdout.receive()) == 41
+        second = await anyio.run_process(head, cwd=project, env=slow_git.env)
+    assert len(second.stdout) == 41
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_ends_an_idle_server_at_once(project, number):
+    async with wired(project) as wire:
+        await wire.initialize()
+        wire.process.send_signal(number)
+        assert await ended_at_once(wire) == 128 + number
+
+
+async def test_the_end_of_input_ends_an_idle_server_at_once(project):
+    async with wired(project) as wire:
+        await wire.initialize()
+        await wire.process.stdin.aclose()
+        assert await ended_at_once(wire) == 0
+
+
+async def test_the_end_of_input_before_any_message_ends_the_server(project):
+    async with wired(project) as wire:
+        await wire.process.stdin.aclose()
+        assert await wire.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(project, slow_git, number):
+    async with in_mid_build(project, slow_git) as (wire, child):
+        wire.process.send_signal(number)
+        assert await ended_at_once(wire) == 128 + number
+        assert not psutil.pid_exists(child)
+    assert left_behind(project, "checkout") == []
+
+
+async def test_the_first_of_two_signals_decides_the_status(project, slow_git):
+    async with in_mid_build(project, slow_git) as (wire, child):
+        wire.process.send_signal(signal.SIGINT)
+        wire.process.send_signal(signal.SIGTERM)
+        assert await ended_at_once(wire) in {128 + signal.SIGINT, 128 + signal.SIGTERM}
+        assert not psutil.pid_exists(child)
+    assert left_behind(project, "checkout") == []
+
+
+async def test_the_end_of_input_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(project, slow_git):
+    async with in_mid_build(project, slow_git) as (wire, child):
+        await wire.process.stdin.aclose()
+        assert await ended_at_once(wire) == 0
+        assert not psutil.pid_exists(child)
+    assert left_behind(project, "checkout") == []
+
+
+async def test_a_build_that_replied_building_ends_with_the_server_too(project, slow_git):
+    slow_git.env["PREREAD_REPLY_WITHIN"] = "0.01"
+    async with in_mid_build(project, slow_git) as (wire, child):
+        assert (await wire.answer(1))["result"]["structuredContent"]["status"] == "building"
+        wire.process.send_signal(signal.SIGTERM)
+        assert await ended_at_once(wire) == 128 + signal.SIGTERM
+        assert not psutil.pid_exists(child)
+    assert left_behind(project, "checkout") == []
+
+
+async def test_a_client_that_stops_reading_and_goes_ends_the_server(project, slow_git):
+    read, write = os.pipe()
+    async with wired(project, slow_git.env, stdout=write) as wire:
+        os.close(write)
+        client = {"name": "a-client", "version": "1"}
+        await wire.request(0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+        await wire.call(1, feature="checkout")
+        child = await slow_git.entered()
+        os.close(read)
+        await wire.request(2, "tools/list")
+        assert await wire.process.wait() == 0
+        assert not psutil.pid_exists(child)
+    assert left_behind(project, "checkout") == []
+
+
+async def test_after_a_kill_in_mid_build_the_next_server_builds(project, slow_git):
+    async with in_mid_build(project, slow_git) as (wire, _):
+        wire.process.kill()
+        await wire.process.wait()
+    slow_git.let_go()
+    async with wired(project) as wire:
+        await wire.initialize()
+        await wire.call(1, feature="checkout")
+        assert (await wire.answer(1))["result"]["structuredContent"]["state"] == "built"
+    assert left_behind(project, "checkout") == []

@@ -1,0 +1,183 @@
+"""What the server makes of the registry, with operations of the test's own: names, coercion, refusals, bugs."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from pydantic import Field
+
+from preread.errors import PrereadError
+from preread.jobs import Jobs
+from preread.mcp_server import arguments, shared_state, tools
+from preread.mcp_server.server import Face
+from preread.models import Model
+from preread.operations import LOAD
+from preread.operations.registry import Operation
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+class Asked(Model):
+    """Every kind of argument that a request has."""
+
+    name: str = Field(description="A name.")
+    note: str | None = None
+    often: int = 1
+    loud: bool = False
+    tags: list[str] = Field(default_factory=list)
+
+
+class Said(Model):
+    words: str
+    nothing: str | None = None
+
+
+async def say(context, asked):
+    return Said(words=" ".join([asked.name] * asked.often))
+
+
+async def fail(context, asked):
+    raise ZeroDivisionError("a bug of ours")
+
+
+def operation(name, effect="read", run=say):
+    return Operation(
+        name=name, request=Asked, reply=Said, effect=effect, doc=f"Do {name}.", example=f"preread {name}",
+        run=run, command=name.partition(".")[2],
+    )  # fmt: skip
+
+
+TOYS = (
+    operation("toys.say"),
+    operation("toys.twice"),
+    operation("other.twice"),
+    operation("toys.launch", effect="execute"),
+    operation("toys.fail", run=fail),
+)
+
+
+def parsed(**given):
+    return arguments.parse(Asked, given, "a_tool")
+
+
+def refusal(**given):
+    with pytest.raises(PrereadError) as caught:
+        parsed(**given)
+    assert caught.value.code == "E_USAGE"
+    assert "name, note?, often?, loud?, tags?" in caught.value.hint
+    return caught.value.message
+
+
+@pytest.mark.parametrize("text", ["true", "True", " TRUE ", "1", "yes"])
+def test_a_boolean_may_be_text(text):
+    assert parsed(name="x", loud=text).loud is True
+
+
+@pytest.mark.parametrize("text", ["false", "False", "0", "no", "", "null", " ", None])
+def test_a_boolean_that_is_false_or_empty_text_is_false(text):
+    assert parsed(name="x", loud=text).loud is False
+
+
+@pytest.mark.parametrize("text", ["", "null", " ", None])
+def test_an_optional_text_that_says_nothing_is_absent(text):
+    assert parsed(name="x", note=text).note is None
+
+
+def test_a_text_keeps_its_case_and_its_words():
+    assert parsed(name="x", note=" The null Device ").note == " The null Device "
+
+
+def test_numbers_and_lists_may_be_text():
+    assert parsed(name="x", often="3", tags='["a", "b"]').model_dump(include={"often", "tags"}) == {
+        "often": 3,
+        "tags": ["a", "b"],
+    }
+
+
+def test_what_must_be_there_may_not_be_empty_for_absent():
+    assert parsed(name="").name == ""
+    assert refusal(note="x") == "a_tool needs the argument `name`."
+
+
+def test_what_does_not_fit_is_named():
+    assert refusal(name="x", lod=True) == "a_tool takes no argument `lod`. Did you mean `loud`?"
+    assert refusal(name="x", zzzz=1) == "a_tool takes no argument `zzzz`."
+    assert refusal(name="x", often="many").startswith("a_tool: `often`: ")
+    assert refusal(name="x", tags="[").startswith("a_tool: `tags`: ")
+    assert refusal(**{"name": "x", "\x1b[2J" + "y" * 1000: 1}).startswith("a_tool takes no argument `\\x1b[2Jyyy")
+
+
+def test_a_bare_name_is_taken_where_only_one_operation_has_it():
+    assert shared_state.find(TOYS, "say").name == "toys.say"
+    assert shared_state.find(TOYS, "other.twice").name == "other.twice"
+    with pytest.raises(PrereadError, match="more than one operation") as caught:
+        shared_state.find(TOYS, "twice")
+    assert caught.value.hint == "Say `toys.twice` or `other.twice`."
+
+
+@pytest.mark.parametrize("method", ["toys.launch", "launch"])
+def test_an_operation_that_runs_programs_is_refused(method):
+    with pytest.raises(PrereadError, match="not allowed over MCP") as caught:
+        shared_state.find(TOYS, method)
+    assert caught.value.hint == "A person can run it: preread toys.launch"
+
+
+def test_an_operation_that_is_refused_is_not_listed():
+    assert "toys.launch" not in shared_state.catalogue(TOYS)
+    assert "- toys.say(name, note?, often?, loud?, tags?): Do toys.say." in shared_state.catalogue(TOYS)
+
+
+def test_the_tool_of_an_operation_is_named_after_it_and_says_whether_it_only_reads():
+    row = tools.of_operation(TOYS[0])
+    assert (row.tool.name, row.tool.title, row.tool.description) == ("say_toys", "Say toys", "Do toys.say.")
+    assert row.tool.annotations.read_only_hint is True
+    assert tools.of_operation(LOAD).tool.annotations.read_only_hint is False
+
+
+class Connected:
+    """A client of a server in this process whose registry is the test's own."""
+
+    def __init__(self, start: Path, mode: str) -> None:
+        self.start, self.mode = start, mode
+
+    async def call(self, **given):
+        with anyio.fail_after(10):
+            async with Jobs() as jobs:
+                face = Face(self.start, {}, jobs, TOYS)
+                async with Client(face.server(), mode=self.mode) as client:
+                    return await client.call_tool("context_operation", given)
+
+
+@pytest.fixture(params=["legacy", "2026-07-28"])
+def connected(request, tmp_path):
+    return Connected(tmp_path, request.param)
+
+
+async def test_an_operation_of_the_registry_is_there_without_a_line_in_the_server(connected):
+    reply = await connected.call(method="say", params={"name": "x", "often": "2"})
+    assert reply.structured_content["result"] == {"words": "x x"}
+
+
+async def test_a_bug_is_told_without_a_traceback_and_logged_with_one(connected):
+    (connected.start / ".project").mkdir()
+    reply = await connected.call(method="fail", params={"name": "x"})
+    log = connected.start / ".project" / ".cache" / "preread.log"
+    text = reply.content[0].text
+    assert reply.is_error
+    assert text == f"E_INTERNAL: ZeroDivisionError: a bug of ours. Please report it with the end of {log}."
+    assert reply.structured_content["error"]["code"] == "E_INTERNAL"
+    assert "Traceback" in log.read_text()
+    assert "a bug of ours" in log.read_text()
+
+
+async def test_a_bug_in_a_project_without_a_log_goes_to_standard_error(connected, capsys):
+    reply = await connected.call(method="fail", params={"name": "x"})
+    assert reply.content[0].text.endswith("Please report it with what the server wrote to standard error.")
+    assert "Traceback" in capsys.readouterr().err
+    assert not (connected.start / ".project").exists()
