@@ -1,0 +1,100 @@
+"""Small real projects for the tests of evidence: a tree of literal files, its git history, what is found in it."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import hypothesis
+
+from conftest import ROOT, git
+from preread import validate
+from preread.evidence import collect
+from preread.layout import Layout
+from preread.models import Checked, Draft, Evidence, Fact, Fence, Finding, Request, Section
+from preread.services import Progress, Services
+from preread.settings import Settings
+
+CALM = hypothesis.settings(deadline=None, database=None)  # slow machines are no failure; nothing is written
+PAST = 1_700_000_000  # a time stamp that can be trusted to tell a change
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    """Write the files, as long ago; `root` made real."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        os.utime(path, (PAST, PAST))
+    return root.resolve()
+
+
+def commit(root: Path, files: dict[str, str], message: str, *, date: str = "2026-01-05") -> str:
+    """Commit the files on top of what is there; the commit's id."""
+    write(root, files)
+    if not (root / ".git").exists():
+        git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "--allow-empty", "-m", message, "--date", f"{date}T12:00:00Z")
+    return git(root, "rev-parse", "HEAD").strip()
+
+
+def services(root: Path, report: Callable[[str, float, float], None] | None = None, **settings: object) -> Services:
+    """One request's view of the project at `root`; made anew for each request, as the faces do."""
+    (root / ".project").mkdir(parents=True, exist_ok=True)
+    progress = Progress(report) if report else Progress()
+    return Services(Layout(root.resolve()), Settings(**settings), progress=progress)
+
+
+def request(feature: str, description: str = "", ticket: str = "") -> Request:
+    return Request(feature=feature, description=description, ticket=ticket)
+
+
+def evidence(root: Path, feature: str, description: str = "", ticket: str = "") -> Evidence:
+    return collect(services(root), request(feature, description, ticket))
+
+
+def found(root: Path, rule: str, feature: str, description: str = "", ticket: str = "") -> list[Finding]:
+    """What one rule found; everything that any rule found is held to the check on the way."""
+    everything = evidence(root, feature, description, ticket)
+    assert_holds(root, everything.findings)
+    return [finding for finding in everything.findings if finding.rule == rule]
+
+
+def assert_holds(root: Path, findings: Iterable[Finding]) -> None:
+    """Every finding is a fact that the check lets pass: its sources resolve, its quotes and fences stand."""
+    unique = {finding.text: finding for finding in findings}.values()
+    sections = [
+        Section(finding.rule, (_item(finding),), finding.sources[0] if finding.fence else "") for finding in unique
+    ]
+    checked = check(root, [Draft("patterns.md", "login", tuple(sections))])
+    assert [str(problem) for problem in checked.problems] == []
+    assert checked.dropped == 0
+    assert len(checked.drafts[0].sections) == len(sections) if sections else True
+    for finding in unique:
+        assert 0 < finding.score <= 1.3, finding
+        assert finding.reason, finding
+        assert "\n" not in finding.text, finding
+
+
+def _item(finding: Finding) -> Fact | Fence:
+    return Fence("", finding.fence) if finding.fence else Fact(finding.text, finding.sources)
+
+
+def check(
+    root: Path, drafts: Sequence[Draft], feature: str = "login", *, budget: bool = False, **settings: object
+) -> Checked:
+    return validate.check(services(root, **settings), feature, drafts, budget=budget)
+
+
+def draft(
+    *facts: tuple[str, *tuple[str, ...]], name: str = "patterns.md", heading: str = "Facts", source: str = ""
+) -> Draft:
+    """A draft of one section; a fact is its text and its sources."""
+    items = tuple(Fact(text, tuple(sources), line) for line, (text, *sources) in enumerate(facts, 4))
+    return Draft(name, "login", (Section(heading, items, source),))
+
+
+def shop_with_history(folder: Path) -> Path:
+    """The example shop in a clone of this repository: its history tells what was tried and taken back."""
+    git(folder, "clone", "-q", "--no-hardlinks", str(ROOT), "clone")
+    return (folder / "clone" / "examples" / "shop").resolve()

@@ -1,0 +1,149 @@
+"""Settings: defaults, where they come from, what is refused, and which of them shape a dossier."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from preread import settings
+from preread.errors import PrereadError
+from preread.layout import Layout
+from preread.settings import Settings
+
+# Another value for each key, so that a new key without one is noticed.
+OTHER: dict[str, Any] = {
+    "level": "full",
+    "max_facts": 7,
+    "max_tokens": 900,
+    "inline_tokens": 1,
+    "timeout": 9.5,
+    "reply_within": 3,
+    "max_builds": 2,
+    "degraded_for": 1,
+    "reports": ["out/*.xml"],
+    "exclude": ["gen/**"],
+    "share": True,
+}
+SHAPING = {"max_facts", "max_tokens", "reports", "exclude"}
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    (tmp_path / ".project").mkdir()
+    return Layout(tmp_path.resolve())
+
+
+def refused(
+    layout: Layout, environ: dict[str, str] | None = None, arguments: dict[str, Any] | None = None
+) -> PrereadError:
+    with pytest.raises(PrereadError) as caught:
+        settings.load(layout, environ or {}, arguments)
+    assert caught.value.code == "E_SETTINGS"
+    return caught.value
+
+
+def test_without_a_file_every_key_has_its_default(layout: Layout) -> None:
+    found = settings.load(layout, {})
+    assert found == Settings()
+    assert (found.max_facts, found.max_tokens, found.inline_tokens, found.level) == (60, 2000, 2500, "auto")
+
+
+def test_every_key_has_a_line_of_doc() -> None:
+    for key, field in Settings.model_fields.items():
+        assert field.description, key
+        assert "\n" not in field.description, key
+
+
+def test_arguments_win_over_the_environment_and_that_over_the_file(layout: Layout) -> None:
+    layout.config.write_text("max_facts = 10\nmax_tokens = 1000\ntimeout = 30\n")
+    environ = {"PREREAD_MAX_TOKENS": "1100", "PREREAD_TIMEOUT": "40", "PREREAD_UNKNOWN": "x", "MAX_FACTS": "1"}
+    found = settings.load(layout, environ, {"timeout": 50, "max_facts": None})
+    assert (found.max_facts, found.max_tokens, found.timeout) == (10, 1100, 50)
+
+
+def test_a_list_in_the_environment_is_split_as_search_paths_are(layout: Layout) -> None:
+    found = settings.load(layout, {"PREREAD_EXCLUDE": os.pathsep.join(["gen/**", "", "**/*.min.js"])})
+    assert found.exclude == ["gen/**", "**/*.min.js"]
+
+
+@pytest.mark.parametrize(("key", "near"), [("max_fact", "max_facts"), ("timeouts", "timeout"), ("exclud", "exclude")])
+def test_an_unknown_key_is_refused_and_the_nearest_one_named(layout: Layout, key: str, near: str) -> None:
+    layout.config.write_text(f"{key} = 1\n")
+    error = refused(layout)
+    assert f"`{key}`" in error.message
+    assert f"`{near}`" in error.message
+    assert str(layout.config) in error.message
+
+
+def test_a_key_like_no_other_is_refused_with_the_list_of_all(layout: Layout) -> None:
+    error = refused(layout, arguments={"zzz": 1})
+    assert "Did you mean" not in error.message
+    assert all(key in error.hint for key in Settings.model_fields)
+
+
+@pytest.mark.parametrize(
+    "text", ["max_facts = ", "= 1", "max_facts = 1\nmax_facts = 2", "[" * 5000, "a = " + "[" * 3000]
+)
+def test_a_file_that_is_not_toml_is_named(layout: Layout, text: str) -> None:
+    layout.config.write_text(text)
+    error = refused(layout)
+    assert str(layout.config) in error.message
+    assert error.hint
+
+
+def test_a_file_that_is_no_text_or_no_file_is_named(layout: Layout) -> None:
+    layout.config.write_bytes(b"max_facts = 1 # \xff")
+    assert str(layout.config) in refused(layout).message
+    layout.config.unlink()
+    layout.config.mkdir()
+    assert str(layout.config) in refused(layout).message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("max_facts", '"many"'),
+        ("max_facts", "0"),
+        ("max_facts", "1.5"),
+        ("max_tokens", "199"),
+        ("level", '"deep"'),
+        ("level", "1"),
+        ("timeout", "nan"),
+        ("timeout", "0"),
+        ("reply_within", "inf"),
+        ("exclude", '"gen/**"'),
+        ("reports", "[1]"),
+        ("share", '"perhaps"'),
+        ("degraded_for", "-1"),
+        ("max_builds", "{a = 1}"),
+    ],
+)
+def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(layout: Layout, key: str, value: str) -> None:
+    layout.config.write_text(f"{key} = {value}\n")
+    error = refused(layout)
+    assert key in error.message
+    assert str(layout.config) in error.message
+
+
+def test_a_bad_value_of_the_environment_is_laid_to_the_environment(layout: Layout) -> None:
+    layout.config.write_text("max_facts = 10\n")
+    assert "the environment gives `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
+
+
+def test_each_key_alone_can_be_set_and_changes_the_content_key_if_it_shapes_dossiers() -> None:
+    assert OTHER.keys() == Settings.model_fields.keys(), "give the new key another value above"
+    default = settings.content_key(Settings())
+    shaping = set()
+    for key, value in OTHER.items():
+        changed = Settings(**{key: value})
+        assert getattr(changed, key) != getattr(Settings(), key)
+        if settings.content_key(changed) != default:
+            shaping.add(key)
+    assert shaping == SHAPING
+
+
+def test_settings_do_not_change_once_loaded(layout: Layout) -> None:
+    found = settings.load(layout, {})
+    with pytest.raises(ValueError):
+        found.max_facts = 1  # type: ignore[misc]
