@@ -110,7 +110,7 @@ class _Paths:
         base = ref.path.rsplit("/", 1)[-1]
         known = self.sharing.get(base, {})
         short, whole = replace(ref, path=base), str(ref)
-        if list(known) == [ref.path] and not str(short).startswith("<") and sources.parse(str(short)) == short:
+        if len(known) == 1 and ref.path in known and not str(short).startswith("<") and sources.parse(str(short)) == short:
             return str(short)
         self.see(ref.path)
         if base == ref.path and known and not whole.startswith("<"):

@@ -288,7 +288,7 @@ ROWS: dict[str, Row] = {
     "doc": Row(_parse_doc, lambda r: f"doc:{quoted_path(r.path)}#p{r.start}", _resolve_doc),
     "test": Row(_parse_test, lambda r: f"{quoted_path(r.path)}::{r.name}", _resolve_test),
     "lines": Row(_parse_lines, _form_lines, _resolve_lines),
-    "path": Row(_parse_path, lambda r: r.path if is_path_shaped(r.path) else f"<{r.path}>", _resolve_path),
+    "path": Row(_parse_path, lambda r: quoted_path(r.path) if is_path_shaped(r.path) else f"<{r.path}>", _resolve_path),
 }
 
 
