@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from preread import atomic, cache, dossier, facts, publish, published, replies, validate
 from preread.builders import BUILDERS, STATIC, recipe, summary
-from preread.errors import PrereadError
+from preread.errors import Cancelled, PrereadError
 from preread.models import Checked, Draft, Evidence, LoadReply, Manifest, Request
 from preread.services import Services
 
@@ -95,10 +95,16 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
         raise
-    await _step(facts.index, services, validate.judge)
     run = replies.run_record(manifest, checked, started)
     published.record(services.layout, request.feature, run)
-    return replies.built(services, request, run)
+    warnings = list(evidence.notes)
+    try:
+        await _step(facts.index, services, validate.judge)
+    except Cancelled:
+        raise
+    except PrereadError as error:  # the index is derived: the dossier stands without it
+        warnings.append(f"Its facts could not be indexed: {error.message}")
+    return replies.built(services, request, run, warnings)
 
 
 def _check(services: Services, request: Request, evidence: Evidence, staging: "Path") -> Checked:
@@ -116,6 +122,7 @@ def _check(services: Services, request: Request, evidence: Evidence, staging: "P
             (*checked.drafts, draft),
             problems=checked.problems,
             budget=True,
+            ranks=ranks,
             before=checked,
         )
     _restage(staging, checked.drafts)

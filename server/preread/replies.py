@@ -1,6 +1,7 @@
 """What a caller is told: the dossier itself, what it holds, and what to do next."""
 
 import time
+from collections.abc import Iterable
 
 from preread import dossier, published
 from preread.errors import PrereadError
@@ -65,8 +66,8 @@ def run_record(manifest: Manifest, checked: Checked, started: float) -> RunRecor
     )
 
 
-def built(services: Services, request: Request, run: RunRecord) -> LoadReply:
-    """The reply to a build that was just published."""
+def built(services: Services, request: Request, run: RunRecord, warnings: Iterable[str]) -> LoadReply:
+    """The reply to a build that was just published, with what it has to say beside the dossier."""
     found = published.read(services.layout, request.feature)
     if found is None:
         raise PrereadError(
@@ -74,7 +75,8 @@ def built(services: Services, request: Request, run: RunRecord) -> LoadReply:
             f"The dossier of {request.feature} vanished while it was being read.",
             "Call again.",
         )
-    return standing(services, request, found, "built", run.stats.seconds)
+    reply = standing(services, request, found, "built", run.stats.seconds)
+    return reply.model_copy(update={"warnings": (*reply.warnings, *warnings)})
 
 
 def standing(services: Services, request: Request, found: Published, how: How, seconds: float) -> LoadReply:
