@@ -6,6 +6,7 @@ from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Ver
 # What a person must see before writing, most urgent first.
 URGENT = ("anti-patterns.md", "failures.md", "existing-tests.md")
 GAPS = "Not covered"
+CALLERS = "Called from outside"
 MOST_URGENT = 3
 
 
@@ -23,11 +24,8 @@ def _sources(evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
     """The first files of the feature, each by the definition that matters most."""
     facts = []
     for ranked in evidence.files[:3]:
-        held = [
-            v
-            for v in checked.verdicts
-            if v.file == "codebase.md" and _cites(v, ranked.path) and dossier.quotes(v.fact.text)
-        ]
+        own = [v for v in checked.verdicts if v.file == "codebase.md" and v.section != CALLERS]
+        held = [v for v in own if _cites(v, ranked.path) and dossier.quotes(v.fact.text)]
         held.sort(key=lambda v: not ranked.path.endswith(v.section))  # definitions before values and routes
         if not held:
             continue

@@ -146,9 +146,14 @@ def _small_at_home(view: View, commit: Commit) -> bool:
 def fixes(view: View) -> Iterator[Finding]:
     """The latest fixes of the feature, with what their authors wrote of the cause."""
     n = 0
+    told = {source for finding in repeated_fixes(view) for source in finding.sources[:1]}
     for commit in view.commits:
         about = view.relevance(commit.subject)
-        if not commit.is_fix or (about < 0.5 and not _small_at_home(view, commit)):
+        if (
+            not commit.is_fix
+            or f"commit:{commit.sha[:9]}" in told
+            or (about < 0.5 and not _small_at_home(view, commit))
+        ):
             continue
         n += 1
         why = phrases.plain(phrases.sentence(commit.body, 130)) if _is_prose(commit.body) else ""
