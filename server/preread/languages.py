@@ -24,11 +24,13 @@ class Language:
 
 LANGUAGES: tuple[Language, ...] = (
     Language("Python", (".py", ".pyi", ".pyw"), "#", None, ("tree_sitter_python", "language")),
+    Language("JavaScript", (".js", ".jsx", ".mjs", ".cjs"), "//", _C_BLOCK, ("tree_sitter_javascript", "language")),
     Language(
-        "JavaScript", (".js", ".jsx", ".mjs", ".cjs"), "//", _C_BLOCK, ("tree_sitter_javascript", "language")
-    ),
-    Language(
-        "TypeScript", (".ts", ".mts", ".cts"), "//", _C_BLOCK, ("tree_sitter_typescript", "language_typescript")
+        "TypeScript",
+        (".ts", ".mts", ".cts"),
+        "//",
+        _C_BLOCK,
+        ("tree_sitter_typescript", "language_typescript"),
     ),
     Language("TSX", (".tsx",), "//", _C_BLOCK, ("tree_sitter_typescript", "language_tsx")),
     Language("Go", (".go",), "//", _C_BLOCK, ("tree_sitter_go", "language")),
@@ -78,7 +80,9 @@ _TEST_FILE = re.compile(
     r"|_spec\.rb$|\.bats$|\.setup\.[cm]?[jt]s$",
 )
 # Case matters here: "Latest.java" and "Manifest.kt" are no tests.
-_TEST_CLASS_FILE = re.compile(r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$|^Test[A-Z].*\.(java|kt)$")
+_TEST_CLASS_FILE = re.compile(
+    r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$|^Test[A-Z].*\.(java|kt)$"
+)
 _TEST_FOLDERS = frozenset(
     "test tests testing __tests__ spec specs e2e e2e-tests integration-tests integration_tests cypress playwright"
     " functional-tests androidtest unittest unittests test-utils test_utils".split()
@@ -128,7 +132,7 @@ def role_of(path: str) -> Role:
         return "doc"
     language = language_of(path)
     is_code = language is not None and language.name in _CODE
-    if is_code and _TEST_FILE.search(name) or _TEST_CLASS_FILE.search(name):
+    if (is_code and _TEST_FILE.search(name)) or _TEST_CLASS_FILE.search(name):
         return "test"
     if is_code and _SUPPORT_FILE.search(name):
         return "support"

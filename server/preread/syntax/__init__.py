@@ -99,7 +99,8 @@ def details(path: str, text: str) -> Details:
 def enclosing(outline: Outline, line: int) -> Symbol | TestCase | None:
     """The innermost symbol or test whose lines hold this 1-based line."""
     found: Symbol | TestCase | None = None
-    for entry in (*outline.symbols, *outline.tests):
+    entries: tuple[Symbol | TestCase, ...] = (*outline.symbols, *outline.tests)
+    for entry in entries:
         if entry.start <= line <= entry.end and (
             found is None or (entry.start, -entry.end) >= (found.start, -found.end)
         ):

@@ -58,7 +58,7 @@ class _Go(Collector):
 
     def _constants(self, node: "Node", hook: str) -> str:
         """Constants; those of one typed or `iota` block are the members of an enum."""
-        if self.within(first_line(node)) and not node.start_point[1] == 0:
+        if self.within(first_line(node)) and node.start_point[1] != 0:
             return hook
         owner = ""
         counted = "iota" in self.source.fold(node, 400)
@@ -69,7 +69,7 @@ class _Go(Collector):
             value = spec.child_by_field_name("value")
             for name in spec.children_by_field_name("name"):
                 if name.type == "identifier":
-                    family = bool(owner) and owner not in ("string", "int", "bool") or counted
+                    family = counted or owner not in ("", "string", "int", "bool")
                     self.add_member(spec, self.source.text(name), value, owner, "enum" if family else "constant")
         return hook
 

@@ -13,12 +13,23 @@ if TYPE_CHECKING:
 
 _HOOK = re.compile(r"(?:(?:\w+\.)?(beforeEach|beforeAll|afterEach|afterAll)|(before|after|suiteSetup|suiteTeardown))")
 _ASSERTING = re.compile(
-    r"expect(\.\w+)?\(…\)(\.|\?\.).*|(assert|chai\.assert)(\.\w+)*|cy\..*\.(should|and)|.*\.should(\.\w+)+", re.DOTALL
+    r"expect(\.\w+)?\(…\)(\.|\?\.).*|(assert|chai\.assert)(\.\w+)*|cy\..*\.(should|and)|.*\.should(\.\w+)+",
+    re.DOTALL,
 )
 _OPTION_CALL = re.compile(r".*\.(option|requiredOption|addOption|positional)")
 _OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*")
 _LITERAL_VALUES = frozenset(
-    ("string", "number", "template_string", "true", "false", "array", "unary_expression", "regex", "binary_expression")
+    (
+        "string",
+        "number",
+        "template_string",
+        "true",
+        "false",
+        "array",
+        "unary_expression",
+        "regex",
+        "binary_expression",
+    )
 )
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]*")
 

@@ -128,9 +128,7 @@ class Collector:
         literals, keywords = self.arguments(arguments)
         line = first_line(node)
         text = self.source.fold(node, 120)
-        self.calls.append(
-            Call(callee, text, line, last_line(node), literals, keywords, self.within(line), hook)
-        )
+        self.calls.append(Call(callee, text, line, last_line(node), literals, keywords, self.within(line), hook))
 
     def add_assertion(self, node: "Node") -> None:
         """Records a check."""
@@ -256,9 +254,7 @@ class Collector:
     def _parameters(self) -> list[Parameter]:
         found = []
         for pending in self._pending:
-            used = any(
-                self._stands_between(name, pending.start, pending.end) for name in (pending.name, *self.see_all)
-            )
+            used = any(self._stands_between(name, pending.start, pending.end) for name in (pending.name, *self.see_all))
             found.append(Parameter(pending.name, pending.function, pending.line, used))
         return found
 

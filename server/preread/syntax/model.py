@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-SymbolKind = Literal[
-    "function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"
-]
+SymbolKind = Literal["function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"]
 MemberKind = Literal["enum", "constant", "option", "field", "union"]
 
 

@@ -132,7 +132,13 @@ class _Walk:
             self._add(self.source.text(name), kind, spec, "", signature, comments)
 
     def _add(
-        self, name: str, kind: SymbolKind, node: "Node", container: str, signature: str, comments: list["Node"]
+        self,
+        name: str,
+        kind: SymbolKind,
+        node: "Node",
+        container: str,
+        signature: str,
+        comments: list["Node"],
     ) -> None:
         doc = first_sentence("\n".join(comment_text(self.source.text(comment)) for comment in comments))
         self.symbols.append(Symbol(name, kind, first_line(node), last_line(node), container, signature, doc, ()))

@@ -84,7 +84,16 @@ class _Walk:
             signature = self.source.fold_between(node.start_byte, end).rstrip("; ")
             doc = first_sentence("\n".join(comment_text(self.source.text(comment)) for comment in comments))
             self.symbols.append(
-                Symbol(name, symbol_kind, first_line(node), last_line(node), container, signature, doc, attributes)
+                Symbol(
+                    name,
+                    symbol_kind,
+                    first_line(node),
+                    last_line(node),
+                    container,
+                    signature,
+                    doc,
+                    attributes,
+                )
             )
             if body is not None and kind in ("trait_item", "function_item"):
                 self.stack.append((body, nested(container, name), kind == "trait_item"))

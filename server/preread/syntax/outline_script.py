@@ -35,10 +35,18 @@ _DEFINITIONS: dict[str, SymbolKind] = {
     "module": "type",
 }
 _WRAPPED_VALUES = frozenset(
-    ("as_expression", "satisfies_expression", "parenthesized_expression", "non_null_expression", "await_expression")
+    (
+        "as_expression",
+        "satisfies_expression",
+        "parenthesized_expression",
+        "non_null_expression",
+        "await_expression",
+    )
 )
 # Calls whose result is the function given to them.
-_WRAPPERS = re.compile(r"(\w+\.)?(memo|forwardRef|cache|reactCache|observer|useCallback|debounce|throttle|with[A-Z]\w*)")
+_WRAPPERS = re.compile(
+    r"(\w+\.)?(memo|forwardRef|cache|reactCache|observer|useCallback|debounce|throttle|with[A-Z]\w*)"
+)
 _JSX_RETURNED = re.compile(rb"(?:\breturn\b|=>|[(?:]|&&|\|\|)\s*\(?\s*<[A-Za-z>]")
 
 
@@ -91,7 +99,12 @@ class _Walk:
                     comment, decorators = None, []
 
     def _statement(
-        self, node: "Node", scope: _Scope, comment: "Node | None", decorators: list["Node"], outer: "Node | None" = None
+        self,
+        node: "Node",
+        scope: _Scope,
+        comment: "Node | None",
+        decorators: list["Node"],
+        outer: "Node | None" = None,
     ) -> None:
         """Records what one statement or class member defines and queues what is inside."""
         kind = node.type
@@ -258,7 +271,12 @@ class _Walk:
             return
         body_marks: list[str] = []
         test = TestCase(
-            found.name, first_line(call), last_line(call), scope.group, found.params, found.marks + scope.marks
+            found.name,
+            first_line(call),
+            last_line(call),
+            scope.group,
+            found.params,
+            found.marks + scope.marks,
         )
         self.tests.append((test, body_marks))
         if found.body is not None:

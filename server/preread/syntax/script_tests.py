@@ -68,7 +68,7 @@ class TestCallReader:
         if chain is None:
             return None
         root, properties, states = chain
-        if root not in self._roots and root not in _GROUP_ROOTS or not _MODIFIERS.issuperset(properties):
+        if (root not in self._roots and root not in _GROUP_ROOTS) or not _MODIFIERS.issuperset(properties):
             return None
         arguments = call.child_by_field_name("arguments")
         given = [child for child in arguments.named_children if child.type != "comment"] if arguments else []
@@ -78,7 +78,7 @@ class TestCallReader:
         if function is None and "todo" not in properties and not (given[1:] and given[0].type == "string"):
             return None
         is_group = root in _GROUP_ROOTS or "describe" in properties
-        if function is None and (is_group or properties[-1:] and properties[-1] in _BODY_MARKS and len(given) < 2):
+        if function is None and (is_group or (properties[-1:] and properties[-1] in _BODY_MARKS and len(given) < 2)):
             return None
         literal = given[0].type in ("string", "template_string")
         name = raw_string(self.source, given[0]) if literal else self.source.fold(given[0])
