@@ -103,6 +103,16 @@ def recover(root: Path, step: int) -> None:
         publish.recover(work, "login")
 
 
+def manifest_last(layout: Layout) -> None:
+    """A manifest in place names files in place: whoever reads without the package may rely on it."""
+    folder = layout.dossier("login")
+    manifest = published.parse_manifest(published.plain_bytes(folder / "manifest.json"), "login")
+    for name, value in manifest.files.items() if manifest.recipe == "B" else ():
+        assert published.digest(published.plain_bytes(folder / name) or b"") == value, (
+            f"{name} comes after its manifest"
+        )
+
+
 def kept_all(layout: Layout, mark: str, marked: bool) -> None:
     """What holds after a recovery: one generation in place, nothing staged, nothing of a person lost."""
     folder = layout.dossier("login")
@@ -131,6 +141,7 @@ def steps(root: Path) -> dict[str, object]:
         marked = bool(published.ready(layout, "login"))
         seen["marked"] += marked
         try:
+            manifest_last(layout)
             mark = generation(published.read(layout, "login"))
             # From the moment it is marked, readers see the new one; after its manifest is in place as well.
             assert mark == "B" or not marked, "an old dossier beside a ready one"

@@ -314,6 +314,15 @@ def test_a_change_that_keeps_size_and_time_is_seen(root):
     assert "does hold" in why(root)
 
 
+def test_what_held_for_one_digest_is_not_remembered_for_another(root):
+    ref = "tests/test_login.py::test_login_works"
+    build(root, ref)
+    age(root)
+    assert why(root) == ""
+    build(root, spans={ref: "0" * 16})
+    assert why(root) == f"a cited span changed: {ref}"
+
+
 def test_what_did_not_hold_is_not_remembered(root):
     build(root, ABSENT)
     write(root, {"src/new.py": "logout()\n"})
@@ -322,39 +331,36 @@ def test_what_did_not_hold_is_not_remembered(root):
     assert "does hold" in why(root)
 
 
+def counted(root, changes):
+    """How often commits were looked up, by a lookup after each of the changes."""
+    for change in changes:
+        for arguments in change:
+            git(root, *arguments)
+        run = Counting()
+        assert look(root, run=run).covers
+        yield len(run.of("rev-list"))
+
+
+MORE = ("commit", "-q", "--allow-empty", "-m", "more")
+PACK = ("pack-refs", "--all")
+
+
 def test_commits_are_looked_up_in_one_call_and_none_while_head_stays(root):
     for n in range(3):
         git(root, "commit", "-q", "--allow-empty", "-m", f"{n}")
     shas = git(root, "rev-list", "HEAD").split()
     build(root, f"commit:{shas[0]}", f"commit:{shas[1]}", f"commit:{shas[2][:8]}")
-    counts = []
-    for change in (None, None, ("commit", "-q", "--allow-empty", "-m", "more"), ("pack-refs", "--all"), None):
-        if change:
-            git(root, *change)
-        run = Counting()
-        assert look(root, run=run).covers
-        counts.append(len(run.of("rev-list")))
-    assert counts == [1, 0, 1, 1, 0]
+    assert list(counted(root, [(), (), (MORE,), (PACK,), (), (MORE, PACK), ()])) == [1, 0, 1, 1, 0, 1, 0]
+    build(root, f"commit:{shas[1]}", f"commit:{shas[2][:8]}")
+    assert list(counted(root, [(), ()])) == [1, 0]
 
 
 def test_commits_are_remembered_in_a_worktree_and_with_a_detached_head(root, tmp_path):
-    git(root, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
     tree = tmp_path / "tree"
+    git(root, "worktree", "add", "-q", "--detach", str(tree))
     build(tree, f"commit:{git(root, 'rev-parse', 'HEAD')}")
-    counts = []
-    for change in (
-        None,
-        None,
-        ("commit", "-q", "--allow-empty", "-m", "more"),
-        ("switch", "-q", "-c", "side"),
-        None,
-    ):
-        if change:
-            git(tree, *change)
-        run = Counting()
-        assert look(tree, run=run).covers
-        counts.append(len(run.of("rev-list")))
-    assert counts == [1, 0, 1, 1, 0]
+    switch = ("switch", "-q", "-c", "side")
+    assert list(counted(tree, [(), (), (MORE,), (switch,), ()])) == [1, 0, 1, 1, 0]
 
 
 def test_a_commit_that_the_repository_lost_is_named(root):

@@ -370,6 +370,16 @@ def test_what_is_ready_goes_before_what_is_published_next(work):
     assert published.read(work.layout, "login").manifest.recipe == "next"
 
 
+def test_an_edit_after_the_crash_is_kept_by_the_recovery(work, folder):
+    put(work, "one", [*BASIC, "failures.md"])
+    ready(work, "two", 1, before=published.read(work.layout, "login").manifest.files)
+    (folder / "patterns.md").write_text("edited")
+    (folder / "failures.md").write_text("edited too")
+    publish.recover(work, "login")
+    assert published.read(work.layout, "login").manifest.recipe == "two"
+    assert backups(work) == {"failures.md.1": "edited too", "patterns.md.1": "edited"}
+
+
 def test_recovery_leaves_other_features_alone(work):
     ready(work, "one", 1)
     other = publish.stage(work, "login-errors")

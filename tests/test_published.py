@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -56,6 +57,24 @@ def test_an_edited_dossier_is_read_without_a_long_wait(work, folder):
     begun = time.monotonic()
     published.read(work.layout, "login")
     assert time.monotonic() - begun < 10 * published.PAUSE
+
+
+def test_a_file_that_changes_from_look_to_look_is_looked_at_until_it_rests(work, folder):
+    """As while others publish: what two looks do not agree on is not taken for an edit."""
+    path = folder / "patterns.md"
+    texts = [text_of("patterns.md", "one"), *(f"changing {n}" for n in range(5))]
+
+    def change_before_it_is_read(event, arguments):
+        if event == "open" and texts and str(arguments[0]) == str(path) and not busy:
+            busy.append(True)
+            path.write_text(texts.pop())
+            busy.clear()
+
+    busy = []
+    sys.addaudithook(change_before_it_is_read)
+    found = published.read(work.layout, "login")
+    assert texts == []
+    assert found.edited == ()
 
 
 def test_line_ends_that_git_made_are_no_edit(work, folder):

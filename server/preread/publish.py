@@ -123,7 +123,6 @@ def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:
         for name in ready.remove:
             _keep_edited(layout, ready, name)
             atomic.remove(folder / name)
-    atomic.remove(staging / MARK)  # first, so that half a folder is no ready one
     atomic.remove(staging)
 
 
