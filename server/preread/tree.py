@@ -81,7 +81,7 @@ class Tree:
         """Whether git tracks this root: not so in a folder that an outer repository ignores."""
         if self.git("rev-parse", "--is-inside-work-tree").out.strip() != b"true":
             return False
-        return (self.layout.root / ".git").exists() or self.git("check-ignore", "-q", ".").status != 0
+        return (self.layout.root / ".git").exists() or self.git("--no-literal-pathspecs", "check-ignore", "-q", ".").status != 0
 
     @cached_property
     def has_history(self) -> bool:
@@ -172,14 +172,16 @@ class Tree:
             handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
         except (OSError, ValueError, PrereadError):
             return None
-        with os.fdopen(handle, "rb") as file:
-            info = os.fstat(file.fileno())
+        try:
+            info = os.fstat(handle)
             if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
                 return None
-            try:
+            with os.fdopen(handle, "rb", closefd=False) as file:
                 return file.read(MAX_BYTES + 1)
-            except OSError:
-                return None
+        except OSError:
+            return None
+        finally:
+            os.close(handle)
 
     def holding(self, needle: str, paths: Iterable[str]) -> str | None:
         """The first of these files that holds a literal text, or None. Exact: it reads them, large ones too."""
