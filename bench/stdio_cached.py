@@ -65,9 +65,7 @@ async def measure(project: Path, feature: str, calls: int) -> None:
 
 
 def shop(folder: Path) -> Path:
-    shutil.copytree(
-        ROOT / "examples" / "shop", folder, ignore=shutil.ignore_patterns("node_modules", ".cache")
-    )
+    shutil.copytree(ROOT / "examples" / "shop", folder, ignore=shutil.ignore_patterns("node_modules", ".cache"))
     who = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
     for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "All of it"]):
         subprocess.run(["git", *arguments], cwd=folder, check=True)

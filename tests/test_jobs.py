@@ -395,9 +395,7 @@ async def test_the_limit_is_the_setting_max_builds_unless_it_is_given(tmp_path):
 
 async def test_the_same_feature_of_two_projects_is_two_builds(tmp_path):
     work = Work()
-    here, there = (
-        Services(layout=Layout(tmp_path / name), settings=Settings(), environ={}) for name in ("a", "b")
-    )
+    here, there = (Services(layout=Layout(tmp_path / name), settings=Settings(), environ={}) for name in ("a", "b"))
     async with bounded_jobs() as jobs, anyio.create_task_group() as tasks:
         await Calls(jobs, here, tasks).start(work, LOGIN)
         await Calls(jobs, there, tasks).start(work, LOGIN)
