@@ -67,6 +67,18 @@ def test_a_block_that_fails_leaves_nothing(layout):
     assert kept(layout) == []
 
 
+def test_a_block_that_sqlite_took_back_already_fails_with_its_own_error(layout):
+    """As on a full disk."""
+
+    def work(connection):
+        with db.transaction(connection):
+            connection.execute("ROLLBACK")
+            raise KeyError("a")
+
+    with pytest.raises(KeyError):
+        db.use(layout, work)
+
+
 def test_a_mistake_in_sql_is_no_matter_of_the_disk(layout):
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         db.use(layout, lambda connection: connection.execute("SELECT * FROM absent"))
