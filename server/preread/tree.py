@@ -3,16 +3,20 @@
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.subprocesses import Done, Runner, never
 
+if TYPE_CHECKING:
+    from pathspec import Pattern
+
+Rules = Sequence[tuple[str, tuple["Pattern", ...]]]  # of each folder with a .gitignore, by its path with a final slash
 T = TypeVar("T", str, bytes)
 MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
 MAX_KEPT = 24_000_000  # characters or bytes of files kept for one request
@@ -81,7 +85,9 @@ class Tree:
         """Whether git tracks this root: not so in a folder that an outer repository ignores."""
         if self.git("rev-parse", "--is-inside-work-tree").out.strip() != b"true":
             return False
-        return (self.layout.root / ".git").exists() or self.git("--no-literal-pathspecs", "check-ignore", "-q", ".").status != 0
+        if (self.layout.root / ".git").exists():
+            return True
+        return self.git("--no-literal-pathspecs", "check-ignore", "-q", ".").status != 0  # it refuses literal ones
 
     @cached_property
     def has_history(self) -> bool:
@@ -129,25 +135,17 @@ class Tree:
         from pathspec import GitIgnoreSpec
 
         root = str(self.layout.root)
-        rules: dict[str, GitIgnoreSpec] = {}
+        rules: dict[str, tuple[Pattern, ...]] = {}
         for folder, names, files in os.walk(root):
             self.check()
             relative = os.path.relpath(folder, root).replace(os.sep, "/")
             prefix = "" if relative == "." else f"{relative}/"
             if ".gitignore" in files:
                 text = self.text(f"{prefix}.gitignore") or ""
-                rules[prefix] = GitIgnoreSpec.from_lines(text.split("\n"))
-            above = [(p, spec) for p, spec in rules.items() if prefix.startswith(p)]
-
-            def ignored(path: str, above: list[tuple[str, GitIgnoreSpec]] = above) -> bool:
-                verdict = False
-                for start, spec in above:
-                    answer = spec.check_file(path[len(start) :]).include
-                    verdict = verdict if answer is None else answer
-                return verdict
-
-            names[:] = sorted(n for n in names if n not in WALK_SKIPS and not ignored(f"{prefix}{n}/"))
-            yield from (f"{prefix}{n}" for n in files if not ignored(f"{prefix}{n}"))
+                rules[prefix] = tuple(GitIgnoreSpec.from_lines(text.split("\n")).patterns)
+            above = [(p, patterns) for p, patterns in rules.items() if prefix.startswith(p)]
+            names[:] = sorted(n for n in names if n not in WALK_SKIPS and not _is_ignored(f"{prefix}{n}/", above))
+            yield from (f"{prefix}{n}" for n in files if not _is_ignored(f"{prefix}{n}", above))
 
     def text(self, path: str) -> str | None:
         """The text of one file; None when it is absent, binary, too large, unreadable, special or behind a link out."""
@@ -237,6 +235,30 @@ def _streamed(place: Path, wanted: bytes) -> bool:
     except OSError:
         return False
     return False
+
+
+def _is_ignored(path: str, rules: Rules) -> bool:
+    """The verdict of the last rule about a path, from the root's to its own folder's."""
+    verdict = False
+    for start, patterns in rules:
+        for pattern in patterns:
+            if pattern.include is not None and _names(pattern, path[len(start) :]):
+                verdict = pattern.include
+    return verdict
+
+
+def _names(pattern: "Pattern", path: str) -> bool:
+    """Whether an ignore rule is about this very path.
+
+    To pathspec a rule is about everything below a folder that it names, too. For git that was decided at the folder,
+    and a rule that takes a folder back in says nothing of its files. `folder/**` names what is inside, not the folder.
+    """
+    found = pattern.match_file(path)
+    if found is None:
+        return False
+    match: re.Match[str] = found.match
+    by_folder = match.groupdict().get("ps_d") is not None
+    return (match.end() == len(path)) if by_folder else not (path.endswith("/") and match.end() == len(path))
 
 
 def _is_plain(path: str) -> bool:
