@@ -1,5 +1,6 @@
 """Small real projects for the tests of evidence: a tree of literal files, its git history, what is found in it."""
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from preread.services import Progress, Services
 from preread.settings import Settings
 
 CALM = hypothesis.settings(deadline=None, database=None)  # slow machines are no failure; nothing is written
-PAST = 1_700_000_000  # a time stamp that can be trusted to tell a change
+PAST = itertools.count(1_700_000_000)  # time stamps that can be trusted to tell a change
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -24,7 +25,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
-        os.utime(path, (PAST, PAST))
+        os.utime(path, (when := next(PAST), when))
     return root.resolve()
 
 

@@ -1,0 +1,300 @@
+"""The project's files: one list with and without git, nothing through a link, no program of a repository's choice."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from _evidence_project import CALM, commit, services, write
+from conftest import git
+from preread.errors import Cancelled
+from preread.layout import Layout
+from preread.services import Progress, Services
+from preread.settings import Settings
+from preread.tree import Tree, glob_pattern
+
+
+def tree(root: Path) -> Tree:
+    return services(root).tree
+
+
+def listed(root: Path) -> list[str]:
+    return list(tree(root).files)
+
+
+# -- with and without git
+
+PLAIN = ["a.py", "b.log", "keep.log", "x.tmp", "build/a.py", "build/keep.log", "src/a.py", "src/b.log",
+"src/keep.log",
+         "src/build/a.py", "src/deep/x.tmp", "src/deep/a.py", "docs/a.md", "docs/b.log"]  # fmt: skip
+RULES = st.lists(
+    st.sampled_from(
+        ["*.log", "!keep.log", "build/", "/build", "src/*.log", "**/x.tmp", "deep", "/deep/", "!deep/", "docs/**",
+        "!docs/a.md",
+         "# comment", "", "a.py", "!a.py", "src/**/a.py", "*.tmp  ", "[ab].log", "?.py", "\\!x"]
+    ),
+    max_size=5,
+)  # fmt: skip
+
+
+@settings(CALM, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(top=RULES, src=RULES, deep=RULES)
+def test_the_same_files_are_listed_with_git_and_without(
+    tmp_path_factory: pytest.TempPathFactory, top: list[str], src: list[str], deep: list[str]
+) -> None:
+    root = tmp_path_factory.mktemp("tree")
+    write(root, dict.fromkeys(PLAIN, "x\n"))
+    for folder, rules in (("", top), ("src/", src), ("src/deep/", deep)):
+        write(root, {f"{folder}.gitignore": "\n".join(rules) + "\n"})
+    walked = listed(root)
+    git(root, "init", "-q")
+    assert tree(root).is_git
+    assert listed(root) == walked
+
+
+def test_rules_with_carriage_returns_hold_without_git_too(tmp_path: Path) -> None:
+    write(tmp_path, {".gitignore": "*.log\r\nbuild/\r\n", "a.log": "", "build/a.py": "", "b.py": ""})
+    assert listed(tmp_path) == [".gitignore", "b.py"]
+    git(tmp_path, "init", "-q")
+    assert listed(tmp_path) == [".gitignore", "b.py"]
+
+
+def test_untracked_files_count_and_deleted_and_ignored_ones_do_not(tmp_path: Path) -> None:
+    commit(tmp_path, {".gitignore": "out/\n", "a.py": "", "gone.py": ""}, "begin")
+    write(tmp_path, {"new.py": "", "out/x.py": ""})
+    (tmp_path / "gone.py").unlink()
+    assert listed(tmp_path) == [".gitignore", "a.py", "new.py"]
+
+
+def test_preread_s_own_folder_is_no_part_of_the_project_s_files(tmp_path: Path) -> None:
+    files = {".project/knowledge.md": "", ".project/context/login/patterns.md": "", "a.py": ""}
+    write(tmp_path, files)
+    assert listed(tmp_path) == ["a.py"]
+    commit(tmp_path, {}, "all of it")
+    assert listed(tmp_path) == ["a.py"]
+
+
+def test_without_git_what_tools_leave_behind_is_not_walked(tmp_path: Path) -> None:
+    names = ["node_modules/x/index.js", "__pycache__/a.pyc", ".venv/lib/a.py", ".hg/store"]
+    write(tmp_path, dict.fromkeys([*names, "src/a.py"], ""))
+    assert listed(tmp_path) == ["src/a.py"]
+
+
+# -- where git is in its odder shapes
+
+
+def test_a_submodule_s_files_are_another_project_s(tmp_path: Path) -> None:
+    commit(tmp_path / "library", {"lib.py": "x\n"}, "library")
+    commit(tmp_path / "main", {"a.py": "y\n"}, "begin")
+    git(tmp_path / "main", "submodule", "--quiet", "add", str(tmp_path / "library"), "vendor/library")
+    assert listed(tmp_path / "main") == [".gitmodules", "a.py"]
+    inner = tmp_path / "main" / "vendor" / "library"
+    assert tree(inner).is_git
+    assert listed(inner) == ["lib.py"]
+
+
+def test_a_worktree_is_a_project_of_its_own(tmp_path: Path) -> None:
+    commit(tmp_path / "main", {"a.py": "x\n"}, "begin")
+    git(tmp_path / "main", "worktree", "add", "-q", "-b", "other", str(tmp_path / "side"))
+    commit(tmp_path / "side", {"b.py": "y\n"}, "on the side")
+    assert listed(tmp_path / "side") == ["a.py", "b.py"]
+    assert listed(tmp_path / "main") == ["a.py"]
+    assert tree(tmp_path / "side").has_history
+
+
+def test_a_folder_of_a_repository_lists_its_own_files_by_its_own_paths(tmp_path: Path) -> None:
+    commit(tmp_path, {"outside.py": "", "part/a.py": "", "part/.gitignore": "*.log\n", "part/b.log": ""}, "begin")
+    assert listed(tmp_path / "part") == [".gitignore", "a.py"]
+
+
+def test_a_project_inside_an_ignored_folder_of_a_repository_is_walked(tmp_path: Path) -> None:
+    commit(tmp_path, {".gitignore": "sandbox/\n"}, "begin")
+    root = tmp_path / "sandbox" / "mine"
+    write(root, {"a.py": "", "b.log": "", ".gitignore": "*.log\n"})
+    assert not tree(root).is_git
+    assert listed(root) == [".gitignore", "a.py"]
+
+
+def test_a_repository_without_commits_has_files_and_no_history(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {"a.py": ""})
+    assert tree(tmp_path).is_git
+    assert not tree(tmp_path).has_history
+    assert listed(tmp_path) == ["a.py"]
+
+
+def test_a_broken_repository_is_walked(tmp_path: Path) -> None:
+    write(tmp_path, {".git": "gitdir: /nowhere\n", "a.py": "", ".gitignore": "b.py\n", "b.py": ""})
+    assert not tree(tmp_path).is_git
+    assert "a.py" in listed(tmp_path)
+    assert "b.py" not in listed(tmp_path)
+
+
+def test_variables_of_git_s_own_do_not_lead_it_elsewhere(tmp_path: Path) -> None:
+    commit(tmp_path / "other", {"secret.py": ""}, "begin")
+    commit(tmp_path / "mine", {"a.py": ""}, "begin")
+    (tmp_path / "mine" / ".project").mkdir()
+    environ = {**os.environ, "GIT_DIR": str(tmp_path / "other" / ".git"), "GIT_WORK_TREE": str(tmp_path / "other")}
+    assert list(Services(Layout(tmp_path / "mine"), Settings(), environ).tree.files) == ["a.py"]
+
+
+# -- links, special files and odd names
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+def test_no_link_is_listed_or_followed(tmp_path: Path, with_git: bool) -> None:
+    root = tmp_path / "root"
+    write(tmp_path, {"outside/secret.py": "", "root/real/a.py": ""})
+    (root / "file.py").symlink_to(tmp_path / "outside" / "secret.py")
+    (root / "inner.py").symlink_to(root / "real" / "a.py")
+    (root / "folder").symlink_to(tmp_path / "outside")
+    (root / "self").symlink_to(root)
+    (root / "nowhere.py").symlink_to(tmp_path / "nothing")
+    if with_git:
+        git(root, "init", "-q")
+        git(root, "add", "-A")
+    assert listed(root) == ["real/a.py"]
+    found = tree(root)
+    assert found.text("file.py") is None
+    assert found.text("folder/secret.py") is None
+    assert not found.exists("folder/secret.py")
+    assert found.text("inner.py") == ""
+
+
+def test_a_tracked_folder_that_became_a_link_is_not_followed(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    commit(root, {"part/a.py": "mine\n"}, "begin")
+    write(tmp_path, {"outside/a.py": "secret\n"})
+    (root / "part" / "a.py").unlink()
+    (root / "part").rmdir()
+    (root / "part").symlink_to(tmp_path / "outside")
+    assert listed(root) == []
+    assert tree(root).text("part/a.py") is None
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+def test_names_that_cannot_be_cited_are_left_out_and_odd_ones_kept(tmp_path: Path, with_git: bool) -> None:
+    kept = [
+        "ü.py",
+        "a b.py",
+        "it's.py",
+        'q"q.py',
+        "(auth)/[slug].tsx",
+        "-x.py",
+        "日本.md",
+        "a,b:c.py",
+        ":(top)x.py",
+        "*.py",
+    ]
+    write(tmp_path, dict.fromkeys(kept, "x\n"))
+    for name in (b"new\nline.py", b"tab\t.py", b"\xff.py", b"back\\slash.py", b"a<b.py", b"\x1b[0m.py"):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text("x\n")
+    if with_git:
+        git(tmp_path, "init", "-q")
+    assert listed(tmp_path) == sorted(kept)
+    assert all(tree(tmp_path).text(name) == "x\n" for name in kept)
+
+
+def test_a_pipe_is_neither_listed_nor_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    assert listed(tmp_path) == []
+    assert tree(tmp_path).text("pipe.py") is None
+
+
+# -- reading
+
+
+def test_text_is_decoded_with_care_and_binary_is_none(tmp_path: Path) -> None:
+    (tmp_path / "bom.py").write_bytes(b"\xef\xbb\xbfx = 1\n")
+    (tmp_path / "latin.py").write_bytes(b"caf\xe9\n")
+    (tmp_path / "wide.txt").write_bytes("text".encode("utf-16"))
+    found = tree(tmp_path)
+    assert found.text("bom.py") == "x = 1\n"
+    assert found.text("latin.py") == "café\n"
+    assert found.text("wide.txt") is None
+    assert found.exists("wide.txt")
+
+
+def test_one_request_reads_a_file_once_and_the_next_one_anew(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "before"})
+    first = tree(tmp_path)
+    assert first.text("a.txt") == "before"
+    write(tmp_path, {"a.txt": "after"})
+    assert first.text("a.txt") == "before"
+    assert tree(tmp_path).text("a.txt") == "after"
+
+
+@pytest.mark.parametrize(
+    ("glob", "matching", "other"),
+    [
+        ("**/*.py", ["a.py", "x/a.py", "x/y/a.py"], ["a.pyc", "a.py/b"]),
+        ("tests/**", ["tests/a", "tests/x/y.py"], ["tests", "my/tests/a"]),
+        ("*.py", ["a.py", ".py"], ["x/a.py"]),
+        ("a?c", ["abc"], ["a/c", "ac"]),
+        ("app/[slug]/(x).ts", ["app/[slug]/(x).ts"], ["app/s/x.ts"]),
+        ("**/junit*.xml", ["junit.xml", "r/junit-1.xml"], ["r/xjunit.xml"]),
+        ("a.b+c", ["a.b+c"], ["aXb+c", "a.bbc"]),
+    ],
+)
+def test_globs_mean_what_the_gates_grammar_says(glob: str, matching: list[str], other: list[str]) -> None:
+    pattern = glob_pattern(glob)
+    assert [path for path in matching if not pattern.fullmatch(path)] == []
+    assert [path for path in other if pattern.fullmatch(path)] == []
+
+
+# -- nothing of the repository's choice is run
+
+
+def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    first = commit(root, {"a.txt": "one\n", "b.py": "x = 1\n"}, "begin")
+    program = tmp_path / "program"
+    program.write_text(f'#!/bin/sh\necho "$0 $@" >> {tmp_path}/ran\ncat "$@" 2>/dev/null\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    commit(root, {"a.txt": "two\n", "b.py": "x = 2\n", ".gitattributes": "* diff=evil filter=evil\n"}, "more")
+    for key in ("core.fsmonitor", "diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.clean",
+                "filter.evil.smudge", "filter.evil.process", "core.pager", "core.editor", "core.sshCommand",
+                "gpg.program",
+                "pager.log", "pager.show", "core.gitProxy", "credential.helper", "core.askPass",
+                "interactive.diffFilter"):  # fmt: skip
+        git(root, "config", key, str(program))
+    git(root, "config", "log.showSignature", "true")
+    git(root, "config", "core.hooksPath", str(tmp_path / "hooks"))
+    (tmp_path / "hooks").mkdir()
+    for hook in ("post-index-change", "fsmonitor-watchman", "query-watchman", "reference-transaction", "post-checkout"):
+        (tmp_path / "hooks" / hook).symlink_to(program)
+        (root / ".git" / "hooks" / hook).symlink_to(program)
+    write(root, {"a.txt": "three\n", "new.txt": "x\n"})
+
+    from preread import sources
+    from preread.evidence import collect, history
+    from preread.models import Request
+
+    asked = services(root)
+    assert "new.txt" in asked.tree.files
+    assert history.patches_of(asked.tree, ["a.txt"])
+    assert history.commits_of(asked.tree, ["b.py"])
+    assert history.churn(asked.tree)
+    assert "one" in sources.resolve(sources.Ref("commit", name=first), asked.tree).lines
+    collect(asked, Request(feature="b"))
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+    # The trap is a real one: git by itself does run it.
+    subprocess.run(["git", "diff"], cwd=root, capture_output=True)
+    assert (tmp_path / "ran").exists()
+
+
+# -- cancellation
+
+
+def test_listing_and_searching_stop_when_the_work_is_told_to(tmp_path: Path) -> None:
+    write(tmp_path, {f"d{n}/a.py": "x\n" for n in range(5)})
+    stopped = Services(Layout(tmp_path.resolve()), Settings(), progress=Progress())
+    stopped.progress.stop()
+    with pytest.raises(Cancelled):
+        _ = stopped.tree.files
+    with pytest.raises(Cancelled):
+        stopped.tree.holding("x", ["d1/a.py"])
