@@ -195,7 +195,7 @@ def test_evidence_publishes_nothing(cli: Cli, project: Path) -> None:
 
 
 def test_facts_are_found_in_dossiers_and_in_the_knowledge(loaded: Path) -> None:
-    reply = call("knowledge.search", loaded, query="basket", limit=50).model_dump()
+    reply = call("knowledge.search", loaded, query="coupon basket", limit=50).model_dump()
     places = {fact["path"] for fact in reply["facts"]}
     assert ".project/knowledge.md" in places
     assert any(place.startswith(".project/context/checkout/") for place in places)

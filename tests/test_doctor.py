@@ -1,0 +1,196 @@
+"""`preread doctor`: each line says ok, warn or fail and how to mend it; it exits 1 when something fails."""
+
+import os
+import shutil
+import sqlite3
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from _trees import ordinary, write
+from conftest import ROOT, Cli, Ran
+from preread.operations.doctor import PACKAGES
+
+NAMES = [
+    "preread", "python", "packages", "git", "sqlite", "grammars", "claude",
+    "project", "writable", "settings", "builder", "gates", "dossiers", "database",
+]  # fmt: skip
+
+
+def looks(done: Ran) -> dict[str, dict[str, str]]:
+    return {look["name"]: look for look in done.json["looks"]}
+
+
+def test_a_healthy_project_has_every_line_in_order_and_exits_0(cli: Cli, project: Path) -> None:
+    cli("init", cwd=project)
+    cli("load", "checkout", cwd=project)
+    done = cli("doctor", "--json", cwd=project)
+    assert done.status == 0
+    assert done.json["ok"] is True
+    assert [look["name"] for look in done.json["looks"]] == NAMES
+    assert {look["state"] for look in done.json["looks"]} == {"ok"}
+    found = {name: look["found"] for name, look in looks(done).items()}
+    assert found["git"].startswith("git version ")
+    assert "full-text search" in found["sqlite"]
+    assert "Python" in found["grammars"]
+    assert found["project"] == f"{project}: it holds .project (here)"
+    assert found["gates"] == "mode block, 2 rules"
+    assert found["dossiers"] == "1: checkout"
+    assert found["database"].startswith("healthy, ")
+    assert found["builder"] == "load would use the static builder at level light, at most 180 s"
+
+
+def test_what_people_read_has_a_line_a_look(cli: Cli, project: Path) -> None:
+    done = cli("doctor", cwd=project)
+    rows = [line.split() for line in done.out.splitlines() if not line.startswith(" ")]
+    assert [row[1] for row in rows] == NAMES
+    assert {row[0] for row in rows} <= {"ok", "warn", "fail"}
+    assert "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread init\n" in done.out
+
+
+def test_it_writes_nothing(cli: Cli, tmp_path: Path) -> None:
+    app = ordinary(tmp_path / "app")
+    before = sorted(path for path in app.rglob("*") if ".git" not in path.parts)
+    assert cli("doctor", cwd=app).status == 0
+    assert sorted(path for path in app.rglob("*") if ".git" not in path.parts) == before
+
+
+def test_packages_are_those_that_the_project_declares() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {line.split(">")[0].split("=")[0].strip() for line in declared}
+    assert {name for name in names if not name.startswith("tree-sitter-")} == set(PACKAGES)
+
+
+def test_the_root_is_explained(cli: Cli, tmp_path: Path) -> None:
+    app = ordinary(tmp_path / "app")
+    below = app / "tests"
+    assert "it holds .git (the nearest folder above that has it)" in cli("doctor", cwd=below).out
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    assert "no folder above holds .project or .git" in cli("doctor", cwd=alone).out
+
+
+def test_settings_are_told_with_their_origin(cli: Cli, project: Path) -> None:
+    write(project / ".project", {"config.toml": "max_facts = 30\ntimeout = 60\n"})
+    done = cli("doctor", "--json", cwd=project, env={"PREREAD_TIMEOUT": "90"})
+    assert looks(done)["settings"]["found"] == (
+        "max_facts = 30 (from .project/config.toml); timeout = 90.0 (from PREREAD_TIMEOUT over the file's); "
+        "all others by default"
+    )
+    assert "at most 90 s" in looks(done)["builder"]["found"]
+
+
+def test_broken_settings_fail_and_the_rest_is_still_looked_at(cli: Cli, project: Path) -> None:
+    write(project / ".project", {"config.toml": "levle = 'full'\n"})
+    done = cli("doctor", "--json", cwd=project)
+    assert done.status == 1
+    assert done.json["ok"] is False
+    found = looks(done)
+    assert found["settings"]["state"] == "fail"
+    assert "Did you mean `level`?" in found["settings"]["found"]
+    assert found["database"]["state"] == "ok"
+
+
+def test_a_claude_on_the_path_is_named_with_its_version(cli: Cli, project: Path, tmp_path: Path) -> None:
+    write(tmp_path / "bin", {"claude": "#!/bin/sh\necho '2.1.329 (Claude Code)'\n"})
+    (tmp_path / "bin" / "claude").chmod(0o755)
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    look = looks(cli("doctor", "--json", cwd=project, env={"PATH": path}))["claude"]
+    assert look["state"] == "ok"
+    assert look["found"] == f"2.1.329 (Claude Code) at {tmp_path / 'bin' / 'claude'}"
+
+
+@pytest.mark.parametrize("script", ["exit 3", "echo broken >&2; exit 1"])
+def test_a_claude_that_does_not_run_is_a_warning(cli: Cli, project: Path, tmp_path: Path, script: str) -> None:
+    write(tmp_path / "bin", {"claude": f"#!/bin/sh\n{script}\n"})
+    (tmp_path / "bin" / "claude").chmod(0o755)
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = cli("doctor", "--json", cwd=project, env={"PATH": path})
+    assert done.status == 0
+    assert looks(done)["claude"]["state"] == "warn"
+    assert "the static builder serves" in looks(done)["claude"]["hint"]
+
+
+def test_without_git_and_claude_it_says_what_that_means(cli: Cli, tmp_path: Path) -> None:
+    app = write(tmp_path / "app", {"login.py": "x = 1\n"})
+    done = cli("doctor", "--json", cwd=app, env={"PATH": str(tmp_path / "nothing")})
+    assert done.status == 0
+    assert looks(done)["git"]["state"] == "warn"
+    assert "history" in looks(done)["git"]["hint"]
+    assert "the static builder serves every level" in looks(done)["claude"]["found"]
+
+
+def test_a_level_that_cannot_be_built_is_a_warning(cli: Cli, project: Path) -> None:
+    look = looks(cli("doctor", "--json", cwd=project, env={"PREREAD_LEVEL": "full"}))["builder"]
+    assert look["state"] == "warn"
+    assert 'set level = "auto"' in look["hint"]
+
+
+def test_a_missing_package_fails_and_says_how_to_mend_it(cli: Cli, project: Path, tmp_path: Path) -> None:
+    # Without its metadata a distribution is not installed, whatever can be imported.
+    code = (
+        "import importlib.metadata as m, sys\n"
+        "class Gone(m.DistributionFinder):\n"
+        "    def find_distributions(self, context):\n"
+        "        if context.name == 'defusedxml': raise m.PackageNotFoundError('defusedxml')\n"
+        "        return []\n"
+        "    def find_spec(self, *rest): return None\n"
+        "sys.meta_path.insert(0, Gone())\n"
+    )
+    write(tmp_path / "site", {"sitecustomize.py": code})
+    path = f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"
+    done = cli("doctor", "--json", cwd=project, env={"PYTHONPATH": path})
+    assert done.status == 1
+    assert looks(done)["packages"]["found"] == "missing: defusedxml"
+    assert "pip install" in looks(done)["packages"]["hint"]
+
+
+@pytest.mark.parametrize("text", ["mode maybe\n", b"\xff\xfe"])
+def test_a_gates_file_that_means_nothing_fails(cli: Cli, project: Path, text: str | bytes) -> None:
+    write(project / ".project", {"gates": text})
+    done = cli("doctor", "--json", cwd=project)
+    assert done.status == 1
+    assert looks(done)["gates"]["state"] == "fail"
+
+
+def test_a_broken_database_is_a_warning_that_the_next_load_mends(cli: Cli, project: Path) -> None:
+    cli("load", "checkout", cwd=project)
+    database = project / ".project" / ".cache" / "index.db"
+    for path in database.parent.glob("index.db-*"):
+        path.unlink()
+    database.write_bytes(b"not a database at all" * 1000)
+    done = cli("doctor", "--json", cwd=project)
+    assert (done.status, looks(done)["database"]["state"]) == (0, "warn")
+    assert cli("load", "checkout", "--force", cwd=project).status == 0
+    assert looks(cli("doctor", "--json", cwd=project))["database"]["state"] == "ok"
+
+
+def test_a_database_of_another_version_is_a_warning(cli: Cli, project: Path) -> None:
+    cli("load", "checkout", cwd=project)
+    connection = sqlite3.connect(project / ".project" / ".cache" / "index.db")
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    look = looks(cli("doctor", "--json", cwd=project))["database"]
+    assert (look["state"], look["found"]) == ("warn", "made by another version (999)")
+
+
+def test_a_project_folder_that_is_not_ours_to_write_fails(cli: Cli, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    app = ordinary(tmp_path / "app")
+    app.chmod(0o555)
+    done = cli("doctor", "--json", cwd=app)
+    app.chmod(0o755)
+    assert done.status == 1
+    assert looks(done)["writable"]["state"] == "fail"
+
+
+def test_a_folder_that_vanished_fails_and_the_machine_is_still_looked_at(cli: Cli, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    shutil.rmtree(gone)
+    done = cli("doctor", "--json", "--project", str(gone))
+    assert done.status == 1
+    assert looks(done)["project"]["state"] == "fail"
+    assert looks(done)["python"]["state"] == "ok"

@@ -1,0 +1,153 @@
+"""Projects that break tools: each gives a dossier or a clear reply, and nothing outside of them is touched."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from _trees import LOGIN, TREES, ordinary, write
+from conftest import Cli, git
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Every readable file below a folder, but for git's and Preread's own."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        ours = {".git", ".project"} & set(path.relative_to(folder).parts)
+        if not ours and path.is_file() and os.access(path, os.R_OK):
+            found[str(path)] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_load_gives_a_dossier_whose_every_source_holds(cli: Cli, tmp_path: Path, name: str) -> None:
+    tree = TREES[name](tmp_path / "app")
+    before = everything(tmp_path)
+    done = cli("load", "login", "--json", cwd=tree)
+    assert "Traceback" not in done.err
+    assert (done.status, done.json["status"], done.err) == (0, "ok", "")
+    assert done.json["state"] == "built"
+    assert (done.json["stats"]["facts"] > 0) == ("empty" not in name)
+    folder = tree / ".project" / "context" / "login"
+    assert {path.name for path in folder.iterdir()} == {*done.json["files"], "manifest.json"}
+    checked = cli("check", "login", cwd=tree)
+    assert checked.status == 0, checked.out
+    assert cli("load", "login", "--json", cwd=tree).json["state"] == "cached"
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_every_other_command_gives_a_reply_or_a_clear_error(cli: Cli, tmp_path: Path, name: str) -> None:
+    tree = TREES[name](tmp_path / "app")
+    for command in (["evidence", "login"], ["facts", "login"], ["doctor"], ["init"], ["load", "_project"], ["status"]):
+        done = cli(*command, cwd=tree)
+        assert done.status == 0, (command, done)
+        assert done.err == ""
+        assert "\x1b" not in done.out
+
+
+def test_what_a_link_leads_out_to_is_never_read(cli: Cli, tmp_path: Path) -> None:
+    tree = TREES["links"](tmp_path / "app")
+    for command in (["load", "login"], ["evidence", "login_secret_word"], ["evidence", "login", "--limit", "1000"]):
+        done = cli(*command, cwd=tree)
+        assert done.status == 0
+        assert "login_secret.py" not in done.out
+        assert "do not read" not in done.out
+
+
+def test_a_project_folder_that_is_a_file_says_what_to_do(cli: Cli, tmp_path: Path) -> None:
+    app = ordinary(tmp_path / "app")
+    (app / ".project").write_text("<projectDescription/>\n")  # Eclipse's
+    for command in (["load", "login"], ["status"], ["init"]):
+        done = cli(*command, cwd=app)
+        assert done.status == 1
+        assert done.err.startswith("error: E_PROJECT_DIR: ")
+        assert "Move that file" in done.err
+    assert (app / ".project").read_text() == "<projectDescription/>\n"
+    doctor = cli("doctor", cwd=app)
+    assert doctor.status == 1
+    assert re.search(r"^fail +project .*is a file", doctor.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["context", ".cache", ".state", ".cache/staging", "context/login", ".cache/index.db"])
+def test_a_link_out_of_the_project_is_not_written_through(cli: Cli, tmp_path: Path, name: str) -> None:
+    app = ordinary(tmp_path / "app")
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    place = app / ".project" / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(outside / "file.db" if name.endswith(".db") else outside)
+    done = cli("load", "login", cwd=app)
+    assert "Traceback" not in done.err
+    assert done.status == 1
+    assert done.err.startswith("error: E_OUTSIDE: ")
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("name", ["context", ".cache", ".state", ".cache/staging", ".cache/locks", "context/login"])
+def test_a_file_where_a_folder_belongs_is_a_clear_error(cli: Cli, tmp_path: Path, name: str) -> None:
+    app = ordinary(tmp_path / "app")
+    write(app, {f".project/{name}": "in the way\n"})
+    done = cli("load", "login", cwd=app)
+    assert "Traceback" not in done.err
+    assert done.status == 1
+    assert done.err.startswith("error: E_WRITE: ")
+    assert (app / ".project" / name).read_text() == "in the way\n"
+
+
+def test_a_feature_name_with_a_command_in_it_runs_nothing(cli: Cli, tmp_path: Path) -> None:
+    app = ordinary(tmp_path / "app")
+    for name in ("x$(touch pwned)", "`touch pwned`", "x; touch pwned", "x\ntouch pwned", "--upload-pack=touch pwned"):
+        assert cli("load", name, cwd=app).status == 2
+    assert cli("load", "login", "--description", "$(touch pwned) `touch pwned`", cwd=app).status == 0
+    assert cli("load", "login", "--ticket", "x$(touch pwned)", cwd=app).status == 2
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_settings_of_the_repository_run_no_program(cli: Cli, tmp_path: Path) -> None:
+    app = ordinary(tmp_path / "app")
+    pwn = write(tmp_path, {"pwn.sh": f"#!/bin/sh\ntouch {tmp_path}/pwned\n"}) / "pwn.sh"
+    pwn.chmod(0o755)
+    for key in ("core.fsmonitor", "core.pager", "diff.external", "core.sshCommand", "log.showSignature", "gpg.program"):
+        git(app, "config", key, str(pwn) if key != "log.showSignature" else "true")
+    git(app, "config", "filter.evil.smudge", str(pwn))
+    git(app, "config", "diff.evil.textconv", str(pwn))
+    write(app, {".gitattributes": "*.py diff=evil filter=evil\n"})
+    assert cli("load", "login", cwd=app).status == 0
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_read_only_project_says_so(cli: Cli, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    app = ordinary(tmp_path / "app")
+    app.chmod(0o555)
+    done = cli("load", "login", cwd=app)
+    app.chmod(0o755)
+    assert done.status == 1
+    assert done.err.startswith("error: E_WRITE: ")
+
+
+def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(cli: Cli, tmp_path: Path) -> None:
+    app = ordinary(tmp_path / "app")
+    secret = write(tmp_path, {"secret.txt": "do not read\n"}) / "secret.txt"
+    bad = (
+        f"- `do not read` ({secret}:1)\n- `do not read` (../secret.txt:1)\n- x (commit:--output=pwned)\n"
+        "- y (<../../etc/passwd>:1)\n- z (absent:../**~\"x\")\n- \x1b[2J (login.py:1)\n"
+    )  # fmt: skip
+    write(
+        app,
+        {f".project/context/login/{n}.md": f"# T: login\n\n## S\n{bad}" for n in ("patterns", "codebase", "summary")},
+    )
+    write(app, {".project/context/login/manifest.json": '{"files": {"../../../login.py": "x"}, "feature": "login"}'})
+    for command in (["check", "login"], ["show", "login"], ["status"], ["facts", "read"]):
+        done = cli(*command, cwd=app)
+        assert done.status in {0, 1}
+        assert "Traceback" not in done.err
+        assert "E_INTERNAL" not in done.err
+        assert "\x1b" not in done.out
+    assert cli("check", "login", cwd=app).status == 1
+    assert cli("load", "login", cwd=app).status == 0
+    assert (app / "login.py").read_text() == LOGIN
+    assert not list(tmp_path.rglob("pwned"))

@@ -1,0 +1,214 @@
+"""`preread init`: files fitted to what is found, each written once and never again."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from _trees import TEST, write
+from conftest import Cli, git, make_repository
+from preread.layout import Layout
+from preread.operations.conventions import FRAMEWORKS
+from preread.settings import Settings, load
+from preread.tree import glob_pattern
+
+# One small project a framework: its files, and the gate rules that they become.
+PROJECTS: dict[str, tuple[dict[str, str], list[str]]] = {
+    "pytest": (
+        {"pyproject.toml": "[tool.pytest.ini_options]\n", "tests/unit/test_login.py": TEST, "tests/test_cart.py": TEST},
+        ["tests/**/test_{feature}.py"],
+    ),
+    "unittest": (
+        {"app/login_test.py": "import unittest\n", "app/login.py": "x = 1\n"},
+        ["**/{feature}_test.py"],
+    ),
+    "Playwright": (
+        {"playwright.config.ts": "export default { testDir: './e2e' };\n", "e2e/auth/login.spec.ts": "test('a', f);\n"},
+        ["e2e/**/{feature}.spec.ts"],
+    ),
+    "Cypress": (
+        {"cypress.config.js": "module.exports = {};\n", "cypress/e2e/login.cy.js": "it('a', f);\n"},
+        ["cypress/**/{feature}.cy.js"],
+    ),
+    "Vitest": (
+        {"package.json": '{"devDependencies": {"vitest": "3"}}\n', "src/login.test.tsx": "it('a', f);\n"},
+        ["**/{feature}.test.tsx"],
+    ),
+    "Jest": (
+        {"web/jest.config.js": "module.exports = {};\n", "web/test/login.test.js": "it('a', f);\n"},
+        ["web/test/**/{feature}.test.js"],
+    ),
+    "Go": ({"go.mod": "module a\n", "pkg/login/login_test.go": "package login\n"}, ["**/{feature}_test.go"]),
+    "Rust": ({"Cargo.toml": "[package]\n", "tests/login.rs": "#[test] fn a() {}\n"}, ["tests/{feature}.rs"]),
+    "JUnit": (
+        {"pom.xml": "<project/>\n", "src/test/java/a/LoginTest.java": "class LoginTest {}\n"},
+        ["src/test/**/{feature}Test.java"],
+    ),
+    "RSpec": (
+        {"Gemfile": "gem 'rspec'\n", "spec/models/login_spec.rb": "it 'a' do end\n"},
+        ["spec/**/{feature}_spec.rb"],
+    ),
+}
+
+
+def rules(project: Path) -> list[str]:
+    """The rules of the gates file that was written, comments and mode left out."""
+    lines = [line.split(" #")[0].strip() for line in (project / ".project" / "gates").read_text().split("\n")]
+    return [line for line in lines if line and not line.startswith(("#", "mode "))]
+
+
+@pytest.mark.parametrize("framework", PROJECTS)
+def test_tests_that_are_there_become_rules(cli: Cli, tmp_path: Path, framework: str) -> None:
+    files, expected = PROJECTS[framework]
+    write(tmp_path, files)
+    make_repository(tmp_path)
+    done = cli("init", "--json")
+    assert done.status == 0
+    assert [found["framework"] for found in done.json["found"]] == [framework]
+    assert rules(tmp_path) == expected
+    for rule in rules(tmp_path):
+        pattern = glob_pattern(rule.replace("{feature}", "*"))
+        assert [name for name in files if pattern.fullmatch(name)]
+
+
+def test_every_framework_of_the_table_but_the_catch_alls_has_a_project_here() -> None:
+    assert {framework.name for framework in FRAMEWORKS} - set(PROJECTS) == {"JavaScript tests", "Minitest"}
+
+
+def test_the_example_project_gets_its_two_frameworks_and_its_reports(cli: Cli, project: Path) -> None:
+    reply = cli("init", "--json", cwd=project).json
+    assert rules(project) == ["web/tests/**/{feature}.spec.ts", "api/tests/**/test_{feature}.py"]
+    assert reply["reports"] == ["web/test-results/junit.xml", "reports/**/*.xml"]
+    settings = load(Layout(project), {})
+    assert settings.reports[:2] == ["web/test-results/junit.xml", "reports/**/*.xml"]
+    assert set(Settings().reports) <= set(settings.reports)
+
+
+def test_reports_that_git_ignores_are_found(cli: Cli, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".gitignore": "target/\n",
+            "core/pom.xml": "<project/>\n",
+            "core/target/surefire-reports/TEST-a.LoginTest.xml": "<testsuite/>\n",
+        },
+    )
+    make_repository(tmp_path)
+    assert cli("init", "--json").json["reports"] == ["core/target/*-reports/*.xml"]
+
+
+def test_the_settings_file_holds_every_key_as_its_default_with_its_doc(cli: Cli, tmp_path: Path) -> None:
+    make_repository(tmp_path)
+    assert cli("init").status == 0
+    text = (tmp_path / ".project" / "config.toml").read_text()
+    assert tomllib.loads(text) == {}
+    values = tomllib.loads(re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE))
+    assert values == Settings().model_dump(mode="json")
+    for about in Settings.model_fields.values():
+        assert f"# {about.description}\n" in text
+    assert load(Layout(tmp_path), {}) == Settings()
+
+
+def test_without_tests_the_gates_hold_examples_only(cli: Cli, tmp_path: Path) -> None:
+    make_repository(tmp_path)
+    done = cli("init")
+    assert "note: No tests were found, so .project/gates gates nothing yet." in done.out
+    assert rules(tmp_path) == []
+    assert "mode block " in (tmp_path / ".project" / "gates").read_text()
+
+
+def test_dossiers_are_private_unless_shared(cli: Cli, project: Path) -> None:
+    (project / ".project" / ".gitignore").unlink()
+    assert cli("init", cwd=project).status == 0
+    assert (project / ".project" / ".gitignore").read_text() == ".cache/\n.state/\ncontext/\n"
+    assert not (project / ".project" / ".gitattributes").exists()
+    cli("load", "checkout", cwd=project)
+    assert "context" not in git(project, "status", "--porcelain", "-uall")
+
+
+def test_shared_dossiers_are_committed_and_merge_line_by_line(cli: Cli, project: Path) -> None:
+    (project / ".project" / ".gitignore").unlink()
+    assert cli("init", "--share", cwd=project).status == 0
+    assert (project / ".project" / ".gitignore").read_text() == ".cache/\n.state/\n"
+    assert load(Layout(project), {}).share is True
+    cli("load", "checkout", cwd=project)
+    status = git(project, "status", "--porcelain", "-uall")
+    assert ".project/context/checkout/patterns.md" in status
+    assert ".state" not in status
+    assert ".cache" not in status
+    for path in ("context/checkout/patterns.md", "context/a/b/c.md", "knowledge.md"):
+        assert git(project, "check-attr", "merge", f".project/{path}").strip().endswith("merge: union")
+    assert (
+        git(project, "check-attr", "merge", ".project/context/checkout/manifest.json").strip().endswith("unspecified")
+    )
+
+
+def test_two_branches_of_a_shared_dossier_merge_without_a_conflict(cli: Cli, project: Path) -> None:
+    (project / ".project" / ".gitignore").unlink()
+    cli("init", "--share", cwd=project)
+    cli("load", "checkout", cwd=project)
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Dossier")
+    path = project / ".project" / "context" / "checkout" / "patterns.md"
+    text = path.read_text()
+    for branch in ("one", "two"):
+        git(project, "checkout", "-q", "-b", branch, "main")
+        path.write_text(f"{text}- `class Cart` on {branch} (api/shop/cart.py:1-99)\n")
+        git(project, "commit", "-q", "-a", "-m", branch)
+    git(project, "merge", "-q", "-m", "Both", "one")
+    assert "on one" in path.read_text()
+    assert "on two" in path.read_text()
+
+
+def test_nothing_that_is_there_is_overwritten(cli: Cli, project: Path) -> None:
+    mine = {name: f"# mine: {name}\n" for name in ("config.toml", "gates", ".gitignore", ".gitattributes")}
+    write(project / ".project", mine)
+    done = cli("init", "--share", "--json", cwd=project)
+    assert done.status == 0
+    assert done.json["written"] == []
+    assert set(done.json["kept"]) == {f".project/{name}" for name in mine}
+    for name, text in mine.items():
+        assert (project / ".project" / name).read_text() == text
+    notes = " ".join(done.json["notes"])
+    assert "it does not name .cache/" in notes
+    assert "set `share = true`" in notes
+
+
+def test_a_second_time_it_keeps_what_the_first_wrote(cli: Cli, project: Path) -> None:
+    first = cli("init", "--json", cwd=project).json
+    before = {path: path.read_bytes() for path in (project / ".project").glob("*") if path.is_file()}
+    second = cli("init", "--json", cwd=project).json
+    assert second["written"] == []
+    assert set(second["kept"]) == {*first["written"], *first["kept"]}
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_link_in_the_place_of_a_file_is_kept_not_followed(cli: Cli, tmp_path: Path) -> None:
+    make_repository(tmp_path)
+    (tmp_path / ".project").mkdir()
+    (tmp_path / ".project" / "gates").symlink_to("nowhere")
+    assert ".project/gates" in cli("init", "--json").json["kept"]
+    assert not (tmp_path / ".project" / "nowhere").exists()
+
+
+def test_many_test_folders_become_one_rule(cli: Cli, tmp_path: Path) -> None:
+    write(tmp_path, {f"packages/p{n}/tests/test_login.py": TEST for n in range(20)})
+    make_repository(tmp_path)
+    cli("init")
+    assert rules(tmp_path) == ["**/test_{feature}.py"]
+
+
+@pytest.mark.parametrize("folder", ["a b", "a#b", "!a", "{feature}", "a*", "a?b"])
+def test_a_folder_that_no_rule_can_hold_makes_none(cli: Cli, tmp_path: Path, folder: str) -> None:
+    write(tmp_path, {f"{folder}/tests/test_login.py": TEST})
+    make_repository(tmp_path)
+    assert cli("init").status == 0
+    assert rules(tmp_path) == []
+
+
+def test_settings_that_are_broken_are_an_error_not_a_guess(cli: Cli, project: Path) -> None:
+    write(project / ".project", {"config.toml": "share = maybe\n"})
+    done = cli("init", cwd=project)
+    assert (done.status, done.err.split(": ")[1]) == (1, "E_SETTINGS")
+    assert not (project / ".project" / "gates").exists()
