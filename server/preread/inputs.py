@@ -74,6 +74,11 @@ def digests(services: Services, request: Request) -> dict[str, str]:
     return found
 
 
+def report_folders(settings: Settings) -> list[str]:
+    """The folders in which reports are looked for, relative to the root; the root itself is the empty one."""
+    return sorted(_by_folder(settings.reports))
+
+
 def _by_folder(globs: list[str]) -> dict[str, list[str]]:
     """The globs by the literal folders that they start with; the root is the empty one."""
     grouped: dict[str, list[str]] = {}

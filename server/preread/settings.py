@@ -47,8 +47,9 @@ class Settings(BaseModel):
         default_factory=lambda: [
             "reports/**/*.xml",
             "test-results/**/*.xml",
-            "**/junit*.xml",
-            "**/TEST-*.xml",
+            "build/test-results/**/*.xml",
+            "target/surefire-reports/*.xml",
+            "junit*.xml",
         ],
         description="Globs of JUnit XML reports, relative to the root.",
         json_schema_extra=CONTENT,

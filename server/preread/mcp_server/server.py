@@ -41,15 +41,18 @@ from preread.mcp_server import resources, tools
 from preread.mcp_server.arguments import nearest
 from preread.mcp_server.ending import Ending
 from preread.mcp_server.wire import connected
+from preread.models import LoadReply, Model
 from preread.operations import OPERATIONS
 from preread.operations.context import LOAD
 from preread.operations.registry import Context, Operation, log_file
+from preread.remembered import Remembered
 
 T = TypeVar("T")
 Call = ServerRequestContext[Any, Any]
 Page = PaginatedRequestParams | None
 # Clients that wait for minutes; the others give up on a call after about one.
 PATIENT = ("claude-code",)
+MOST_RESULTS = 16  # kept by the identity of their reply, which each of them keeps alive
 STEP = 0.001  # progress has to grow from one notification to the next, even where the work has none to tell
 PROMPT = Prompt(
     name="load",
@@ -83,6 +86,8 @@ class Face:
     ) -> None:
         self.start, self.environ, self.jobs = start, environ, jobs
         self.tools = tools.rows(operations, LOAD)
+        self.remembered: Remembered[LoadReply] = Remembered()
+        self.results: dict[int, tuple[Model, CallToolResult]] = {}
 
     def server(self) -> Server[Any]:
         server: Server[Any] = Server(
@@ -105,7 +110,7 @@ class Face:
         client = call.session.client_params
         patient = client is not None and client.client_info.name.startswith(PATIENT)
         caller = Caller(None, Progress(call).tell, impatient=not patient)
-        return Context(self.start, self.environ, self.jobs, caller)
+        return Context(self.start, self.environ, self.jobs, caller, self.remembered)
 
     async def list_tools(self, _call: Call, _page: Page) -> ListToolsResult:
         return ListToolsResult(tools=[row.tool for row in self.tools.values()])
@@ -121,7 +126,16 @@ class Face:
             return tools.failed(row, arguments, error)
         except Exception as error:
             return tools.failed(row, arguments, self.internal(error))
-        return tools.succeeded(reply)
+        return self.result(reply)
+
+    def result(self, reply: Model) -> CallToolResult:
+        """The result that a reply makes. A remembered reply is the same object again, and so is its result."""
+        made = self.results.get(id(reply))
+        if made is None or made[0] is not reply:
+            if len(self.results) > MOST_RESULTS:
+                self.results.clear()
+            made = self.results[id(reply)] = (reply, tools.succeeded(reply))
+        return made[1]
 
     async def list_resources(self, call: Call, _page: Page) -> ListResourcesResult:
         return ListResourcesResult(resources=await self.of_dossiers(call, resources.listed))

@@ -35,5 +35,5 @@ def serve_stdio(start: Path | None, environ: Mapping[str, str]) -> NoReturn:
 
     from preread.mcp_server.server import serve
 
-    anyio.run(serve, start or Path(environ.get("CLAUDE_PROJECT_DIR") or "."), environ, wire, ending)
+    anyio.run(serve, (start or Path(environ.get("CLAUDE_PROJECT_DIR") or ".")).absolute(), environ, wire, ending)
     leave(ending.status or 0)

@@ -5,7 +5,7 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, pipeline, project, published
+from preread import cache, dossier, pipeline, project, published, witness
 from preread.builders import recipe
 from preread.layout import BY_NAME, feature_name
 from preread.models import Evidence, LoadReply, Model, Request
@@ -14,6 +14,7 @@ from preread.operations.standing import missing, standing
 from preread.replies import INLINE_ORDER
 from preread.services import Services
 from preread.settings import Level
+from preread.witness import Witness
 
 FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
 DESCRIPTION = "What is to be written, in a sentence: guides the search."
@@ -31,9 +32,23 @@ class LoadRequest(Asked):
 
 
 async def load(context: Context, request: LoadRequest) -> LoadReply:
+    key = (context.start, request)
+    if context.remembered is not None and (again := context.remembered.recall(key)) is not None:
+        return again
     services = context.services()
     asked = project.resolve(services, **request.model_dump())
-    return await pipeline.load(services, asked, context.jobs, context.caller)
+    reply = await pipeline.load(services, asked, context.jobs, context.caller)
+    if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
+        at_root = services.layout.root == context.start
+        seen = await in_thread(context, services, _witness, asked.feature) if at_root else None
+        context.remembered.keep(key, seen, reply)
+    return reply
+
+
+def _witness(services: Services, feature: str) -> Witness | None:
+    """What the look-up that has just covered rested on."""
+    found = published.read(services.layout, feature)
+    return witness.of(services, found.manifest) if found is not None and found.manifest is not None else None
 
 
 class ShowRequest(Asked):

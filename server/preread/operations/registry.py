@@ -14,7 +14,8 @@ from pydantic import field_validator
 from preread import atomic, project, settings
 from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
-from preread.models import Model
+from preread.models import LoadReply, Model
+from preread.remembered import Remembered
 from preread.services import Progress, Services
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class Context:
     environ: Mapping[str, str]
     jobs: Jobs
     caller: Caller
+    remembered: Remembered[LoadReply] | None = None  # a server's; a single command has nothing to remember
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """Fresh services for the project around `start`; `arguments` override settings for this call."""

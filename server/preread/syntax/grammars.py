@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from preread.languages import Language
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language as Grammar
+    from tree_sitter import Node
 
 # The parser asks about every hundred operations whether to go on; real code asks at most 11 times a KiB (14,768 files of six languages), so
 # this bounds the time by counting work, which gives the same answer on every machine.
@@ -42,16 +43,15 @@ class Source:
 
 
 @cache
-def _parser(language: Language) -> "Parser | None":
-    """The parser of a language, None when there is no grammar or its wheel is not installed."""
+def _grammar(language: Language) -> "Grammar | None":
+    """The grammar of a language, None when there is none or its wheel is not installed."""
     if language.grammar is None:
         return None
     module, function = language.grammar
     try:
         import tree_sitter
 
-        grammar = tree_sitter.Language(getattr(importlib.import_module(module), function)())
-        return tree_sitter.Parser(grammar)
+        return tree_sitter.Language(getattr(importlib.import_module(module), function)())
     except (
         ImportError,
         AttributeError,
@@ -62,8 +62,8 @@ def _parser(language: Language) -> "Parser | None":
 
 def parse(path: str, text: str, language: Language) -> Source | None:
     """The file parsed, None when the language has no usable grammar."""
-    parser = _parser(language)
-    if parser is None:
+    grammar = _grammar(language)
+    if grammar is None:
         return None
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
     steps = _BASE_STEPS + len(data) * _STEPS_A_KIB // 1024
@@ -78,10 +78,12 @@ def parse(path: str, text: str, language: Language) -> Source | None:
         steps -= 1
         return steps < 0
 
+    import tree_sitter
+
+    parser = tree_sitter.Parser(grammar)  # a new one: builds run in several threads, and a parser serves one
     try:
         return Source(path, data, parser.parse(read, progress_callback=gives_up).root_node)
     except ValueError:  # too much of it is no such language: repairing it would take many times as long
-        parser.reset()
         return None
 
 

@@ -1,0 +1,113 @@
+"""What a covering look-up rested on: as long as every file and folder is as it was, it would find the same.
+
+It spares a server the look-up itself. Size and times stand for the content, as in git's index; what is younger than
+two seconds may change again without its time changing (see "racy git" in git's documentation) and is never trusted.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from preread import inputs, sources
+from preread.layout import FILES, MANIFEST
+from preread.models import Manifest
+from preread.services import Services
+from preread.tree import WALK_SKIPS
+
+MOST = 2_000  # files and folders; beyond that looking at each is no faster than the look-up
+RACY = 2_000_000_000  # nanoseconds
+
+Mark = tuple[int, int, int]
+
+
+class Witness:
+    """The files and folders behind one look-up, each with its mark; and those that were not there."""
+
+    def __init__(self, marks: dict[str, Mark | None]) -> None:
+        self._there = [(path, mark) for path, mark in marks.items() if mark is not None]
+        self._absent = [path for path, mark in marks.items() if mark is None]
+
+    def holds(self) -> bool:
+        """Whether nothing has changed since. Part of every call that a server answers from memory, so kept bare."""
+        look = os.lstat
+        try:
+            for path, mark in self._there:
+                info = look(path)
+                if (info.st_ctime_ns, info.st_mtime_ns, info.st_ino) != mark:
+                    return False
+        except OSError:
+            return False
+        return not any(map(os.path.lexists, self._absent))
+
+
+def _mark(path: str) -> Mark | None:
+    """What tells one state of a file or folder from another (a new size has a new change time); None: not there."""
+    try:
+        info = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return (info.st_ctime_ns, info.st_mtime_ns, info.st_ino)
+
+
+def of(services: Services, manifest: Manifest) -> Witness | None:
+    """The witness of a look-up that covered; None when something is too young, too many, or cannot be told so."""
+    marks: dict[str, Mark | None] = {}
+    settled = time.time_ns() - RACY
+    for path in _paths(services, manifest):
+        mark = marks[path] = _mark(path)
+        if len(marks) > MOST or (mark and max(mark[:2]) > settled):
+            return None
+    return Witness(marks)
+
+
+def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
+    """Everything whose change could change what a look-up finds; files as paths, additions as their folders."""
+    layout = services.layout
+    folder = layout.dossier(manifest.feature)
+    own = [layout.project, layout.config, layout.knowledge, layout.context, folder, folder / MANIFEST, layout.staging]
+    own += [folder / row.name for row in FILES]
+    own += [layout.run_record(manifest.feature), layout.results, layout.root / ".gitignore"]
+    if manifest.ticket:
+        own.append(layout.ticket(manifest.ticket))
+    yield from map(str, own)
+    yield from _of_git(layout.root)
+    for report in inputs.report_folders(services.settings):
+        yield from _folders(layout.root / report, deep=bool(report))
+    for path in inputs.report_paths(services.tree, services.settings):
+        yield str(layout.root / path)
+    for text in manifest.spans:
+        ref = sources.parse(text)
+        if ref is not None and ref.kind == "absent":
+            yield from _folders(layout.root / literal_folder(ref.path), deep=True)
+            yield from (str(layout.root / path) for path in services.tree.matching(ref.path))
+        elif ref is not None and ref.path:
+            yield str(layout.root / ref.path)
+
+
+def literal_folder(glob: str) -> str:
+    """The folder that every match of a glob lies in; empty for the root."""
+    return re.split(r"[*?]", glob, maxsplit=1)[0].rpartition("/")[0]
+
+
+def _folders(start: Path, *, deep: bool) -> Iterator[str]:
+    """A folder and all below it: a file that is added or removed changes the time of the one that holds it."""
+    yield str(start)
+    if deep:
+        for folder, names, _ in os.walk(start):
+            names[:] = [name for name in names if name not in WALK_SKIPS]
+            yield from (os.path.join(folder, name) for name in names)  # noqa: PTH118 - many of them
+
+
+def _of_git(root: Path) -> Iterable[str]:
+    """What says which commits and files git has: HEAD, the branch it names, packed refs, the index."""
+    git = root / ".git"
+    names = ["HEAD", "packed-refs", "index", "info/exclude"]
+    try:
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return [str(git)]  # no repository of its own here, or a worktree: its commits do not go away by themselves
+    if head.startswith("ref: "):
+        names.append(head.removeprefix("ref: "))
+    return [str(git / name) for name in names]
