@@ -76,7 +76,7 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
     staging = await _step(publish.stage, services, request.feature)
     try:
         await builder.build(services, request, evidence, staging)
-        checked = await _step(_check, services, request, evidence, staging)
+        checked, own = await _step(_check, services, request, evidence, staging)
         manifest = Manifest(
             feature=request.feature,
             ticket=request.ticket,
@@ -88,7 +88,7 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
             recipe=recipe(services, request.level),
             used=evidence.used,
             spans=checked.spans,
-            facts=tuple(dossier.fact_id(d.name, fact.text) for d, _, fact in dossier.all_facts(checked.drafts)),
+            facts=own,
         )
         await _step(publish.publish, services, staging, manifest)
     except BaseException:
@@ -107,11 +107,17 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
     return replies.built(services, request, run, warnings)
 
 
-def _check(services: Services, request: Request, evidence: Evidence, staging: "Path") -> Checked:
-    """Check what was drafted, add what people wrote, write the summary last, and leave only what holds in staging."""
+def _check(
+    services: Services, request: Request, evidence: Evidence, staging: "Path"
+) -> tuple[Checked, tuple[str, ...]]:
+    """Check what was drafted, add what people wrote, write the summary last, and leave only what holds in staging.
+
+    With the ids of the facts that are not people's: those go when the builder no longer finds them.
+    """
     services.progress.say("checking every source", 4, 5)
-    drafts, problems = validate.staged(services, request.feature, staging)
-    drafts = validate.with_people(services, request.feature, drafts)
+    drafted, problems = validate.staged(services, request.feature, staging)
+    drafts = validate.with_people(services, request.feature, drafted)
+    people = _ids(drafts) - _ids(drafted)
     ranks = {finding.text: finding.score for finding in evidence.findings}
     checked = validate.check(services, request.feature, drafts, problems=problems, budget=True, ranks=ranks)
     if not any(draft.name == "summary.md" for draft in checked.drafts):
@@ -126,7 +132,11 @@ def _check(services: Services, request: Request, evidence: Evidence, staging: "P
             before=checked,
         )
     _restage(staging, checked.drafts)
-    return checked
+    return checked, tuple(sorted(_ids(checked.drafts) - people))
+
+
+def _ids(drafts: tuple[Draft, ...]) -> set[str]:
+    return {dossier.fact_id(draft.name, fact.text) for draft, _, fact in dossier.all_facts(drafts)}
 
 
 def _restage(staging: "Path", drafts: tuple[Draft, ...]) -> None:

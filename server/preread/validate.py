@@ -1,7 +1,7 @@
 """Check: format rules, every source looked up, states and confidence computed, the budget kept."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +31,7 @@ WEIGHT = {
     "anti-patterns.md": 1.0, "requirements.md": 0.97, "failures.md": 0.88, "patterns.md": 0.92,
     "existing-tests.md": 0.85, "codebase.md": 0.85, "summary.md": 1.0,
 }  # fmt: skip
+MOST_READINGS = 64  # spans kept in the form in which quotes are looked for
 DECAY = 0.95  # each further fact of a file or of its gaps counts this much less
 COMMENT_MARK = re.compile(r"^\s*(?:#+!?|//+!?|/?\*+/?|--|<!--|\"\"\"|;+|%+)\s?|\s*(?:\*/|-->)\s*$")
 
@@ -59,8 +60,8 @@ def with_people(services: Services, feature: str, drafts: Iterable[Draft]) -> tu
     if standing is None or standing.manifest is None:
         return tuple(by_name.values())
     ours = set(standing.manifest.facts)
-    for name in standing.edited:
-        draft, _ = dossier.parse(name, feature, standing.texts[name])
+    for name, text in standing.texts.items():
+        draft, _ = dossier.parse(name, feature, text)
         added = [
             replace(section, items=tuple(f for f in section.facts if dossier.fact_id(name, f.text) not in ours))
             for section in draft.sections
@@ -78,6 +79,7 @@ class _Checker:
     def __init__(self, services: Services, feature: str) -> None:
         self.services, self.feature = services, feature
         self.resolved: dict[str, Span | SourceError] = {}
+        self.readings: dict[str, tuple[str, ...]] = {}
         self.problems: list[Problem] = []
         self.wrong = published.wrong_ids(services.layout)
         self.seen: set[str] = set()
@@ -93,6 +95,15 @@ class _Checker:
             except SourceError as error:
                 self.resolved[text] = error
         return self.resolved[text]
+
+    def stands(self, quote: str, source: str, span: Span) -> bool:
+        """Whether a quote stands in a span, white space collapsed; comment marks at line ends count as white space."""
+        if len(self.readings) > MOST_READINGS:
+            self.readings.clear()
+        if source not in self.readings:
+            self.readings[source] = tuple(_readings(span))
+        needle = " ".join(quote.split())
+        return any(needle in reading for reading in self.readings[source]) or needle in span.names
 
     def problem(self, name: str, line: int, code: str, message: str) -> None:
         self.problems.append(Problem(name, line, code, message))
@@ -116,7 +127,9 @@ class _Checker:
                 spans[source] = found
         if not spans:
             return None
-        missing = [q for q in dossier.quotes(fact.text) if not any(stands(q, span) for span in spans.values())]
+        missing = [
+            q for q in dossier.quotes(fact.text) if not any(self.stands(q, s, span) for s, span in spans.items())
+        ]
         if missing:
             self.problem(name, fact.line, "E_QUOTE", f"`{missing[0][:80]}` stands in none of its sources")
             return None
@@ -131,7 +144,7 @@ class _Checker:
             self.problem(name, fence.line, found.code, str(found))
             return False
         for i, line in enumerate(fence.lines, 1):
-            if line.strip() and not stands(line.strip(), found):
+            if line.strip() and not self.stands(line.strip(), section.source, found):
                 self.problem(name, fence.line + i, "E_FENCE_LINE", f"this line does not stand in {section.source}")
                 return False
         return True
@@ -156,15 +169,9 @@ class _Checker:
         return replace(draft, sections=tuple(s for s in sections if s.items)), verdicts, dropped
 
 
-def stands(quote: str, span: Span) -> bool:
-    """Whether a quote stands in a span, white space collapsed; comment marks at line ends count as white space."""
-    needle = " ".join(quote.split())
-    return any(needle in hay for hay in _haystacks(span))
-
-
-def _haystacks(span: Span) -> Iterable[str]:
+def _readings(span: Span) -> Iterable[str]:
+    """A span on one line: as it is, and without its comment marks."""
     yield " ".join(" ".join(span.lines).split())
-    yield span.names
     yield " ".join(" ".join(COMMENT_MARK.sub("", line) for line in span.lines).split())
 
 
@@ -228,11 +235,11 @@ def _fit(
     """Keep the facts that rank highest within the budget of facts and tokens; the rest is cut and counted."""
     limit = services.settings.max_tokens
     has_summary = any(draft.name == "summary.md" for draft in drafts)
-    left = limit if has_summary else int(limit * (1 - SUMMARY_SHARE))
+    left = whole = limit if has_summary else int(limit * (1 - SUMMARY_SHARE))
     facts_left = services.settings.max_facts - (0 if has_summary else max(1, services.settings.max_facts // 8))
     left -= sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     codebase = int(limit * CODEBASE_SHARE)
-    kept: set[tuple[int, int, int]] = set()
+    kept: dict[tuple[int, int, int], float] = {}
     opened: set[tuple[int, int]] = set()
     for candidate in sorted(_candidates(drafts, ranks), key=lambda c: -c.score):
         draft, section = drafts[candidate.draft], drafts[candidate.draft].sections[candidate.section]
@@ -248,8 +255,8 @@ def _fit(
         facts_left -= is_fact
         codebase -= cost if draft.name == "codebase.md" else 0
         opened.add((candidate.draft, candidate.section))
-        kept.add((candidate.draft, candidate.section, candidate.item))
-    fitted = [_only(draft, d, kept) for d, draft in enumerate(drafts)]
+        kept[candidate.draft, candidate.section, candidate.item] = candidate.score
+    fitted = _trimmed(services, drafts, kept, whole)
     standing = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
     held = [v for v in verdicts if (v.file, v.fact.text) in standing]
     return fitted, held, len(verdicts) - len(held)
@@ -277,7 +284,24 @@ def _cost(item: Fact | Fence) -> int:
     return dossier.tokens(f"- {item.text} ({', '.join(shown)})\n")
 
 
-def _only(draft: Draft, number: int, kept: set[tuple[int, int, int]]) -> Draft:
+def _trimmed(
+    services: Services, drafts: list[Draft], kept: dict[tuple[int, int, int], float], limit: int
+) -> list[Draft]:
+    """The drafts as chosen; what the estimates took for less than it is goes again, lowest first."""
+    while True:
+        services.progress.check()
+        fitted = [_only(draft, d, kept) for d, draft in enumerate(drafts)]
+        sizes = [dossier.tokens(dossier.render(d)) if d.sections or d.name in REQUIRED else 0 for d in fitted]
+        over = {d for d, draft in enumerate(fitted) if draft.name == "codebase.md" and draft.sections}
+        if all(sizes[d] <= int(services.settings.max_tokens * CODEBASE_SHARE) for d in over):
+            over = set(range(len(fitted))) if sum(sizes) > limit else set()
+        lowest = min((key for key in kept if key[0] in over), key=lambda key: kept[key], default=None)
+        if lowest is None:
+            return fitted
+        del kept[lowest]
+
+
+def _only(draft: Draft, number: int, kept: Collection[tuple[int, int, int]]) -> Draft:
     sections = [
         replace(section, items=tuple(item for i, item in enumerate(section.items) if (number, s, i) in kept))
         for s, section in enumerate(draft.sections)
