@@ -1,0 +1,183 @@
+"""The evidence index: a changed file costs that file, and what is in it is what a fresh one would hold."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from _evidence_project import PAST, commit, services, write
+from conftest import child_environ, git
+from preread import db
+from preread.evidence import index
+from preread.syntax import outline
+
+FILES = {f"src/m{n}.py": f"def place_order_{n}():\n    return {n}\n" for n in range(6)} | {
+    "t/test_m.py": "from src.m0 import place_order_0\n\n\ndef test_order():\n    assert place_order_0() == 0\n",
+    "README.md": "# Orders\n\nHow orders are placed.\n",
+}
+UPDATE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from _evidence_project import services
+from preread.evidence import index
+print("ready", flush=True)
+sys.stdin.readline()
+index.update(services(Path(sys.argv[1])))
+print("done")
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write(tmp_path / "project", FILES)
+
+
+def update(root: Path) -> int:
+    """Bring the index up to date; how many files were looked into."""
+    totals = [0]
+
+    def report(message: str, _done: float, total: float) -> None:
+        if message == "reading the project's files":
+            totals.append(int(total))
+
+    index.update(services(root, report))
+    return max(totals)
+
+
+def content(root: Path) -> dict[str, tuple[object, ...]]:
+    """Everything that the index says of each file."""
+    columns = "f.path, f.digest, f.role, f.outline, w.path, w.defs, w.body"
+    sql = f"SELECT {columns} FROM files f JOIN words w ON w.rowid = f.id"
+    counts = "SELECT (SELECT count(*) FROM files), (SELECT count(*) FROM words)"
+
+    def read(connection):
+        files, words = connection.execute(counts).fetchone()
+        assert files == words
+        return {path: tuple(rest) for path, *rest in connection.execute(sql)}
+
+    return db.use(services(root).layout, read)
+
+
+def fresh(root: Path) -> dict[str, tuple[object, ...]]:
+    """What an index says that is made anew from the files."""
+    shutil.rmtree(root / ".project" / ".cache")
+    update(root)
+    return content(root)
+
+
+def test_every_listed_file_is_looked_into_once(root: Path) -> None:
+    assert update(root) == len(FILES)
+    assert content(root).keys() == FILES.keys()
+    assert update(root) == 0
+
+
+def test_one_changed_file_costs_that_file(root: Path) -> None:
+    update(root)
+    write(root, {"src/m1.py": "def cancel_order():\n    return 1\n"})
+    assert update(root) == 1
+    assert "cancel_order" in str(content(root)["src/m1.py"])
+    assert "place_order_1" not in str(content(root)["src/m1.py"])
+    assert content(root) == fresh(root)
+
+
+def test_a_file_that_was_only_touched_keeps_its_outline(root: Path) -> None:
+    update(root)
+    before = content(root)
+    when = next(PAST)
+    os.utime(root / "src/m1.py", (when, when))
+    assert update(root) == 1
+    assert content(root) == before
+    assert update(root) == 0
+
+
+def test_a_file_written_within_a_moment_of_its_indexing_is_looked_at_again(root: Path) -> None:
+    (root / "src/m1.py").write_text("def one(): ...\n")
+    update(root)
+    info = (root / "src/m1.py").stat()
+    (root / "src/m1.py").write_text("def two(): ...\n")
+    os.utime(root / "src/m1.py", ns=(info.st_atime_ns, info.st_mtime_ns))  # a change within the clock's grain
+    update(root)
+    assert "two" in str(content(root)["src/m1.py"])
+
+
+def test_deleted_and_renamed_files_leave_nothing_behind(root: Path) -> None:
+    update(root)
+    (root / "src/m1.py").unlink()
+    (root / "src/m2.py").rename(root / "src/renamed.py")
+    assert update(root) == 1
+    found = content(root)
+    assert found.keys() == FILES.keys() - {"src/m1.py", "src/m2.py"} | {"src/renamed.py"}
+    assert found == fresh(root)
+
+
+def test_after_a_branch_switch_the_index_is_as_a_fresh_one(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    commit(root, {**FILES, ".gitignore": ".project/\n"}, "begin")
+    git(root, "checkout", "-q", "-b", "other")
+    (root / "src/m3.py").unlink()
+    commit(root, {"src/m1.py": "def other(): ...\n", "src/new/m9.ts": "export const nine = 9;\n"}, "other")
+    for branch in ("main", "other", "main"):
+        git(root, "checkout", "-q", branch)
+        update(root)
+        found = content(root)
+        assert found == fresh(root)
+        assert ("src/m3.py" in found) == (branch == "main")
+
+
+def test_a_file_that_becomes_excluded_is_forgotten_and_comes_back(root: Path) -> None:
+    update(root)
+    index.update(services(root, exclude=["src/*"]))
+    assert content(root).keys() == {"t/test_m.py", "README.md"}
+    assert update(root) == 6
+    assert content(root).keys() == FILES.keys()
+
+
+def test_a_file_that_turns_binary_or_empty_keeps_only_its_name(root: Path) -> None:
+    update(root)
+    (root / "src/m1.py").write_bytes(b"\0\1\2")
+    write(root, {"src/m2.py": ""})
+    update(root)
+    for path in ("src/m1.py", "src/m2.py"):
+        assert "place_order" not in str(content(root)[path])
+        assert content(root)[path][-1] == ""
+    assert content(root) == fresh(root)
+
+
+def test_outlines_are_kept_whole(root: Path) -> None:
+    for path, text in FILES.items():
+        found = outline(path, text)
+        assert index.unpack(index.pack(found)) == found
+
+
+def test_data_and_generated_files_are_known_by_their_path_alone(tmp_path: Path) -> None:
+    write(tmp_path, {"package-lock.json": '{"needle": 1}\n', "src/a.py": "needle = 1\n"})
+    update(tmp_path)
+    found = content(tmp_path)
+    assert "needle" in found["src/a.py"][-1]
+    assert "needle" not in str(found["package-lock.json"])
+
+
+def test_two_processes_at_once_make_one_index(root: Path) -> None:
+    write(root, {f"src/more/n{n}.py": f"def more_{n}(): ...\n" for n in range(200)})
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent)],
+            env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    ended = [(*worker.communicate(timeout=60), worker.returncode) for worker in workers]
+    assert ended == [("done\n", "", 0), ("done\n", "", 0)]
+    assert update(root) == 0
+    assert len(content(root)) == len(FILES) + 200

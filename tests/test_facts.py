@@ -1,0 +1,238 @@
+"""The index of facts: made of files, so that it can always be made again."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from _evidence_project import services, write
+from conftest import child_environ
+from preread import db, dossier, facts, validate
+from preread.errors import PrereadError
+from preread.facts import FoundFact
+
+FILES = {
+    "src/a.py": "alpha = 1\nbeta = 2\n",
+    ".project/context/login/patterns.md": (
+        "# Patterns: login\n\n## Waiting\n- wait for the address: `alpha = 1` (src/a.py:1)\n"
+        "- never sleep before the token is refreshed (src/a.py:2)\n- gone since: `gamma` (src/a.py:1)\n"
+    ),
+    ".project/context/cart/codebase.md": "# Codebase: cart\n\n## a.py\n- `beta` counts the items (src/a.py:2)\n",
+    ".project/knowledge.md": "# Knowledge\n\n## Money\n- whole cents in `alpha` (src/a.py:1)\n",
+}
+INDEX = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from _evidence_project import services
+from preread import facts, validate
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(5):
+    facts.index(services(Path(sys.argv[1])), validate.judge)
+print(len(facts.search(services(Path(sys.argv[1])), "", limit=1000)))
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write(tmp_path, FILES)
+
+
+def index(root: Path) -> None:
+    facts.index(services(root), validate.judge)
+
+
+def search(root: Path, query: str = "", **options: object) -> list[FoundFact]:
+    return facts.search(services(root), query, **options)  # type: ignore[arg-type]
+
+
+def texts(root: Path, query: str = "", **options: object) -> list[str]:
+    return [fact.text for fact in search(root, query, **options)]
+
+
+def rows(root: Path) -> list[tuple[object, ...]]:
+    return sorted(tuple(fact.model_dump().values()) for fact in search(root, limit=1000))
+
+
+def test_an_empty_query_lists_every_fact_in_the_order_of_the_files(root: Path) -> None:
+    index(root)
+    assert [(fact.path, fact.line) for fact in search(root)] == [
+        (".project/context/cart/codebase.md", 4),
+        (".project/context/login/patterns.md", 4),
+        (".project/context/login/patterns.md", 5),
+        (".project/context/login/patterns.md", 6),
+        (".project/knowledge.md", 4),
+    ]
+
+
+def test_a_fact_is_found_with_all_that_is_known_of_it(root: Path) -> None:
+    index(root)
+    [found] = search(root, "address")
+    assert found.model_dump(exclude={"confidence"}) == {
+        "id": dossier.fact_id("patterns.md", found.text),
+        "feature": "login",
+        "text": "wait for the address: `alpha = 1`",
+        "sources": ("src/a.py:1",),
+        "kind": "pattern",
+        "section": "Waiting",
+        "state": "quoted",
+        "path": ".project/context/login/patterns.md",
+        "line": 4,
+    }
+    assert 0.5 < found.confidence < 1
+
+
+def test_a_fact_whose_sources_do_not_hold_says_so(root: Path) -> None:
+    index(root)
+    states = {fact.text.split()[0]: (fact.state, fact.confidence) for fact in search(root)}
+    assert states["gone"] == ("failed", 0.0)
+    assert states["never"][0] == "located"
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("sleep token", "never sleep"),
+        ("TOKENS refreshing", "never sleep"),
+        ("beta items", "`beta` counts"),
+        ("cart", "`beta` counts"),
+        ("money", "whole cents"),
+        ("cents nowhere-else", "whole cents"),
+    ],
+)
+def test_facts_are_found_by_their_words_and_those_of_their_section_and_feature(
+    root: Path, query: str, first: str
+) -> None:
+    index(root)
+    assert texts(root, query)[0].startswith(first)
+
+
+def test_facts_with_all_words_leave_out_those_with_some(root: Path) -> None:
+    index(root)
+    assert texts(root, "wait address") == ["wait for the address: `alpha = 1`"]
+    assert len(texts(root, "address sleep")) == 2
+
+
+def test_one_feature_or_the_knowledge_can_be_searched_alone(root: Path) -> None:
+    index(root)
+    assert {fact.feature for fact in search(root, "alpha", feature="login")} == {"login"}
+    assert texts(root, "", feature="") == ["whole cents in `alpha`"]
+    assert texts(root, "alpha", feature="nowhere") == []
+    assert len(texts(root, "", limit=2)) == 2
+
+
+@pytest.mark.parametrize(
+    "query", ['"', "'; DROP TABLE facts; --", "a AND NOT", "NEAR(", "text : x", "_", "*", "é ü", "\0", "(" * 500]
+)
+def test_no_query_is_more_than_words(root: Path, query: str) -> None:
+    index(root)
+    assert isinstance(search(root, query), list)
+    assert len(search(root)) == 5
+
+
+def test_a_very_long_query_is_answered(root: Path) -> None:
+    index(root)
+    assert texts(root, "address " + " ".join(f"word{n}" for n in range(5000)))[0].startswith("wait for the address")
+
+
+def test_a_file_changed_by_hand_is_seen_and_a_deleted_one_forgotten(root: Path) -> None:
+    index(root)
+    write(root, {".project/knowledge.md": "# Knowledge\n\n## Money\n- round once in `alpha` (src/a.py:1)\n"})
+    (root / ".project/context/cart/codebase.md").unlink()
+    index(root)
+    assert "round once in `alpha`" in texts(root)
+    assert not any("whole cents" in text or "beta" in text for text in texts(root))
+    assert len(texts(root)) == 4
+
+
+def test_a_file_that_did_not_change_is_not_judged_again(root: Path) -> None:
+    index(root)
+    judged = []
+
+    def judge(asked, feature, drafts):
+        judged.append((feature, [draft.name for draft in drafts]))
+        return validate.judge(asked, feature, drafts)
+
+    facts.index(services(root), judge)
+    assert judged == []
+    write(root, {".project/knowledge.md": "# Knowledge\n\n## Money\n- x in `alpha` (src/a.py:1)\n"})
+    facts.index(services(root), judge)
+    assert judged == [("", ["knowledge.md"])]
+
+
+def test_a_deleted_index_is_made_again_with_the_same_facts(root: Path) -> None:
+    index(root)
+    before = rows(root)
+    services(root).layout.db.unlink()
+    index(root)
+    assert rows(root) == before
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "head", "noise", "all", "no database"])
+def test_a_damaged_index_is_made_again_with_the_same_facts(root: Path, damage: str) -> None:
+    index(root)
+    before = rows(root)
+    path = services(root).layout.db
+    data = bytearray(path.read_bytes())
+    chance = random.Random(7)
+    if damage == "empty":
+        data.clear()
+    elif damage == "cut":
+        del data[len(data) // 2 :]
+    elif damage == "head":
+        data[:100] = b"\0" * 100
+    elif damage == "noise":
+        for start in range(4096, len(data), 4096):
+            data[start : start + 200] = chance.randbytes(200)
+    elif damage == "all":
+        data[:] = chance.randbytes(len(data))
+    else:
+        data[:] = b"not a database, but a text\n" * 100
+    path.write_bytes(data)
+    index(root)
+    index(root)
+    assert rows(root) == before
+
+
+def test_an_index_of_another_schema_is_replaced(root: Path) -> None:
+    index(root)
+    before = rows(root)
+    db.use(services(root).layout, lambda connection: connection.execute("PRAGMA user_version = 1"))
+    index(root)
+    assert rows(root) == before
+
+
+def test_an_index_in_the_way_of_a_folder_is_an_expected_failure(root: Path) -> None:
+    services(root).layout.db.mkdir(parents=True)
+    with pytest.raises(PrereadError) as caught:
+        index(root)
+    assert caught.value.code == "E_WRITE"
+
+
+def test_two_processes_that_index_at_once_agree(root: Path) -> None:
+    dossiers = {
+        f".project/context/f{n}/patterns.md": f"# Patterns: f{n}\n\n## A\n"
+        + "".join(f"- fact {n}-{i} `alpha` (src/a.py:1)\n" for i in range(10))
+        for n in range(10)
+    }
+    write(root, dossiers)
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", INDEX, str(root), str(Path(__file__).parent)],
+            env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    ended = [(*worker.communicate(timeout=60), worker.returncode) for worker in workers]
+    assert ended == [("105\n", "", 0), ("105\n", "", 0)]
+    assert len(rows(root)) == 105
