@@ -26,7 +26,7 @@ from preread.layout import PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.services import Services
 
-MOST = {"files": 10, "tests": 10, "docs": 6}
+MOST = {"files": 10, "tests": 7, "helpers": 5, "docs": 6}
 FLOOR = 0.3  # files that score less than this share of the best are about something else
 
 Rule = Callable[[View], Iterable[Finding]]
@@ -80,13 +80,14 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     query = rank.query_of(request, ticket or "")
     hits = _hits(services, request, query, connection)
+    tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
     view = View(
         services,
         connection,
         request,
         query,
         sources=views_of(services, hits["files"]),
-        tests=views_of(services, hits["tests"]),
+        tests=views_of(services, tests),
         docs=views_of(services, hits["docs"]),
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
@@ -101,7 +102,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         feature=request.feature,
         words=query.all,
         files=_ranked(view, hits["files"]),
-        tests=_ranked(view, hits["tests"]),
+        tests=_ranked(view, tests),
         findings=tuple(sorted(findings, key=lambda f: -f.score)),
         used=inputs.digests(services, request),
         notes=tuple(view.notes),

@@ -10,6 +10,8 @@ from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
 from preread.syntax import Symbol
 
+DATA = re.compile(r"(^|/)(data|cases|snapshots|samples|examples|__snapshots__|testdata)/")
+
 
 def groups(view: View) -> Iterator[Finding]:
     """The feature's tests by class or describe block, so that a new one finds its neighbours."""
@@ -65,6 +67,10 @@ def helpers(view: View) -> Iterator[Finding]:
     for file in view.tests:
         if file.role != "support":
             continue
+        if view.relevance(file.path) >= 1 and not file.outline.tests and not view.whole_project:
+            yield from _data(file, body)
+        if DATA.search(file.path):
+            continue
         for symbol in file.outline.symbols:
             if symbol.kind == "class":
                 yield from _page_object(file, symbol, body, users)
@@ -80,6 +86,22 @@ def helpers(view: View) -> Iterator[Finding]:
                     reason="the feature's tests call it",
                     score=0.65,
                 )
+
+
+def _data(file: FileView, body: str) -> Iterator[Finding]:
+    """A file beside the tests that is named after the feature and that no test calls by a name: input for tests."""
+    if any(re.search(rf"\b{re.escape(symbol.name)}\b", body) for symbol in file.outline.symbols):
+        return
+    line = next((n for n, text in enumerate(file.lines, 1) if phrases.provable(text)), 0)
+    if line:
+        yield Finding(
+            rule="helpers",
+            kind="helper",
+            text=f"input for tests, named after the feature; it begins {phrases.quote_line(file, line, 70)}",
+            sources=(file.cite(line),),
+            reason="its path names the feature",
+            score=0.6,
+        )
 
 
 def _page_object(file: FileView, symbol: Symbol, body: str, users: str) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """What went wrong before: failing tests in reports, errors fixed more than once, tests that are not trusted."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError
@@ -99,7 +100,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
     n = 0
     while left and n < 4:
         latest = left.pop(0)
-        same = [latest, *(c for c in left if _same_thing(latest, c))]
+        same = [latest, *(c for c in left if _same_thing(latest, c, view.wanted))]
         if len(same) < 2:
             continue
         left = [c for c in left if c not in same]
@@ -114,9 +115,9 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         )
 
 
-def _same_thing(one: Commit, other: Commit) -> bool:
-    """Two fixes of one thing: most of the words of the shorter subject, or an issue that both name."""
-    a, b = _topic(one.subject), _topic(other.subject)
+def _same_thing(one: Commit, other: Commit, feature: frozenset[str]) -> bool:
+    """Two fixes of one thing: most words of the shorter subject beside the feature's, or an issue that both name."""
+    a, b = _topic(one.subject) - feature, _topic(other.subject) - feature
     shared = a & b
     by_words = len(shared) >= 2 and len(shared) >= 0.6 * min(len(a), len(b))
     return by_words or (bool(set(one.issues) & set(other.issues)) and bool(shared))
@@ -172,7 +173,7 @@ def fixes(view: View) -> Iterator[Finding]:
 def _is_prose(body: str) -> bool:
     first = body.strip().split("\n", 1)[0]
     return len(first) > 25 and not re.match(
-        r"(?i)[*#-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts",
+        r"(?i)[*#<-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts",
         first,
     )
 
@@ -199,29 +200,42 @@ def changelog(view: View) -> Iterator[Finding]:
             )
 
 
+class Marked(NamedTuple):
+    """One test with a mark that says it is not to be trusted."""
+
+    name: str
+    source: str
+
+
 def marked(view: View) -> Iterator[Finding]:
-    """The feature's tests that are skipped, expected to fail, or marked as flaky, with the reason given."""
+    """The feature's tests that are skipped, expected to fail, or flaky; those of one mark and reason together."""
+    groups: dict[tuple[str, str], list[Marked]] = defaultdict(list)
     for hot in view.cases:
         marks = [mark for mark in hot.case.marks if MARK.search(mark)]
-        if not marks:
+        word = MARK.search(marks[0]) if marks else None
+        if word is None:
             continue
         first = max(1, hot.case.start - 8)
-        word = MARK.search(marks[0])
         lines = hot.file.lines[first - 1 : hot.case.end]
-        at = next(
-            (first + i for i, line in enumerate(lines) if word is not None and word[0] in line),
-            hot.case.start,
-        )
-        start = min(at, hot.case.start)
-        reason = re.search(r"reason\s*=\s*(?:f?[\"'](.+?)[\"'])|[\"']([^\"']{12,})[\"']", marks[0])
-        said = next((g for g in (reason.groups() if reason else ()) if g), "")
-        name = phrases.quote(hot.case.name, 90)
+        at = next((first + i for i, line in enumerate(lines) if word[0] in line), hot.case.start)
+        source = hot.file.cite(min(at, hot.case.start), max(min(at, hot.case.start), hot.case.start))
+        groups[word[0].lower(), _reason(marks[0], hot.case.name)].append(Marked(hot.case.name, source))
+    for (word_, said), tests in groups.items():
+        shown = phrases.names([test.name for test in tests[:4]], 4)
+        more = f" and {len(tests) - 4} more" if len(tests) > 4 else ""
+        verb = "is" if len(tests) == 1 else "are"
         yield Finding(
             rule="marked",
             kind="marked",
-            text=f"{name} is marked {phrases.plain(word[0]) if word else ''}"
-            + (f": {phrases.plain(phrases.clip(said, 110))}" if said and said != hot.case.name else ""),
-            sources=(hot.file.cite(start, max(start, hot.case.start)),),
-            reason="a mark on one of the feature's tests",
+            text=f"{shown}{more} {verb} marked {word_}" + (f": {said}" if said else ""),
+            sources=tuple(test.source for test in tests[:4]),
+            reason="a mark on the feature's tests",
             score=0.7,
         )
+
+
+def _reason(mark: str, name: str) -> str:
+    """The reason that a mark gives, as prose."""
+    found = re.search(r"reason\s*=\s*f?[\"'](.+?)[\"']|[\"']([^\"']{12,})[\"']", mark)
+    said = next((group for group in (found.groups() if found else ()) if group), "")
+    return phrases.plain(phrases.clip(said, 110)) if said != name else ""

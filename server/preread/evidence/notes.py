@@ -14,6 +14,7 @@ CRITERIA = re.compile(
     r"(?i)accept|criteri|requirement|definition of done|expected|must|scenario|should|steps|behaviou?r"
     r"|out of scope|notes?$"
 )
+OTHER_DOCS = re.compile(r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d")
 MOST = 14
 
 
@@ -86,7 +87,7 @@ def documents(view: View) -> Iterator[Finding]:
     """Sections of the project's documents about the feature."""
     n = 0
     for doc in view.docs:
-        if re.search(r"(?i)change|history|news|release|license|contribut", doc.path):
+        if OTHER_DOCS.search(doc.path):
             continue
         for symbol in doc.outline.symbols:
             named = view.relevance(symbol.name) if not view.whole_project else 0.5

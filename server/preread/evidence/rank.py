@@ -14,7 +14,7 @@ WEIGHTS = (4.0, 3.0, 1.0)  # path, definitions, body
 # How much each part of the request says about where to look.
 PARTS = {"feature": 1.0, "description": 0.5, "ticket": 0.25}
 LISTED = 400  # candidates looked at per part of the request
-ROLES = {"files": ("source",), "tests": ("test", "support"), "docs": ("doc",)}
+ROLES = {"files": ("source",), "tests": ("test",), "helpers": ("support",), "docs": ("doc",)}
 MOST_WORDS = 24
 
 

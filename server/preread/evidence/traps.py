@@ -28,7 +28,7 @@ CODE_LIKE = re.compile(r"[;{}]\s*$|^\s*(return|const|let|var|if|for|import|from|
 DEPRECATED = re.compile(r"(?i)@deprecated\b|\bdeprecated\b|DeprecationWarning|PendingDeprecationWarning")
 INSTEAD = re.compile(
     r"(?i)(?:use|call|prefer|replaced by|superseded by|in favou?r of|instead of \w+,? use|switch to|see)\s+"
-    r"[`'\":]*(?:\w+:`)?[~.]*([A-Za-z_][\w.]*(?:\(\))?)"
+    r"(?:\{@link\s+)?[`'\":]*(?:\w+:`)?[~.]*([A-Za-z_][\w.]*(?:\(\))?)"
 )
 VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
 
@@ -164,9 +164,8 @@ def _is_name(file: FileView, word: str, text: str) -> bool:
 
 def _deprecated(view: View, file: FileView, name: str, block: list[str], start: int, at: int) -> Iterator[Finding]:
     i = next((i for i, line in enumerate(block) if DEPRECATED.search(line)), 0)
-    text = " ".join(re.sub(r"^\s*(\*|//|#|\"\"\")\s?", "", line).strip() for line in block[i : i + 5]).partition("*/")[
-        0
-    ]
+    said = "\n".join(block[i : i + 5]).partition("*/")[0].split("\n")
+    text = " ".join(re.sub(r"^\s*(/?\*+|//|#|\"\"\")\s?", "", line).strip() for line in said)
     instead = next((m[1] for m in INSTEAD.finditer(text) if m[1] != name and _is_name(file, m[1], text)), "")
     end = max(at, min(start + i + 4, start + len(block) - 1))
     if instead and phrases.provable(instead.strip("()")):

@@ -107,7 +107,8 @@ class View:
             return 1.0
         held = frozenset().union(*(words.stems(part) for name in names for part in words.IDENTIFIER.findall(name)))
         own = len(self.wanted & held) / max(len(self.wanted), 1)
-        return own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
+        # Half of a name is mostly another thing's name: it counts a quarter.
+        return own * own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
 
     @cached_property
     def symbols(self) -> list[HotSymbol]:
@@ -165,14 +166,15 @@ class View:
                 body = "\n".join(file.lines[case.start - 1 : case.end])
                 score = self.relevance(case.name, case.group) + 0.5 * min(1.0, self.relevance(body)) + at_home
                 score += 0.5 if uses is not None and uses.search(body) else 0.0
-                if score >= 0.5:
-                    found.append(HotCase(file, case, round(file.score * score, 3)))
+                if score >= 0.3:
+                    found.append(HotCase(file, case, round(math.sqrt(file.score) * score, 3)))
         found.sort(key=lambda hot: (-hot.score, hot.file.path, hot.case.start))
         if self.whole_project:  # a few of each file, so that no file speaks for all
             rank = {id(hot): n for file in self.tests for n, hot in enumerate(h for h in found if h.file is file)}
             return [hot for hot in found if rank[id(hot)] < MOST_CASES // 10]
         best = found[0].score if found else 1.0
-        return [hot for hot in found if hot.score >= 0.3 * best][:MOST_CASES]
+        floor = max(0.3 * best, min(0.5, best))
+        return [hot for hot in found if hot.score >= floor][:MOST_CASES]
 
     @cached_property
     def case_text(self) -> str:
