@@ -106,7 +106,7 @@ def documents(view: View) -> Iterator[Finding]:
                 rule="documents",
                 kind="document",
                 text=code(symbol.name),
-                sources=(doc.cite(symbol.start, symbol.end),),
+                sources=(doc.cite(symbol.start, min(symbol.end, len(doc.lines))),),  # a final line end is no line
                 reason="a section of the documents about the feature",
                 score=0.4 + 0.2 * named + doc.score * 0.1,
             )
