@@ -13,7 +13,7 @@ from preread.evidence.view import View
 from preread.models import Finding
 from preread.sources import Ref
 
-MARK = re.compile(r"(?i)skip|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
+MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
 SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout)\b.*[:\w]|\bexpected\b|\bassert")
 CHANGELOG = re.compile(r"(?i)^(docs?/)?(changelog|changes|history|news)(\.\w+)?$")
 MOST_FIXES = 5

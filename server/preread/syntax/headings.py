@@ -14,7 +14,8 @@ def markdown_headings(lines: list[str]) -> list[tuple[int, int, str]]:
     """(line, level, title) of each ATX or Setext heading outside fences."""
     found = []
     fence = ""
-    for number, line in enumerate(lines, 1):
+    first = _after_front_matter(lines)
+    for number, line in enumerate(lines[first:], first + 1):
         opening = _FENCE.match(line)
         if opening:
             mark = opening[1]
@@ -28,11 +29,18 @@ def markdown_headings(lines: list[str]) -> list[tuple[int, int, str]]:
         heading = _HEADING.match(line)
         if heading:
             found.append((number, len(heading[1]), heading[2]))
-        elif number > 1 and _SETEXT.fullmatch(line):
+        elif number > first + 1 and _SETEXT.fullmatch(line):
             title = lines[number - 2].strip()
             if title and not title.startswith(("#", "-", "*", ">", "|", "=", "```")):
                 found.append((number - 1, 1 if "=" in line else 2, title))
     return found
+
+
+def _after_front_matter(lines: list[str]) -> int:
+    """How many lines a YAML front matter takes; its closing rule is no Setext heading."""
+    if not lines or lines[0].rstrip() != "---":
+        return 0
+    return next((number for number, line in enumerate(lines[1:200], 2) if line.rstrip() in {"---", "..."}), 0)
 
 
 def rst_headings(lines: list[str]) -> list[tuple[int, int, str]]:
