@@ -68,9 +68,9 @@ def assert_holds(root: Path, findings: Iterable[Finding]) -> None:
         Section(finding.rule, (_item(finding),), finding.sources[0] if finding.fence else "") for finding in unique
     ]
     checked = check(root, [Draft("patterns.md", "login", tuple(sections))])
-    assert [str(problem) for problem in checked.problems] == []
-    assert checked.dropped == 0
-    assert len(checked.drafts[0].sections) == len(sections) if sections else True
+    broken = "\n".join(f"{problem.message} {problem.line}" for problem in checked.problems)
+    assert not checked.problems, broken + "\n" + "\n".join(f.text for f in unique)
+    assert checked.dropped == 0, checked
     for finding in unique:
         assert 0 < finding.score <= 1.3, finding
         assert finding.reason, finding

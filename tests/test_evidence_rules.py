@@ -1,0 +1,607 @@
+"""Each rule on a tiny real project: what it has to find, and what looks like it and must not be claimed.
+
+`found` holds everything that any rule finds in these projects to the check: sources resolve, quotes stand.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from _evidence_project import commit, evidence, found, write
+from conftest import git
+from preread.evidence.collect import RULES
+from preread.models import Finding
+
+BASKET = '''\
+"""What a shopper wants to buy."""
+
+LIMIT = 20
+OTHER = other
+
+
+class BasketError(Exception):
+    """The basket cannot hold this."""
+
+
+class Basket:
+    """Goods and how many of each."""
+
+    def add(self, name: str, count: int = 1) -> None:
+        if count > LIMIT:
+            raise BasketError("too many of one article")
+        self.lines[name] = count
+
+    def basket_total(self) -> int:
+        return sum(self.lines.values())
+'''
+TEST_BASKET = """\
+from shop.basket import Basket
+
+
+def test_basket_adds():
+    basket = Basket()
+    basket.add("mug")
+    assert basket.basket_total() == 1
+
+
+def test_basket_is_empty_at_first():
+    basket = Basket()
+    assert basket.basket_total() == 0
+"""
+SHOP = {
+    "shop/basket.py": BASKET,
+    "tests/test_basket.py": TEST_BASKET,
+    "shop/weather.py": "RAIN = 3\n\n\ndef rain(): ...\n",
+}
+
+
+def texts(findings: list[Finding]) -> str:
+    return "\n".join(finding.text for finding in findings)
+
+
+def cited(findings: list[Finding]) -> set[str]:
+    return {source for finding in findings for source in finding.sources}
+
+
+def rule(root: Path, name: str, feature: str = "basket", **more: str) -> list[Finding]:
+    return found(root, name, feature, **more)
+
+
+def test_every_rule_has_a_test_here() -> None:
+    here = [name for name in globals() if name.startswith("test_")]
+    assert [r.__name__ for r in RULES if not any(f"_{r.__name__}_" in name for name in here)] == []
+
+
+# -- shape
+
+
+def test_symbols_are_the_definitions_that_the_feature_names(tmp_path: Path) -> None:
+    write(tmp_path, SHOP)
+    findings = rule(tmp_path, "symbols")
+    assert "`class Basket`: Goods and how many of each" in texts(findings)
+    assert "basket_total" in texts(findings)
+    assert any(source.startswith("shop/basket.py:11-") for source in cited(findings))
+    assert "rain" not in texts(findings)
+
+
+def test_constants_are_named_values_and_families_near_the_feature(tmp_path: Path) -> None:
+    enum = "\n\nclass BasketState(Enum):\n    OPEN = 'open'\n    PAID = 'paid'\n    GONE = 'gone'\n"
+    write(tmp_path, {**SHOP, "shop/basket.py": "from enum import Enum\n\n" + BASKET + enum})
+    said = texts(rule(tmp_path, "constants"))
+    assert "`LIMIT = 20`" in said
+    assert "`BasketState`: `OPEN`, `PAID`, `GONE`" in said
+    assert "OTHER" not in said  # what another name stands for says nothing
+    assert "RAIN" not in said
+
+
+def test_routes_are_addresses_and_no_other_strings(tmp_path: Path) -> None:
+    served = (
+        '@app.get("/basket/{id}")\ndef show_basket(id): ...\n\n\n@app.cache("/basket/tmp")\ndef basket_cache(): ...\n'
+    )
+    served += (
+        '\n\ndef go_basket():\n    router.push("/basket/pay")\n    d.get("basket")\n    log.info("/basket/logged")\n'
+    )
+    write(tmp_path, {**SHOP, "shop/basket_views.py": served})
+    said = texts(rule(tmp_path, "routes"))
+    assert "`/basket/{id}`" in said
+    assert "`/basket/pay`" in said
+    assert "logged" not in said
+    assert "/basket/tmp" not in said
+
+
+def test_selectors_are_the_attributes_that_tests_look_for(tmp_path: Path) -> None:
+    form = 'export function Basket() {\n  return (\n    <form id="plain-id" data-testid="basket-form">\n'
+    form += '      <input aria-label="How many" className="wide-input" data-testid={dynamic} />\n'
+    form += "    </form>\n  );\n}\n"
+    write(tmp_path, {"src/Basket.tsx": form})
+    said = texts(rule(tmp_path, "selectors"))
+    assert "`data-testid`: `basket-form`" in said
+    assert "`How many`" in said
+    assert "plain-id" not in said
+    assert "wide-input" not in said
+    assert "dynamic" not in said
+
+
+def test_environment_is_what_the_feature_reads_of_it(tmp_path: Path) -> None:
+    reads = 'import os\n\n\ndef basket_limit():\n    return os.environ["BASKET_LIMIT"], os.getenv("BASKET_HOST")\n'
+    other = 'import os\n\nRAIN = os.environ["RAIN_HOST"]\nNAME = "BASKET_NAME"\n'
+    write(tmp_path, {**SHOP, "shop/basket_env.py": reads, "shop/weather.py": other})
+    findings = rule(tmp_path, "environment")
+    assert "`BASKET_LIMIT`" in texts(findings)
+    assert "`BASKET_HOST`" in texts(findings)
+    assert "RAIN_HOST" not in texts(findings)
+    assert "BASKET_NAME" not in texts(findings)
+
+
+def test_callers_are_calls_from_other_files(tmp_path: Path) -> None:
+    pay = "from shop.pricing import basket_price\n\n\ndef pay_now():\n    # basket_price() is slow\n"
+    pay += "    return basket_price(1)\n"
+    own = "def basket_price(n):\n    return n\n\n\ndef basket_twice():\n    return basket_price(2)\n"
+    named = "def report():\n    return 'basket_price', other_basket_price(1), x.basket_price_all()\n"
+    write(tmp_path, {"shop/pricing.py": own, "shop/pay.py": pay, "shop/report.py": named})
+    findings = rule(tmp_path, "callers")
+    assert "`basket_price` is called in `pay_now`" in texts(findings)
+    assert cited(findings) == {"shop/pay.py:6"}
+
+
+# -- running, scaffolding
+
+
+def test_commands_say_how_the_feature_s_tests_run(tmp_path: Path) -> None:
+    places = {
+        "pyproject.toml": "[project]\nname = 'x'\n\n[tool.pytest.ini_options]\n",
+        "Makefile": "build:\n\tx\ntest:\n\tpytest\n",
+    }
+    write(
+        tmp_path,
+        {**SHOP, **places, "package.json": '{"scripts": {\n  "test": "vitest"\n}}\n', "other/pytest.ini": "[pytest]\n"},
+    )
+    findings = rule(tmp_path, "commands")
+    assert cited(findings) == {"pyproject.toml:4", "Makefile:3"}
+    assert "python -m pytest tests/test_basket.py" in texts(findings)
+
+
+def test_fixtures_are_cited_where_they_are_made_and_asked_for(tmp_path: Path) -> None:
+    made = "import pytest\n\n\n@pytest.fixture\ndef filled():\n    return ['mug', 'rug']\n\n\n"
+    made += "def helper_filled():\n    return 1\n"
+    uses = "def test_basket_one(filled, tmp_path):\n    assert filled\n\n\ndef test_basket_two(filled):\n"
+    uses += "    assert filled\n"
+    write(
+        tmp_path,
+        {
+            **SHOP,
+            "tests/conftest.py": made,
+            "tests/test_basket.py": uses,
+            "tests/test_rain.py": "def test_r(wet): ...\n",
+        },
+    )
+    findings = rule(tmp_path, "fixtures")
+    assert "fixture `filled` in 2 of 2 tests: gives `['mug', 'rug']`" in texts(findings)
+    assert "tests/conftest.py:5-6" in cited(findings)
+    assert "helper_filled" not in texts(findings)
+    assert "wet" not in texts(findings)
+
+
+def test_hooks_are_what_runs_around_each_test(tmp_path: Path) -> None:
+    spec = 'test.describe("basket", () => {\n  test.beforeEach(async ({ page }) => {\n'
+    spec += '    await page.goto("/basket");\n  });\n'
+    spec += '  test("basket is empty", async ({ page }) => {\n    await page.reload("/inside");\n  });\n});\n'
+    write(tmp_path, {"tests/basket.spec.ts": spec, "src/basket.ts": "export function basket() {}\n"})
+    findings = rule(tmp_path, "hooks")
+    assert 'beforeEach: `page.goto("/basket")`' in texts(findings)
+    assert "/inside" not in texts(findings)
+
+
+def test_shared_imports_are_helpers_of_the_project_and_no_libraries(tmp_path: Path) -> None:
+    test = "import json\nfrom tests.helpers import fill_basket\nfrom shop.basket import Basket\n"
+    test += "import helpers_of_others\n\n"
+    test += "\ndef test_basket_fills():\n    fill_basket(Basket())\n    assert json\n"
+    write(tmp_path, {**SHOP, "tests/test_basket.py": test, "tests/helpers.py": "def fill_basket(b): ...\n"})
+    findings = rule(tmp_path, "shared_imports")
+    assert cited(findings) == {"tests/test_basket.py:2"}
+
+
+# -- how tests are written
+
+
+def test_calls_are_those_that_this_feature_s_tests_make_more_than_others(tmp_path: Path) -> None:
+    one = 'def test_basket_{n}(client):\n    client.fill_basket("mug")\n    common.prepare_all()\n'
+    one += "    assert len([1]) == 1\n\n\n"
+    other = "def test_rain():\n    common.prepare_all()\n    assert 1\n"
+    files = {f"tests/test_other{n}.py": other for n in range(4)}
+    write(tmp_path, {**SHOP, **files, "tests/test_basket.py": "".join(one.format(n=n) for n in range(4))})
+    findings = rule(tmp_path, "calls")
+    assert '`client.fill_basket("mug")` in 4 of 4 tests here, named in no other test file' in texts(findings)
+    assert "len(" not in texts(findings)
+    assert "prepare_all" not in texts(findings)
+
+
+def test_assertions_are_the_commonest_shapes_of_checks(tmp_path: Path) -> None:
+    body = "".join(f"def test_basket_{n}():\n    assert basket.total() == {n}\n\n\n" for n in range(4))
+    write(
+        tmp_path,
+        {**SHOP, "tests/test_basket.py": body, "tests/test_rain.py": "def test_r():\n    assert rain.wet() is True\n"},
+    )
+    findings = rule(tmp_path, "assertions")
+    assert "`assert basket.total() == 0` and the like in 4 of 4 tests" in texts(findings)
+    assert "wet" not in texts(findings)
+
+
+def test_example_is_one_short_test_shown_whole(tmp_path: Path) -> None:
+    skipped = '\n\n@pytest.mark.skip(reason="not now, it is broken")\ndef test_basket_skipped():\n'
+    skipped += "    x = 1\n    assert basket\n"
+    long = "\n\ndef test_basket_long():\n" + "    basket.add(1)\n" * 30 + "    assert basket\n"
+    write(tmp_path, {**SHOP, "tests/test_basket.py": TEST_BASKET + skipped + long})
+    [finding] = rule(tmp_path, "example")
+    assert finding.text in {"test_basket_adds", "test_basket_is_empty_at_first"}
+    assert finding.fence[0] == f"def {finding.text}():"
+    assert finding.fence[-1].startswith("    assert")
+
+
+def test_example_is_rather_a_test_that_checks_something(tmp_path: Path) -> None:
+    write(tmp_path, {**SHOP, "tests/test_basket.py": "def test_basket_a():\n    x = 1\n    y = 2\n\n\n" + TEST_BASKET})
+    [finding] = rule(tmp_path, "example")
+    assert finding.text != "test_basket_a"
+
+
+# -- which tests there are
+
+
+def test_groups_are_the_feature_s_tests_by_class_or_block(tmp_path: Path) -> None:
+    grouped = "class TestBasket:\n    def test_adds(self):\n        assert 1\n\n"
+    grouped += "    def test_empties(self):\n        assert 1\n"
+    write(
+        tmp_path,
+        {**SHOP, "tests/test_basket.py": grouped, "tests/test_rain.py": "def test_rain_falls():\n    assert 1\n"},
+    )
+    findings = rule(tmp_path, "groups")
+    assert "`TestBasket`: 2 tests: adds; empties" in texts(findings)
+    assert "rain" not in texts(findings)
+
+
+def test_helpers_are_page_objects_and_functions_that_the_tests_use(tmp_path: Path) -> None:
+    page = "export class BasketPage {\n  async open() {\n    await this.page.goto('/');\n  }\n"
+    page += "  async clear() {\n    x();\n  }\n}\n"
+    page += "export class RainPage {\n  async pour() {}\n}\n\nexport function unusedHelper() {}\n"
+    spec = 'import { BasketPage } from "./pages/BasketPage";\n\ntest("basket opens", async ({ page }) => {\n'
+    spec += "  const basket = new BasketPage(page);\n  await basket.open();\n  expect(basket).toBeTruthy();\n});\n"
+    write(
+        tmp_path,
+        {
+            "tests/pages/BasketPage.ts": page,
+            "tests/basket.spec.ts": spec,
+            "src/basket.ts": "export const basket = 1;\n",
+        },
+    )
+    findings = rule(tmp_path, "helpers")
+    assert "`class BasketPage`: `open`" in texts(findings)
+    assert "RainPage" not in texts(findings)
+    assert "unusedHelper" not in texts(findings)
+
+
+# -- gaps
+
+
+def test_unmentioned_symbols_are_public_names_in_no_test(tmp_path: Path) -> None:
+    more = BASKET + "\n\ndef basket_weight():\n    return 1\n\n\ndef _basket_secret():\n    return 2\n"
+    write(tmp_path, {**SHOP, "shop/basket.py": more})
+    findings = rule(tmp_path, "unmentioned_symbols")
+    assert "no test names `basket_weight`" in texts(findings)
+    assert 'absent:tests/**~"basket_weight"' in cited(findings)
+    assert "basket_total" not in texts(findings)
+    assert "_basket_secret" not in texts(findings)
+
+
+def test_unmentioned_symbols_count_a_name_in_any_test_file_even_in_a_comment(tmp_path: Path) -> None:
+    more = BASKET + "\n\ndef basket_weight():\n    return 1\n"
+    write(
+        tmp_path,
+        {**SHOP, "shop/basket.py": more, "tests/unit/test_else.py": "# basket_weight is easy\ndef test_x(): ...\n"},
+    )
+    assert "basket_weight" not in texts(rule(tmp_path, "unmentioned_symbols"))
+
+
+def test_unmentioned_messages_are_errors_that_no_test_shows(tmp_path: Path) -> None:
+    more = BASKET.replace("self.lines[name] = count", 'if not name:\n            raise BasketError("no name (given")\n')
+    shown = (
+        TEST_BASKET + '\n\ndef test_basket_limit():\n    with raises(match="too many of one article"):\n        x()\n'
+    )
+    write(tmp_path, {**SHOP, "shop/basket.py": more, "tests/test_basket.py": shown})
+    said = texts(rule(tmp_path, "unmentioned_messages"))
+    assert "BasketError `no name (given`: no test shows it" in said
+    assert "too many" not in said
+
+
+def test_unmentioned_members_are_values_of_a_family_that_tests_leave_out(tmp_path: Path) -> None:
+    enum = "from enum import Enum\n\n\nclass BasketState(Enum):\n    OPENED = 'opened'\n"
+    enum += "    PAYING = 'paying'\n    CLOSED = 'closed'\n"
+    tests = TEST_BASKET + "\n\ndef test_basket_state():\n    assert BasketState.OPENED\n    assert state == 'closed'\n"
+    write(tmp_path, {**SHOP, "shop/basket.py": enum, "tests/test_basket.py": tests})
+    findings = rule(tmp_path, "unmentioned_members")
+    assert "no test names `PAYING` of BasketState" in texts(findings)
+    assert "OPENED" not in texts(findings)
+    assert "CLOSED" not in texts(findings)  # by its value it is shown
+
+
+# -- traps
+
+
+def test_warnings_are_comments_that_warn_at_the_feature_s_symbols(tmp_path: Path) -> None:
+    comment = "        # NOTE: never empty the lines before the receipt is printed\n"
+    plain = "        # we look at each of the lines, one after another\n        y = 1\n"
+    plain += "        # noqa: never mind this long tooling comment here\n"
+    more = BASKET.replace("        return sum", f"{comment}\n        x = 1\n{plain}        return sum")
+    write(
+        tmp_path,
+        {**SHOP, "shop/basket.py": more, "shop/weather.py": "# never go out when it rains, it is dangerous to do so\n"},
+    )
+    findings = rule(tmp_path, "warnings")
+    assert "never empty the lines before the receipt is printed" in texts(findings)
+    assert "one after another" not in texts(findings)
+    assert "tooling" not in texts(findings)
+    assert "rains" not in texts(findings)
+
+
+def test_version_notes_are_what_docstrings_say_of_changes(tmp_path: Path) -> None:
+    noted = 'def basket_size():\n    """How many.\n\n    .. versionchanged:: 2.1\n'
+    noted += '       Counts each article once.\n\n    .. note:: of no interest\n    """\n'
+    write(tmp_path, {**SHOP, "shop/basket_size.py": noted})
+    findings = rule(tmp_path, "version_notes")
+    assert "`basket_size`, versionchanged 2.1: `Counts each article once.`" in texts(findings)
+    assert "of no interest" not in texts(findings)
+
+
+def test_deprecated_names_come_with_what_replaces_them(tmp_path: Path) -> None:
+    old = 'def basket_sum():\n    """Deprecated: use basket_total instead."""\n'
+    old += '    warnings.warn("use basket_total", DeprecationWarning)\n    return 1\n'
+    warns = '\n\ndef basket_scan(mode):\n    if mode == "x":\n'
+    warns += '        warnings.warn("mode x is deprecated", DeprecationWarning)\n    return 1\n'
+    script = "/** @deprecated use newBasket */\nexport function oldBasket() {}\n\nexport function newBasket() {}\n"
+    write(tmp_path, {**SHOP, "shop/basket_old.py": old + warns, "web/basket.ts": script})
+    said = texts(rule(tmp_path, "deprecated"))
+    assert "`basket_sum` is deprecated: use `basket_total`" in said
+    assert "`oldBasket` is deprecated: use `newBasket`" in said
+    assert "basket_scan" not in said  # one argument is, not the function
+    assert "`newBasket` is" not in said
+
+
+def test_documents_against_code_finds_two_values_and_names_that_are_nowhere(tmp_path: Path) -> None:
+    code = "class BasketOptions:\n    basket_limit: int = 20\n    basket_wait_s: float = 60.0\n"
+    doc = "# The basket\n\n`basket_limit` is 30.\n`basket_wait_s` is 1 minute.\n`basket_colour` is blue.\n"
+    doc += "`basket_size` too.\n"
+    news = "# Changes\n\n- the basket: `basket_limit` was 99 once, `basket_gone` is gone\n"
+    write(
+        tmp_path,
+        {"shop/basket.py": code, "docs/basket.md": doc, "docs/changelog.md": news, "tools/x.py": "basket_size = 1\n"},
+    )
+    findings = rule(tmp_path, "documents_against_code")
+    assert {"docs/basket.md:3", "shop/basket.py:2"} <= cited(findings)
+    assert "`basket_colour` is documented and stands nowhere in the code" in texts(findings)
+    for harmless in ("basket_wait_s", "basket_size", "99", "basket_gone"):
+        assert harmless not in texts(findings)
+
+
+def test_unread_parameters_are_those_that_a_function_s_body_never_holds(tmp_path: Path) -> None:
+    code = "def basket_price(count, currency):\n    return count\n\n\ndef basket_hook(event, extra):\n"
+    code += "    return event\n\n\nhandlers = [basket_hook]\n"
+    code += "\n\nclass BasketView(View):\n    def basket_get(self, wanted):\n        return 1\n"
+    code += "\n\n@decorated\ndef basket_made(given):\n    return 1\n"
+    write(tmp_path, {"shop/basket.py": code})
+    said = texts(rule(tmp_path, "unread_parameters"))
+    assert "`currency` of `basket_price` is never read" in said
+    for harmless in ("`count`", "extra", "wanted", "given"):
+        assert harmless not in said
+
+
+# -- what was taken back
+
+
+def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -> None:
+    commit(tmp_path, SHOP, "begin")
+    tried = commit(tmp_path, {"shop/basket.py": BASKET + "\n# cached\n"}, "Cache the basket between visits")
+    body = f'Revert "Cache the basket between visits"\n\nThis reverts commit {tried}.\n\n'
+    body += "Two shoppers saw each other's goods."
+    back = commit(tmp_path, {"shop/basket.py": BASKET}, body)
+    commit(tmp_path, {"shop/basket.py": BASKET + "\n"}, "Let a shopper revert the basket to yesterday's")
+    findings = rule(tmp_path, "reverts")
+    assert len(findings) == 1
+    assert "`Cache the basket between visits` was taken back: Two shoppers saw" in texts(findings)
+    assert cited(findings) == {f"commit:{back[:9]}", f"commit:{tried[:9]}"}
+
+
+def test_back_and_forth_values_are_found_and_values_that_only_moved_on_are_not(tmp_path: Path) -> None:
+    shas = []
+    for limit, size in ((10, 1), (30, 2), (10, 3)):
+        text = f"basket_limit = {limit}\nbasket_size = {size}\n"
+        shas.append(commit(tmp_path, {"shop/basket.py": text}, f"The basket holds {limit}"))
+    findings = rule(tmp_path, "back_and_forth")
+    assert len(findings) == 1
+    assert "`basket_limit` went from 10 to 30 and back" in texts(findings)
+    assert cited(findings) == {f"commit:{shas[2][:9]}", f"commit:{shas[1][:9]}"}
+
+
+def test_replaced_sleeps_are_found_with_the_wait_that_replaced_them(tmp_path: Path) -> None:
+    spec = 'test("basket pays", async ({{ page }}) => {{\n  await page.click("basket");\n  {}\n}});\n'
+    files = {"src/basket.ts": "export const basket = 1;\n"}
+    commit(tmp_path, {**files, "tests/basket.spec.ts": spec.format("await page.waitForTimeout(3000);")}, "begin")
+    longer = spec.format("await page.waitForTimeout(5000);")
+    commit(tmp_path, {"tests/basket.spec.ts": longer}, "wait longer")
+    sha = commit(
+        tmp_path, {"tests/basket.spec.ts": spec.format('await page.waitForURL("/paid");')}, "wait for the address"
+    )
+    findings = rule(tmp_path, "replaced_sleeps")
+    assert len(findings) == 1
+    assert "`page.waitForTimeout(5000)`" in texts(findings)
+    assert "waitForURL" in texts(findings)
+    assert cited(findings) == {f"commit:{sha[:9]}"}
+
+
+# -- failures
+
+REPORT = """\
+<?xml version="1.0"?>
+<testsuite>
+  <testcase classname="tests.test_basket" name="test_basket_adds">
+    <failure message="assert 2 == 1">trace</failure>
+  </testcase>
+  <testcase classname="tests.test_basket" name="test_basket_is_empty_at_first"/>
+  <testcase classname="tests.test_rain" name="test_rain"><failure message="wet"/></testcase>
+</testsuite>
+"""
+
+
+def test_reported_failures_are_those_of_the_feature_s_tests(tmp_path: Path) -> None:
+    write(tmp_path, {**SHOP, "reports/junit.xml": REPORT})
+    findings = rule(tmp_path, "reported")
+    assert [finding.text for finding in findings] == ["`test_basket_adds` failed: assert 2 == 1"]
+    assert cited(findings) == {"reports/junit.xml:3"}
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "<testsuite>",
+        "",
+        "\0",
+        "<a/>",
+        '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite>&b;</testsuite>',
+    ],
+)
+def test_reported_says_nothing_of_a_report_that_cannot_be_read(tmp_path: Path, report: str) -> None:
+    write(tmp_path, {**SHOP, "reports/junit.xml": report})
+    assert rule(tmp_path, "reported") == []
+
+
+def test_repeated_fixes_are_fixes_of_one_thing(tmp_path: Path) -> None:
+    commit(tmp_path, SHOP, "begin")
+    first = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, "Fix rounding of the basket total (#3)")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Fix colour of the basket icon")
+    second = commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Fix rounding of the basket total again (#9)")
+    findings = rule(tmp_path, "repeated_fixes")
+    assert len(findings) == 1
+    assert "fixed 2 times" in texts(findings)
+    assert cited(findings) == {f"commit:{first[:9]}", f"commit:{second[:9]}"}
+
+
+def test_fixes_are_told_with_their_cause_and_other_commits_are_not(tmp_path: Path) -> None:
+    commit(tmp_path, SHOP, "begin")
+    commit(
+        tmp_path,
+        {"shop/basket.py": BASKET + "# 1\n"},
+        "Fix the basket total\n\nEmpty lines were counted as one article each.",
+    )
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Prefix the basket with a name")
+    commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, "Fix the weather")
+    said = texts(rule(tmp_path, "fixes"))
+    assert "`Fix the basket total`: Empty lines were counted as one article each" in said
+    assert "Prefix" not in said
+    assert "weather" not in said
+
+
+def test_marked_tests_come_with_their_mark_and_its_reason(tmp_path: Path) -> None:
+    marked = '\n\n@pytest.mark.xfail(reason="#61: rounding is off by one")\ndef test_basket_rounds():\n    assert 0\n'
+    marked += '\n\n@pytest.mark.parametrize("n", [1])\ndef test_basket_plain(n):\n    assert n\n'
+    write(tmp_path, {**SHOP, "tests/test_basket.py": "import pytest\n" + TEST_BASKET + marked})
+    findings = rule(tmp_path, "marked")
+    assert [finding.text for finding in findings] == [
+        "`test_basket_rounds` is marked xfail: #61: rounding is off by one"
+    ]
+
+
+def test_changelog_tells_of_fixes_of_the_feature(tmp_path: Path) -> None:
+    news = "# Changes\n\n- Fixed the basket: totals of\n  many lines were cut\n- Added a basket icon\n"
+    news += "- Fixed the weather\n"
+    write(tmp_path, {**SHOP, "CHANGELOG.md": news, "docs/other.md": "- Fixed the basket elsewhere\n"})
+    findings = rule(tmp_path, "changelog")
+    assert [finding.text for finding in findings] == ["`Fixed the basket: totals of many lines were cut`"]
+    assert cited(findings) == {"CHANGELOG.md:3-4"}
+
+
+# -- what people wrote
+
+
+def test_knowledge_about_the_feature_or_its_files_is_taken(tmp_path: Path) -> None:
+    known = "# Knowledge\n\n## Basket\n- never cache it: `class Basket` (shop/basket.py:11)\n\n## Else\n"
+    known += "- it holds `LIMIT` (shop/basket.py:3)\n"
+    known += "- rain is `RAIN = 3` (shop/weather.py:1)\n- the basket without a source\n"
+    write(tmp_path, {**SHOP, ".project/knowledge.md": known})
+    findings = rule(tmp_path, "knowledge")
+    assert {finding.text: finding.kind for finding in findings} == {
+        "never cache it: `class Basket`": "known trap",
+        "it holds `LIMIT`": "known way",
+    }
+
+
+def test_requirements_are_the_ticket_s_criteria(tmp_path: Path) -> None:
+    ticket = "# SHOP-7: Empty the basket\n\n## Background\n\n- people asked for it\n\n"
+    ticket += "## Acceptance criteria\n\n- AC1: one click empties it\n"
+    ticket += "1. AC2: it asks before\n\n## Out of scope\n- undo of any kind\n"
+    write(tmp_path, {**SHOP, ".project/tickets/SHOP-7.md": ticket})
+    findings = rule(tmp_path, "requirements", ticket="SHOP-7")
+    assert cited(findings) == {"ticket:SHOP-7"}
+    said = texts(findings)
+    assert "`AC1: one click empties it`" in said
+    assert "`AC2: it asks before`" in said
+    assert "out of scope: `undo of any kind`" in said
+    assert "people asked" not in said
+
+
+def test_requirements_of_a_ticket_that_is_not_there_are_noted(tmp_path: Path) -> None:
+    write(tmp_path, SHOP)
+    everything = evidence(tmp_path, "basket", ticket="SHOP-8")
+    assert any("SHOP-8" in note for note in everything.notes)
+    assert not [f for f in everything.findings if f.rule == "requirements"]
+
+
+def test_documents_are_sections_about_the_feature(tmp_path: Path) -> None:
+    doc = "# Guide\n\n## The basket\n\nIt holds goods.\n\n## Weather\n\nIt rains.\n"
+    write(tmp_path, {**SHOP, "docs/guide.md": doc})
+    findings = rule(tmp_path, "documents")
+    assert [finding.text for finding in findings] == ["`The basket`"]
+    assert all(source.startswith("docs/guide.md:3") for source in cited(findings))
+
+
+# -- all rules together
+
+
+def test_a_project_about_something_else_yields_nothing(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"src/rain.py": "RAIN = 3\n\n\ndef rain():\n    raise ValueError('too much rain')\n", "README.md": "# Rain\n"},
+    )
+    everything = evidence(tmp_path, "basket")
+    assert everything.files == everything.tests == everything.findings == ()
+
+
+def test_an_empty_project_yields_nothing(tmp_path: Path) -> None:
+    assert evidence(tmp_path, "basket").findings == ()
+    git(tmp_path, "init", "-q")
+    assert evidence(tmp_path, "_project").findings == ()
+
+
+HOSTILE = "`tick` ``` (shop/x.py:1) \\ \"quote\" 'single' <b> - # ## {{ }} \u2028 \x0b é 日本 ) ( ]["
+
+
+def test_no_text_of_a_project_breaks_a_finding(tmp_path: Path) -> None:
+    code = f"# never do this: {HOSTILE} and so on and on\ndef basket(a, b_c):\n"
+    code += f'    """Deprecated: use {HOSTILE.replace(chr(34), "")} instead."""\n'
+    code += f"    raise ValueError('basket {HOSTILE.replace(chr(39), '')}')\n\n\nbasket_limit = 3  # {HOSTILE}\n"
+    test = f"@pytest.mark.skip(reason='basket {HOSTILE.replace(chr(39), '')}')\ndef test_basket():\n"
+    test += f"    basket('{HOSTILE.replace(chr(39), '')}')\n    assert 1\n"
+    spec = f"test('basket {HOSTILE.replace(chr(39), '')}', async () => {{\n  expect(basket('x`y')).toBe(1);\n}});\n"
+    files = {
+        "src/basket.py": code,
+        "tests/test_basket.py": test,
+        "tests/basket.spec.ts": spec,
+        "src/basket.ts": f"// {HOSTILE}\nexport const basket = 1;\n",
+    }
+    files |= {
+        "docs/basket.md": f"# The basket {HOSTILE}\n\n`basket_limit` is 4 {HOSTILE}\n",
+        "CHANGELOG.md": f"- Fixed the basket {HOSTILE}\n",
+    }
+    files |= {".project/tickets/A-1.md": f"# The basket {HOSTILE}\n\n## Acceptance criteria\n- AC1 {HOSTILE}\n"}
+    files |= {"tests/a, b/test_basket (2).py": test.replace("test_basket", "test_basket_two")}
+    commit(tmp_path, files, f"Fix the basket {HOSTILE}\n\nBecause of {HOSTILE} it was very wrong.")
+    commit(tmp_path, {"src/basket.py": code + "\n"}, f'Revert "the basket {HOSTILE}"\n\nIt was {HOSTILE}, all in all.')
+    findings = found(tmp_path, "symbols", "basket", ticket="A-1")
+    assert findings
