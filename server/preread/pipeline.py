@@ -32,10 +32,27 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
 
 async def _standing(services: Services, request: Request) -> LoadReply | None:
     begun = time.monotonic()
+    if publish.pending(services.layout, request.feature):
+        await _recover(services, request.feature)
     found = await _step(cache.lookup, services, request, recipe(services, request.level))
     if not found.covers or found.published is None:
         return None
     return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
+
+
+async def _recover(services: Services, feature: str) -> None:
+    """Finish what a killed build left, so that gates, too, find the dossier that a reply is about to name.
+
+    Not while a build is under way, which holds the lock; and a disk that takes no writes keeps its remains.
+    """
+    lock = FileLock(services.layout.lock(feature), thread_local=False)
+    with suppress(Timeout, PrereadError):
+        with atomic.write_errors(services.layout.lock(feature)):
+            lock.acquire(timeout=0)
+        try:
+            await _step(publish.recover, services, feature)
+        finally:
+            lock.release()
 
 
 async def build(services: Services, request: Request) -> LoadReply:

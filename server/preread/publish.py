@@ -23,8 +23,8 @@ def stage(services: Services, feature: str) -> Path:
 
 
 def pending(layout: Layout, feature: str) -> bool:
-    """Whether anything is staged: drafts of a build under way, or what a killed one left."""
-    return bool(published.staged(layout, feature))
+    """Whether a build is under way, or a killed one left something: drafts, or the hint that it runs."""
+    return bool(published.staged(layout, feature)) or layout.building(feature).exists()
 
 
 def publish(services: Services, staging: Path, manifest: Manifest) -> None:
@@ -62,10 +62,12 @@ def recover(services: Services, feature: str) -> None:
     Raises E_WRITE.
     """
     layout = services.layout
+    hint, run = layout.building(feature), layout.run_record(feature)
     for ready, staging in published.ready(layout, feature):
         _roll_forward(layout, ready, staging)
-    parts = (layout.dossier(feature).glob(".*.part"), layout.backups(feature).glob(".*.part"))
-    for path in chain(published.staged(layout, feature), *parts):
+    parts = [folder.glob(".*.part") for folder in (layout.dossier(feature), layout.backups(feature))]
+    parts += [path.parent.glob(f".{path.name}.*.part") for path in (hint, run)]
+    for path in chain(published.staged(layout, feature), *parts, [hint]):
         atomic.remove(path)
 
 
