@@ -1,0 +1,253 @@
+"""Real `preread` processes: started, ended by signals, looked for afterwards; a small project to run them on."""
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from filelock import FileLock
+
+from _trees import write
+from conftest import Ran, child_environ, make_repository
+from preread import published
+from preread.layout import MANIFEST, REQUIRED, Layout
+
+PATIENCE = 30.0  # seconds for what takes one or two; the machine may be busy
+LOGIN = '''"""Log in, log out, forget a password."""
+
+ATTEMPTS = 5
+LOCKED_FOR_S = 900.0
+
+
+class LoginError(Exception):
+    """What a person is told."""
+
+
+def login(name: str, password: str) -> str:
+    """A token for who knows the password."""
+    if not name:
+        raise LoginError("no name was given")
+    # NOTE: compare before counting, or a right password locks the account
+    if password != "secret":
+        raise LoginError("the password is wrong")
+    return f"token-{name}"
+
+
+def logout(token: str) -> bool:
+    """Whether the token was one of ours."""
+    return token.startswith("token-")
+
+
+def login_again(token: str) -> str:
+    """A new token for a standing login."""
+    return login(token.removeprefix("token-"), "secret")
+
+
+def login_reset(mail: str) -> str:
+    """Where the login's new password is chosen."""
+    if "@" not in mail:
+        raise LoginError("this is no address")
+    return f"/reset/{mail}"
+'''
+TESTS = """import pytest
+
+from login import LoginError, login, logout
+
+
+def test_login_gives_a_token():
+    assert login("ada", "secret") == "token-ada"
+
+
+def test_login_with_a_wrong_password_is_refused():
+    with pytest.raises(LoginError):
+        login("ada", "guess")
+
+
+def test_logout_knows_its_tokens():
+    assert logout(login("ada", "secret"))
+"""
+UNRELATED = """def paint(colour):
+    return colour * 2
+"""
+KNOWLEDGE = """# Knowledge
+
+## Ways
+- a login ends in a token: `token-` (login.py:19)
+"""
+TICKETS = {
+    "SHOP-1": "# SHOP-1: Lock the login\n\n## Acceptance criteria\n- after five wrong passwords the login is locked\n",
+    "SHOP-2": "# SHOP-2: Reset\n\n## Acceptance criteria\n- a login is reset by mail\n- the mail says where\n",
+}
+REPORT = """<testsuite name="login" tests="1" failures="1">
+<testcase classname="tests.test_login" name="test_login_gives_a_token"><failure message="{why}"/></testcase>
+</testsuite>
+"""
+SMALL = {
+    "login.py": LOGIN,
+    "tests/test_login.py": TESTS,
+    "paint.py": UNRELATED,
+    ".project/knowledge.md": KNOWLEDGE,
+    "reports/junit.xml": REPORT.format(why="no token"),
+    **{f".project/tickets/{name}.md": text for name, text in TICKETS.items()},
+}
+LONG, SHORT = ({"PREREAD_MAX_FACTS": "60"}, {"PREREAD_MAX_FACTS": "12"})  # two dossiers that differ in every required file
+
+
+def small(folder: Path, files: Mapping[str, str] | None = None) -> Path:
+    """A project of a few files in a git repository of its own; its real path."""
+    write(folder, {**SMALL, **(files or {})})
+    make_repository(folder)
+    return folder.resolve()
+
+
+def start(project: Path, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
+    """`preread` with these arguments in a project, as a process to be looked after."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "preread", *arguments],
+        cwd=project, env=child_environ(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def ended(process: "subprocess.Popen[bytes]") -> Ran:
+    """How a process ended by itself; a signal that it did not catch is the status that a shell gives it."""
+    out, err = process.communicate(timeout=PATIENCE)
+    status = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return Ran(status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+def until(holds: Callable[[], Any], what: str) -> Any:
+    """Wait until something holds; its value."""
+    end = time.monotonic() + PATIENCE
+    while not (value := holds()):
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.005)
+    return value
+
+
+def processes_in(project: Path) -> list[str]:
+    """The processes that run in a project, but for this one."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            inside = Path(process.cwd()).is_relative_to(project) and process.status() != psutil.STATUS_ZOMBIE
+            if inside and process.pid != os.getpid():
+                found.append(" ".join(process.cmdline()))
+    return found
+
+
+def left_behind(project: Path) -> list[str]:
+    """What ended builds left: drafts, halves of files, hints for the gates, held locks, processes."""
+    layout = Layout(project)
+    found = [path.relative_to(project).as_posix() for path in layout.project.rglob("*.part")]
+    for folder in (layout.staging, layout.building("x").parent):
+        found += [path.relative_to(project).as_posix() for path in folder.glob("*")]
+    for path in layout.lock("x").parent.glob("*.lock"):
+        lock = FileLock(path)
+        try:
+            lock.acquire(timeout=0)
+            lock.release()
+        except TimeoutError:
+            found.append(f"held: {path.name}")
+    return found + processes_in(project)
+
+
+def bytes_of(project: Path, feature: str = "login") -> dict[str, bytes]:
+    """Every file of a dossier."""
+    folder = Layout(project).dossier(feature)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+class LoggingGit:
+    """A `git` that notes for whom it is called, and with what: who builds asks for the log."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = folder / "calls"
+        script = folder / "bin" / "git"
+        script.parent.mkdir(parents=True)
+        script.write_text(f'#!/bin/sh\necho "$PPID $*" >> \'{self._log}\'\nexec {shutil.which("git")} "$@"\n')
+        script.chmod(0o755)
+        self.env = {"PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
+
+    @property
+    def calls(self) -> list[str]:
+        return self._log.read_text().splitlines() if self._log.exists() else []
+
+    @property
+    def builds(self) -> list[int]:
+        """The processes that asked for the log, once for each time."""
+        return [int(line.split()[0]) for line in self.calls if " log " in line]
+
+
+# -- readers, processes of their own: `python _processes.py package|plain PROJECT GENERATIONS`
+
+
+def _seen_by_package(layout: Layout, generations: list[dict[str, str]]) -> str:
+    """What is wrong with the dossier as the package reads it."""
+    found = published.read(layout, "login")
+    if found is None or found.manifest is None:
+        return "no dossier"
+    if found.edited or found.texts.keys() != found.manifest.files.keys():
+        return f"not whole: {found.edited} {sorted(found.texts)}"
+    whole = {**found.texts, MANIFEST: published.manifest_bytes(found.manifest).decode()}
+    return "" if whole in generations else "a mix of generations"
+
+
+def _seen_by_path(layout: Layout, generations: list[dict[str, str]]) -> str:
+    """What is wrong with the required files as any program reads them."""
+    for name in (*REQUIRED, MANIFEST):
+        try:
+            text = (layout.dossier("login") / name).read_text()
+        except FileNotFoundError:
+            return f"{name} is missing"
+        if not any(text == generation[name] for generation in generations):
+            return f"{name} is torn: {text[-40:]!r}"
+    return ""
+
+
+def _watch(how: str, project: str, generations: str) -> None:
+    """Read until standard input ends, then tell what was seen."""
+    look = {"package": _seen_by_package, "plain": _seen_by_path}[how]
+    layout, known = Layout(Path(project)), json.loads(Path(generations).read_text())
+    reads, wrong = 0, []
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        reads += 1
+        if (problem := look(layout, known)) and len(wrong) < 10:
+            wrong.append(problem)
+        time.sleep(0.001)
+    sys.stdout.write(json.dumps({"reads": reads, "wrong": wrong}))
+
+
+@contextmanager
+def watched(project: Path, generations: list[dict[str, bytes]], notes: Path) -> Iterator[dict[str, dict[str, Any]]]:
+    """Both readers at work; what they saw is there afterwards."""
+    notes.write_text(json.dumps([{name: data.decode() for name, data in each.items()} for each in generations]))
+    program = [sys.executable, str(Path(__file__).resolve())]
+    readers = {
+        how: subprocess.Popen(
+            [*program, how, str(project), str(notes)],
+            env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=notes.parent,
+        )
+        for how in ("package", "plain")
+    }  # fmt: skip
+    seen: dict[str, dict[str, Any]] = {}
+    try:
+        yield seen
+        for how, reader in readers.items():
+            seen[how] = json.loads(reader.communicate(timeout=PATIENCE)[0])
+    finally:
+        for reader in readers.values():
+            if reader.poll() is None:
+                reader.kill()
+                reader.communicate()
+
+
+if __name__ == "__main__":
+    _watch(*sys.argv[1:])

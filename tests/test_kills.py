@@ -1,0 +1,140 @@
+"""Builds ended at any moment, by SIGKILL or politely: readers never notice, and the next load finds no remains."""
+
+import random
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from _processes import LONG, SHORT, bytes_of, ended, left_behind, processes_in, small, start, until, watched
+from conftest import Cli
+from preread import published
+from preread.layout import MANIFEST, Layout
+from preread.models import Manifest
+from preread.published import READY, Ready
+
+KILLS = 40
+WAYS = (("the long one", LONG), ("the short one", SHORT))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return small(tmp_path / "small")
+
+
+def load(project: Path, way: int) -> "subprocess.Popen[bytes]":
+    description, env = WAYS[way]
+    return start(project, "load", "login", "--force", "--description", description, env=env)
+
+
+def generations(project: Path) -> tuple[list[dict[str, bytes]], float]:
+    """The two dossiers that the two ways make, and the seconds that one build takes."""
+    found, spent = [], []
+    for way in range(len(WAYS)):
+        begun = time.monotonic()
+        assert ended(load(project, way)).status == 0
+        spent.append(time.monotonic() - begun)
+        found.append(bytes_of(project))
+    assert all(len({each.get(name) for each in found}) == 2 for name in ("patterns.md", "summary.md", MANIFEST))
+    return found, min(spent)
+
+
+def until_no_process(project: Path) -> None:
+    """A killed build's git goes on to its own end, which is near."""
+    until(lambda: not processes_in(project), "no process is left in the project")
+
+
+def test_forty_killed_builds_are_noticed_by_no_reader_and_cleaned_up_by_the_next_load(
+    project: Path, tmp_path: Path
+) -> None:
+    both, seconds = generations(project)
+    killed: list[int] = []
+
+    def lane(way: int) -> None:
+        """Half of the kills; the lanes' builds also wait for each other."""
+        chance = random.Random(way)
+        end = time.monotonic() + 60
+        while killed.count(-signal.SIGKILL) < KILLS and time.monotonic() < end:
+            process = load(project, way)
+            try:
+                process.wait(chance.uniform(0, seconds * 1.2))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.communicate()
+            killed.append(process.returncode)
+
+    with watched(project, both, tmp_path / "generations.json") as seen:
+        lanes = [threading.Thread(target=lane, args=(way,)) for way in range(len(WAYS))]
+        for thread in lanes:
+            thread.start()
+        for thread in lanes:
+            thread.join()
+    assert killed.count(-signal.SIGKILL) >= KILLS
+    assert set(killed) <= {0, -signal.SIGKILL}
+    for reader in ("package", "plain"):
+        assert seen[reader]["wrong"] == []
+        assert seen[reader]["reads"] > 500
+    until_no_process(project)
+    last = ended(start(project, "load", "login", "--description", WAYS[0][0], env=WAYS[0][1]))
+    assert last.status == 0, last
+    assert bytes_of(project) == both[0]
+    assert left_behind(project) == []
+
+
+def as_killed_after_its_mark(project: Path) -> dict[str, bytes]:
+    """Make of a published dossier what a build leaves that is killed before its first file is in place."""
+    layout = Layout(project)
+    texts = bytes_of(project)
+    staging = layout.staging / f"login~x{READY}"
+    staging.parent.mkdir(parents=True, exist_ok=True)
+    layout.dossier("login").rename(staging)
+    manifest = Manifest.model_validate_json(texts[MANIFEST])
+    mark = Ready(order=1, manifest=manifest, before={}).model_dump_json()
+    (staging / published.MARK).write_text(mark)
+    layout.building("login").parent.mkdir(exist_ok=True)
+    layout.building("login").write_text(f"{time.time() + 180:.0f}\n")
+    return texts
+
+
+def test_a_covering_dossier_that_a_killed_build_left_in_staging_is_put_in_place_before_the_reply(
+    project: Path, cli: Cli
+) -> None:
+    assert cli("load", "login", cwd=project).status == 0
+    texts = as_killed_after_its_mark(project)
+    done = cli("load", "login", "--json", cwd=project)
+    assert (done.status, done.json["state"]) == (0, "cached")
+    assert bytes_of(project) == texts
+    assert left_behind(project) == []
+
+
+def test_remains_are_left_to_the_build_that_holds_the_lock(project: Path, cli: Cli) -> None:
+    assert cli("load", "login", cwd=project).status == 0
+    as_killed_after_its_mark(project)
+    with FileLock(Layout(project).lock("login")):
+        done = cli("load", "login", "--json", cwd=project)
+        assert (done.status, done.json["state"]) == (0, "cached")
+        assert {"login", f"login~x{READY}"} <= {Path(name).name for name in left_behind(project)}
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_builds_ended_by_a_signal_leave_nothing_at_once(project: Path, number: int, status: int) -> None:
+    both, seconds = generations(project)
+    chance, hint, statuses = random.Random(number), Layout(project).building("login"), []
+    for turn in range(5):
+        process = load(project, turn % 2)
+        until(lambda process=process: hint.exists() or process.poll() is not None, "the build has begun")
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(chance.uniform(0, seconds / 3))
+        process.send_signal(number)
+        done = ended(process)
+        statuses.append(done.status)
+        assert "Traceback" not in done.err
+        assert left_behind(project) == []
+        assert bytes_of(project) in both
+    assert set(statuses) <= {0, status}
+    assert statuses.count(status) >= 2
