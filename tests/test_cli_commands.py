@@ -181,3 +181,9 @@ def test_json_leaves_out_what_is_not_there_and_keeps_other_scripts_readable(cli:
     assert json.loads(done.out)["status"] == "ok"
     assert "null" not in done.out
     assert "login_ログイン.py" in done.out
+
+
+def test_the_mcp_command_serves_until_its_input_ends(cli: Cli, project: Path) -> None:
+    done = cli("mcp", "--project", str(project))
+    assert (done.status, done.out) == (0, "")
+    assert "Traceback" not in done.err

@@ -1,13 +1,14 @@
 """`preread init`: files fitted to what is found, each written once and never again."""
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from _trees import TEST, write
-from conftest import Cli, git, make_repository
+from conftest import ROOT, Cli, git, make_repository
 from preread.layout import Layout
 from preread.operations.conventions import FRAMEWORKS
 from preread.settings import Settings, load
@@ -212,3 +213,17 @@ def test_settings_that_are_broken_are_an_error_not_a_guess(cli: Cli, project: Pa
     done = cli("init", cwd=project)
     assert (done.status, done.err.split(": ")[1]) == (1, "E_SETTINGS")
     assert not (project / ".project" / "gates").exists()
+
+
+def test_an_installed_package_finds_its_templates_inside_itself(cli: Cli, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(ROOT / "server" / "preread", site / "preread", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "prompts", site / "preread" / "data" / "prompts")
+    app = write(tmp_path / "app", {"tests/test_login.py": TEST})
+    done = cli("init", cwd=app, env={"PYTHONPATH": str(site)})
+    assert (done.status, done.err) == (0, "")
+    assert rules(app) == ["tests/**/test_{feature}.py"]
+    shutil.rmtree(site / "preread" / "data")
+    broken = cli("init", cwd=write(tmp_path / "other", {}), env={"PYTHONPATH": str(site)})
+    assert broken.status == 3
+    assert "install preread again" in broken.err
