@@ -110,9 +110,7 @@ def run_cli(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, ti
         [sys.executable, "-m", "preread", *arguments],
         cwd=cwd, env=child_environ(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
     )  # fmt: skip
-    return Ran(
-        done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
-    )
+    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
 @pytest.fixture

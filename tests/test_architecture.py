@@ -121,8 +121,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     files = {".".join(("preread", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in FILES}
     files = {name.removesuffix(".__init__"): path for name, path in files.items()}
     graph = {
-        name: {other for other in imports(path) if other in files and other != name}
-        for name, path in files.items()
+        name: {other for other in imports(path) if other in files and other != name} for name, path in files.items()
     }
     try:
         list(TopologicalSorter(graph).static_order())

@@ -61,9 +61,7 @@ def parameter(operation: Operation, name: str, about: FieldInfo) -> click.Parame
     )
 
 
-PROJECT = click.Option(
-    ["--project"], metavar="DIR", default=".", help="Where the project is; default: where you are."
-)
+PROJECT = click.Option(["--project"], metavar="DIR", default=".", help="Where the project is; default: where you are.")
 JSON = click.Option(["--json", "as_json"], is_flag=True, help="The reply as JSON on stdout; errors too.")
 
 
@@ -72,9 +70,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}
-        ctx.ignore_unknown_options = {a.partition("=")[0] for a in args if a.startswith("--")} <= known | {
-            "--"
-        }
+        ctx.ignore_unknown_options = {a.partition("=")[0] for a in args if a.startswith("--")} <= known | {"--"}
         return super().parse_args(ctx, args)
 
 
@@ -97,9 +93,7 @@ def command(operation: Operation) -> click.Command:
 
 
 @click.command(help="Serve MCP over stdio; an agent's client starts it.\n\n\b\nExample:\n  preread mcp")
-@click.option(
-    "--project", metavar="DIR", default=None, help="Where the project is; default: the client says."
-)
+@click.option("--project", metavar="DIR", default=None, help="Where the project is; default: the client says.")
 def mcp(project: str | None) -> Callable[[], int]:
     """The one command that is a face of its own, not an operation."""
 
