@@ -9,9 +9,10 @@ from xml.etree.ElementTree import Element, ParseError
 from preread import inputs
 from preread.evidence import phrases, words
 from preread.evidence.history import FIX, Commit
-from preread.evidence.view import View
+from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.sources import Ref
+from preread.syntax import TestCase
 
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
 SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout)\b.*[:\w]|\bexpected\b|\bassert")
@@ -210,16 +211,16 @@ class Marked(NamedTuple):
 def marked(view: View) -> Iterator[Finding]:
     """The feature's tests that are skipped, expected to fail, or flaky; those of one mark and reason together."""
     groups: dict[tuple[str, str], list[Marked]] = defaultdict(list)
-    for hot in view.cases:
-        marks = [mark for mark in hot.case.marks if MARK.search(mark)]
+    for file, case in _tests_of(view):
+        marks = [mark for mark in case.marks if MARK.search(mark)]
         word = MARK.search(marks[0]) if marks else None
         if word is None:
             continue
-        first = max(1, hot.case.start - 8)
-        lines = hot.file.lines[first - 1 : hot.case.end]
-        at = next((first + i for i, line in enumerate(lines) if word[0] in line), hot.case.start)
-        source = hot.file.cite(min(at, hot.case.start), max(min(at, hot.case.start), hot.case.start))
-        groups[word[0].lower(), _reason(marks[0], hot.case.name)].append(Marked(hot.case.name, source))
+        first = max(1, case.start - 8)
+        lines = file.lines[first - 1 : case.end]
+        at = next((first + i for i, line in enumerate(lines) if word[0] in line), case.start)
+        source = file.cite(min(at, case.start), max(min(at, case.start), case.start))
+        groups[word[0].lower(), _reason(marks[0], case.name)].append(Marked(case.name, source))
     for (word_, said), tests in groups.items():
         shown = phrases.names([test.name for test in tests[:4]], 4)
         more = f" and {len(tests) - 4} more" if len(tests) > 4 else ""
@@ -232,6 +233,13 @@ def marked(view: View) -> Iterator[Finding]:
             reason="a mark on the feature's tests",
             score=0.7,
         )
+
+
+def _tests_of(view: View) -> list[tuple[FileView, TestCase]]:
+    """The feature's tests; of a whole project not only the sample that shows how tests are written."""
+    if view.whole_project:
+        return [(file, case) for file in view.tests for case in file.outline.tests]
+    return [(hot.file, hot.case) for hot in view.cases]
 
 
 def _reason(mark: str, name: str) -> str:
