@@ -1,0 +1,221 @@
+"""Ranking: the files that a request is about come first, and say truly why."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from _evidence_project import CALM, commit, evidence, write
+from preread.evidence import rank, words
+from preread.models import Ranked, Request
+
+FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n in range(8)}
+
+
+def paths(ranked: tuple[Ranked, ...]) -> list[str]:
+    return [item.path for item in ranked]
+
+
+# -- order
+
+
+def test_the_file_named_after_the_feature_comes_first(tmp_path: Path) -> None:
+    mentions = "\n".join(f"def helper_{n}():\n    # coupon coupon coupon\n    return 'coupon'\n" for n in range(5))
+    write(tmp_path, {**FILLER, "src/mentions.py": mentions, "src/coupon.py": "def apply(code):\n    return code\n"})
+    found = evidence(tmp_path, "coupon")
+    assert paths(found.files)[0] == "src/coupon.py"
+
+
+def test_a_definition_beats_a_mention(tmp_path: Path) -> None:
+    defines = "def refund_order(order):\n    return order\n"
+    mentions = "def other(order):\n    return call(order)  # see refund_order\n"
+    write(tmp_path, {**FILLER, "src/a_mention.py": mentions, "src/z_definition.py": defines})
+    assert paths(evidence(tmp_path, "refund-order").files)[0] == "src/z_definition.py"
+
+
+def test_tests_and_sources_are_ranked_apart(tmp_path: Path) -> None:
+    files = {
+        "src/coupon.py": "def coupon(): ...\n",
+        "tests/test_coupon.py": "def test_coupon():\n    assert coupon()\n",
+        "tests/conftest.py": "def coupon_fixture(): ...\n",
+        "web/coupon.spec.ts": 'test("coupon", () => {});\n',
+        "docs/coupon.md": "# The coupon\n",
+        "coupon.json": '{"coupon": 1}\n',
+    }
+    write(tmp_path, {**FILLER, **files})
+    found = evidence(tmp_path, "coupon")
+    assert paths(found.files) == ["src/coupon.py"]
+    assert set(paths(found.tests)) >= {"tests/test_coupon.py", "web/coupon.spec.ts"}
+    assert set(paths(found.tests)) <= {"tests/test_coupon.py", "web/coupon.spec.ts", "tests/conftest.py"}
+
+
+@pytest.mark.parametrize("spelling", ["tmp_path", "tmpPath", "TmpPath", "TMP_PATH", "tmppath"])
+def test_a_feature_meets_every_spelling_of_its_name(tmp_path: Path, spelling: str) -> None:
+    write(tmp_path, {**FILLER, "src/holder.py": f"def x():\n    return {spelling}(1)\n"})
+    assert paths(evidence(tmp_path, "tmp-path").files) == ["src/holder.py"]
+
+
+def test_plural_and_verb_endings_meet(tmp_path: Path) -> None:
+    write(tmp_path, {**FILLER, "src/holder.py": "def x():\n    return payments_rounded(1)\n"})
+    assert paths(evidence(tmp_path, "payment-rounding").files) == ["src/holder.py"]
+
+
+def test_a_description_decides_between_files_of_one_feature(tmp_path: Path) -> None:
+    about = {"address": "def checkout_address(): ...\n", "gateway": "def checkout_gateway(timeout): ...\n"}
+    write(tmp_path, {**FILLER, **{f"src/checkout_{name}.py": text for name, text in about.items()}})
+    for name in about:
+        found = evidence(tmp_path, "checkout", description=f"what happens when the {name} is slow")
+        assert paths(found.files)[0] == f"src/checkout_{name}.py"
+        assert name in found.words
+
+
+def test_a_ticket_s_words_count_too(tmp_path: Path) -> None:
+    ticket = {".project/tickets/A-1.md": "# Receipts\n\n- AC1: the receipt_printer prints\n"}
+    both = {"src/checkout.py": "def checkout(): ...\n", "src/checkout_b.py": "def checkout_b(): receipt_printer()\n"}
+    write(tmp_path, {**FILLER, **both, **ticket})
+    found = evidence(tmp_path, "checkout", ticket="A-1")
+    assert "receipt_printer" in found.words
+    before = {item.path: item.score for item in evidence(tmp_path, "checkout").files}
+    after = {item.path: item.score for item in found.files}
+    assert after["src/checkout_b.py"] > before["src/checkout_b.py"]
+    assert found.used.keys() == {"ticket:A-1"}
+
+
+def test_files_about_something_else_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {**FILLER, "src/coupon.py": "def coupon(): ...\n"})
+    assert paths(evidence(tmp_path, "coupon").files) == ["src/coupon.py"]
+
+
+def test_scores_fall_from_one_and_equal_files_keep_one_order(tmp_path: Path) -> None:
+    write(tmp_path, {f"src/{name}/coupon.py": "def coupon(): ...\n" for name in "dbca"})
+    found = evidence(tmp_path, "coupon")
+    assert paths(found.files) == [f"src/{name}/coupon.py" for name in "abcd"]
+    scores = [item.score for item in found.files]
+    assert scores[0] == 1.0
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_lists_are_bounded_whatever_the_project(tmp_path: Path) -> None:
+    files = {f"src/coupon_{n}.py": f"def coupon_{n}(): ...\n" for n in range(120)}
+    files |= {f"tests/test_coupon_{n}.py": f"def test_coupon_{n}(): assert coupon_{n}\n" for n in range(120)}
+    write(tmp_path, files)
+    for feature in ("coupon", "_project"):
+        found = evidence(tmp_path, feature)
+        assert 0 < len(found.files) <= 20
+        assert 0 < len(found.tests) <= 20
+        assert len(found.findings) <= 300
+        assert all(len(item.lines) <= 12 for item in (*found.files, *found.tests))
+
+
+# -- reasons
+
+
+def test_reasons_are_true_of_the_file(tmp_path: Path) -> None:
+    files = {
+        "src/coupon.py": "def coupon_total():\n    return basket\n",
+        "lib/other.py": "def unnamed():\n    return 'a coupon of the basket'\n",
+    }
+    write(tmp_path, {**FILLER, **files})
+    found = evidence(tmp_path, "coupon", description="the basket")
+    assert {item.path for item in found.files} == files.keys()
+    for item in found.files:
+        for reason in item.reasons:
+            names = [name.lower() for name in re.findall(r"`([^`]+)`", reason)]
+            assert names, reason
+            where = item.path if "path" in reason else files[item.path].lower()
+            assert all(name in where for name in names), reason
+    reasons = {item.path: " ".join(item.reasons) for item in found.files}
+    assert "path" in reasons["src/coupon.py"]
+    assert "`coupon_total`" in reasons["src/coupon.py"]
+    assert "path" not in reasons["lib/other.py"]
+
+
+def test_the_whole_project_is_led_by_what_changes_and_defines_most(tmp_path: Path) -> None:
+    busy = "".join(f"def job_{n}(): ...\n" for n in range(5))
+    commit(tmp_path, {**FILLER, "src/busy.py": busy, "tests/test_a.py": "def test_a(): assert 1\n"}, "begin")
+    for n in range(4):
+        commit(tmp_path, {"src/busy.py": busy + f"X = {n}\n"}, f"change {n}")
+    first = evidence(tmp_path, "_project").files[0]
+    assert first.path == "src/busy.py"
+    assert any("5 of the latest commits" in reason for reason in first.reasons)
+
+
+# -- the same answer again
+
+
+def test_the_same_request_has_the_same_evidence(tmp_path: Path) -> None:
+    commit(tmp_path, {**FILLER, "src/coupon.py": "def coupon(): ...\n"}, "begin")
+    assert evidence(tmp_path, "coupon") == evidence(tmp_path, "coupon")
+
+
+@pytest.mark.parametrize(
+    "feature", ["a", "the", "test", "x-y", "2fa", "null", "or", "and-not", "near", "file-the-user"]
+)
+def test_any_feature_name_can_be_searched_for(tmp_path: Path, feature: str) -> None:
+    write(tmp_path, {**FILLER, f"src/{feature.replace('-', '_')}.py": f"def {feature.replace('-', '_')}_(): ...\n"})
+    assert paths(evidence(tmp_path, feature).files)[:1] in ([], [f"src/{feature.replace('-', '_')}.py"])
+
+
+@pytest.mark.parametrize(
+    "description", ['"', "NOT AND OR NEAR(", "a* b:c ^d", "'; DROP TABLE words; --", "\0 \ud800 é 日本", "w " * 1900]
+)
+def test_any_description_can_be_searched_for(tmp_path: Path, description: str) -> None:
+    write(tmp_path, {**FILLER, "src/coupon.py": "def coupon(): ...\n"})
+    assert paths(evidence(tmp_path, "coupon", description=description).files)[0] == "src/coupon.py"
+
+
+# -- words
+
+
+def test_a_query_keeps_each_word_once_in_the_part_that_says_most() -> None:
+    asked = Request(feature="tmp-path", description="the tmp dir, retentionCount")
+    found = rank.query_of(asked, "dir of the ticket")
+    assert found.feature == ("tmp", "path")
+    assert found.whole == ("tmp_path", "tmppath")
+    assert {"dir", "retention", "count", "retentioncount"} == set(found.description)
+    assert found.ticket == ("ticket",)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "parts"),
+    [
+        ("placeOrder2", ("place", "order", "2")),
+        ("HTTPServer", ("http", "server")),
+        ("tmp_path", ("tmp", "path")),
+        ("__init__", ("init",)),
+        ("$store", ("store",)),
+        ("X", ("x",)),
+    ],
+)
+def test_identifiers_are_split_into_their_parts(identifier: str, parts: tuple[str, ...]) -> None:
+    assert words.parts(identifier) == parts
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "payment payments",
+        "rounding rounded round rounds",
+        "box boxes",
+        "entry entries",
+        "time-out timeout",
+        "cache caches cached caching",
+    ],
+)
+def test_endings_do_not_keep_words_apart(same: str) -> None:
+    stems = [words.stems_of(word) for word in same.split()]
+    assert frozenset.intersection(*stems)
+
+
+@CALM
+@given(st.text(max_size=60))
+def test_a_bag_of_words_is_searchable_text(text: str) -> None:
+    bag = words.bag(text)
+    assert all(re.fullmatch(r"[a-z0-9_$]+", token) for token in bag.split())
+    assert words.bag(text) == bag
+
+
+def test_a_word_repeated_many_times_says_no_more_than_often() -> None:
+    assert words.bag("coupon " * 10_000).count("coupon") <= 100
