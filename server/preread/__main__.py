@@ -1,5 +1,6 @@
 """The one error boundary of the command line: expected 1, bad usage 2, interrupted 130, a bug 3 and a log."""
 
+import gc
 import os
 import sys
 
@@ -7,6 +8,9 @@ import sys
 def main() -> int:
     """Run one command line; its exit status."""
     argv = sys.argv[1:]
+    # A cached load is felt: no search for pydantic's plugins, no garbage looked for among what is being imported.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    gc.disable()
     try:
         return _run(argv)
     except KeyboardInterrupt:
@@ -34,6 +38,7 @@ def _run(argv: list[str]) -> int:
             stream.reconfigure(errors="replace")
     try:
         call = cli.understand(argv)
+        gc.enable()
         if isinstance(call, cli.Call):
             return cli.execute(call, os.environ)
         return call() if callable(call) else call

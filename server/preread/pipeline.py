@@ -10,8 +10,8 @@ import anyio
 import anyio.to_thread
 from filelock import FileLock, Timeout
 
-from preread import atomic, cache, dossier, facts, publish, published, replies, validate
-from preread.builders import BUILDERS, STATIC, recipe, summary
+from preread import atomic, cache, dossier, published, replies
+from preread.builders import BUILDERS, STATIC, recipe
 from preread.errors import Cancelled, PrereadError
 from preread.models import Checked, Draft, Evidence, LoadReply, Manifest, Request
 from preread.services import Services
@@ -32,7 +32,7 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
 
 async def _standing(services: Services, request: Request) -> LoadReply | None:
     begun = time.monotonic()
-    if publish.pending(services.layout, request.feature):
+    if published.staged(services.layout, request.feature):
         await _recover(services, request.feature)
     found = await _step(cache.lookup, services, request, recipe(services, request.level))
     if not found.covers or found.published is None:
@@ -45,6 +45,8 @@ async def _recover(services: Services, feature: str) -> None:
 
     Not while a build is under way, which holds the lock; and a disk that takes no writes keeps its remains.
     """
+    from preread import publish
+
     lock = FileLock(services.layout.lock(feature), thread_local=False)
     with suppress(Timeout, PrereadError):
         with atomic.write_errors(services.layout.lock(feature)):
@@ -60,6 +62,8 @@ async def build(services: Services, request: Request) -> LoadReply:
 
     A build of another process that began after this one was asked for serves `force` too.
     """
+    from preread import publish  # a cached reply, which has to be fast, needs none of what builds
+
     called = time.time()
     async with feature_lock(services, request.feature):
         await _step(publish.recover, services, request.feature)
@@ -87,7 +91,8 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
     reason = (
         "" if request.level in BUILDERS else f"level {request.level} needs the headless builder, which is not available"
     )
-    from preread.evidence import collect  # a cached reply needs none of its rules
+    from preread import facts, publish, validate
+    from preread.evidence import collect
 
     evidence = await _step(collect, services, request)
     staging = await _step(publish.stage, services, request.feature)
@@ -131,6 +136,9 @@ def _check(
 
     With the ids of the facts that are not people's: those go when the builder no longer finds them.
     """
+    from preread import validate
+    from preread.builders import summary
+
     services.progress.say("checking every source", 4, 5)
     drafted, problems = validate.staged(services, request.feature, staging)
     drafts = validate.with_people(services, request.feature, drafted)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from filelock import FileLock
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 from preread import atomic
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout, is_feature
@@ -72,7 +72,6 @@ class Wrong(Model):
 
 # No link is followed, no pipe waited for; what a platform lacks is zero there.
 _PLAIN = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-_WRONG = TypeAdapter(dict[str, Wrong])
 
 
 def digest(data: bytes) -> str:
@@ -232,8 +231,8 @@ def _wrong(layout: Layout) -> dict[str, Wrong] | None:
     if data is None:
         return None if os.path.lexists(layout.wrong) else {}
     try:
-        return _WRONG.validate_json(data)
-    except ValidationError:
+        return {name: Wrong.model_validate(mark) for name, mark in json.loads(data).items()}
+    except (ValueError, AttributeError, RecursionError):  # ValidationError is a ValueError
         return None
 
 
@@ -253,7 +252,9 @@ def mark_wrong(layout: Layout, id: str, feature: str, text: str) -> None:  # noq
             atomic.replace(layout.wrong, _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad")))
             marks = {}
         marks[id] = Wrong(feature=feature, text=text)
-        atomic.write(layout.wrong, _json(_WRONG.dump_python(marks, mode="json")), durable=True)
+        atomic.write(
+            layout.wrong, _json({name: mark.model_dump(mode="json") for name, mark in marks.items()}), durable=True
+        )
 
 
 def _unused(path: Path) -> Path:

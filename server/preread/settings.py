@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -74,6 +73,8 @@ def _from_file(layout: Layout) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise PrereadError("E_SETTINGS", f"{layout.config} cannot be read: {error}.") from error
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 
 from preread import layout
 from preread.errors import PrereadError
-from preread.languages import language_of
 from preread.tree import MAX_COMMIT, Tree, digest_lines
 
 BARE_NAMES = frozenset(
@@ -134,6 +133,8 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 
 def is_path_shaped(text: str) -> bool:
     """Whether a bare word reads as a file: a known suffix or name, no blanks unless it has folders."""
+    from preread.languages import language_of  # its table costs a cached load more than all sources do
+
     pure = PurePosixPath(text)
     suffix = pure.suffix.lower()
     known = suffix in DATA_SUFFIXES or language_of(text) is not None or pure.name in BARE_NAMES

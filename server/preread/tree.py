@@ -83,6 +83,8 @@ class Tree:
     @cached_property
     def is_git(self) -> bool:
         """Whether git tracks this root: not so in a folder that an outer repository ignores."""
+        if (self.layout.root / ".git" / "HEAD").is_file():
+            return True  # asking git would cost a cached load more than all it reads
         if self.git("rev-parse", "--is-inside-work-tree").out.strip() != b"true":
             return False
         if (self.layout.root / ".git").exists():

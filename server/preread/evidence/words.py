@@ -5,8 +5,9 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{1,60}")
+IDENTIFIER = re.compile(r"[^\W\d$][\w$]{1,60}|\$[\w$]{1,60}")
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+LETTERS = re.compile(r"[^\W\d_]+")
 REPEAT = 30  # more mentions than this say nothing more about a file
 STOP = frozenset(
     """
@@ -25,7 +26,9 @@ STOP = frozenset(
 
 @lru_cache(maxsize=200_000)
 def parts(identifier: str) -> tuple[str, ...]:
-    """`placeOrder2` → place, order, 2: lower case, in their order."""
+    """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay whole."""
+    if not identifier.isascii():
+        return tuple(LETTERS.findall(identifier.lower()))
     return tuple(part.lower() for part in PART.findall(identifier))
 
 
@@ -97,6 +100,6 @@ def bag(text: str) -> str:
 
 def stems_of(text: str) -> frozenset[str]:
     """The stems of all words of a text, and of neighbours written together: `time-out` holds `timeout` too."""
-    split = [part for identifier in re.findall(r"[A-Za-z_$][\w$]*", text) for part in parts(identifier)]
+    split = [part for identifier in IDENTIFIER.findall(text) for part in parts(identifier)]
     joined = (a + b for a, b in itertools.pairwise(split))
     return frozenset(stem(word) for word in (*split, *joined))
