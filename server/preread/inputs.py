@@ -27,7 +27,7 @@ def report_paths(tree: Tree, settings: Settings) -> list[str]:
     """
     found: set[str] = set()
     for folder, globs in _by_folder(settings.reports).items():
-        anywhere = [glob for glob in globs if not folder and ("/" in glob or "**" in glob)]
+        anywhere = [glob for glob in globs if not folder and _is_anywhere(glob)]
         deep = bool(folder) or (bool(anywhere) and not tree.is_git)
         found.update(filter(_any_of(globs).fullmatch, _on_disk(tree, folder, deep=deep)))
         if anywhere and tree.is_git:
@@ -74,9 +74,15 @@ def digests(services: Services, request: Request) -> dict[str, str]:
     return found
 
 
-def report_folders(settings: Settings) -> list[str]:
-    """The folders in which reports are looked for, relative to the root; the root itself is the empty one."""
-    return sorted(_by_folder(settings.reports))
+def report_folders(settings: Settings) -> dict[str, bool]:
+    """The folders in which reports are looked for, and whether below them too; the root is the empty one."""
+    grouped = _by_folder(settings.reports)
+    return {folder: bool(folder) or any(map(_is_anywhere, globs)) for folder, globs in grouped.items()}
+
+
+def _is_anywhere(glob: str) -> bool:
+    """Whether a glob that starts at the root also names files below it."""
+    return "/" in glob or "**" in glob
 
 
 def _by_folder(globs: list[str]) -> dict[str, list[str]]:

@@ -6,9 +6,9 @@ two seconds may change again without its time changing (see "racy git" in git's 
 
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePosixPath
 
 from preread import inputs, sources
 from preread.layout import FILES, MANIFEST
@@ -17,6 +17,7 @@ from preread.services import Services
 from preread.tree import WALK_SKIPS
 
 MOST = 2_000  # files and folders; beyond that looking at each is no faster than the look-up
+MOST_LINKS = 40  # one behind the other, as many as Linux follows
 RACY = 2_000_000_000  # nanoseconds
 
 Mark = tuple[int, int, int]
@@ -51,15 +52,27 @@ def _mark(path: str) -> Mark | None:
     return (info.st_ctime_ns, info.st_mtime_ns, info.st_ino)
 
 
-def of(services: Services, manifest: Manifest) -> Witness | None:
-    """The witness of a look-up that covered; None when something is too young, too many, or cannot be told so."""
+def of(services: Services, manifest: Manifest, begun: int) -> Witness | None:
+    """The witness of a look-up that covered and began at `begun`, in nanoseconds since the epoch.
+
+    None when something is too young, too many, or cannot be told so.
+    """
     marks: dict[str, Mark | None] = {}
-    settled = time.time_ns() - RACY
-    for path in _paths(services, manifest):
+    for path in chain.from_iterable(map(_with_targets, _paths(services, manifest))):
         mark = marks[path] = _mark(path)
-        if len(marks) > MOST or (mark and max(mark[:2]) > settled):
+        if len(marks) > MOST or (mark and max(mark[:2]) > begun - RACY):
             return None
     return Witness(marks)
+
+
+def _with_targets(path: str) -> Iterator[str]:
+    """A path and, where it is a link, all that it leads over: a link does not change with its target."""
+    for _ in range(MOST_LINKS):
+        yield path
+        try:
+            path = os.path.join(os.path.dirname(path), os.readlink(path))  # noqa: PTH115, PTH118, PTH120 - many of them
+        except (OSError, ValueError):
+            return
 
 
 def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
@@ -73,15 +86,19 @@ def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
         own.append(layout.ticket(manifest.ticket))
     yield from map(str, own)
     yield from _of_git(layout.root)
-    for report in inputs.report_folders(services.settings):
-        yield from _folders(layout.root / report, deep=bool(report))
+    for report, deep in inputs.report_folders(services.settings).items():
+        yield from _folders(layout.root / report, deep=deep)
     for path in inputs.report_paths(services.tree, services.settings):
         yield str(layout.root / path)
     for text in manifest.spans:
         ref = sources.parse(text)
         if ref is not None and ref.kind == "absent":
-            yield from _folders(layout.root / literal_folder(ref.path), deep=True)
+            folder = PurePosixPath(literal_folder(ref.path))
+            yield from _folders(layout.root / folder, deep=True)
+            yield from (str(layout.root / parent / ".gitignore") for parent in folder.parents)
             yield from (str(layout.root / path) for path in services.tree.matching(ref.path))
+        elif ref is not None and ref.kind == "ticket":
+            yield str(layout.ticket(ref.name))
         elif ref is not None and ref.path:
             yield str(layout.root / ref.path)
 
@@ -95,7 +112,9 @@ def _folders(start: Path, *, deep: bool) -> Iterator[str]:
     """A folder and all below it: a file that is added or removed changes the time of the one that holds it."""
     yield str(start)
     if deep:
-        for folder, names, _ in os.walk(start):
+        for folder, names, files in os.walk(start):
+            if ".gitignore" in files:  # which files count can change without a folder's change
+                yield os.path.join(folder, ".gitignore")  # noqa: PTH118
             names[:] = [name for name in names if name not in WALK_SKIPS]
             yield from (os.path.join(folder, name) for name in names)  # noqa: PTH118 - many of them
 

@@ -35,20 +35,21 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     key = (context.start, request)
     if context.remembered is not None and (again := context.remembered.recall(key)) is not None:
         return again
+    begun = time.time_ns()
     services = context.services()
     asked = project.resolve(services, **request.model_dump())
     reply = await pipeline.load(services, asked, context.jobs, context.caller)
     if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
         at_root = services.layout.root == context.start
-        seen = await in_thread(context, services, _witness, asked.feature) if at_root else None
+        seen = await in_thread(context, services, _witness, asked.feature, begun) if at_root else None
         context.remembered.keep(key, seen, reply)
     return reply
 
 
-def _witness(services: Services, feature: str) -> Witness | None:
+def _witness(services: Services, feature: str, begun: int) -> Witness | None:
     """What the look-up that has just covered rested on."""
     found = published.read(services.layout, feature)
-    return witness.of(services, found.manifest) if found is not None and found.manifest is not None else None
+    return witness.of(services, found.manifest, begun) if found is not None and found.manifest is not None else None
 
 
 class ShowRequest(Asked):
