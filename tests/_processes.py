@@ -80,7 +80,7 @@ UNRELATED = """def paint(colour):
 KNOWLEDGE = """# Knowledge
 
 ## Ways
-- a login ends in a token: `token-` (login.py:19)
+- a login ends in a token: `token-` (login.py:18)
 """
 TICKETS = {
     "SHOP-1": "# SHOP-1: Lock the login\n\n## Acceptance criteria\n- after five wrong passwords the login is locked\n",
@@ -98,7 +98,10 @@ SMALL = {
     "reports/junit.xml": REPORT.format(why="no token"),
     **{f".project/tickets/{name}.md": text for name, text in TICKETS.items()},
 }
-LONG, SHORT = ({"PREREAD_MAX_FACTS": "60"}, {"PREREAD_MAX_FACTS": "12"})  # two dossiers that differ in every required file
+LONG, SHORT = (
+    {"PREREAD_MAX_FACTS": "60"},
+    {"PREREAD_MAX_FACTS": "12"},
+)  # two dossiers that differ in every required file
 
 
 def small(folder: Path, files: Mapping[str, str] | None = None) -> Path:

@@ -1,0 +1,186 @@
+"""A server answers from memory only while nothing behind the reply has changed: files, folders, settings, git."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from _mcp_process import connect
+from _processes import KNOWLEDGE, REPORT, LoggingGit, ended, small, start
+from conftest import git
+
+pytestmark = pytest.mark.anyio
+YOUNG = 2.1  # seconds; what changed later than two seconds ago is not trusted, by design
+Reply = dict[str, Any]
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+class Change(NamedTuple):
+    """One change behind a remembered reply, and what the next reply has to show."""
+
+    make: Callable[[Path], object]
+    shows: Callable[[Reply, Reply], bool]  # the reply before and the one after
+
+
+def built(before: Reply, after: Reply) -> bool:
+    return after["state"] == "built"
+
+
+def same(before: Reply, after: Reply) -> bool:
+    return after["state"] == "cached" and after["dossier"] == before["dossier"]
+
+
+def gone(words: str) -> Callable[[Reply, Reply], bool]:
+    return lambda before, after: words in before["dossier"] and words not in after["dossier"]
+
+
+def new(words: str) -> Callable[[Reply, Reply], bool]:
+    return lambda before, after: words not in before["dossier"] and words in after["dossier"]
+
+
+def text(path: str, content: str) -> Callable[[Path], object]:
+    """Write a file, its folders too."""
+
+    def make(project: Path) -> None:
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_text(content)
+
+    return make
+
+
+def patched(path: str, old: str, other: str) -> Callable[[Path], object]:
+    """Change a file where it is: the same inode, and here mostly the same length."""
+
+    def make(project: Path) -> None:
+        content = (project / path).read_text()
+        assert old in content
+        with (project / path).open("r+") as file:
+            file.write(content.replace(old, other))
+            file.truncate()
+
+    return make
+
+
+def led_out(project: Path) -> None:
+    """Move the dossier out of the project, and leave a link to it."""
+    folder = project / ".project" / "context" / "login"
+    outside = project.parent / f"{project.name}-outside"
+    folder.rename(outside)
+    folder.symlink_to(outside)
+
+
+def committed(project: Path) -> None:
+    git(project, "commit", "-q", "--allow-empty", "-m", "Nothing at all")
+
+
+def forced_elsewhere(project: Path) -> None:
+    assert ended(start(project, "load", "login", "--force", "--ticket", "SHOP-1")).status == 0
+
+
+def rename_over(project: Path) -> None:
+    """What editors do: a new file in the place of the old one, with the old one's time."""
+    path, other = project / "login.py", project / "login.py.new"
+    other.write_text(path.read_text().replace("LOCKED_FOR_S = 900.0", "LOCKED_FOR_S = 800.0"))
+    os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+    other.replace(path)
+
+
+PATTERNS = ".project/context/login/patterns.md"
+BY_HAND = (
+    "# Patterns: login\n\n## Ways\n- by hand: `LOGIN_PAGE` (pages/page.txt:1)\n- by hand: `by mail` (ticket:SHOP-2)\n"
+)
+CASES: dict[str, dict[str, Change]] = {
+    "files that are cited": {
+        "touched": Change(lambda project: os.utime(project / "login.py"), same),
+        "a line edited in place": Change(patched("login.py", "ATTEMPTS = 5", "ATTEMPTS = 6"), new("ATTEMPTS = 6")),
+        "another file in its place": Change(rename_over, new("LOCKED_FOR_S = 800.0")),
+        "deleted": Change(lambda project: (project / "tests/test_login.py").unlink(), gone("test_login.py")),
+    },
+    "what nothing holds": {
+        "a new file": Change(text("tests/test_a.py", "login_again\n"), gone('~"login_again"')),
+        "in a folder that was empty": Change(text("tests/empty/test_b.py", "login_reset\n"), gone('~"login_reset"')),
+        "in a new folder": Change(text("tests/c/d/test_c.py", "# no name was given\n"), gone('"no name was given"')),
+        "not ignored any more": Change(patched("tests/deep/.gitignore", "odd", "#od"), gone('"this is no address"')),
+    },
+    "files of Preread": {
+        "edited by hand": Change(patched(PATTERNS, "## Call", "## Mine"), new("## Mine")),
+        "removed": Change(lambda project: (project / PATTERNS).unlink(), built),
+        "settings": Change(text(".project/config.toml", "max_facts = 12\n"), gone("# Anti-patterns")),
+        "knowledge": Change(text(".project/knowledge.md", KNOWLEDGE + "- more (login.py:1)\n"), built),
+        "led out": Change(led_out, lambda before, after: after.get("code") == "E_OUTSIDE"),
+    },
+    "the rest": {
+        "a new report": Change(text("reports/b.xml", REPORT.format(why="a new reason")), new("a new reason")),
+        "a commit": Change(committed, same),
+        "a build of another process": Change(forced_elsewhere, new("after five wrong passwords")),
+        "its ticket": Change(patched(".project/tickets/SHOP-1.md", "five", "nine"), built),
+    },
+    "roundabout": {
+        "a ticket that only a fact cites": Change(patched(".project/tickets/SHOP-2.md", "by mail", "by post"), built),
+        "the file behind a link": Change(patched("pages/real.txt", "here", "gone"), built),
+        "the link": Change(lambda project: (project / "pages/page.txt").unlink(), built),
+        "a report in any folder": Change(text("a/b/TEST-login.xml", REPORT.format(why="found deep")), built),
+    },
+}
+
+
+def prepared(folder: Path, name: str) -> Path:
+    """A project in which each case of a group has what it changes."""
+    project = small(folder / name.replace(" ", "-"), {"tests/deep/.gitignore": "odd*\n", "a/b/notes.txt": "none\n"})
+    (project / "tests/empty").mkdir()
+    text("tests/deep/odd_test.py", "# this is no address\n")(project)
+    if name == "roundabout":
+        text("pages/real.txt", "LOGIN_PAGE here\n")(project)
+        (project / "pages/page.txt").symlink_to("real.txt")
+        text(".project/config.toml", 'reports = ["**/TEST-*.xml"]\n')(project)
+        assert ended(start(project, "load", "login")).status == 0
+        text(PATTERNS, BY_HAND)(project)
+        assert ended(start(project, "load", "login", "--force")).status == 0
+    return project
+
+
+async def load(client) -> Reply:
+    return (await client.call_tool("load_context", {"feature": "login"})).structured_content
+
+
+async def from_memory(client, calls: LoggingGit) -> Reply:
+    """Wait until everything is old enough, then see a reply that no git was asked for."""
+    await load(client)
+    await anyio.sleep(YOUNG)
+    await load(client)
+    asked = len(calls.calls)
+    reply = await load(client)
+    assert reply["state"] == "cached"
+    assert len(calls.calls) == asked, "the reply did not come from memory"
+    return reply
+
+
+async def stale_replies(folder: Path, name: str, wrong: list[str]) -> None:
+    project = await anyio.to_thread.run_sync(prepared, folder, name)
+    calls = LoggingGit(folder / f"git for {name}")
+    async with connect(project, env=calls.env) as client:
+        for case, change in CASES[name].items():
+            before = await from_memory(client, calls)
+            await anyio.to_thread.run_sync(change.make, project)
+            asked = len(calls.calls)
+            after = await load(client)
+            looked_again = len(calls.calls) > asked or "code" in after
+            if not looked_again or not change.shows(before, after):
+                wrong.append(f"{name}: {case}: {after.get('state')} {after.get('code')}")
+
+
+async def test_no_reply_from_memory_outlives_a_change_of_what_it_rests_on(tmp_path: Path) -> None:
+    wrong: list[str] = []
+    with anyio.fail_after(120):
+        async with anyio.create_task_group() as tasks:
+            for name in CASES:
+                tasks.start_soon(stale_replies, tmp_path, name, wrong)
+    assert wrong == []
