@@ -9,9 +9,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def commands() -> str:
     from preread.cli import mcp
-    from preread.operations import OPERATIONS
+    from preread.operations import every
 
-    rows = [(" ".join((op.command, *(name.upper() for name in op.positional))), op.doc) for op in OPERATIONS]
+    rows = [(" ".join((op.command, *(name.upper() for name in op.positional))), op.doc) for op in every()]
     rows.append(("mcp", (mcp.help or "").partition("\n")[0]))
     lines = [f"| `preread {words}` | {doc} |" for words, doc in rows]
     return "\n".join(["| command | what it does |", "| --- | --- |", *lines])

@@ -10,7 +10,9 @@ import pytest
 from conftest import ROOT, Cli, make_repository
 from preread import __version__
 from preread.errors import CODES
-from preread.operations import OPERATIONS
+from preread.operations import every
+
+OPERATIONS = every()
 
 COMMANDS = ["load", "show", "status", "evidence", "facts", "check", "wrong", "init", "doctor", "mcp"]
 

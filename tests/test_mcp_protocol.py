@@ -8,7 +8,9 @@ from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from _mcp_process import MODES, connect, shop
-from preread.operations import OPERATIONS
+from preread.operations import every
+
+OPERATIONS = every()
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,11 @@ from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
 from preread.layout import FILES, REQUIRED
 from preread.models import Model
-from preread.operations import BY_NAME, OPERATIONS
+from preread.operations import every
 from preread.operations.registry import Context
+
+OPERATIONS = every()
+BY_NAME = {operation.name: operation for operation in OPERATIONS}
 
 
 async def unheard(message: str, done: float, total: float) -> None:

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from preread import __version__, foreground, views
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
-from preread.operations import OPERATIONS
+from preread.operations import MODULES, operation
 from preread.operations.registry import Operation
 
 NAMES = {str: click.STRING, int: click.INT, float: click.FLOAT}
@@ -44,9 +44,9 @@ def kind(annotation: object) -> click.ParamType[Any]:
     return next(found for python, found in NAMES.items() if annotation is python)
 
 
-def parameter(operation: Operation, name: str, about: FieldInfo) -> click.Parameter:
+def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
     """The argument or option that fills one field of the operation's request."""
-    if name in operation.positional:
+    if name in of.positional:
         return click.Argument([name], type=kind(about.annotation), required=about.is_required())
     flag = f"--{name.replace('_', '-')}"
     if about.annotation is bool:
@@ -74,21 +74,21 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def command(operation: Operation) -> click.Command:
+def command(of: Operation) -> click.Command:
     """The command of one operation; calling it gives the Call, which nothing has run yet."""
 
     def understood(project: str, as_json: bool, **values: object) -> Call:
-        return Call(operation, {k: v for k, v in values.items() if v is not None}, project, as_json)
+        return Call(of, {k: v for k, v in values.items() if v is not None}, project, as_json)
 
-    fields = operation.request.model_fields
-    arguments = [parameter(operation, name, fields[name]) for name in operation.positional]
-    options = [parameter(operation, n, about) for n, about in fields.items() if n not in operation.positional]
+    fields = of.request.model_fields
+    arguments = [parameter(of, name, fields[name]) for name in of.positional]
+    options = [parameter(of, n, about) for n, about in fields.items() if n not in of.positional]
     return Command(
-        operation.command,
+        of.command,
         callback=understood,
         params=[*arguments, *options, PROJECT, JSON],
-        help=f"{operation.doc}\n\n\b\nExample:\n  {operation.example}",
-        short_help=operation.doc,
+        help=f"{of.doc}\n\n\b\nExample:\n  {of.example}",
+        short_help=of.doc,
     )
 
 
@@ -110,12 +110,12 @@ class Commands(click.Group):
     """Every operation once, in the registry's order, each made when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*(operation.command for operation in OPERATIONS), "mcp"]
+        return [*MODULES, "mcp"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name == "mcp":
             return mcp
-        return next((command(o) for o in OPERATIONS if o.command == cmd_name), None)
+        return command(operation(cmd_name)) if cmd_name in MODULES else None
 
 
 def understand(argv: list[str]) -> Call | Callable[[], int] | int:

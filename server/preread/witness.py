@@ -93,9 +93,9 @@ def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
     for text in manifest.spans:
         ref = sources.parse(text)
         if ref is not None and ref.kind == "absent":
-            folder = PurePosixPath(literal_folder(ref.path))
-            yield from _folders(layout.root / folder, deep=True)
-            yield from (str(layout.root / parent / ".gitignore") for parent in folder.parents)
+            literal = PurePosixPath(literal_folder(ref.path))
+            yield from _folders(layout.root / literal, deep=True)
+            yield from (str(layout.root / parent / ".gitignore") for parent in literal.parents)
             yield from (str(layout.root / path) for path in services.tree.matching(ref.path))
         elif ref is not None and ref.kind == "ticket":
             yield str(layout.ticket(ref.name))

@@ -42,8 +42,8 @@ from preread.mcp_server.arguments import nearest
 from preread.mcp_server.ending import Ending
 from preread.mcp_server.wire import connected
 from preread.models import LoadReply, Model
-from preread.operations import OPERATIONS
-from preread.operations.context import LOAD
+from preread.operations import every
+from preread.operations.load import LOAD
 from preread.operations.registry import Context, Operation, log_file
 from preread.remembered import Remembered
 
@@ -82,10 +82,10 @@ class Face:
         start: Path,
         environ: Mapping[str, str],
         jobs: Jobs,
-        operations: Iterable[Operation] = OPERATIONS,
+        operations: Iterable[Operation] | None = None,
     ) -> None:
         self.start, self.environ, self.jobs = start, environ, jobs
-        self.tools = tools.rows(operations, LOAD)
+        self.tools = tools.rows(every() if operations is None else operations, LOAD)
         self.remembered: Remembered[LoadReply] = Remembered()
         self.results: dict[int, tuple[Model, CallToolResult]] = {}
 

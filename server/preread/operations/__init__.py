@@ -1,11 +1,30 @@
 """The registry: every capability once, typed, for every face."""
 
-from preread.operations.checking import CHECK, WRONG
-from preread.operations.context import EVIDENCE, LOAD, SHOW, STATUS
-from preread.operations.doctor import DOCTOR
-from preread.operations.knowledge import SEARCH
-from preread.operations.registry import Operation
-from preread.operations.setup import INIT
+from importlib import import_module
 
-OPERATIONS: tuple[Operation, ...] = (LOAD, SHOW, STATUS, EVIDENCE, SEARCH, CHECK, WRONG, INIT, DOCTOR)
-BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+from preread.operations.registry import Operation
+
+# The modules that hold the operations, by command, in the order in which faces list them. A command line needs one
+# operation and starts in a fraction of a second, so each module is loaded when one of its operations is asked for.
+MODULES = {
+    "load": "load",
+    "show": "context",
+    "status": "context",
+    "evidence": "context",
+    "facts": "knowledge",
+    "check": "checking",
+    "wrong": "checking",
+    "init": "setup",
+    "doctor": "doctor",
+}
+
+
+def operation(command: str) -> Operation:
+    """The operation that a command runs."""
+    found: tuple[Operation, ...] = import_module(f"preread.operations.{MODULES[command]}").OPERATIONS
+    return next(operation for operation in found if operation.command == command)
+
+
+def every() -> tuple[Operation, ...]:
+    """All operations, in the order of their commands."""
+    return tuple(map(operation, MODULES))

@@ -10,8 +10,7 @@ from preread import atomic, dossier, facts, pipeline, publish, published, valida
 from preread.errors import PrereadError
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import Draft, Model
-from preread.operations.context import FEATURE
-from preread.operations.registry import Asked, Context, Operation, in_thread
+from preread.operations.registry import FEATURE, Asked, Context, Operation, in_thread
 from preread.operations.standing import Standing, standing
 from preread.services import Services
 
@@ -197,3 +196,4 @@ WRONG = Operation(
     command="wrong",
     positional=("fact",),
 )
+OPERATIONS = (CHECK, WRONG)

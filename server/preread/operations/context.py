@@ -1,55 +1,18 @@
-"""Operations on dossiers as a whole: load, show, status, evidence."""
+"""Operations that look at dossiers and at what they would be made of: show, status, evidence."""
 
 import time
 from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, pipeline, project, published, witness
+from preread import cache, dossier, project, published
 from preread.builders import recipe
 from preread.layout import BY_NAME, feature_name
-from preread.models import Evidence, LoadReply, Model, Request
-from preread.operations.registry import Asked, Context, Operation, in_thread
+from preread.models import Evidence, Model, Request
+from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
 from preread.operations.standing import missing, standing
 from preread.replies import INLINE_ORDER
 from preread.services import Services
-from preread.settings import Level
-from preread.witness import Witness
-
-FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
-DESCRIPTION = "What is to be written, in a sentence: guides the search."
-TICKET = "A ticket's id, like SHOP-142, whose criteria belong in."
-
-
-class LoadRequest(Asked):
-    """What a dossier is wanted for."""
-
-    feature: str = Field(description=FEATURE)
-    ticket: str | None = Field(None, description=TICKET)
-    description: str | None = Field(None, description=DESCRIPTION)
-    force: bool = Field(False, description="Build again even if a dossier stands.")
-    level: Level | None = Field(None, description="How deep. Default: as deep as can be built here.")
-
-
-async def load(context: Context, request: LoadRequest) -> LoadReply:
-    key = (context.start, request)
-    if context.remembered is not None and (again := context.remembered.recall(key)) is not None:
-        return again
-    begun = time.time_ns()
-    services = context.services()
-    asked = project.resolve(services, **request.model_dump())
-    reply = await pipeline.load(services, asked, context.jobs, context.caller)
-    if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
-        at_root = services.layout.root == context.start
-        seen = await in_thread(context, services, _witness, asked.feature, begun) if at_root else None
-        context.remembered.keep(key, seen, reply)
-    return reply
-
-
-def _witness(services: Services, feature: str, begun: int) -> Witness | None:
-    """What the look-up that has just covered rested on."""
-    found = published.read(services.layout, feature)
-    return witness.of(services, found.manifest, begun) if found is not None and found.manifest is not None else None
 
 
 class ShowRequest(Asked):
@@ -202,18 +165,6 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     return found.model_copy(update=lists)
 
 
-LOAD = Operation(
-    name="context.load",
-    request=LoadRequest,
-    reply=LoadReply,
-    effect="write",
-    doc="Make sure a feature's dossier is there and up to date, and return it.",
-    example="preread load checkout --ticket SHOP-142",
-    run=load,
-    command="load",
-    timed=True,
-    positional=("feature",),
-)
 SHOW = Operation(
     name="context.show",
     request=ShowRequest,
@@ -247,3 +198,4 @@ EVIDENCE = Operation(
     command="evidence",
     positional=("feature",),
 )
+OPERATIONS = (SHOW, STATUS, EVIDENCE)

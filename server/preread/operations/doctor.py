@@ -254,3 +254,4 @@ DOCTOR = Operation(
     run=doctor,
     command="doctor",
 )
+OPERATIONS = (DOCTOR,)

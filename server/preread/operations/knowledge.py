@@ -46,3 +46,4 @@ SEARCH = Operation(
     command="facts",
     positional=("query",),
 )
+OPERATIONS = (SEARCH,)

@@ -22,6 +22,11 @@ T = TypeVar("T")
 P = ParamSpec("P")
 Effect = Literal["read", "write", "execute"]
 
+# What the fields of several requests mean.
+FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
+DESCRIPTION = "What is to be written, in a sentence: guides the search."
+TICKET = "A ticket's id, like SHOP-142, whose criteria belong in."
+
 
 class Asked(Model):
     """The base of every request: its texts are text, also where a command line or JSON smuggled in half a character."""

@@ -121,3 +121,4 @@ INIT = Operation(
     run=init,
     command="init",
 )
+OPERATIONS = (INIT,)
