@@ -6,11 +6,12 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from preread import atomic, db, syntax
 from preread.evidence import words
@@ -23,6 +24,7 @@ T = TypeVar("T", Symbol, TestCase, Import)
 BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
 SETTLED = 2.0  # seconds after which a file's time stamp can be trusted to tell a change
 FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in (Symbol, TestCase, Import)}
+LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
 UNREAD = frozenset({"generated", "data"})  # listed by path alone
 
 
@@ -55,17 +57,31 @@ def _record(kind: Callable[..., T], row: list[Any]) -> T:
 
 def update(services: Services) -> None:
     """Bring the index in line with the files. Two processes take turns; the second finds it warm."""
-    layout = services.layout
-    atomic.make_folder(layout.lock("index").parent)
-    lock = FileLock(layout.lock("index"), timeout=services.settings.timeout)
-    with lock:
-        db.use(layout, lambda connection: _update(services, connection))
+    listed = services.tree.files  # before the lock, because git may take its time
+    with _turn(services):
+        db.use(services.layout, lambda connection: _update(services, listed, connection))
 
 
-def _update(services: Services, connection: sqlite3.Connection) -> None:
+@contextmanager
+def _turn(services: Services) -> Iterator[None]:
+    """The index's lock; waiting for it ends like any other step, with the deadline or the caller's leaving."""
+    path = services.layout.lock("index")
+    atomic.make_folder(path.parent)
+    lock = FileLock(path)
+    while not lock.is_locked:
+        services.progress.check()
+        with atomic.write_errors(path), suppress(Timeout):
+            lock.acquire(timeout=LOCK_SLICE)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _update(services: Services, listed: dict[str, os.stat_result], connection: sqlite3.Connection) -> None:
     tree, progress = services.tree, services.progress
     excluded = [glob_pattern(glob) for glob in services.settings.exclude]
-    files = {p: s for p, s in tree.files.items() if not any(rule.fullmatch(p) for rule in excluded)}
+    files = {p: s for p, s in listed.items() if not any(rule.fullmatch(p) for rule in excluded)}
     rows = {
         path: _Row(*rest)
         for path, *rest in connection.execute("SELECT path, id, size, mtime, trusted, digest FROM files")
