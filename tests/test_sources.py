@@ -78,6 +78,12 @@ def test_what_parses_has_a_canonical_form_that_parses_to_the_same(text: str) -> 
         assert sources.parse(str(ref)) == ref
 
 
+def test_a_glob_that_could_take_minutes_is_no_source() -> None:
+    assert sources.parse('absent:**/tests/**/x/**/test_*_*.*~"x"') is not None
+    for glob in ("**a" * 10 + "b", "*a" * 10 + "b", "**/*" * 8 + "/x"):
+        assert sources.parse(f'absent:{glob}~"x"') is None
+
+
 def test_one_line_and_a_range_of_one_line_are_the_same_source() -> None:
     assert str(sources.parse("a.py:7-7")) == "a.py:7"
     assert str(sources.parse("<src/plain.py>:7")) == "src/plain.py:7"

@@ -23,6 +23,9 @@ DATA_SUFFIXES = frozenset(
 )
 
 
+MOST_WILDCARDS = 3  # of each sort in the glob of an absence
+
+
 class SourceError(Exception):
     """A source that does not hold: a stable code and what is wrong with it."""
 
@@ -255,7 +258,13 @@ def _resolve_doc(ref: Ref, tree: Tree) -> Span:
 
 def _parse_absent(text: str) -> Ref | None:
     match = re.fullmatch(r'absent:([^~"`]+)~"(.+)"', text)
-    return Ref("absent", match[1], name=match[2]) if match else None
+    return Ref("absent", match[1], name=match[2]) if match and _is_quick(match[1]) else None
+
+
+def _is_quick(glob: str) -> bool:
+    """Whether a glob has few wildcards: with a dozen, one file name can take minutes to be matched."""
+    wild = re.findall(r"\*\*/|\*\*|\*", glob)
+    return max(wild.count("**/"), len(wild) - wild.count("**/")) <= MOST_WILDCARDS
 
 
 def _resolve_absent(ref: Ref, tree: Tree) -> Span:
