@@ -216,6 +216,8 @@ def test_text_is_decoded_with_care_and_binary_is_none(tmp_path: Path) -> None:
     assert found.text("bom.py") == "x = 1\n"
     assert found.text("latin.py") == "café\n"
     assert found.text("wide.txt") is None
+    (tmp_path / "late.py").write_bytes(b"# text\n" * 5000 + b"\0")
+    assert found.text("late.py") is None
     assert found.exists("wide.txt")
 
 

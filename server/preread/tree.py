@@ -158,7 +158,7 @@ class Tree:
     def read(self, path: str) -> str | None:
         """`text` without keeping it, for a pass over many files."""
         data = self.data(path)
-        if data is None or b"\0" in data[:8192]:
+        if data is None or b"\0" in data:
             return None
         try:
             return data.decode("utf-8-sig")
