@@ -1,7 +1,7 @@
 """What a covering look-up rested on: as long as every file and folder is as it was, it would find the same.
 
-It spares a server the look-up itself. Size and times stand for the content, as in git's index; what is younger than
-two seconds may change again without its time changing (see "racy git" in git's documentation) and is never trusted.
+It spares a server the look-up itself. Size and times stand for the content, as in git's index; what has just
+changed may change again without its time changing (see "racy git" in git's documentation) and is not trusted yet.
 """
 
 import os
@@ -18,7 +18,9 @@ from preread.tree import WALK_SKIPS
 
 MOST = 2_000  # files and folders; beyond that looking at each is no faster than the look-up
 MOST_LINKS = 40  # one behind the other, as many as Linux follows
-RACY = 2_000_000_000  # nanoseconds
+# How long a file has to have rested, in nanoseconds: where times have only whole seconds, and where they are finer,
+# which no file system this side of a network has coarser than a hundredth.
+RACY, RACY_FINE = 2_000_000_000, 100_000_000
 
 Mark = tuple[int, int, int]
 
@@ -60,9 +62,14 @@ def of(services: Services, manifest: Manifest, begun: int) -> Witness | None:
     marks: dict[str, Mark | None] = {}
     for path in chain.from_iterable(map(_with_targets, _paths(services, manifest))):
         mark = marks[path] = _mark(path)
-        if len(marks) > MOST or (mark and max(mark[:2]) > begun - RACY):
+        if len(marks) > MOST or (mark and _is_young(mark, begun)):
             return None
     return Witness(marks)
+
+
+def _is_young(mark: Mark, begun: int) -> bool:
+    """Whether what has this mark may change again without its times changing."""
+    return any(at > begun - (RACY_FINE if at % 1_000_000_000 else RACY) for at in mark[:2])
 
 
 def _with_targets(path: str) -> Iterator[str]:

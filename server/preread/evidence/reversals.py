@@ -11,7 +11,7 @@ from preread.evidence.view import View
 from preread.models import Finding
 
 ASSIGN = re.compile(
-    r"^\s*(?:export\s+)?(?:const|let|var|static|final|public|private|readonly|\s)*([A-Za-z_][\w.]*)\??\s*"
+    r"^\s*(?:export\s+)?(?:(?:const|let|var|static|final|public|private|readonly)\s+)*([A-Za-z_][\w.]*)\??\s*"
     r"(?::\s*[\w\[\]| .<>]+?)?\s*[=:]\s*([\"']?[\w.+-]+[\"']?)\s*[,;]?\s*(?:#.*|//.*)?$"
 )
 SLEEP = re.compile(r"(\w+\.)*(waitForTimeout|sleep|setTimeout)\([^)]*\)")
@@ -86,11 +86,8 @@ def _assigned(lines: Iterable[str], name: str) -> int:
 def _assignments(lines: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for line in lines:
-        if (
-            (match := ASSIGN.match(line))
-            and re.search(r"\d|true|false|True|False|[\"']", match[2])
-            and len(match[1]) >= 4
-        ):
+        match = ASSIGN.match(line) if len(line) < 200 and ("=" in line or ":" in line) else None
+        if match and len(match[1]) >= 4 and re.search(r"\d|true|false|True|False|[\"']", match[2]):
             found[match[1]] = match[2]
     return found
 

@@ -160,8 +160,9 @@ def selectors(view: View) -> Iterator[Finding]:
                 groups[attribute.name].setdefault(attribute.value, attribute.line)
         if not groups:
             for number, line in enumerate(file.lines, 1):
-                for name, value in TEST_ID_TEXT.findall(line) if view.is_hot(file, number) else ():
-                    groups[name].setdefault(value, number)
+                for name, value in TEST_ID_TEXT.findall(line) if "data-" in line or "aria-" in line else ():
+                    if view.is_hot(file, number):
+                        groups[name].setdefault(value, number)
         for name, values in groups.items():
             items = list(values.items())[:8]
             yield Finding(

@@ -105,7 +105,17 @@ class View:
         """How much these identifiers or sentences are about the feature: 1 when they hold all its words."""
         if self.whole_project:
             return 1.0
-        held = frozenset().union(*(words.stems(part) for name in names for part in words.IDENTIFIER.findall(name)))
+        known = self._relevances.get(names)
+        if known is None:
+            known = self._relevances[names] = self._relevance(names)
+        return known
+
+    @cached_property
+    def _relevances(self) -> dict[tuple[str, ...], float]:
+        return {}
+
+    def _relevance(self, names: tuple[str, ...]) -> float:
+        held = frozenset().union(*(words.stems(part) for name in names for part in set(words.IDENTIFIER.findall(name))))
         own = len(self.wanted & held) / max(len(self.wanted), 1)
         # Half of a name is mostly another thing's name: it counts a quarter.
         return own * own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
