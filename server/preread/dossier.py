@@ -110,7 +110,8 @@ class _Paths:
         base = ref.path.rsplit("/", 1)[-1]
         known = self.sharing.get(base, {})
         short, whole = replace(ref, path=base), str(ref)
-        if len(known) == 1 and ref.path in known and not str(short).startswith("<") and sources.parse(str(short)) == short:
+        bare = not str(short).startswith("<") and sources.parse(str(short)) == short
+        if bare and len(known) == 1 and ref.path in known:
             return str(short)
         self.see(ref.path)
         if base == ref.path and known and not whole.startswith("<"):
