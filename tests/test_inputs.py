@@ -23,6 +23,9 @@ def root(tmp_path):
     )
 
 
+ANYWHERE = ["reports/**/*.xml", "**/junit*.xml", "**/TEST-*.xml"]
+
+
 def paths(root, **settings):
     work = services(root, **settings)
     return inputs.report_paths(work.tree, work.settings)
@@ -87,7 +90,8 @@ def test_reports_at_root_level_are_found_though_git_ignores_them(root):
 def test_reports_in_any_folder_are_those_that_git_does_not_ignore(root):
     write(root, {"m/TEST-a.xml": "1", "m/build/TEST-b.xml": "2", "new/junit.xml": "3"})
     git(root, "add", "m/TEST-a.xml")
-    assert paths(root) == ["m/TEST-a.xml", "new/junit.xml"]
+    assert paths(root) == []
+    assert paths(root, reports=ANYWHERE) == ["m/TEST-a.xml", "new/junit.xml"]
     assert paths(root, reports=["m/*.xml"]) == ["m/TEST-a.xml"]
     assert paths(root, reports=["*/junit.xml"]) == ["new/junit.xml"]
     assert paths(root, reports=["m/build/TEST-b.xml"]) == ["m/build/TEST-b.xml"]
@@ -101,7 +105,8 @@ def test_reports_are_found_without_git(tmp_path):
         ".git_/TEST-c.xml": "4",
     }
     write(tmp_path, files)
-    assert paths(tmp_path) == [".git_/TEST-c.xml", "m/TEST-a.xml", "reports/a.xml"]
+    assert paths(tmp_path) == ["reports/a.xml"]
+    assert paths(tmp_path, reports=ANYWHERE) == [".git_/TEST-c.xml", "m/TEST-a.xml", "reports/a.xml"]
 
 
 def test_no_link_and_no_folder_of_others_is_searched_for_reports(root, tmp_path):

@@ -49,6 +49,7 @@ class Settings(BaseModel):
             "build/test-results/**/*.xml",
             "target/surefire-reports/*.xml",
             "junit*.xml",
+            "TEST-*.xml",
         ],
         description="Globs of JUnit XML reports, relative to the root.",
         json_schema_extra=CONTENT,

@@ -21,6 +21,7 @@ from preread.syntax import Import, Outline, Symbol, TestCase
 from preread.tree import Tree, glob_pattern
 
 T = TypeVar("T", Symbol, TestCase, Import)
+ANALYSIS = "1:"  # raise it when outlines or words of the same text come out otherwise: files are then read again
 BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
 SETTLED = 2.0  # seconds after which a file's time stamp can be trusted to tell a change
 FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in (Symbol, TestCase, Import)}
@@ -101,7 +102,12 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
 
 
 def _same(row: _Row | None, info: os.stat_result) -> bool:
-    return row is not None and bool(row.trusted) and (row.size, row.mtime) == (info.st_size, info.st_mtime_ns)
+    return (
+        row is not None
+        and row.digest.startswith(ANALYSIS)
+        and bool(row.trusted)
+        and (row.size, row.mtime) == (info.st_size, info.st_mtime_ns)
+    )
 
 
 class _Analysed(NamedTuple):
@@ -122,7 +128,7 @@ def _analysed(tree: Tree, files: dict[str, os.stat_result], rows: dict[str, _Row
         tree.check()
         role = role_of(path)
         text = None if role in UNREAD else tree.read(path)
-        digest = hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = ANALYSIS + hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:16]
         stat = (path, info.st_size, info.st_mtime_ns, info.st_mtime < now - SETTLED, digest)
         old = rows.get(path)
         if old is not None and old.digest == digest:
