@@ -63,7 +63,9 @@ export const {upper}_ROUTE_{n} = "/{noun}/{n}";
 
 /** Shows one {noun}. */
 export function {cls}View{n}({{ item }}: {{ item: {cls}{n} }}) {{
-  return <section data-testid="{noun}-{n}"><h2>{{item.label}}</h2><button aria-label="buy">{{item.amount}}</button></section>;
+  return (
+    <section data-testid="{noun}-{n}"><h2>{{item.label}}</h2><button aria-label="buy">{{item.amount}}</button></section>
+  );
 }}
 
 export async function load{cls}{n}(id: string): Promise<{cls}{n}> {{
@@ -72,7 +74,7 @@ export async function load{cls}{n}(id: string): Promise<{cls}{n}> {{
   return reply.json();
 }}
 """
-TEST = '''import pytest
+TEST = """import pytest
 
 from shop.{noun}.{noun}_{n} import {cls}{n}, make_{noun}_{n}
 
@@ -89,7 +91,7 @@ def test_{noun}_total_{n}({noun}):
 def test_{noun}_negative_{n}({noun}):
     with pytest.raises(ValueError):
         {noun}.total(-1)
-'''
+"""
 NOUNS = "cart coupon invoice order parcel payment product refund session shipment stock voucher".split()
 
 

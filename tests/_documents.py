@@ -43,9 +43,10 @@ def written(path: str) -> str:
     text = (ROOT / path).read_text(encoding="utf-8")
     for name, table in TABLES[path].items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
-        if not marked.search(text):
+        found = marked.search(text)
+        if found is None:
             raise LookupError(f"{path} has no place for the table {name}")
-        text = marked.sub(lambda match, made=table(): f"{match[1]}{made}{match[2]}", text)
+        text = f"{text[: found.end(1)]}{table()}{text[found.start(2) :]}"
     return text
 
 

@@ -23,7 +23,8 @@ def test_every_error_code_in_the_code_is_documented() -> None:
     used = set()
     for path in (ROOT / "server").rglob("*.py"):
         used |= set(re.findall(r'"(E_[A-Z_]+)"', path.read_text(encoding="utf-8")))
-    of_checks = set(re.findall(r"^\| `(E_[A-Z_]+)`", (ROOT / "docs/dossier.md").read_text(encoding="utf-8"), re.M))
+    listed = (ROOT / "docs/dossier.md").read_text(encoding="utf-8")
+    of_checks = set(re.findall(r"^\| `(E_[A-Z_]+)`", listed, re.MULTILINE))
     assert used - set(CODES) == of_checks
 
 
@@ -33,7 +34,7 @@ def test_the_dossier_document_names_every_file_source_and_state() -> None:
         assert f"| `{name}` |" in text
     for state, confidence in CONFIDENCE.items():
         assert re.search(rf"\| `{state}` \|.*\| {confidence} \|", text)
-    forms = re.findall(r"^\| (`.+?`) \|", text.partition("## Sources")[2].partition("## States")[0], re.M)
+    forms = re.findall(r"^\| (`.+?`) \|", text.partition("## Sources")[2].partition("## States")[0], re.MULTILINE)
     kinds = set()
     for form in re.findall(r"`([^`]+)`", " ".join(forms)):
         filled = form.replace("<id>", "x1").replace("<ID>", "X-1").replace("<path>", "a.py").replace("<glob>", "t/**")
@@ -64,7 +65,8 @@ def test_links_between_documents_lead_somewhere() -> None:
 def test_no_file_names_a_path_of_one_machine() -> None:
     home = re.compile(r"/(?:root|home|Users)/[\w.-]+/")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    text_files = {".md", ".py", ".toml", ".json", ".j2", ".sh", ""}
     for name in filter(None, listed.split("\0")):
         path = Path(ROOT / name)
-        if path.suffix in {".md", ".py", ".toml", ".json", ".j2", ".sh", ""} and path.is_file() and "tests/" not in name:
+        if path.suffix in text_files and path.is_file() and not name.startswith("tests/"):
             assert not home.search(path.read_text(encoding="utf-8", errors="replace")), name
