@@ -111,11 +111,13 @@ def small(folder: Path, files: Mapping[str, str] | None = None) -> Path:
     return folder.resolve()
 
 
-def start(project: Path, *arguments: str, env: Mapping[str, str] | None = None) -> "subprocess.Popen[bytes]":
+def start(
+    project: Path, *arguments: str, env: Mapping[str, str] | None = None, stderr: int = subprocess.PIPE
+) -> "subprocess.Popen[bytes]":
     """`preread` with these arguments in a project, as a process to be looked after."""
     return subprocess.Popen(
         [sys.executable, "-m", "preread", *arguments],
-        cwd=project, env=child_environ(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=project, env=child_environ(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
     )  # fmt: skip
 
 
@@ -123,7 +125,7 @@ def ended(process: "subprocess.Popen[bytes]") -> Ran:
     """How a process ended by itself; a signal that it did not catch is the status that a shell gives it."""
     out, err = process.communicate(timeout=PATIENCE)
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode
-    return Ran(status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+    return Ran(status, out.decode("utf-8", "replace"), (err or b"").decode("utf-8", "replace"))
 
 
 def until(holds: Callable[[], Any], what: str) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import time
@@ -133,8 +134,19 @@ def test_a_server_waits_for_the_build_of_a_command_and_takes_it_unless_forced(
     assert left_behind(project) == []
 
 
+def says(terminal: int, words: bytes) -> bool:
+    """Read what a process writes on its terminal until it says this."""
+    seen = b""
+    end = time.monotonic() + BOUND
+    while words not in seen and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.1)[0]:
+            seen += os.read(terminal, 4096)
+    return words in seen
+
+
 def test_a_command_takes_the_build_of_a_server(project: Path, slow_git: SlowGit, tmp_path: Path) -> None:
     calls = LoggingGit(tmp_path / "git")
+    terminal, other_end = os.openpty()
 
     async def serve() -> tuple[dict[str, Any], dict[str, Any]]:
         replies: list[dict[str, Any]] = []
@@ -146,14 +158,18 @@ def test_a_command_takes_the_build_of_a_server(project: Path, slow_git: SlowGit,
             tasks.start_soon(run)
             with anyio.fail_after(BOUND):
                 await slow_git.entered()
-            command = start(project, "load", "login", "--json", env=calls.env)
+            command = start(project, "load", "login", "--json", env=calls.env, stderr=other_end)
+            assert await anyio.to_thread.run_sync(says, terminal, b"another process is building login")
             slow_git.let_go()
             done = await anyio.to_thread.run_sync(ended, command)
         return replies[0], json.loads(done.out)
 
-    served, told = anyio.run(serve)
-    assert served["state"] == "built"
-    assert told["state"] in {"joined", "cached"}
+    try:
+        served, told = anyio.run(serve)
+    finally:
+        os.close(terminal)
+        os.close(other_end)
+    assert (served["state"], told["state"]) == ("built", "joined")
     assert told["dossier"] == served["dossier"]
     assert calls.builds == []
 
