@@ -84,8 +84,8 @@ _TEST_CLASS_FILE = re.compile(
     r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$|^Test[A-Z].*\.(java|kt)$"
 )
 _TEST_FOLDERS = frozenset(
-    "test tests testing __tests__ spec specs e2e e2e-tests integration-tests integration_tests cypress playwright"
-    " functional-tests androidtest unittest unittests test-utils test_utils".split()
+    "test tests testing __tests__ __mocks__ __fixtures__ spec specs e2e e2e-tests integration-tests cypress playwright"
+    " integration_tests functional-tests androidtest unittest unittests test-utils test_utils".split()
 )
 _SUPPORT_FOLDERS = frozenset(
     "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs factories pages"

@@ -7,66 +7,88 @@ from preread.syntax.text import comment_text
 
 def split_comments(language: Language, lines: list[str]) -> tuple[list[str], list[Comment]]:
     """The lines with comments blanked out, and the comments; strings are told apart within a line only."""
-    code: list[str] = []
-    comments: list[Comment] = []
-    run: list[tuple[int, str]] = []
-    block: list[str] | None = None
-    block_start = 0
-    opener, closer = language.block_comment or ("", "")
-    at_line_start = opener == "=begin"
+    splitter = _Splitter(language)
+    code = [splitter.line(number, line) for number, line in enumerate(lines, 1)]
+    splitter.finish(len(lines))
+    return code, splitter.comments
 
-    def flush() -> None:
-        if run:
-            text = "\n".join(comment_text(part) for _, part in run)
-            comments.append(Comment(text, run[0][0], run[-1][0], ""))
-            run.clear()
 
-    for number, line in enumerate(lines, 1):
-        rest = line
+class _Splitter:
+    def __init__(self, language: Language) -> None:
+        self.comments: list[Comment] = []
+        self._line_comment = language.line_comment
+        self._opener, self._closer = language.block_comment or ("", "")
+        self._block: list[str] | None = None  # the lines so far of a block comment that is open
+        self._block_start = 0
+        self._run: list[tuple[int, str]] = []  # line comments that follow each other
+
+    def line(self, number: int, line: str) -> str:
+        """The code of one line."""
+        if number == 1 and line.startswith("#!"):
+            return ""
         kept = ""
+        rest = line
         while True:
-            if block is not None:
-                end = rest.find(closer)
+            if self._block is not None:
+                end = rest.find(self._closer)
                 if end < 0:
-                    block.append(rest)
+                    self._block.append(rest)
                     break
-                block.append(rest[: end + len(closer)])
-                comments.append(Comment(comment_text("\n".join(block)), block_start, number, ""))
-                rest, block = rest[end + len(closer) :], None
-            position, marker = _comment_start(rest, language.line_comment, "" if at_line_start else opener)
-            if at_line_start and rest.startswith(opener) and not kept:
-                position, marker = 0, opener
+                self._block.append(rest[: end + len(self._closer)])
+                self._close_block(number)
+                rest = rest[end + len(self._closer) :]
+            position, marker = self._comment_start(rest, first=not kept)
+            kept += rest if position < 0 else rest[:position]
             if position < 0:
-                kept += rest
                 break
-            kept += rest[:position]
-            if marker == opener and marker:
-                flush()
-                block, block_start, rest = [marker], number, rest[position + len(marker) :]
-                continue
-            if kept.strip() or (run and run[-1][0] != number - 1):
-                flush()
-            run.append((number, rest[position:]))
-            if kept.strip():
-                flush()
-            break
-        if run and run[-1][0] != number:
-            flush()
-        code.append(kept)
-    flush()
-    if block is not None:
-        comments.append(Comment(comment_text("\n".join(block)), block_start, len(lines), ""))
-    return code, comments
+            if marker != self._opener:
+                self._add_line_comment(number, rest[position:], alone=not kept.strip())
+                break
+            self._block, self._block_start = [marker], number
+            rest = rest[position + len(marker) :]
+        if self._run and self._run[-1][0] != number:
+            self._flush()
+        return kept
+
+    def finish(self, last: int) -> None:
+        """Closes what is open at the end of the file."""
+        self._flush()
+        if self._block is not None:
+            self._close_block(last)
+
+    def _comment_start(self, rest: str, first: bool) -> tuple[int, str]:
+        if self._opener == "=begin":  # Ruby's block comments are whole lines
+            if first and rest.startswith(self._opener):
+                return 0, self._opener
+            return comment_start(rest, (self._line_comment,))
+        return comment_start(rest, (self._line_comment, self._opener))
+
+    def _add_line_comment(self, number: int, text: str, alone: bool) -> None:
+        if not alone:
+            self._flush()
+        self._run.append((number, text))
+        if not alone:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._run:
+            text = "\n".join(comment_text(part) for _, part in self._run)
+            self.comments.append(Comment(text, self._run[0][0], self._run[-1][0], ""))
+            self._run = []
+
+    def _close_block(self, number: int) -> None:
+        self._flush()
+        text = comment_text("\n".join(self._block or ()))
+        self.comments.append(Comment(text, self._block_start, number, ""))
+        self._block = None
 
 
-def _comment_start(line: str, line_comment: str, opener: str) -> tuple[int, str]:
+def comment_start(line: str, markers: tuple[str, ...]) -> tuple[int, str]:
     """Where a comment starts outside of strings, and its marker; (-1, "") for none."""
-    markers = [marker for marker in (line_comment, opener) if marker and marker in line]
-    if not markers:
-        return -1, ""
+    present = [marker for marker in markers if marker and marker in line]
     quote = ""
     at = 0
-    while at < len(line):
+    while present and at < len(line):
         char = line[at]
         if quote:
             if char == "\\":
@@ -76,9 +98,11 @@ def _comment_start(line: str, line_comment: str, opener: str) -> tuple[int, str]
         elif char in "\"'`":
             quote = char if char in line[at + 1 :] else ""  # an apostrophe opens nothing
         else:
-            for marker in markers:
-                if line.startswith(marker, at) and not (marker == "#" and at and not line[at - 1].isspace()):
-                    if not (marker == "//" and at and line[at - 1] == ":"):
-                        return at, marker
+            before = line[at - 1] if at else " "
+            for marker in present:
+                # "$#" and "http://" open no comment
+                blocked = not before.isspace() if marker == "#" else marker == "//" and before == ":"
+                if line.startswith(marker, at) and not blocked:
+                    return at, marker
         at += 1
     return -1, ""

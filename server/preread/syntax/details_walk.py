@@ -50,7 +50,8 @@ _CARRIERS = frozenset(
     "array list tuple set object dictionary pair keyword_argument parenthesized_expression spread_element as_expression"
     " satisfies_expression concatenated_string binary_expression binary_operator ternary_expression"
     " conditional_expression list_splat literal_value literal_element keyed_element composite_literal"
-    " reference_expression array_expression tuple_expression unary_expression element_value_array_initializer token_tree".split()
+    " reference_expression array_expression tuple_expression unary_expression element_value_array_initializer"
+    " token_tree".split()
 )
 _KEYS = {"pair": "key", "keyword_argument": "name", "keyed_element": "key"}
 
@@ -182,6 +183,8 @@ class Collector:
                 parts.append("[…]")
                 node = node.children[0] if node.children else None
             elif kind in _TRANSPARENT:
+                if kind == "non_null_expression":
+                    parts.append("!")
                 node = node.children[0] if node.children else None
             else:
                 parts.append(self._first_link(node))

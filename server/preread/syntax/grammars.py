@@ -1,6 +1,8 @@
 """Parsed source: tree-sitter grammars, imported when a file of their language is first met."""
 
 import importlib
+import time
+import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,11 +12,14 @@ if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Node
 
-# The parser asks about every hundred operations whether to go on; real code asks at most 11 times a KiB (14,768 files of six languages), so
-# this bounds the time by counting work, which gives the same answer on every machine.
-_BASE_STEPS = 300
-_STEPS_A_KIB = 14
-_CHUNK = 16384  # bytes
+# Repairing text that is no such language can take the parser time and memory that grow with the square of the text.
+# The largest real files take 0.2 s; what takes this long falls to the plain rules.
+_PARSE_SECONDS = 1.0  # processor time of this thread
+_CHUNK = 65536  # bytes
+# A file that ends in the same few tokens over and over can take gigabytes in one uninterruptible step: 6 KB of
+# "/*\n" take 1.3 GB as Python. Real files compress to a twelfth at best (seen in 7,774), such endings to a fiftieth.
+_TAIL = 8192  # bytes
+_REPETITIVE = 25
 
 
 class Source:
@@ -43,7 +48,7 @@ class Source:
 
 
 @cache
-def _grammar(language: Language) -> "Grammar | None":
+def grammar_of(language: Language) -> "Grammar | None":
     """The grammar of a language, None when there is none or its wheel is not installed."""
     if language.grammar is None:
         return None
@@ -52,38 +57,33 @@ def _grammar(language: Language) -> "Grammar | None":
         import tree_sitter
 
         return tree_sitter.Language(getattr(importlib.import_module(module), function)())
-    except (
-        ImportError,
-        AttributeError,
-        ValueError,
-    ):  # no wheel, or one of another ABI: the plain rules serve
-        return None
+    except (ImportError, AttributeError, ValueError):
+        return None  # no wheel, or one of another ABI: the plain rules serve
 
 
 def parse(path: str, text: str, language: Language) -> Source | None:
-    """The file parsed, None when the language has no usable grammar."""
-    grammar = _grammar(language)
+    """The file parsed, None when the language has no usable grammar or the text is nothing for a parser."""
+    grammar = grammar_of(language)
     if grammar is None:
         return None
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
-    steps = _BASE_STEPS + len(data) * _STEPS_A_KIB // 1024
+    tail = data[-_TAIL:]
+    if len(zlib.compress(tail, 1)) * _REPETITIVE < len(tail):
+        return None
+    deadline = time.thread_time() + _PARSE_SECONDS
 
     def read(offset: int, _: object) -> bytes:
-        nonlocal steps
-        steps -= 1  # one comment that never ends is read to the end of the file again and again
         return data[offset : offset + _CHUNK]
 
     def gives_up(_: int, __: bool) -> bool:
-        nonlocal steps
-        steps -= 1
-        return steps < 0
+        return time.thread_time() > deadline
 
     import tree_sitter
 
     parser = tree_sitter.Parser(grammar)  # a new one: builds run in several threads, and a parser serves one
     try:
         return Source(path, data, parser.parse(read, progress_callback=gives_up).root_node)
-    except ValueError:  # too much of it is no such language: repairing it would take many times as long
+    except ValueError:  # over the deadline
         return None
 
 

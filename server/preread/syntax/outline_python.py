@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Definitions inside these statements belong to the scope around them.
 _TRANSPARENT = frozenset(
     "block if_statement elif_clause else_clause try_statement except_clause except_group_clause finally_clause"
-    " with_statement for_statement while_statement match_statement case_clause".split()
+    " with_statement for_statement while_statement match_statement case_clause ERROR".split()
 )
 _CONSTANT = re.compile(r"_{0,2}[A-Z]\w*")
 _SKIP_CALL = re.compile(r"(pytest\.(skip|xfail|importorskip|fail)|self\.skipTest)\(")
@@ -48,6 +48,7 @@ class _Walk:
         self.symbols: list[Symbol] = []
         self.tests: list[tuple[TestCase, list[str]]] = []
         self.imports: list[Import] = []
+        self.module_marks: tuple[str, ...] = ()
 
     def run(self) -> None:
         stack: list[tuple[Node, _Scope]] = [(self.source.root, _Scope(tests=self.is_test_file))]
@@ -75,7 +76,9 @@ class _Walk:
 
     def finished(self) -> Outline:
         tests = [
-            TestCase(test.name, test.start, test.end, test.group, test.params, (*test.marks, *marks))
+            TestCase(
+                test.name, test.start, test.end, test.group, test.params, (*test.marks, *self.module_marks, *marks)
+            )
             for test, marks in self.tests
         ]
         return Outline(
@@ -137,6 +140,8 @@ class _Walk:
         elif inner.type == "assignment" and scope.kind != "function":
             left = inner.child_by_field_name("left")
             name = self.source.text(left) if left is not None and left.type == "identifier" else ""
+            if name == "pytestmark" and scope.kind == "module":
+                self.module_marks = (self.source.fold(inner),)
             if _CONSTANT.fullmatch(name):
                 self._constant(inner, name, scope, comment)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TRANSPARENT = frozenset(
     "statement_block if_statement else_clause try_statement catch_clause finally_clause for_statement"
     " for_in_statement while_statement do_statement switch_statement switch_body switch_case switch_default"
-    " labeled_statement ambient_declaration".split()
+    " labeled_statement ambient_declaration ERROR".split()
 )
 FUNCTIONS = frozenset(
     ("arrow_function", "function_expression", "generator_function", "function", "function_declaration",
@@ -47,6 +47,7 @@ _WRAPPED_VALUES = frozenset(
 _WRAPPERS = re.compile(
     r"(\w+\.)?(memo|forwardRef|cache|reactCache|observer|useCallback|debounce|throttle|with[A-Z]\w*)"
 )
+_UPPER = re.compile(r"[A-Z][A-Z0-9_]*")
 _JSX_RETURNED = re.compile(rb"(?:\breturn\b|=>|[(?:]|&&|\|\|)\s*\(?\s*<[A-Za-z>]")
 
 
@@ -198,6 +199,8 @@ class _Walk:
             self._record(name, "class", node, scope, self._signature(outer, body), comment)
             if body is not None:
                 self.stack.append((body, _Scope(inside, "class")))
+        elif scope.kind == "class" and _UPPER.fullmatch(name):
+            self._record(name, "constant", node, scope, self._line(outer), comment)
         elif scope.kind == "module":
             self._record(name, "constant", node, scope, self._line(outer), comment)
             if value.type == "object":

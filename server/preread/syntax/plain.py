@@ -21,7 +21,8 @@ _KINDS: dict[str, SymbolKind] = {
     "namespace": "class", "extension": "class", "impl": "class", "interface": "interface", "protocol": "interface",
     "trait": "interface", "enum": "enum", "enum class": "enum", "union": "type", "type": "type", "typealias": "type",
     "fun": "function", "func": "function", "function": "function", "def": "function", "fn": "function",
-    "init": "function", "const": "constant", "val": "constant", "table": "type", "view": "type", "procedure": "function",
+    "init": "function", "const": "constant", "val": "constant", "table": "type", "view": "type",
+    "procedure": "function",
 }  # fmt: skip
 _NAME = r"(?P<name>[A-Za-z_][\w$]*[?!]?)"
 _KEYWORD_RULE = re.compile(
@@ -31,16 +32,17 @@ _KEYWORD_RULE = re.compile(
 )
 # C and its relatives: a type, a name, parameters, and a body that opens on this line or the next.
 _C_FUNCTION = re.compile(
-    r"^(?P<indent>[ \t]*)(?!(?:return|else|new|throw|case|goto|delete|using|typedef|await|yield)\b)"
-    r"(?:[A-Za-z_][\w:<>,.\[\]?]*[ \t*&]+){1,6}(?P<name>~?[A-Za-z_][\w:~]*)\s*\([^;{}]{0,400}\)?[^;{}()]{0,80}(?:\{.*)?$"
+    r"^[ \t]*(?!(?:return|else|new|throw|case|goto|delete|using|typedef|await|yield)\b)"
+    r"(?:[A-Za-z_][\w:<>,.\[\]?]*[ \t*&]+){1,6}(?P<name>~?[A-Za-z_][\w:~]*)\s*"
+    r"\([^;{}]{0,400}\)?[^;{}()]{0,80}(?:\{.*)?$"
 )
 _SHELL_FUNCTION = re.compile(
-    r"^[ \t]*(?:function\s+(?P<key>)(?P<a>[\w:.-]+)|(?P<b>[\w:.-]+)\s*\(\s*\))\s*(?:\(\s*\))?\s*[{(]?\s*$"
+    r"^[ \t]*(?:function\s+(?P<a>[\w:.-]+)|(?P<b>[\w:.-]+)\s*\(\s*\))\s*(?:\(\s*\))?\s*[{(]?\s*$"
 )
 _SHELL_INLINE = re.compile(r"^[ \t]*(?:function\s+)?(?P<b>[A-Za-z_][\w:.-]*)\s*\(\s*\)\s*\{")
 _SQL_RULE = re.compile(
-    r"^\s*create\s+(?:or\s+replace\s+|temporary\s+|temp\s+|unique\s+|materialized\s+)*(?P<key>table|view|function|procedure"
-    r"|type|index|trigger)\s+(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]]+)",
+    r"^\s*create\s+(?:or\s+replace\s+|temporary\s+|temp\s+|unique\s+|materialized\s+)*"
+    r"(?P<key>table|view|function|procedure|type|index|trigger)\s+(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]]+)",
     re.IGNORECASE,
 )
 _NOT_NAMES = frozenset("if for while switch catch return else do sizeof when foreach lock using function fun".split())
@@ -49,6 +51,11 @@ _IMPORT = re.compile(
     r"\s*[\"'<]?(?P<module>[\w./\\:@*-]+)"
 )
 _CALL = re.compile(r"(?<![\w$@#])((?:[A-Za-z_$][\w$]*(?:\.|::|->|\?\.))*[A-Za-z_$][\w$]*[?!]?)\(")
+# What stands before a name that is declared here, not called.
+_DECLARES = re.compile(r"\b(?:func|fun|def|function|fn)\s+$")
+_C_DECLARES = re.compile(
+    r"(?<![\w])(?!(?:return|await|throw|new|else|case|in|do|yield|co_await)\b)[A-Za-z_]\w*[\s*&]+$"
+)
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 _DATA = frozenset("HTML Jinja CSS YAML TOML JSON".split())
 _C_LIKE = frozenset(("C", "C++", "C#", "Java"))
@@ -89,12 +96,13 @@ def plain_details(language: Language, text: str) -> Details:
     found = plain_outline(language, text)
     names = _names_by_line(found)
     code, comments = split_comments(language, _lines(text))
+    declares = _C_DECLARES if language.name in _C_LIKE else _DECLARES
     calls = []
     definitions = {(symbol.start, symbol.name) for symbol in found.symbols}
     for number, line in enumerate(code, 1):
         for match in _CALL.finditer(line):
             callee = match[1]
-            if callee in _NOT_NAMES or (number, callee) in definitions:
+            if callee in _NOT_NAMES or (number, callee) in definitions or declares.search(line, 0, match.start()):
                 continue
             end = _closing(line, match.end() - 1)
             whole = line[match.start() : end]
@@ -106,7 +114,10 @@ def plain_details(language: Language, text: str) -> Details:
 
 
 def _lines(text: str) -> list[str]:
-    return [line.removesuffix("\r") for line in text.split("\n")]
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if lines[-1] == "":  # what follows the last line end is no line
+        lines.pop()
+    return lines
 
 
 def _definition(language: Language, code: list[str], number: int, ends: Callable[[int], int]) -> Symbol | None:
@@ -139,15 +150,12 @@ def _contained(symbols: list[Symbol]) -> list[Symbol]:
     """The symbols with their containers, told from their lines; a function in a class is a method."""
     placed: list[Symbol] = []
     open_: list[Symbol] = []
-    for symbol in symbols:
-        while open_ and open_[-1].end < symbol.start:
+    for found in symbols:
+        while open_ and open_[-1].end < found.start:
             open_.pop()
-        if open_:
-            container = ".".join(outer.name for outer in open_[-6:])
-            kind = symbol.kind
-            if kind == "function" and open_[-1].kind in ("class", "interface", "enum"):
-                kind = "method"
-            symbol = replace(symbol, container=container, kind=kind)
+        in_type = bool(open_) and open_[-1].kind in ("class", "interface", "enum")
+        kind: SymbolKind = "method" if in_type and found.kind == "function" else found.kind
+        symbol = replace(found, container=".".join(outer.name for outer in open_[-6:]), kind=kind)
         placed.append(symbol)
         open_.append(symbol)
     return placed

@@ -1,0 +1,7 @@
+import Foundation
+protocol Priced { func price() -> Int }
+public struct Cart: Priced {
+    func price() -> Int {
+        return sum(items)
+    }
+}

@@ -1,0 +1,3 @@
+create table if not exists carts (
+  id int -- the key
+);
