@@ -12,7 +12,7 @@ from preread.jobs import Jobs
 from preread.mcp_server import arguments, shared_state, tools
 from preread.mcp_server.server import Face
 from preread.models import Model
-from preread.operations import LOAD
+from preread.operations.load import LOAD
 from preread.operations.registry import Operation
 
 pytestmark = pytest.mark.anyio
