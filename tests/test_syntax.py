@@ -141,6 +141,10 @@ class TestScripts:
         attributes = [(entry.element, entry.name, entry.value) for entry in found.attributes]
         assert attributes == [("button", "data-testid", "login-submit"), ("Form", "name", "x")]
 
+    def test_parameters_that_an_object_type_may_impose_are_left_out(self) -> None:
+        found = details("a.ts", "const action = { perform: (state, app) => app.run() };\n")
+        assert found.parameters == ()
+
     @pytest.mark.parametrize(
         ("text", "expected"),
         [

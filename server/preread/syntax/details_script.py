@@ -53,7 +53,7 @@ class _Script(Collector):
             "call_expression": self._call,
             "new_expression": self._new,
             "throw_statement": self._throw,
-            "pair": self._pair,
+            "pair": self._in_fixture,
             "method_definition": self._method,
             "function_declaration": self._function,
             "generator_function_declaration": self._function,
@@ -105,12 +105,6 @@ class _Script(Collector):
             named = value.child_by_field_name("constructor") or value.child_by_field_name("function")
             self.add_raise(node, self.callee(named), value.child_by_field_name("arguments"))
         return hook
-
-    def _pair(self, node: "Node", hook: str) -> str:
-        key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
-        if key is not None and value is not None and value.type in FUNCTIONS:
-            self._note_parameters(value, self.source.fold(key).strip("'\""))
-        return self._in_fixture(node, hook)
 
     def _method(self, node: "Node", hook: str) -> str:
         name = node.child_by_field_name("name")
