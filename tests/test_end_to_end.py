@@ -422,3 +422,15 @@ def test_projects_served_by_one_process_never_mix(tmp_path: Path) -> None:
     assert [state for _, state, _ in told] == ["built"] * 3 + ["cached"] * 6 + ["cached", "built", "cached"]
     for name, _, dossier in told:
         assert [other for other in names if f"Token {other} for who knows" in dossier] == [name]
+
+
+def test_renewing_a_dossier_keeps_the_ticket_and_description_it_was_built_for(project, cli):
+    asked = ("--ticket", "SHOP-142", "--description", "what a shopper sees after a time-out")
+    assert cli("load", "checkout", *asked, "--json", cwd=project).json["state"] == "built"
+    knowledge = project / ".project" / "knowledge.md"
+    knowledge.write_text(knowledge.read_text() + "- prices are whole cents (api/shop/money.py:1)\n")
+    renewed = cli("load", "checkout", "--json", cwd=project).json
+    assert renewed["state"] == "built"
+    assert "ticket:SHOP-142" in renewed["dossier"]
+    assert cli("load", "checkout", *asked, "--json", cwd=project).json["state"] == "cached"
+    assert "ticket:SHOP-142" not in cli("load", "checkout", "--force", "--json", cwd=project).json["dossier"]

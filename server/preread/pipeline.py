@@ -69,8 +69,24 @@ async def build(services: Services, request: Request) -> LoadReply:
         await _step(publish.recover, services, request.feature)
         if (other := await _built_meanwhile(services, request, called)) is not None:
             return other
+        request = await _step(_as_asked_before, services, request)
         async with _building_hint(services, request.feature):
             return await _build(services, request, time.time())
+
+
+def _as_asked_before(services: Services, request: Request) -> Request:
+    """The request with the ticket and the description of the standing dossier where it leaves them open.
+
+    What is open matches any dossier, so a build that only renews one must not lose its requirements.
+    `force` starts anew.
+    """
+    found = published.read(services.layout, request.feature)
+    if request.force or found is None or found.manifest is None:
+        return request
+    standing = found.manifest
+    same = request.ticket in {"", standing.ticket} and request.description in {"", standing.description}
+    open_ = {"ticket": standing.ticket, "description": standing.description}
+    return request.model_copy(update={k: v for k, v in open_.items() if same and not getattr(request, k)})
 
 
 async def _built_meanwhile(services: Services, request: Request, called: float) -> LoadReply | None:

@@ -1,18 +1,20 @@
 """Settings: each key with its default and a line of doc; file, environment and arguments in rising order."""
 
-import difflib
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from preread.errors import PrereadError
 from preread.layout import Layout
 
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
 Level = Literal["light", "standard", "full"]
-CONTENT: dict[str, JsonValue] = {"content": True}  # marks a key that changes what a dossier says: part of `covers`
+CONTENT: "dict[str, JsonValue]" = {"content": True}  # marks a key that changes what a dossier says: part of `covers`
 
 
 class Settings(BaseModel):
@@ -63,6 +65,8 @@ class Settings(BaseModel):
 
 
 def _nearest(key: str) -> str:
+    import difflib
+
     near = difflib.get_close_matches(key, list(Settings.model_fields), n=1, cutoff=0.5)
     return f" Did you mean `{near[0]}`?" if near else ""
 
