@@ -424,13 +424,16 @@ def test_projects_served_by_one_process_never_mix(tmp_path: Path) -> None:
         assert [other for other in names if f"Token {other} for who knows" in dossier] == [name]
 
 
-def test_renewing_a_dossier_keeps_the_ticket_and_description_it_was_built_for(project, cli):
-    asked = ("--ticket", "SHOP-142", "--description", "what a shopper sees after a time-out")
-    assert cli("load", "checkout", *asked, "--json", cwd=project).json["state"] == "built"
+def test_renewing_a_dossier_keeps_the_ticket_it_was_built_for(project, cli):
+    (project / ".project" / "tickets").mkdir(parents=True, exist_ok=True)
+    (project / ".project" / "tickets" / "T-7.md").write_text("# T-7: Log in twice\n\n- a second log-in is refused\n")
     knowledge = project / ".project" / "knowledge.md"
-    knowledge.write_text(knowledge.read_text() + "- prices are whole cents (api/shop/money.py:1)\n")
-    renewed = cli("load", "checkout", "--json", cwd=project).json
+    knowledge.write_text("# Knowledge\n")
+    asked = ("--ticket", "T-7", "--description", "a second login at once")
+    assert cli("load", "login", *asked, "--json", cwd=project).json["state"] == "built"
+    knowledge.write_text("# Knowledge\n\n## New\n")
+    renewed = cli("load", "login", "--json", cwd=project).json
     assert renewed["state"] == "built"
-    assert "ticket:SHOP-142" in renewed["dossier"]
-    assert cli("load", "checkout", *asked, "--json", cwd=project).json["state"] == "cached"
-    assert "ticket:SHOP-142" not in cli("load", "checkout", "--force", "--json", cwd=project).json["dossier"]
+    assert "`a second log-in is refused` (ticket:T-7)" in renewed["dossier"]
+    assert cli("load", "login", *asked, "--json", cwd=project).json["state"] == "cached"
+    assert "ticket:T-7" not in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
