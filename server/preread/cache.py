@@ -86,6 +86,7 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
     """Cited spans that do not hold any more; the slow kinds last, and only if nothing says that they hold."""
     tree = services.tree
     listed = cache(lambda: list(inputs.listed(tree)))
+    of_glob = cache(lambda glob: _signature(tree, filter(glob_pattern(glob).fullmatch, listed())))
     slow: dict[str, _Check] = {}
     commits: list[str] = []
     for text, value in manifest.spans.items():
@@ -95,7 +96,8 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
         elif ref.kind == "commit":
             commits.append(ref.name)
         elif ref.kind in SLOW:
-            slow[text] = _Check(_of_files(ref, value, tree, listed), partial(_changed, ref, value, tree))
+            files = of_glob(ref.path) if ref.kind == "absent" else _signature(tree, (ref.path,))
+            slow[text] = _Check(f"{value} {files}" if files else "", partial(_changed, ref, value, tree))
         elif sources.ROWS[ref.kind].local:
             yield from _changed(ref, value, tree)
     if commits:
@@ -154,14 +156,12 @@ def _remember(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> No
         connection.executemany("INSERT OR REPLACE INTO held VALUES (?, ?)", rows)
 
 
-def _of_files(ref: Ref, value: str, tree: Tree, listed: Callable[[], list[str]]) -> str:
+def _signature(tree: Tree, paths: Iterable[str]) -> str:
     """A signature of the files that a source reads; empty when one is so young that it may change unnoticed.
 
     Size and times stand for the content, as in git's index; see "racy git" in its documentation.
     """
-    matches = glob_pattern(ref.path).fullmatch
-    paths = filter(matches, listed()) if ref.kind == "absent" else (ref.path,)
-    parts, young = [value], time.time_ns() - RACY
+    parts, young = [""], time.time_ns() - RACY
     for path in paths:
         try:
             info = os.stat(f"{tree.root}/{path}")  # noqa: PTH116 - a wide glob names thousands

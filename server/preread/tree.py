@@ -105,7 +105,7 @@ class Tree:
             if path.startswith(".project/") or not _is_plain(path):
                 continue
             try:
-                info = os.lstat(self.layout.root / path)
+                info = os.lstat(f"{self.layout.root}/{path}")
             except OSError:
                 continue
             if stat.S_ISREG(info.st_mode) and not self._behind_link(path):
@@ -168,7 +168,9 @@ class Tree:
     def data(self, path: str) -> bytes | None:
         """The bytes of one regular file of at most MAX_BYTES inside the project, or None."""
         try:
-            place = self.layout.real(self.layout.inside(path))
+            # A listed file is a regular one with no link on its way; a Path for each of thousands would be felt.
+            listed = path in self.__dict__.get("files", ())
+            place = f"{self.layout.root}/{path}" if listed else self.layout.real(self.layout.inside(path))
             handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
         except (OSError, ValueError, PrereadError):
             return None
@@ -217,8 +219,14 @@ class Tree:
 
     def matching(self, glob: str) -> list[str]:
         """The listed files that a glob names, sorted."""
-        pattern = glob_pattern(glob)
-        return [path for path in self.files if pattern.fullmatch(path)]
+        if glob not in self._matching:
+            pattern = glob_pattern(glob)
+            self._matching[glob] = [path for path in self.files if pattern.fullmatch(path)]
+        return self._matching[glob]
+
+    @cached_property
+    def _matching(self) -> dict[str, list[str]]:
+        return {}
 
     @property
     def root(self) -> Path:

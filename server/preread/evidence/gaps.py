@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from preread.dossier import code
@@ -29,7 +30,8 @@ TEST_NAMES = (
 )
 
 
-def test_globs(paths: Sequence[str]) -> list[str]:
+@lru_cache(maxsize=16)
+def test_globs(paths: tuple[str, ...]) -> list[str]:
     """Few globs that together match every one of these test files."""
     left, globs = list(paths), []
     tops: dict[str, int] = {}
@@ -63,7 +65,7 @@ def _tests_for(view: View, file: FileView) -> list[str]:
 
 def _absent(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
     """Sources that prove that none of these tests holds a text; none when one does or it would take too many."""
-    globs = test_globs(paths)
+    globs = test_globs(tuple(paths))
     if not paths or len(globs) > 3 or '"' in literal or "`" in literal or "\n" in literal:
         return ()
     if any(set("~,") & set(glob) for glob in globs):
