@@ -7,8 +7,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from filelock import FileLock
-
 from preread import atomic
 from preread.errors import PrereadError
 from preread.layout import Layout
@@ -63,6 +61,8 @@ def _start_again(layout: Layout) -> None:
 
     It is made beside: to switch a database to WAL fails while another process has it open.
     """
+    from filelock import FileLock
+
     with atomic.write_errors(layout.db), FileLock(layout.lock("db"), timeout=PATIENCE):
         if layout.db.exists() and _is_sound(layout.db):
             return

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.to_thread
-from filelock import FileLock, Timeout
 
 from preread import atomic, cache, dossier, published, replies
 from preread.builders import BUILDERS, STATIC, recipe
@@ -45,6 +44,8 @@ async def _recover(services: Services, feature: str) -> None:
 
     Not while a build is under way, which holds the lock; and a disk that takes no writes keeps its remains.
     """
+    from filelock import FileLock, Timeout
+
     from preread import publish
 
     lock = FileLock(services.layout.lock(feature), thread_local=False)
@@ -197,6 +198,8 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
     """The feature's lock, which the death of its holder releases; waits as long as the deadline allows."""
     path = services.layout.lock(feature)
     atomic.make_folder(path.parent)
+    from filelock import FileLock, Timeout
+
     lock = FileLock(path, thread_local=False)
     while True:
         with atomic.write_errors(path), suppress(Timeout):

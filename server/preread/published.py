@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from filelock import FileLock
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 from preread import atomic
@@ -253,6 +252,8 @@ def mark_wrong(layout: Layout, id: str, feature: str, text: str) -> None:  # noq
     lock = layout.lock("wrong")
     atomic.make_folder(lock.parent)
     atomic.make_folder(layout.wrong.parent)
+    from filelock import FileLock
+
     with atomic.write_errors(layout.wrong), FileLock(lock, timeout=LOCK_SECONDS):
         marks = _wrong(layout)
         if marks is None:

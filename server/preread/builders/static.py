@@ -7,7 +7,6 @@ from typing import NamedTuple
 import anyio.to_thread
 
 from preread import atomic, dossier, sources
-from preread.languages import language_of
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Request, Section
 from preread.services import Services
 
@@ -96,6 +95,8 @@ def _fact(finding: Finding) -> Fact:
 def _example(place: Place, finding: Finding) -> Section:
     """A test shown whole, under the source that serves the fence."""
     ref = sources.parse(finding.sources[0])
+    from preread.languages import language_of
+
     language = language_of(ref.path) if ref is not None else None
     lines = finding.fence
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
