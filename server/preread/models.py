@@ -197,7 +197,7 @@ class LoadReply(Model):
     builder: str = ""
     level: Level | None = None
     dossier: str = Field("", description="The dossier itself, so that no further read is due.")
-    missing: tuple[str, ...] = Field((), description="Dossier files that are not there, each with the reason.")
+    missing: tuple[str, ...] = Field((), description="Files that a `partial` dossier lacks, each with the reason.")
     warnings: tuple[str, ...] = ()
     next: str = ""
     stats: Stats | None = None

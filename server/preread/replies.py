@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from preread import dossier, published
 from preread.errors import PrereadError
-from preread.layout import BY_NAME, FILES, REQUIRED
+from preread.layout import BY_NAME
 from preread.models import Checked, How, LoadReply, Manifest, Request, Stats
 from preread.published import Published, RunRecord
 from preread.services import Services
@@ -85,11 +85,6 @@ def standing(services: Services, request: Request, found: Published, how: How, s
     text, cut = inline(found.texts, services.settings.inline_tokens)
     run = published.recorded(layout, request.feature)
     stats = run.stats if run is not None else _counted(found)
-    missing = tuple(
-        f"{row.name}: nothing was found for it"
-        for row in FILES
-        if row.name not in found.texts and row.name not in REQUIRED
-    )
     path = layout.relative(layout.dossier(request.feature)) + "/"
     warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
     if manifest.reason:
@@ -104,7 +99,6 @@ def standing(services: Services, request: Request, found: Published, how: How, s
         builder=manifest.builder,
         level=manifest.level,
         dossier=text,
-        missing=missing,
         warnings=tuple(warnings),
         next=RETRY,
         stats=stats.model_copy(update={"seconds": round(seconds, 3)}),
