@@ -13,11 +13,11 @@ import click
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from preread import __version__, foreground, views
+from preread import __version__, views
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
 from preread.operations import MODULES, operation
-from preread.operations.registry import Operation
+from preread.operations.registry import Operation, services_of
 
 NAMES = {str: click.STRING, int: click.INT, float: click.FLOAT}
 
@@ -161,12 +161,23 @@ def request_of(call: Call) -> Model:
 
 def execute(call: Call, environ: Mapping[str, str]) -> int:
     """Run one call and print its reply; the exit status. Raises PrereadError."""
-    reply = foreground.run(call.operation, request_of(call), Path(call.project), environ)
+    reply = run(call.operation, request_of(call), Path(call.project), environ)
     if call.as_json:
         emit(as_json(reply.model_dump(mode="json", exclude_none=True)))
     else:
-        emit(views.render(call.operation.name, reply, terminal=foreground.is_terminal(sys.stdout)))
+        emit(views.render(call.operation.name, reply, terminal=views.is_terminal(sys.stdout)))
     return exit_status(reply)
+
+
+def run(operation: Operation, request: Model, start: Path, environ: Mapping[str, str]) -> Model:
+    """The operation's reply: at once where that can be, without an event loop; else in the foreground."""
+    if operation.at_once is not None:
+        at_once: Model | None = operation.at_once(services_of(start, environ), request)
+        if at_once is not None:
+            return at_once
+    from preread import foreground
+
+    return foreground.run(operation, request, start, environ)
 
 
 def exit_status(reply: Model) -> int:

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TextIO
 
 import anyio
 
@@ -22,11 +21,6 @@ from preread.operations.registry import Context, Operation
 
 SHOW_PROGRESS_AFTER = 1.0  # seconds; what is quicker needs no line
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at a stream; one that was closed before the start is None."""
-    return stream is not None and stream.isatty()
 
 
 def run(operation: Operation, request: Model, start: Path, environ: Mapping[str, str]) -> Model:
@@ -56,7 +50,7 @@ class Signals:
     def __call__(self, number: int, _: object) -> None:
         if self.caught:
             with suppress(OSError, ValueError):
-                if is_terminal(sys.stderr):
+                if views.is_terminal(sys.stderr):
                     os.write(sys.stderr.fileno(), b"\x1b[?25h")  # the progress line hides the cursor
             os._exit(128 + number)
         self.caught.append(number)
@@ -109,7 +103,7 @@ async def _run(operation: Operation, request: Model, start: Path, environ: Mappi
 
 async def _show(said: Said, timed: Context | None) -> None:
     """A live line on stderr, for people, once the run has taken long enough to want one."""
-    if not is_terminal(sys.stderr):
+    if not views.is_terminal(sys.stderr):
         return
     await anyio.sleep(SHOW_PROGRESS_AFTER)
     limit = timed.services().settings.timeout if timed is not None else 0

@@ -6,9 +6,6 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-import anyio
-import anyio.to_thread
-
 from preread import atomic, cache, dossier, published, replies
 from preread.builders import BUILDERS, STATIC, recipe
 from preread.errors import Cancelled, PrereadError
@@ -29,11 +26,20 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
     return await jobs.run(services, request, partial(_standing, services, request), build, caller)
 
 
+def standing(services: Services, request: Request) -> LoadReply | None:
+    """The reply of a dossier that covers the request; None when there is none, or a killed build left remains."""
+    return None if published.staged(services.layout, request.feature) else _look_up(services, request)
+
+
 async def _standing(services: Services, request: Request) -> LoadReply | None:
-    begun = time.monotonic()
     if published.staged(services.layout, request.feature):
         await _recover(services, request.feature)
-    found = await _step(cache.lookup, services, request, recipe(services, request.level))
+    return await _step(_look_up, services, request)
+
+
+def _look_up(services: Services, request: Request) -> LoadReply | None:
+    begun = time.monotonic()
+    found = cache.lookup(services, request, recipe(services, request.level))
     if not found.covers or found.published is None:
         return None
     return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
@@ -131,6 +137,8 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
         )
         await _step(publish.publish, services, staging, manifest)
     except BaseException:
+        import anyio.to_thread
+
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
         raise
@@ -190,6 +198,8 @@ def _restage(staging: "Path", drafts: tuple[Draft, ...]) -> None:
 
 async def _step(step: Callable[..., T], *arguments: object) -> T:
     """Run one blocking step in a worker thread; it ends itself when its progress is told to stop."""
+    import anyio.to_thread
+
     return await anyio.to_thread.run_sync(partial(step, *arguments))
 
 
@@ -198,6 +208,7 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
     """The feature's lock, which the death of its holder releases; waits as long as the deadline allows."""
     path = services.layout.lock(feature)
     atomic.make_folder(path.parent)
+    from anyio import sleep
     from filelock import FileLock, Timeout
 
     lock = FileLock(path, thread_local=False)
@@ -207,7 +218,7 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
         if lock.is_locked:
             break
         services.progress.say(f"another process is building {feature}", 0, 5)
-        await anyio.sleep(LOCK_POLL)
+        await sleep(LOCK_POLL)
     try:
         yield
     finally:

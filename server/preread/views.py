@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 if TYPE_CHECKING:
     from preread.models import Evidence, LoadReply, Model, Ranked
@@ -27,6 +27,11 @@ class Table(NamedTuple):
 
 Block = str | Table
 Update = Callable[[str, float, float], None]
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at a stream; one that was closed before the start is None."""
+    return stream is not None and stream.isatty()
 
 
 def clean(text: str) -> str:

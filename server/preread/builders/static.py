@@ -4,8 +4,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-import anyio.to_thread
-
 from preread import atomic, dossier, sources
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Request, Section
 from preread.services import Services
@@ -61,6 +59,8 @@ class StaticBuilder:
     name = "static"
 
     async def build(self, services: Services, request: Request, evidence: Evidence, staging: Path) -> None:
+        import anyio.to_thread
+
         await anyio.to_thread.run_sync(_write, services, request, evidence, staging)
 
 

@@ -37,6 +37,10 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     return reply
 
 
+def standing(services: Services, request: LoadRequest) -> LoadReply | None:
+    return pipeline.standing(services, project.resolve(services, **request.model_dump()))
+
+
 def _witness(services: Services, feature: str, begun: int) -> Witness | None:
     """What the look-up that has just covered rested on."""
     found = published.read(services.layout, feature)
@@ -53,6 +57,7 @@ LOAD = Operation(
     run=load,
     command="load",
     timed=True,
+    at_once=standing,
     positional=("feature",),
 )
 OPERATIONS = (LOAD,)

@@ -4,19 +4,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
-import anyio
-import anyio.from_thread
-import anyio.to_thread
 from pydantic import field_validator
 
 from preread import atomic, project, settings
 from preread.errors import PrereadError
-from preread.jobs import Caller, Jobs
 from preread.models import LoadReply, Model
 from preread.remembered import Remembered
 from preread.services import Progress, Services
+
+if TYPE_CHECKING:
+    from preread.jobs import Caller, Jobs
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -39,25 +38,32 @@ class Asked(Model):
         return value
 
 
+def services_of(
+    start: Path, environ: Mapping[str, str], progress: Progress | None = None, **arguments: object
+) -> Services:
+    """Fresh services for the project around `start`; `arguments` override settings for this call."""
+    layout = project.open_layout(start)
+    return Services(
+        layout=layout,
+        settings=settings.load(layout, environ, arguments),
+        environ=environ,
+        progress=progress or Progress(),
+    )
+
+
 @dataclass(frozen=True)
 class Context:
     """One call of an operation: where it was made, with what environment, and who waits for it."""
 
     start: Path
     environ: Mapping[str, str]
-    jobs: Jobs
-    caller: Caller
+    jobs: "Jobs"
+    caller: "Caller"
     remembered: Remembered[LoadReply] | None = None  # a server's; a single command has nothing to remember
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """Fresh services for the project around `start`; `arguments` override settings for this call."""
-        layout = project.open_layout(self.start)
-        return Services(
-            layout=layout,
-            settings=settings.load(layout, self.environ, arguments),
-            environ=self.environ,
-            progress=progress or Progress(),
-        )
+        return services_of(self.start, self.environ, progress, **arguments)
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,8 @@ class Operation:
     run: Callable[[Context, Any], Awaitable[Any]]
     command: str  # the CLI's word for it
     timed: bool = False  # ends at the setting `timeout`
+    # The reply, where it needs no waiting: it spares a command line the event loop. None: run it.
+    at_once: Callable[[Services, Any], Any] | None = None
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
 
     @property
@@ -88,6 +96,9 @@ async def in_thread(
     **kwargs: P.kwargs,
 ) -> T:
     """Run `step(services, …)` in a worker thread: the caller hears its progress and stops it by leaving."""
+
+    import anyio.from_thread
+    import anyio.to_thread
 
     def report(message: str, done: float, total: float) -> None:
         async def tell() -> None:
@@ -112,8 +123,10 @@ async def in_thread(
 
 async def _stop_when_cancelled(progress: Progress) -> None:
     """A thread cannot be cancelled; its next look at its progress raises instead."""
+    from anyio import sleep_forever
+
     try:
-        await anyio.sleep_forever()
+        await sleep_forever()
     finally:
         progress.stop()
 
