@@ -130,7 +130,17 @@ def test_a_narrow_output_encoding_is_no_bug(cli: Cli, project: Path, encoding: s
     assert json.loads(told.out)["status"] == "ok"
 
 
-UNWANTED = ("anyio", "asyncio", "mcp", "mcp_types", "rich", "jinja2", "tree_sitter", "preread.evidence", "preread.syntax")
+UNWANTED = (
+    "anyio",
+    "asyncio",
+    "mcp",
+    "mcp_types",
+    "rich",
+    "jinja2",
+    "tree_sitter",
+    "preread.evidence",
+    "preread.syntax",
+)
 
 
 def test_a_cached_load_imports_nothing_heavy(cli: Cli, project: Path) -> None:

@@ -15,7 +15,7 @@ from preread.errors import Cancelled
 from preread.layout import Layout
 from preread.services import Progress, Services
 from preread.settings import Settings
-from preread.tree import Tree, glob_pattern
+from preread.tree import Tree, glob_pattern, is_young
 
 
 def tree(root: Path) -> Tree:
@@ -300,3 +300,19 @@ def test_listing_and_searching_stop_when_the_work_is_told_to(tmp_path: Path) -> 
         _ = stopped.tree.files
     with pytest.raises(Cancelled):
         stopped.tree.holding("x", ["d1/a.py"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "now", "young"),
+    [
+        (1_000_000_000_000_000_001, 1_000_000_000_050_000_000, True),
+        (1_000_000_000_000_000_001, 1_000_000_000_200_000_000, False),
+        (1_000_000_000_000_000_000, 1_000_000_001_900_000_000, True),
+        (1_000_000_000_000_000_000, 1_000_000_002_100_000_000, False),
+        (1_000_000_060_000_000_001, 1_000_000_000_000_000_000, True),
+    ],
+)
+def test_a_file_is_young_for_a_tenth_of_a_second_or_two_seconds_where_times_are_coarse(
+    changed: int, now: int, young: bool
+) -> None:
+    assert is_young(changed, now) is young

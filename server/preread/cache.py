@@ -16,11 +16,10 @@ from preread.published import Published
 from preread.services import Services
 from preread.settings import Level
 from preread.sources import Ref, SourceError
-from preread.tree import Tree, glob_pattern
+from preread.tree import Tree, glob_pattern, is_young
 
 Recipe = str | Callable[[Level], str]
 SLOW = frozenset({"absent", "test", "doc"})  # a search of many files, a parse, a document to open
-RACY = 2_000_000_000  # nanoseconds; a file this young may change again without its time changing
 
 
 class Lookup(NamedTuple):
@@ -161,13 +160,13 @@ def _signature(tree: Tree, paths: Iterable[str]) -> str:
 
     Size and times stand for the content, as in git's index; see "racy git" in its documentation.
     """
-    parts, young = [""], time.time_ns() - RACY
+    parts, now = [""], time.time_ns()
     for path in paths:
         try:
             info = os.stat(f"{tree.root}/{path}")  # noqa: PTH116 - a wide glob names thousands
         except (OSError, ValueError):
             return ""
-        if info.st_mtime_ns > young:
+        if is_young(info.st_mtime_ns, now):
             return ""
         parts.append(f"{path}\0{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}")
     return published.digest("\n".join(parts).encode("utf-8", "surrogateescape"))

@@ -22,6 +22,9 @@ MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
 MAX_KEPT = 24_000_000  # characters or bytes of files kept for one request
 MAX_FILES = 200_000
 CHUNK = 1 << 20
+# How long a file has to have rested before its time is trusted, in nanoseconds: where times have only whole seconds,
+# and where they are finer, which no file system on this side of a network has coarser than a hundredth of a second.
+RACY, RACY_FINE = 2_000_000_000, 100_000_000
 MAX_COMMIT = 1_000_000
 GIT_SECONDS = 20.0
 # Nothing of a repository's own settings may run a program or reach the network.
@@ -35,6 +38,11 @@ GIT_ENVIRON = {
     "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C.UTF-8",
 }  # fmt: skip
 WALK_SKIPS = frozenset({".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", ".tox"})
+
+
+def is_young(changed: int, now: int) -> bool:
+    """Whether what changed then may change again without its time telling; both in nanoseconds since the epoch."""
+    return changed > now - (RACY_FINE if changed % 1_000_000_000 else RACY)
 
 
 def glob_pattern(glob: str) -> re.Pattern[str]:

@@ -14,14 +14,10 @@ from preread import inputs, sources
 from preread.layout import FILES, MANIFEST
 from preread.models import Manifest
 from preread.services import Services
-from preread.tree import WALK_SKIPS
+from preread.tree import WALK_SKIPS, is_young
 
 MOST = 2_000  # files and folders; beyond that looking at each is no faster than the look-up
 MOST_LINKS = 40  # one behind the other, as many as Linux follows
-# How long a file has to have rested, in nanoseconds: where times have only whole seconds, and where they are finer,
-# which no file system this side of a network has coarser than a hundredth.
-RACY, RACY_FINE = 2_000_000_000, 100_000_000
-
 Mark = tuple[int, int, int]
 
 
@@ -69,7 +65,7 @@ def of(services: Services, manifest: Manifest, begun: int) -> Witness | None:
 
 def _is_young(mark: Mark, begun: int) -> bool:
     """Whether what has this mark may change again without its times changing."""
-    return any(at > begun - (RACY_FINE if at % 1_000_000_000 else RACY) for at in mark[:2])
+    return any(is_young(at, begun) for at in mark[:2])
 
 
 def _with_targets(path: str) -> Iterator[str]:

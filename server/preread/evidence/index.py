@@ -18,12 +18,11 @@ from preread.evidence import words
 from preread.languages import role_of
 from preread.services import Services
 from preread.syntax import Import, Outline, Symbol, TestCase
-from preread.tree import Tree, glob_pattern
+from preread.tree import Tree, glob_pattern, is_young
 
 T = TypeVar("T", Symbol, TestCase, Import)
 ANALYSIS = "1:"  # raise it when outlines or words of the same text come out otherwise: files are then read again
 BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
-SETTLED = 2.0  # seconds after which a file's time stamp can be trusted to tell a change
 FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in (Symbol, TestCase, Import)}
 LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
 UNREAD = frozenset({"generated", "data"})  # listed by path alone
@@ -123,13 +122,13 @@ class _Analysed(NamedTuple):
 
 
 def _analysed(tree: Tree, files: dict[str, os.stat_result], rows: dict[str, _Row]) -> Iterator[_Analysed]:
-    now = time.time()
+    now = time.time_ns()
     for path, info in files.items():
         tree.check()
         role = role_of(path)
         text = None if role in UNREAD else tree.read(path)
         digest = ANALYSIS + hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        stat = (path, info.st_size, info.st_mtime_ns, info.st_mtime < now - SETTLED, digest)
+        stat = (path, info.st_size, info.st_mtime_ns, not is_young(info.st_mtime_ns, now), digest)
         old = rows.get(path)
         if old is not None and old.digest == digest:
             yield _Analysed(*stat)
