@@ -200,7 +200,9 @@ class LoadReply(Model):
     missing: tuple[str, ...] = Field((), description="Files that a `partial` dossier lacks, each with the reason.")
     warnings: tuple[str, ...] = ()
     next: str = ""
-    stats: Stats | None = None
+    stats: Stats | None = Field(
+        None, description="Counts of facts by state, dropped, cut; tokens (estimated); seconds."
+    )
     code: str | None = None
     message: str | None = None
     hint: str | None = None

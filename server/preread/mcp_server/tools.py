@@ -37,7 +37,24 @@ class Untitled(GenerateJsonSchema):
 
 
 def schema(model: type[Model], *, reply: bool = False) -> dict[str, Any]:
-    return model.model_json_schema(mode="serialization" if reply else "validation", schema_generator=Untitled)
+    made = model.model_json_schema(mode="serialization" if reply else "validation", schema_generator=Untitled)
+    return _one_level(made) if reply else made
+
+
+def _one_level(made: dict[str, Any]) -> dict[str, Any]:
+    """A reply's schema, one level deep, and without the nulls that no reply holds.
+
+    Clients check every reply against it, piece by piece: a whole one was most of what a cached call cost them.
+    """
+    named = made.pop("$defs", {})
+    fields = {}
+    for name, field in made["properties"].items():
+        kinds = [kind for kind in field.get("anyOf", (field,)) if kind != {"type": "null"}]
+        kind = kinds[0] if len(kinds) == 1 else {}
+        kind = kind | named[kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
+        kept = {key: kind[key] for key in ("type", "enum") if key in kind}
+        fields[name] = kept | ({"description": field["description"]} if "description" in field else {})
+    return made | {"properties": fields}
 
 
 def rows(operations: Iterable[Operation], direct: Operation) -> dict[str, Row]:
