@@ -105,7 +105,7 @@ def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
 def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
     from preread import syntax  # a cached reply needs no outlines
 
-    found = syntax.outline(path, tree.text(path) or "")
+    found = tree.outline(path)
     around = [s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None]
     return " ".join(f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around)
 
@@ -166,12 +166,10 @@ def _parse_test(text: str) -> Ref | None:
 
 
 def _resolve_test(ref: Ref, tree: Tree) -> Span:
-    from preread import syntax
-
     text = tree.text(ref.path)
     if text is None:
         raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a text file of the project")
-    for test in syntax.outline(ref.path, text).tests:
+    for test in tree.outline(ref.path).tests:
         if ref.name in {test.name, f"{test.group}::{test.name}", f"{test.group} > {test.name}"}:
             return _span_of(tree, ref.path, test.start, test.end)
     raise SourceError("E_SOURCE_TEST", f"`{ref.path}` holds no test `{ref.name}`")

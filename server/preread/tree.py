@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pathspec import Pattern
 
 Rules = Sequence[tuple[str, tuple["Pattern", ...]]]  # of each folder with a .gitignore, by its path with a final slash
+if TYPE_CHECKING:
+    from preread.syntax import Outline
+
 T = TypeVar("T", str, bytes)
 MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
 MAX_KEPT = 24_000_000  # characters or bytes of files kept for one request
@@ -80,6 +83,7 @@ class Tree:
     run: Runner
     environ: dict[str, str]
     check: Callable[[], None] = never
+    outlines: "dict[str, Outline]" = field(default_factory=dict)  # what is known of files; `outline` adds to it
     _texts: _Kept[str] = field(default_factory=_Kept)
     _bytes: _Kept[bytes] = field(default_factory=_Kept)
 
@@ -218,6 +222,14 @@ class Tree:
         if lines and not lines[-1]:
             lines.pop()
         return digest_lines(lines)
+
+    def outline(self, path: str) -> "Outline":
+        """The definitions and tests of one file, read at most once a request; empty when it is no text."""
+        if path not in self.outlines:
+            from preread import syntax  # a cached reply needs no outlines
+
+            self.outlines[path] = syntax.outline(path, self.text(path) or "")
+        return self.outlines[path]
 
     def exists(self, path: str) -> bool:
         try:

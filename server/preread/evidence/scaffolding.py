@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from preread import syntax
 from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import FileView, View
@@ -56,7 +55,7 @@ def _fixture_definition(view: View, name: str) -> tuple[str, str] | None:
         if not re.search(r"fixture|\.extend", text):
             continue
         lines = view.services.tree.lines(path) or []
-        for symbol in syntax.outline(path, text).symbols:
+        for symbol in view.services.tree.outline(path).symbols:
             if symbol.name == name and any("fixture" in d for d in symbol.decorators):
                 said = (
                     phrases.plain(phrases.sentence(symbol.doc, 90))

@@ -238,7 +238,7 @@ def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
             hot.symbol.kind == "method" and hot.symbol.container.rpartition(".")[2] not in text
         ):
             continue
-        outline = syntax.outline(path, text)
+        outline = view.services.tree.outline(path)
         if any(s.name == hot.symbol.name for s in outline.symbols):
             continue  # it has its own
         for number, line in enumerate(text.split("\n"), 1):

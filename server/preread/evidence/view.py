@@ -244,4 +244,7 @@ class View:
 
 
 def views_of(services: Services, hits: Iterable[Hit]) -> list[FileView]:
-    return [FileView(hit.path, hit.role, hit.score, hit.outline, services) for hit in hits]
+    """The chosen files as rules look at them. The index has their outlines, so nobody need read them again."""
+    chosen = list(hits)
+    services.tree.outlines.update((hit.path, hit.outline) for hit in chosen)
+    return [FileView(hit.path, hit.role, hit.score, hit.outline, services) for hit in chosen]
