@@ -20,9 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BASELINE = "import click, pydantic, anyio, asyncio"  # what any command line of this kind has to import
 READ_ALL = (
-    "import hashlib, subprocess, sys\n"
+    "import hashlib, os, subprocess\n"
     "for name in subprocess.run(['git', 'ls-files', '-z'], capture_output=True).stdout.split(b'\\0'):\n"
-    "    name and hashlib.sha256(open(name, 'rb').read()).digest()\n"
+    "    os.path.isfile(name) and hashlib.sha256(open(name, 'rb').read()).digest()\n"
 )
 
 PYTHON = '''"""Handles {noun} {n}."""
