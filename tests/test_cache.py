@@ -9,7 +9,7 @@ import pytest
 
 from _files_project import BASIC, disk, fastest, git, make_read_only, put, repository, services, snapshot, spans, write
 from preread import cache, db, inputs, publish, published, subprocesses
-from preread.models import Request
+from preread.models import Fault, Request
 from preread.published import RunRecord
 
 FILES = {
@@ -148,7 +148,7 @@ def test_an_input_that_is_gone_is_not_covered(root):
 
 
 def test_a_degraded_dossier_covers_for_a_while_after_it_was_built(root):
-    build(root, status="degraded", reason="no login")
+    build(root, status="degraded", fault=Fault(code="E_LOGIN", reason="no login"))
     layout = services(root).layout
     tried = "it is degraded (no login) and due for another try"
     assert why(root) == tried
@@ -161,7 +161,7 @@ def test_a_degraded_dossier_covers_for_a_while_after_it_was_built(root):
 
 
 def test_a_partial_dossier_covers(root):
-    build(root, status="partial", reason="no requirements")
+    build(root, status="partial", fault=Fault(code="E_TURNS", reason="no requirements"))
     assert why(root) == ""
 
 

@@ -18,6 +18,16 @@ OTHER: dict[str, Any] = {
     "max_tokens": 900,
     "inline_tokens": 1,
     "timeout": 9.5,
+    "timeouts": {"full": 300.0},
+    "deepen": "background",
+    "claude": "/opt/claude",
+    "model": "opus",
+    "fallback_model": "",
+    "max_turns": 5,
+    "max_usd": 0.5,
+    "month_usd": 20.0,
+    "mcp": ["tracker"],
+    "mcp_tools": ["tracker.get_issue"],
     "reply_within": 3,
     "max_builds": 2,
     "degraded_for": 1,
@@ -26,6 +36,7 @@ OTHER: dict[str, Any] = {
     "share": True,
 }
 SHAPING = {"max_facts", "max_tokens", "reports", "exclude"}
+SHAPING_DRAFTED = SHAPING | {"model", "mcp", "mcp_tools"}
 
 
 @pytest.fixture
@@ -67,7 +78,7 @@ def test_a_list_in_the_environment_is_split_as_search_paths_are(layout: Layout) 
     assert found.exclude == ["gen/**", "**/*.min.js"]
 
 
-@pytest.mark.parametrize(("key", "near"), [("max_fact", "max_facts"), ("timeouts", "timeout"), ("exclud", "exclude")])
+@pytest.mark.parametrize(("key", "near"), [("max_fact", "max_facts"), ("timeoutt", "timeout"), ("exclud", "exclude")])
 def test_an_unknown_key_is_refused_and_the_nearest_one_named(layout: Layout, key: str, near: str) -> None:
     layout.config.write_text(f"{key} = 1\n")
     error = refused(layout)
@@ -131,16 +142,45 @@ def test_a_bad_value_of_the_environment_is_laid_to_the_environment(layout: Layou
     assert "the environment gives `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
 
 
-def test_each_key_alone_can_be_set_and_changes_the_content_key_if_it_shapes_dossiers() -> None:
+@pytest.mark.parametrize(("level", "expected"), [("light", SHAPING), ("full", SHAPING_DRAFTED)])
+def test_each_key_alone_can_be_set_and_changes_the_content_key_if_it_shapes_dossiers(
+    level: settings.Level, expected: set[str]
+) -> None:
     assert OTHER.keys() == Settings.model_fields.keys(), "give the new key another value above"
-    default = settings.content_key(Settings())
+    default = settings.content_key(Settings(), level)
     shaping = set()
     for key, value in OTHER.items():
         changed = Settings(**{key: value})
         assert getattr(changed, key) != getattr(Settings(), key)
-        if settings.content_key(changed) != default:
+        if settings.content_key(changed, level) != default:
             shaping.add(key)
-    assert shaping == SHAPING
+    assert shaping == expected
+
+
+def test_a_repository_s_file_cannot_choose_the_program(layout: Layout) -> None:
+    layout.config.write_text('claude = "./evil"\n')
+    error = refused(layout)
+    assert "which a repository's file must not choose" in error.message
+    assert "PREREAD_CLAUDE" in error.hint
+    layout.config.write_text("")
+    assert settings.load(layout, {"PREREAD_CLAUDE": "/opt/claude"}).claude == "/opt/claude"
+
+
+def test_seconds_of_single_levels_go_before_the_general_ones(layout: Layout) -> None:
+    layout.config.write_text("timeout = 100\ntimeouts = { full = 300 }\n")
+    found = settings.load(layout, {})
+    assert [found.child_seconds(level) for level in ("light", "standard", "full")] == [100, 100, 300]
+    assert (found.limit("light"), found.limit("full")) == (100, 300 + settings.FINISHING)
+    assert settings.load(layout, {"PREREAD_TIMEOUTS": f"full=20{os.pathsep}light=5"}).timeouts == {
+        "full": 20,
+        "light": 5,
+    }
+    assert "`timeouts.deep`" in refused(layout, {"PREREAD_TIMEOUTS": "deep=1"}).message.replace(".[key]", "")
+
+
+@pytest.mark.parametrize("model", ["--dangerously-skip-permissions", "", "a b", "x;y"])
+def test_a_model_is_a_name_and_no_option(layout: Layout, model: str) -> None:
+    assert "`model`" in refused(layout, {"PREREAD_MODEL": model}).message
 
 
 def test_settings_do_not_change_once_loaded(layout: Layout) -> None:

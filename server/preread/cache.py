@@ -70,7 +70,8 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
         return
     run = published.recorded(services.layout, manifest.feature)
     if run is None or not 0 <= time.time() - run.finished < services.settings.degraded_for:
-        yield f"it is degraded ({manifest.reason}) and due for another try"
+        why = manifest.fault.reason if manifest.fault else "of unknown reason"
+        yield f"it is degraded ({why}) and due for another try"
 
 
 def _changed_inputs(services: Services, request: Request, manifest: Manifest) -> Iterator[str]:

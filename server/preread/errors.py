@@ -25,6 +25,20 @@ CODES: dict[str, Code] = {
     "E_TIMEOUT": Code(-32008, FAILED, "the build did not end within its deadline"),
     "E_CANCELLED": Code(-32009, INTERRUPTED, "the last caller that waited for the build went away"),
     "E_CHECK": Code(-32010, FAILED, "the published dossier breaks rules of the format, or sources do not hold"),
+    "E_RECURSION": Code(-32011, FAILED, "the headless builder's own child asked for a dossier"),
+    "E_PROMPT": Code(-32012, FAILED, "a template of the project names an unknown variable or cannot be rendered"),
+    # Why the static builder stood in: codes of `degraded` and `partial` replies, which are no errors.
+    "E_CLI": Code(-32020, FAILED, "the Claude Code program is not there, too old or cannot be started"),
+    "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was refused"),
+    "E_SERVER": Code(-32022, FAILED, "a configured MCP server is unknown, not logged in or could not be reached"),
+    "E_RATE_LIMIT": Code(-32023, FAILED, "the account's rate or usage limit is reached"),
+    "E_OVERLOADED": Code(-32024, FAILED, "the model's service is overloaded or failing"),
+    "E_NETWORK": Code(-32025, FAILED, "the model's service could not be reached"),
+    "E_MODEL": Code(-32026, FAILED, "the service refused the request: an unknown model, or a prompt too long"),
+    "E_TURNS": Code(-32027, FAILED, "the model used all its turns"),
+    "E_MONEY": Code(-32028, FAILED, "a limit of spending is reached, for one build or for the month"),
+    "E_CHILD": Code(-32029, FAILED, "the Claude Code program ended without a result"),
+    "E_DRAFTS": Code(-32030, FAILED, "the model finished, and a required file of its drafts does not hold"),
     "E_INTERNAL": Code(-32099, BUG, "a mistake in Preread itself; the log named in the hint helps to mend it"),
 }
 

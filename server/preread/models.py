@@ -1,6 +1,8 @@
 """The typed shapes that steps and faces hand to each other: evidence, facts, manifests, replies."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -141,6 +143,14 @@ class Checked:
     spans: dict[str, str] = field(default_factory=dict)
 
 
+class Fault(Model):
+    """Why a builder could not finish: a code of the table of errors, the reason in words, what to do."""
+
+    code: str
+    reason: str
+    hint: str = ""
+
+
 class Request(Model):
     """What a dossier is asked for, names checked and level resolved."""
 
@@ -148,6 +158,7 @@ class Request(Model):
     ticket: str = ""
     description: str = ""
     level: Level = "light"
+    auto: bool = Field(False, description="The level was left open: a history of failures raises it to full.")
     force: bool = False
 
 
@@ -162,12 +173,48 @@ class Manifest(Model):
     builder: str = "static"
     model: str = ""
     status: Literal["ok", "partial", "degraded"] = "ok"
-    reason: str = ""
+    fault: Fault | None = Field(None, description="Why it is not whole.")
+    drafted: tuple[str, ...] = Field((), description="Files that a model drafted; the static builder wrote the others.")
+    missing: tuple[str, ...] = Field((), description="Files that a model was to draft and the static builder wrote.")
     recipe: str = Field("", description="Digest of the template or rules, and of the settings, that shaped it.")
     used: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict, description="Digest of each file, as written.")
     spans: dict[str, str] = Field(default_factory=dict, description="Digest of each cited span.")
     facts: tuple[str, ...] = Field((), description="Ids of the facts written; others were added by people.")
+
+
+# -- what a builder's run came to
+
+
+class Outcome(Model):
+    """How a builder's run went, besides its drafts. The static builder's is the empty one."""
+
+    model: str = Field("", description="The model that answered, as the service names it.")
+    version: str = Field("", description="The version of the Claude Code program.")
+    turns: int = 0
+    tokens: dict[str, int] = Field(default_factory=dict, description="input, output, cache_read, cache_creation.")
+    cost_usd: float | None = Field(0.0, description="Null when the run was cut before it told.")
+    seconds: float = Field(0.0, description="The child's own, from its start to its end.")
+    denials: tuple[str, ...] = Field((), description="Calls that its permissions refused.")
+    prompt: str = Field("", description="Digest of the prompt.")
+    stderr: str = Field("", description="The end of what it wrote to standard error.")
+    fault: Fault | None = None
+    external: tuple[str, ...] = Field(
+        (), exclude=True, description="What configured MCP servers answered in this run: external sources stand there."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a builder is asked to draft: these files, into this folder."""
+
+    request: Request
+    evidence: Evidence
+    staging: Path
+    files: tuple[str, ...]
+    prompt: str = ""
+    # What is wrong with the drafts so far, in words for who drafted them; empty when nothing is worth another turn.
+    review: Callable[[], str] = str
 
 
 # -- the reply of `load`
@@ -185,6 +232,9 @@ class Stats(Model):
     cut: int = 0
     tokens: int = Field(0, description="An estimate: 4 characters each.")
     seconds: float = 0.0
+    turns: int = 0
+    cost_usd: float = 0.0
+    cost_today_usd: float = 0.0
 
 
 class LoadReply(Model):

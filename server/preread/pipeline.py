@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from preread import atomic, cache, dossier, published, replies
 from preread.builders import BUILDERS, STATIC, recipe
 from preread.errors import Cancelled, PrereadError
-from preread.models import Checked, Draft, Evidence, LoadReply, Manifest, Request
+from preread.models import Checked, Draft, Evidence, Fault, LoadReply, Manifest, Request
 from preread.services import Services
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ async def _build(services: Services, request: Request, started: float) -> LoadRe
             level=request.level,
             builder=builder.name,
             status="degraded" if reason else "ok",
-            reason=reason,
+            fault=Fault(code="E_CLI", reason=reason) if reason else None,
             recipe=recipe(services, request.level),
             used=evidence.used,
             spans=checked.spans,

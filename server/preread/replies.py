@@ -60,7 +60,7 @@ def run_record(manifest: Manifest, checked: Checked, started: float) -> RunRecor
         builder=manifest.builder,
         level=manifest.level,
         status=manifest.status,
-        reason=manifest.reason,
+        reason=manifest.fault.reason if manifest.fault else "",
         stats=stats,
         problems=tuple(str(problem) for problem in checked.problems[:100]),
     )
@@ -87,8 +87,8 @@ def standing(services: Services, request: Request, found: Published, how: How, s
     stats = run.stats if run is not None else _counted(found)
     path = layout.relative(layout.dossier(request.feature)) + "/"
     warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
-    if manifest.reason:
-        warnings.append(f"The static builder stood in: {manifest.reason}.")
+    if manifest.fault:
+        warnings.append(f"The static builder stood in: {manifest.fault.reason}.")
     if run is not None and run.stats.facts == 0:
         warnings.append(f"Nothing in this project is about {request.feature}; say more in `description`.")
     return LoadReply(

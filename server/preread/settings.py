@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Level = Literal["light", "standard", "full"]
-CONTENT: "dict[str, JsonValue]" = {"content": True}  # marks a key that changes what a dossier says: part of `covers`
+# Marks of a key that changes what a dossier says, part of `covers`: any dossier, or one that a model drafted.
+CONTENT: "dict[str, JsonValue]" = {"content": "any"}
+DRAFTED: "dict[str, JsonValue]" = {"content": "drafted"}
+PERSONAL: "dict[str, JsonValue]" = {"personal": True}  # not from a file that comes with a repository
+FINISHING = 60.0  # seconds that a build has after its child's deadline: to end it, fill in, check and publish
+MODEL = r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*"
 
 
 class Settings(BaseModel):
@@ -37,6 +42,39 @@ class Settings(BaseModel):
         2500, ge=0, le=100_000, description="How much of a dossier a reply carries, in estimated tokens."
     )
     timeout: float = Field(180, gt=0, le=3600, description="Seconds that one build may take.")
+    timeouts: dict[Level, Annotated[float, Field(gt=0, le=3600)]] = Field(
+        default_factory=dict, description="Seconds for builds of single levels, over `timeout`, like `{ full = 300 }`."
+    )
+    deepen: Literal["wait", "background"] = Field(
+        "wait",
+        description="`background` replies with a static dossier at once, and the headless builder replaces it later.",
+    )
+    claude: str = Field(
+        "",
+        description="The Claude Code program; empty finds `claude` on PATH, `off` never runs it.",
+        json_schema_extra=PERSONAL,
+    )
+    model: str = Field(
+        "sonnet", pattern=f"^{MODEL}$", description="The headless builder's model.", json_schema_extra=DRAFTED
+    )
+    fallback_model: str = Field(
+        "haiku", pattern=f"^({MODEL})?$", description="The model to use while that one is overloaded; empty for none."
+    )
+    max_turns: int = Field(60, ge=1, le=1000, description="Most turns of the model in one build.")
+    max_usd: float = Field(1.0, gt=0, le=1000, description="Most dollars that one build may cost.")
+    month_usd: float = Field(
+        0, ge=0, description="Dollars a calendar month beyond which a build asks before it spends more; 0 never asks."
+    )
+    mcp: list[str] = Field(
+        default_factory=list,
+        description="MCP servers that the headless builder may search, by name; from `.mcp.json` or Claude Code's own.",
+        json_schema_extra=DRAFTED,
+    )
+    mcp_tools: list[str] = Field(
+        default_factory=list,
+        description="Their tools that only read and may be called, as `server.tool`.",
+        json_schema_extra=DRAFTED,
+    )
     reply_within: float = Field(
         50, gt=0, le=3600, description="Seconds after which a call replies `building` instead of waiting on."
     )
@@ -63,6 +101,14 @@ class Settings(BaseModel):
     )
     share: bool = Field(False, description="Dossiers are committed; `init` writes its git rules by it.")
 
+    def child_seconds(self, level: Level) -> float:
+        """Seconds after its start at which a build of this level ends its child, or itself if it has none."""
+        return self.timeouts.get(level, self.timeout)
+
+    def limit(self, level: Level) -> float:
+        """Seconds that a build of this level may take in all."""
+        return self.child_seconds(level) + (0 if level == "light" else FINISHING)
+
 
 def _nearest(key: str) -> str:
     import difflib
@@ -81,13 +127,21 @@ def _from_file(layout: Layout) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PrereadError(
             "E_SETTINGS",
             f"{layout.config} is not TOML: {error}.",
             "Mend the line it names, or delete the file.",
         ) from error
+    for key in found:
+        if key in Settings.model_fields and Settings.model_fields[key].json_schema_extra == PERSONAL:
+            raise PrereadError(
+                "E_SETTINGS",
+                f"{layout.config} sets `{key}`, which a repository's file must not choose.",
+                f"Take it out, and set PREREAD_{key.upper()} in your environment.",
+            )
+    return found
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -96,8 +150,13 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         raw = environ.get(f"PREREAD_{key.upper()}")
         if raw is None:
             continue
-        is_list = field.annotation == list[str]
-        found[key] = [part for part in raw.split(os.pathsep) if part] if is_list else raw
+        parts = [part for part in raw.split(os.pathsep) if part]
+        if field.annotation == list[str]:
+            found[key] = parts
+        elif key == "timeouts":
+            found[key] = dict(part.partition("=")[::2] for part in parts)
+        else:
+            found[key] = raw
     return found
 
 
@@ -130,8 +189,9 @@ def load(layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any
     return settings
 
 
-def content_key(settings: Settings) -> str:
-    """The settings that change what a dossier says, as one canonical text; part of `covers`."""
+def content_key(settings: Settings, level: Level) -> str:
+    """The settings that change what a dossier of this level says, as one canonical text; part of `covers`."""
     values = settings.model_dump(mode="json")
-    kept = {k: values[k] for k, f in Settings.model_fields.items() if f.json_schema_extra == CONTENT}
+    marks = [CONTENT] if level == "light" else [CONTENT, DRAFTED]
+    kept = {k: values[k] for k, f in Settings.model_fields.items() if f.json_schema_extra in marks}
     return json.dumps(kept, sort_keys=True, ensure_ascii=True)

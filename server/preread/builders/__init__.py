@@ -25,5 +25,7 @@ BUILDERS: dict[Level, Builder] = {"light": STATIC}
 
 def recipe(services: Services, level: Level) -> str:
     """Digest of what shapes a dossier besides its inputs: the rules' version and the settings that change content."""
-    text = f"{level if level in BUILDERS else 'light'}\n{RULES_VERSION}\n{settings.content_key(services.settings)}"
+    text = (
+        f"{level if level in BUILDERS else 'light'}\n{RULES_VERSION}\n{settings.content_key(services.settings, level)}"
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -75,7 +75,7 @@ def _show(services: Services, request: ShowRequest) -> ShowReply:
         builder=manifest.builder,
         level=manifest.level,
         status=manifest.status,
-        reason=manifest.reason,
+        reason=manifest.fault.reason if manifest.fault else "",
         ticket=manifest.ticket,
         description=manifest.description,
         text="\n".join(texts[name].rstrip("\n") + "\n" for name in INLINE_ORDER if name in texts),
