@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from _claude import api, claude  # noqa: F401 - fixtures of every file
+
 ROOT = Path(__file__).resolve().parents[1]
 SHOP = ROOT / "examples" / "shop"
 DERIVED = shutil.ignore_patterns(
@@ -75,6 +77,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_DATE": "2026-01-05T12:00:00Z",
         "GIT_COMMITTER_DATE": "2026-01-05T12:00:00Z",
+        "PREREAD_CLAUDE": "off",  # whatever `claude` is on this machine's PATH; tests of the real one say so
     }
     for name, value in own.items():
         monkeypatch.setenv(name, value)
