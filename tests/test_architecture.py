@@ -12,6 +12,8 @@ from conftest import ROOT
 
 PACKAGE = ROOT / "server" / "preread"
 FILES = sorted(PACKAGE.rglob("*.py"))
+# A script that removes a child's private files when nobody else is left to; `atomic` cannot be imported there.
+SUPERVISOR = PACKAGE / "subprocesses" / "supervisor.py"
 SPAWNING_MODULES = {"subprocess", "multiprocessing", "pty", "asyncio.subprocess"}
 SPAWNING_CALLS = re.compile(
     r"os\.(spawn\w+|exec\w+|posix_spawnp?|fork|forkpty|system|popen|startfile)"
@@ -135,9 +137,14 @@ def test_only_subprocesses_spawns(path: Path) -> None:
     assert not {call for call in called(path) if SPAWNING_CALLS.fullmatch(call)}
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if unit(path) != "atomic"], ids=shown)
+@pytest.mark.parametrize("path", [path for path in FILES if unit(path) != "atomic" and path != SUPERVISOR], ids=shown)
 def test_only_atomic_replaces_and_removes_files(path: Path) -> None:
     assert not {call for call in called(path) if REPLACING_CALLS.fullmatch(call)}
+
+
+def test_the_supervisor_stands_alone_and_removes_nothing_but_files_and_folders() -> None:
+    assert not {name for name in imports(SUPERVISOR) if name.split(".")[0] == "preread"}
+    assert {call for call in called(SUPERVISOR) if REPLACING_CALLS.fullmatch(call)} == {"os.unlink", "os.rmdir"}
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if unit(path) != "mcp_server"], ids=shown)

@@ -8,13 +8,14 @@ import pytest
 
 from preread import subprocesses
 from preread.errors import Cancelled
+from preread.subprocesses import whole
 
 HOLDS_THE_PIPE = "setsid sleep 30 & echo $! > left; "
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocesses, "LAST_WORDS", 0.5)
+    monkeypatch.setattr(whole, "LAST_WORDS", 0.5)
 
 
 def end_what_is_left(folder: Path) -> None:

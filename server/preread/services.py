@@ -11,7 +11,7 @@ from preread import subprocesses
 from preread.errors import Cancelled, PrereadError
 from preread.layout import Layout
 from preread.settings import Settings
-from preread.subprocesses import Runner
+from preread.subprocesses import Runner, Starter
 from preread.tree import Tree
 
 Report = Callable[[str, float, float], None]
@@ -57,6 +57,7 @@ class Services:
     settings: Settings
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     run: Runner = subprocesses.run
+    child: Starter = subprocesses.child
     progress: Progress = field(default_factory=Progress)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The one place that spawns: a program in a session of its own, ended whole, every wait bounded."""
+"""A program run to its end: nothing on its standard input, all of its output kept."""
 
 import os
 import signal
