@@ -35,7 +35,18 @@ def errors() -> str:
     return "\n".join(["| code | exit status | JSON-RPC | means |", "| --- | --- | --- | --- |", *lines])
 
 
-TABLES = {"README.md": {"commands": commands, "settings": settings}, "docs/errors.md": {"errors": errors}}
+def variables() -> str:
+    from preread.prompt.variables import VARIABLES
+
+    lines = [f"| `{row.name}` | {row.type} | {row.meaning} |" for row in VARIABLES]
+    return "\n".join(["| variable | type | meaning |", "| --- | --- | --- |", *lines])
+
+
+TABLES = {
+    "README.md": {"commands": commands, "settings": settings},
+    "docs/errors.md": {"errors": errors},
+    "docs/prompt.md": {"variables": variables},
+}
 
 
 def written(path: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Marks that no text holds, see `prompt.outside`: the mark of this rendering's blocks; where outside text begins, ends.
 MARK, OPEN, CLOSE = "\0", "\1", "\2"
-MOST_MEMORY, MOST_CPU = 1 << 30, 20  # bytes and seconds of a process that renders a stranger's template
+MOST_MEMORY, MOST_CPU = 1 << 30, 15  # bytes and seconds of a process that renders a stranger's template
 
 
 class Template(NamedTuple):
@@ -51,9 +51,10 @@ def render_sandboxed(templates: Mapping[str, Template], name: str, values: Mappi
 
     environment = _sandbox(templates)
     try:
-        _look_through(environment, templates[name], set(values))
+        template = environment.get_template(name)
+        _look_through(environment, templates, templates[name], set(values))
         parts, size = [], 0
-        for part in environment.get_template(name).generate(values):
+        for part in template.generate(values):
             size += len(part)
             if size > limit:
                 raise TemplateError(Fault(f"it gives more than {limit:,} characters", templates[name].shown, 0))
@@ -98,17 +99,25 @@ def _data(content: str, name: str) -> str:
     return f'<data-{MARK} name="{label}">\n{inner}\n</data-{MARK}>\n'
 
 
-def _look_through(environment: "ImmutableSandboxedEnvironment", template: Template, known: set[str]) -> None:
+def _look_through(
+    environment: "ImmutableSandboxedEnvironment",
+    templates: Mapping[str, Template],
+    template: Template,
+    known: set[str],
+) -> None:
     """Refuse names that nobody gives, on branches not taken, too, and blocks that the extended template has not."""
     from jinja2 import meta, nodes
 
     tree = environment.parse(template.text, filename=template.shown)
     unknown = meta.find_undeclared_variables(tree) - known - environment.globals.keys()
-    for node in tree.find_all(nodes.Name):
-        if node.name in unknown and node.ctx == "load":
-            raise TemplateError(Fault(f"'{node.name}' is undefined", template.shown, node.lineno, node.name))
-    parents = [node.template.value for node in tree.find_all(nodes.Extends) if isinstance(node.template, nodes.Const)]
-    for parent in parents:
+    for used in tree.find_all(nodes.Name):
+        if used.name in unknown and used.ctx == "load":
+            raise TemplateError(Fault(f"'{used.name}' is undefined", template.shown, used.lineno, used.name))
+    for extends in tree.find_all(nodes.Extends):
+        parent = extends.template.value if isinstance(extends.template, nodes.Const) else ""
+        if parent not in templates:
+            message = f"it can extend {', '.join(f'`{name}`' for name in templates)} only"
+            raise TemplateError(Fault(message, template.shown, extends.lineno))
         blocks = environment.get_template(parent).blocks
         for node in tree.body:
             if isinstance(node, nodes.Block) and node.name not in blocks:

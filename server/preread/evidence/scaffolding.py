@@ -18,7 +18,7 @@ BUILTIN_FIXTURES = frozenset(
 
 def fixtures(view: View) -> Iterator[Finding]:
     """Fixtures that the feature's tests ask for, with where they are made."""
-    counts = Counter(name for hot in view.cases for name in set(hot.case.params))
+    counts = Counter(name for hot in view.cases for name in dict.fromkeys(hot.case.params))
     total = len(view.cases)
     for name, n in counts.most_common(12):
         if not phrases.provable(name) or (n == 1 and total > 4):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preread import assets, sandbox
+from preread import assets, atomic, sandbox
 from preread.errors import PrereadError
 from preread.sandbox import Fault, Template, TemplateError
 
@@ -51,6 +51,12 @@ def render(
             text = _in_a_process(services, templates, given)
     except TemplateError as error:
         raise _explained(error.fault, given) from error
+    if f"Output directory: {given['output_directory']}" not in text.split("\n"):
+        raise PrereadError(
+            "E_PROMPT",
+            f"{OVERRIDE} does not say where to write.",
+            "Put `Output directory: {{ output_directory }}` on a line of its own.",
+        )
     return outside.fenced(text)
 
 
@@ -123,7 +129,10 @@ def _in_a_process(services: "Services", templates: Mapping[str, Template], given
         "values": given,
         "limit": MOST_PROMPT,
     }
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="preread-", suffix=".json") as file:
+    with (
+        atomic.write_errors(Path(tempfile.gettempdir())),
+        tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="preread-", suffix=".json") as file,
+    ):
         json.dump(order, file)
         file.flush()
         done = services.run(

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from itertools import count
 
 from preread.errors import PrereadError
 from preread.sandbox import CLOSE, MARK, OPEN
@@ -56,10 +57,8 @@ def fenced(text: str) -> str:
     return text.replace(MARK, mark_for(text))
 
 
-def mark_for(text: str) -> str:
-    """Twelve hex digits that depend on the text alone and stand nowhere in it."""
-    searched = text.lower()
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    while mark in searched:
-        mark = hashlib.sha256(mark.encode()).hexdigest()[:12]
-    return mark
+def mark_for(text: str, length: int = 12) -> str:
+    """Hex digits that depend on the text alone and stand nowhere in it."""
+    searched, data = text.lower(), text.encode("utf-8", "surrogatepass")
+    marks = (hashlib.sha256(b"%d\n%b" % (n, data)).hexdigest()[:length] for n in count())
+    return next(mark for mark in marks if mark not in searched)

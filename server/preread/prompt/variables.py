@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preread import inputs
+from preread.credentials import Credentials
 from preread.errors import PrereadError
 from preread.layout import BY_NAME, FILES, PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
@@ -44,7 +45,8 @@ VARIABLES: tuple[Variable, ...] = (
         "evidence",
         "object",
         f"`files` and `tests`, {ROW}; `findings`, each with `kind`, `text`, `sources`, `reason`, `score`, `fence`; "
-        "`notes`; `left_out`, how many findings are not shown because they hold secrets. What is text is outside text",
+        "`notes`; `left_out`, how many findings and lines of text are left out because they hold secrets. Its "
+        "texts are outside text",
     ),
     Variable("level", "text", "`standard` or `full`"),
     Variable("budget", "object", "most `facts` and `tokens` of the dossier, `codebase_tokens` of codebase.md alone"),
@@ -57,12 +59,12 @@ VARIABLES: tuple[Variable, ...] = (
     Variable("max_turns", "number", "how many turns it may take"),
 )
 HOLDS = {
-    "patterns.md": "proven ways of this feature's tests: set-up and log-in, calls, selectors, waits, stubs, assertions; each "
+    "patterns.md": "proven ways of this feature's tests: set-up and log-in, calls, selectors, waits, stubs, asserts; "
     "from a test that passes, with the odd step that a newcomer would miss",
     "codebase.md": "the few values, routes, selectors, states and callers that a test of it depends on; "
     "interactions that no single line shows; no list of definitions",
-    "anti-patterns.md": "where documents and code disagree; what was tried and taken back; traps, and helpers not to use, "
-    "with what replaces them",
+    "anti-patterns.md": "where documents and code disagree; what was tried and taken back; traps; helpers not to use, "
+    "and what replaces them",
     "existing-tests.md": "tests and page objects to extend or reuse; what no test covers: branches, options, messages",
     "failures.md": "failing reports, bugs fixed more than once, skipped and flaky tests, with their causes",
     "requirements.md": "the acceptance criteria of ticket and documents, and which of them no code or test meets",
@@ -91,29 +93,23 @@ def values(
     standing: Mapping[str, str],
 ) -> dict[str, object]:
     """The value of each variable; outside text is marked and harmless to look at. Raises E_PROMPT."""
-    settings, ticket = services.settings, ""
-    if request.ticket:
-        ticket = inputs.ticket(services.tree, request.ticket) or ""
-    return {
+    settings, without = services.settings, _WithoutSecrets(Credentials(services.layout.root))
+    ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
+    leads = _evidence(evidence, without, whole_ticket=bool(ticket))
+    given: dict[str, object] = {
         "version": VERSION,
         "mark": MARK,
         "feature": request.feature,
         "is_project": request.feature == PROJECT,
         "ticket": request.ticket,
-        "ticket_text": block(ticket, MOST_TICKET),
-        "description": block(request.description, MOST_TICKET),
+        "ticket_text": block(without.lines(ticket or ""), MOST_TICKET),
+        "description": block(without.lines(request.description), MOST_TICKET),
         "project_root": _path(services.layout.root),
         "output_directory": _path(staging),
         "test_folders": [line(folder) for folder in surroundings.test_folders(evidence)],
-        "base_url": line(surroundings.base_url(services, evidence)),
-        "auth_strategy": line(surroundings.auth_strategy(services, evidence)),
-        "evidence": {
-            "files": [_ranked(ranked) for ranked in evidence.files[:MOST_ROWS]],
-            "tests": [_ranked(ranked) for ranked in evidence.tests[:MOST_ROWS]],
-            "findings": [_finding(finding) for finding in _chosen(evidence, whole_ticket=bool(ticket))],
-            "notes": [line(note) for note in evidence.notes[:MOST_ROWS]],
-            "left_out": 0,
-        },
+        "base_url": line(without.lines(surroundings.base_url(services, evidence))),
+        "auth_strategy": line(without.lines(surroundings.auth_strategy(services, evidence))),
+        "evidence": leads,
         "level": request.level,
         "budget": {
             "facts": settings.max_facts,
@@ -122,13 +118,48 @@ def values(
         },
         "files": [{"name": name, "title": BY_NAME[name].title, "holds": HOLDS[name]} for name in files],
         "standing": [
-            {"name": row.name, "text": block(standing[row.name], MOST_STANDING)}
+            {"name": row.name, "text": block(without.lines(standing[row.name]), MOST_STANDING)}
             for row in FILES
             if row.name in standing
         ],
         "servers": _servers(settings.mcp, settings.mcp_tools),
         "seconds": round(settings.child_seconds(request.level)),
         "max_turns": settings.max_turns,
+    }
+    leads["left_out"] = without.count
+    return given
+
+
+class _WithoutSecrets:
+    """Takes out of texts what must not be published, and counts it."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self.credentials, self.count = credentials, 0
+
+    def lines(self, text: str) -> str:
+        """The text without its lines that hold a secret; nothing of it when one goes over several lines."""
+        if not self.credentials.found(text):
+            return text
+        every = text.split("\n")
+        kept = [row for row in every if not self.credentials.found(row)]
+        if self.credentials.found("\n".join(kept)):
+            kept = []
+        self.count += len(every) - len(kept)
+        return "\n".join(kept) or "[left out: it holds a secret]"
+
+    def holds(self, finding: Finding) -> bool:
+        """Whether a finding says a secret, which is counted."""
+        found = bool(self.credentials.found("\n".join((finding.text, *finding.sources, *finding.fence))))
+        self.count += found
+        return found
+
+
+def _evidence(evidence: Evidence, without: _WithoutSecrets, *, whole_ticket: bool) -> dict[str, object]:
+    return {
+        "files": [_ranked(ranked) for ranked in evidence.files[:MOST_ROWS]],
+        "tests": [_ranked(ranked) for ranked in evidence.tests[:MOST_ROWS]],
+        "findings": [_finding(f) for f in _chosen(evidence, whole_ticket=whole_ticket) if not without.holds(f)],
+        "notes": [line(without.lines(note)) for note in evidence.notes[:MOST_ROWS]],
     }
 
 
@@ -168,7 +199,7 @@ def _chosen(evidence: Evidence, *, whole_ticket: bool) -> list[Finding]:
     """The best findings, by kind; the ticket's criteria only where the ticket itself is not shown."""
     found = [f for f in evidence.findings if not (whole_ticket and f.kind == "criterion")]
     order = {kind: place for place, kind in enumerate(KINDS)}
-    return sorted(found[:MOST_FINDINGS], key=lambda f: (order.get(f.kind, len(order)), f.kind, -f.score))
+    return sorted(found[:MOST_FINDINGS], key=lambda f: (order.get(f.kind, len(order)), f.kind, -f.score, f.text))
 
 
 def _servers(names: list[str], tools: list[str]) -> list[dict[str, object]]:
