@@ -12,7 +12,8 @@ from _evidence_project import PAST, commit, services, write
 from conftest import child_environ, git
 from preread import db
 from preread.evidence import index
-from preread.syntax import outline
+from preread.evidence.packed import pack, unpack
+from preread.syntax import Outline, outline
 
 FILES = {f"src/m{n}.py": f"def place_order_{n}():\n    return {n}\n" for n in range(6)} | {
     "t/test_m.py": "from src.m0 import place_order_0\n\n\ndef test_order():\n    assert place_order_0() == 0\n",
@@ -24,6 +25,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from _evidence_project import services
 from preread.evidence import index
+from preread.evidence.packed import pack, unpack
 print("ready", flush=True)
 sys.stdin.readline()
 index.update(services(Path(sys.argv[1])))
@@ -150,7 +152,7 @@ def test_a_file_that_turns_binary_or_empty_keeps_only_its_name(root: Path) -> No
 def test_outlines_are_kept_whole(root: Path) -> None:
     for path, text in FILES.items():
         found = outline(path, text)
-        assert index.unpack(index.pack(found)) == found
+        assert unpack(Outline, pack(found)) == found
 
 
 def test_data_and_generated_files_are_known_by_their_path_alone(tmp_path: Path) -> None:

@@ -1,29 +1,25 @@
 """The evidence index: every file's words and outline in the derived database; a changed file costs that file."""
 
 import hashlib
-import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
-from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
 from preread import atomic, db, syntax
 from preread.evidence import words
+from preread.evidence.packed import pack
 from preread.languages import role_of
 from preread.services import Services
-from preread.syntax import Import, Outline, Symbol, TestCase
+from preread.syntax import Outline
 from preread.tree import Tree, glob_pattern, is_young
 
-T = TypeVar("T", Symbol, TestCase, Import)
 ANALYSIS = "1:"  # raise it when outlines or words of the same text come out otherwise: files are then read again
 BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
-FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in (Symbol, TestCase, Import)}
 LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
 UNREAD = frozenset({"generated", "data"})  # listed by path alone
 
@@ -34,25 +30,6 @@ class _Row(NamedTuple):
     mtime: int
     trusted: int
     digest: str
-
-
-def pack(outline: Outline) -> str:
-    """An outline as compact JSON."""
-    groups = ((Symbol, outline.symbols), (TestCase, outline.tests), (Import, outline.imports))
-    return json.dumps([[FIELDS[kind](item) for item in items] for kind, items in groups], separators=(",", ":"))
-
-
-def unpack(text: str) -> Outline:
-    symbols, tests, imports = json.loads(text or "[[],[],[]]")
-    return Outline(
-        symbols=tuple(_record(Symbol, row) for row in symbols),
-        tests=tuple(_record(TestCase, row) for row in tests),
-        imports=tuple(_record(Import, row) for row in imports),
-    )
-
-
-def _record(kind: Callable[..., T], row: list[Any]) -> T:
-    return kind(*(tuple(value) if isinstance(value, list) else value for value in row))
 
 
 def update(services: Services) -> None:
@@ -100,6 +77,11 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
             _write(connection, analysed, rows)
 
 
+def digest_of(text: str) -> str:
+    """What the index knows a text by, and the way in which it was read."""
+    return ANALYSIS + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def _same(row: _Row | None, info: os.stat_result) -> bool:
     return (
         row is not None
@@ -127,7 +109,7 @@ def _analysed(tree: Tree, files: dict[str, os.stat_result], rows: dict[str, _Row
         tree.check()
         role = role_of(path)
         text = None if role in UNREAD else tree.read(path)
-        digest = ANALYSIS + hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = digest_of(text or "")
         stat = (path, info.st_size, info.st_mtime_ns, not is_young(info.st_mtime_ns, now), digest)
         old = rows.get(path)
         if old is not None and old.digest == digest:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from preread.evidence import words
-from preread.evidence.index import unpack
+from preread.evidence.packed import unpack
 from preread.models import Request
 from preread.syntax import Outline
 
@@ -93,7 +93,7 @@ def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) ->
 
 def _row(connection: sqlite3.Connection, path: str) -> tuple[str, Outline]:
     role, packed = connection.execute("SELECT role, outline FROM files WHERE path = ?", (path,)).fetchone()
-    return role, unpack(packed)
+    return role, unpack(Outline, packed)
 
 
 def _definition_bonus(outline: Outline, query: Query) -> float:
@@ -162,7 +162,7 @@ def central(connection: sqlite3.Connection, kind: str, churn: dict[str, int], li
     hits = []
     for score, path, role, packed in scored[:limit]:
         changed = churn.get(path, 0)
-        outline = unpack(packed)
+        outline = unpack(Outline, packed)
         reasons = [f"{changed} of the latest commits changed it"] if changed else []
         reasons.append(f"it defines {len(outline.symbols) + len(outline.tests)} names")
         hits.append(Hit(path, role, round(score / (best or 1.0), 3), tuple(reasons), outline))

@@ -1,14 +1,10 @@
 """Source text read without a model: what a file defines, tests and imports, and what stands inside."""
 
+import importlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from preread.languages import Language, language_of
-from preread.syntax.details_go import details_go
-from preread.syntax.details_java import details_java
-from preread.syntax.details_python import details_python
-from preread.syntax.details_rust import details_rust
-from preread.syntax.details_script import details_script
-from preread.syntax.grammars import Source, parse
 from preread.syntax.model import (
     Assertion,
     Attribute,
@@ -23,12 +19,9 @@ from preread.syntax.model import (
     Symbol,
     TestCase,
 )
-from preread.syntax.outline_go import outline_go
-from preread.syntax.outline_java import outline_java
-from preread.syntax.outline_python import outline_python
-from preread.syntax.outline_rust import outline_rust
-from preread.syntax.outline_script import outline_script
-from preread.syntax.plain import plain_details, plain_outline
+
+if TYPE_CHECKING:
+    from preread.syntax.grammars import Source
 
 __all__ = [
     "Assertion",
@@ -48,24 +41,16 @@ __all__ = [
     "outline",
 ]
 
-_OUTLINES: dict[str, Callable[[Source], Outline]] = {
-    "Python": outline_python,
-    "JavaScript": outline_script,
-    "TypeScript": outline_script,
-    "TSX": outline_script,
-    "Java": outline_java,
-    "Rust": outline_rust,
-    "Go": outline_go,
-}
-
-_DETAILS: dict[str, Callable[[Source, Outline], Details]] = {
-    "Python": details_python,
-    "JavaScript": details_script,
-    "TypeScript": details_script,
-    "TSX": details_script,
-    "Java": details_java,
-    "Rust": details_rust,
-    "Go": details_go,
+# The grammar rules of a language, by the end of their modules' names, which are imported when first met: a build that
+# finds all but one file read before needs few of them.
+_RULES = {
+    "Python": "python",
+    "JavaScript": "script",
+    "TypeScript": "script",
+    "TSX": "script",
+    "Java": "java",
+    "Rust": "rust",
+    "Go": "go",
 }
 
 MAX_CHARACTERS = 400_000  # of a file
@@ -77,11 +62,13 @@ def outline(path: str, text: str) -> Outline:
     language = _readable(path, text)
     if language is None:
         return Outline()
-    reader = _OUTLINES.get(language.name)
-    source = parse(path, text, language) if reader is not None else None
-    if source is None or reader is None:
+    source = _parsed(path, text, language)
+    if source is None:
+        from preread.syntax.plain import plain_outline
+
         return plain_outline(language, text)
-    return reader(source)
+    found: Outline = _rules("outline", language)(source)
+    return found
 
 
 def details(path: str, text: str) -> Details:
@@ -89,11 +76,29 @@ def details(path: str, text: str) -> Details:
     language = _readable(path, text)
     if language is None:
         return Details()
-    reader = _DETAILS.get(language.name)
-    source = parse(path, text, language) if reader is not None else None
-    if source is None or reader is None:
+    source = _parsed(path, text, language)
+    if source is None:
+        from preread.syntax.plain import plain_details
+
         return plain_details(language, text)
-    return reader(source, _OUTLINES[language.name](source))
+    found: Details = _rules("details", language)(source, _rules("outline", language)(source))
+    return found
+
+
+def _parsed(path: str, text: str, language: Language) -> "Source | None":
+    """The file parsed when there are rules for its language's grammar and the grammar takes it."""
+    if language.name not in _RULES:
+        return None
+    from preread.syntax.grammars import parse
+
+    return parse(path, text, language)
+
+
+def _rules(what: str, language: Language) -> Callable[..., Any]:
+    """The function of this language that reads outlines or details; its module has its name."""
+    name = f"{what}_{_RULES[language.name]}"
+    function: Callable[..., Any] = getattr(importlib.import_module(f"preread.syntax.{name}"), name)
+    return function
 
 
 def enclosing(outline: Outline, line: int) -> Symbol | TestCase | None:

@@ -1,14 +1,15 @@
-"""What is read from source text: frozen records. Lines are 1-based and inclusive, and end at "\\n" only."""
+"""What is read from source text: named tuples, made and packed by the thousand.
 
-from dataclasses import dataclass
-from typing import Literal
+Lines are 1-based and inclusive, and end at "\\n" only.
+"""
+
+from typing import Literal, NamedTuple
 
 SymbolKind = Literal["function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"]
 MemberKind = Literal["enum", "constant", "option", "field", "union"]
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A definition; its decorators stand before `start`."""
 
     name: str
@@ -21,11 +22,8 @@ class Symbol:
     decorators: tuple[str, ...]  # as written, folded, with the "@"
 
 
-@dataclass(frozen=True, slots=True)
-class TestCase:
+class TestCase(NamedTuple):
     """One test as its runner would name it."""
-
-    __test__ = False  # pytest would collect this class by its name
 
     name: str
     start: int
@@ -35,8 +33,10 @@ class TestCase:
     marks: tuple[str, ...]  # decorators, ".skip", "t.Skip(…)" and the like, as written
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+TestCase.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it by its name
+
+
+class Import(NamedTuple):
     """One imported module with the names taken from it ("*" for all, () for the module itself)."""
 
     module: str
@@ -44,8 +44,7 @@ class Import:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """The definitions, tests and imports of a file, each in the order of lines."""
 
     symbols: tuple[Symbol, ...] = ()
@@ -53,8 +52,7 @@ class Outline:
     imports: tuple[Import, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One call expression."""
 
     callee: str  # "page.getByTestId", "expect(…).toBeVisible", "new LoginPage"
@@ -67,8 +65,7 @@ class Call:
     hook: str  # "beforeEach", "setUp", "fixture:<name>", … when the call stands in one, else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """A comment without its markers; consecutive line comments are one, joined by newlines."""
 
     text: str
@@ -77,8 +74,7 @@ class Comment:
     within: str
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(NamedTuple):
     """One check of a test, folded to one line, cut at 200 characters."""
 
     text: str
@@ -87,8 +83,7 @@ class Assertion:
     within: str
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A named member of a family: `owner` is the enum, class, union or function that holds it."""
 
     name: str
@@ -98,8 +93,7 @@ class Member:
     kind: MemberKind
 
 
-@dataclass(frozen=True, slots=True)
-class Raise:
+class Raise(NamedTuple):
     """An error raised with a literal message."""
 
     message: str  # longest literal run without placeholders, as it stands in the source
@@ -108,8 +102,7 @@ class Raise:
     within: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a named function with a body, and whether its name stands in that body."""
 
     name: str
@@ -118,8 +111,7 @@ class Parameter:
     used: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """An attribute of a JSX element with a literal value."""
 
     element: str
@@ -129,8 +121,7 @@ class Attribute:
     within: str
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(NamedTuple):
     """Everything below the level of definitions, each in the order of lines."""
 
     calls: tuple[Call, ...] = ()

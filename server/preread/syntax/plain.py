@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from preread.languages import Language
 from preread.syntax.blocks import block_ends
@@ -85,7 +84,7 @@ def plain_outline(language: Language, text: str) -> Outline:
         symbol = _definition(language, code, number, ends)
         if symbol is not None:
             above = by_end.get(number - 1)
-            symbols.append(replace(symbol, doc=first_sentence(above.text)) if above else symbol)
+            symbols.append(symbol._replace(doc=first_sentence(above.text)) if above else symbol)
     return Outline(tuple(_contained(symbols)), (), tuple(imports))
 
 
@@ -109,7 +108,7 @@ def plain_details(language: Language, text: str) -> Details:
             literals = tuple(first or second for first, second in _STRING.findall(line[match.end() : end]))
             within = names.get(number, "")
             calls.append(Call(callee, " ".join(whole.split())[:120], number, number, literals, (), within, ""))
-    placed = tuple(replace(comment, within=names.get(comment.start, "")) for comment in comments)
+    placed = tuple(comment._replace(within=names.get(comment.start, "")) for comment in comments)
     return Details(tuple(calls), placed)
 
 
@@ -155,7 +154,7 @@ def _contained(symbols: list[Symbol]) -> list[Symbol]:
             open_.pop()
         in_type = bool(open_) and open_[-1].kind in ("class", "interface", "enum")
         kind: SymbolKind = "method" if in_type and found.kind == "function" else found.kind
-        symbol = replace(found, container=".".join(outer.name for outer in open_[-6:]), kind=kind)
+        symbol = found._replace(container=".".join(outer.name for outer in open_[-6:]), kind=kind)
         placed.append(symbol)
         open_.append(symbol)
     return placed
