@@ -1,6 +1,5 @@
 """Prompt: request, evidence and settings → what the headless builder is told."""
 
-import difflib
 import hashlib
 import json
 import os
@@ -156,6 +155,8 @@ def _in_a_process(services: "Services", templates: Mapping[str, Template], given
 
 def _explained(fault: Fault, given: Mapping[str, object]) -> PrereadError:
     """The error that a person reads: which file, which line, which name, and what it might have meant."""
+    import difflib
+
     place = f"{fault.shown} line {fault.line}" if fault.line else fault.shown
     details = {"template": fault.shown, "line": fault.line, "variable": fault.name}
     if not fault.name:
