@@ -32,7 +32,7 @@ def text(words: str) -> Block:
     return {"type": "text", "text": words}
 
 
-def tool(name: str, **arguments: Any) -> Block:
+def tool(name: str, /, **arguments: Any) -> Block:
     """The model calls a tool."""
     return {"type": "tool_use", "id": f"toolu_{next(_ids):06}", "name": name, "input": arguments}
 
