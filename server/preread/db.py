@@ -16,10 +16,12 @@ PATIENCE = 30.0  # seconds to wait for other processes
 SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-    trusted INTEGER NOT NULL, digest TEXT NOT NULL, role TEXT NOT NULL, outline TEXT NOT NULL
+    trusted INTEGER NOT NULL, digest TEXT NOT NULL, role TEXT NOT NULL, outline TEXT NOT NULL,
+    details BLOB
 );
 CREATE INDEX files_role ON files (role);
 CREATE VIRTUAL TABLE words USING fts5 (path, defs, body, tokenize = "porter unicode61 tokenchars '_'");
+CREATE TABLE logs (key TEXT PRIMARY KEY, head TEXT NOT NULL, output BLOB NOT NULL);
 CREATE TABLE sources_of_facts (path TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE facts (
     id TEXT NOT NULL, feature TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,

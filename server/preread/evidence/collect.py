@@ -20,6 +20,7 @@ from preread.evidence import (
     shape,
     traps,
 )
+from preread.evidence.kept import Kept
 from preread.evidence.rank import Hit
 from preread.evidence.view import View, views_of
 from preread.layout import PROJECT
@@ -79,16 +80,18 @@ def collect(services: Services, request: Request) -> Evidence:
 def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     query = rank.query_of(request, ticket or "")
-    hits = _hits(services, request, query, connection)
+    kept = Kept(services.tree, connection)
+    hits = _hits(request, query, connection, kept)
     tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
     view = View(
         services,
         connection,
         request,
         query,
-        sources=views_of(services, hits["files"]),
-        tests=views_of(services, tests),
-        docs=views_of(services, hits["docs"]),
+        kept,
+        sources=views_of(services, kept, hits["files"]),
+        tests=views_of(services, kept, tests),
+        docs=views_of(services, kept, hits["docs"]),
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
     )
@@ -98,6 +101,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
     for rule in RULES:
         services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", 3, 5)
         findings += rule(view)
+    kept.store()
     return Evidence(
         feature=request.feature,
         words=query.all,
@@ -109,11 +113,9 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
     )
 
 
-def _hits(
-    services: Services, request: Request, query: rank.Query, connection: sqlite3.Connection
-) -> dict[str, list[Hit]]:
+def _hits(request: Request, query: rank.Query, connection: sqlite3.Connection, kept: Kept) -> dict[str, list[Hit]]:
     if request.feature == PROJECT:
-        churn = history.churn(services.tree)
+        churn = history.churn(kept.log)
         return {kind: rank.central(connection, kind, churn, MOST[kind]) for kind in rank.ROLES}
     ranked = {kind: rank.rank(connection, query, kind, MOST[kind]) for kind in rank.ROLES}
     return {kind: [hit for hit in hits if hit.score >= FLOOR] for kind, hits in ranked.items()}

@@ -1,14 +1,13 @@
 """What git's history says of a few files: fixes, reverts, values that changed, commits that belong together."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from preread.tree import Tree
+Log = Callable[..., bytes]  # what `git log` prints, given its arguments
 
 MOST_COMMITS = 400  # looked at for subjects and files
 MOST_PATCHES = 120  # looked at line by line
-MOST_BYTES = 6_000_000
 RECORD, FIELD = "\x1e", "\x1f"
 FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
@@ -64,14 +63,11 @@ class _PatchLines:
     added: list[str] = field(default_factory=list)
 
 
-def _log(tree: Tree, *arguments: str) -> Iterator[list[str]]:
+def _records(log: Log, *arguments: str) -> Iterator[list[str]]:
     """Records of `git log`, each as its fields and the text after them."""
-    if not tree.has_history:
-        return
     layout = "--format=%x1e%H%x1f%cs%x1f%an%x1f%s%x1f%b%x1f"
-    done = tree.git("log", "--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
-    text = done.out[:MOST_BYTES].decode("utf-8", "replace")
-    for record in text.split(RECORD)[1:]:
+    output = log("--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
+    for record in output.decode("utf-8", "replace").split(RECORD)[1:]:
         fields = record.split(FIELD)
         if len(fields) == 6:
             yield fields
@@ -82,32 +78,32 @@ def _commit(fields: list[str], files: Iterable[str] = ()) -> Commit:
     return Commit(sha, " ".join(subject.split()), body.strip(), date, author, tuple(files))
 
 
-def commits_of(tree: Tree, paths: Sequence[str]) -> list[Commit]:
+def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
     """The latest commits that touched any of these files, newest first, without merges and bots."""
     if not paths:
         return []
-    records = _log(tree, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", *paths)
+    records = _records(log, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", *paths)
     found = [_commit(fields, [p for p in fields[5].split("\n") if p]) for fields in records]
     return [commit for commit in found if not BOT.search(commit.author)]
 
 
-def churn(tree: Tree) -> dict[str, int]:
+def churn(log: Log) -> dict[str, int]:
     """How many of the latest commits changed each file."""
     counts: dict[str, int] = {}
-    for fields in _log(tree, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", "."):
+    for fields in _records(log, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", "."):
         for path in fields[5].split("\n"):
             if path:
                 counts[path] = counts.get(path, 0) + 1
     return counts
 
 
-def patches_of(tree: Tree, paths: Sequence[str]) -> list[Patch]:
+def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
     """The latest changes of these files, newest first, each with its removed and added lines."""
     if not paths:
         return []
     found: list[Patch] = []
-    for fields in _log(
-        tree, f"-n{MOST_PATCHES}", "--no-merges", "--patch", "--unified=0", "--no-renames", "--", *paths
+    for fields in _records(
+        log, f"-n{MOST_PATCHES}", "--no-merges", "--patch", "--unified=0", "--no-renames", "--", *paths
     ):
         commit = _commit(fields)
         if not BOT.search(commit.author):

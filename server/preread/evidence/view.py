@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from preread import syntax
 from preread.evidence import history, words
+from preread.evidence.kept import Kept
 from preread.evidence.rank import Hit, Query
 from preread.layout import PROJECT
 from preread.models import Request
@@ -29,6 +29,7 @@ class FileView:
     score: float
     outline: Outline
     services: Services
+    kept: Kept
 
     @cached_property
     def text(self) -> str:
@@ -41,7 +42,7 @@ class FileView:
     @cached_property
     def details(self) -> Details:
         self.services.progress.check()
-        return syntax.details(self.path, self.text)
+        return self.kept.details(self.path, self.text)
 
     def cite(self, start: int, end: int | None = None) -> str:
         """A source: these lines of this file."""
@@ -80,6 +81,7 @@ class View:
     connection: sqlite3.Connection
     request: Request
     query: Query
+    kept: Kept
     sources: list[FileView]
     tests: list[FileView]
     docs: list[FileView]
@@ -229,12 +231,12 @@ class View:
     def commits(self) -> list[history.Commit]:
         """The latest commits of the feature's files, newest first."""
         chosen = [f.path for f in (*self.sources[:6], *self.tests[:4])]
-        return history.commits_of(self.services.tree, chosen)
+        return history.commits_of(self.kept.log, chosen)
 
     @cached_property
     def patches(self) -> list[history.Patch]:
         """The latest changes of the feature's first files, line by line."""
-        return history.patches_of(self.services.tree, [f.path for f in (*self.sources[:3], *self.tests[:3])])
+        return history.patches_of(self.kept.log, [f.path for f in (*self.sources[:3], *self.tests[:3])])
 
     def is_hot(self, file: FileView, line: int) -> bool:
         """Whether a line belongs to one of the feature's symbols, or to a file that is the feature's own."""
@@ -243,8 +245,8 @@ class View:
         return any(h.file is file and h.symbol.start <= line <= h.symbol.end for h in self.symbols)
 
 
-def views_of(services: Services, hits: Iterable[Hit]) -> list[FileView]:
+def views_of(services: Services, kept: Kept, hits: Iterable[Hit]) -> list[FileView]:
     """The chosen files as rules look at them. The index has their outlines, so nobody need read them again."""
     chosen = list(hits)
     services.tree.outlines.update((hit.path, hit.outline) for hit in chosen)
-    return [FileView(hit.path, hit.role, hit.score, hit.outline, services) for hit in chosen]
+    return [FileView(hit.path, hit.role, hit.score, hit.outline, services, kept) for hit in chosen]
