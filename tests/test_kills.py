@@ -90,7 +90,7 @@ def as_killed_after_its_mark(project: Path) -> dict[str, bytes]:
     """Make of a published dossier what a build leaves that is killed before its first file is in place."""
     layout = Layout(project)
     texts = bytes_of(project)
-    staging = layout.staging / f"login~x{READY}"
+    staging = layout.staging / f"login.x{READY}"
     staging.parent.mkdir(parents=True, exist_ok=True)
     layout.dossier("login").rename(staging)
     manifest = Manifest.model_validate_json(texts[MANIFEST])
@@ -118,7 +118,7 @@ def test_remains_are_left_to_the_build_that_holds_the_lock(project: Path, cli: C
     with FileLock(Layout(project).lock("login")):
         done = cli("load", "login", "--json", cwd=project)
         assert (done.status, done.json["state"]) == (0, "cached")
-        assert {"login", f"login~x{READY}"} <= {Path(name).name for name in left_behind(project)}
+        assert {"login", f"login.x{READY}"} <= {Path(name).name for name in left_behind(project)}
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

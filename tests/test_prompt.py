@@ -29,7 +29,7 @@ WHERE = "Output directory: {{ output_directory }}\n"
 
 
 def staging(root: Path) -> Path:
-    return root.resolve() / ".project" / ".cache" / "staging" / "checkout~1"
+    return root.resolve() / ".project" / ".cache" / "staging" / "checkout.1"
 
 
 def told(

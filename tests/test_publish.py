@@ -157,7 +157,7 @@ def test_a_mark_that_names_other_files_is_not_rolled_forward(work, folder):
     for files, before in (({"../../../precious.py": "0"}, {}), ({}, {"../../../precious.py": "0"})):
         manifest = Manifest(feature="login", recipe="forged", files=files)
         mark = Ready(order=1, manifest=manifest, before=before).model_dump_json()
-        folder = work.layout.staging / f"login~{len(files)}{published.READY}"
+        folder = work.layout.staging / f"login.{len(files)}{published.READY}"
         folder.mkdir(parents=True)
         (folder / "ready.json").write_text(mark)
         assert published.read(work.layout, "login").manifest.recipe == "one"
@@ -392,7 +392,7 @@ def test_drafts_of_a_killed_build_are_removed(work):
     staging = publish.stage(work, "login")
     (staging / "sub").mkdir()
     (staging / "sub" / "draft.md").touch()
-    (work.layout.staging / "login~y~ready").mkdir()
+    (work.layout.staging / "login.y.ready").mkdir()
     assert publish.pending(work.layout, "login")
     publish.recover(work, "login")
     assert list(work.layout.staging.iterdir()) == []

@@ -41,13 +41,16 @@ def kind(annotation: object) -> click.ParamType[Any]:
         annotation = next(part for part in get_args(annotation) if part is not type(None))
     if get_origin(annotation) is Literal:
         return click.Choice(get_args(annotation))
+    if get_origin(annotation) is tuple:
+        annotation = get_args(annotation)[0]
     return next(found for python, found in NAMES.items() if annotation is python)
 
 
 def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
     """The argument or option that fills one field of the operation's request."""
     if name in of.positional:
-        return click.Argument([name], type=kind(about.annotation), required=about.is_required())
+        many = -1 if get_origin(about.annotation) is tuple else 1
+        return click.Argument([name], type=kind(about.annotation), required=about.is_required(), nargs=many)
     flag = f"--{name.replace('_', '-')}"
     if about.annotation is bool:
         return click.Option([flag, name], is_flag=True, help=about.description)
@@ -181,9 +184,9 @@ def run(operation: Operation, request: Model, start: Path, environ: Mapping[str,
 
 
 def exit_status(reply: Model) -> int:
-    """A reply that carries an error has its code's status; one that says `ok: false` has failed."""
+    """A reply that is an error has its code's status; one that says `ok: false` has failed."""
     code = getattr(reply, "code", None)
-    if code in CODES:
+    if code in CODES and getattr(reply, "status", "error") == "error":
         return CODES[code].exit
     return 0 if getattr(reply, "ok", True) else FAILED
 

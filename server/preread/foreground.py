@@ -19,6 +19,7 @@ from preread.jobs import Caller, Jobs
 from preread.models import Model
 from preread.operations.registry import Context, Operation
 
+LOOK = 0.1  # seconds between looks at what was said
 SHOW_PROGRESS_AFTER = 1.0  # seconds; what is quicker needs no line
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -87,7 +88,9 @@ async def _run(operation: Operation, request: Model, start: Path, environ: Mappi
         signals = Signals(partial(loop.call_soon_threadsafe, scope.cancel))
         with signals.watched():
             async with Jobs(1) as jobs, anyio.create_task_group() as tasks:
-                context = Context(start, environ, jobs, Caller(None, said.tell))
+                context = Context(
+                    start, environ, jobs, Caller(None, said.tell, ask=_ask if _is_interactive() else None)
+                )
                 tasks.start_soon(_show, said, context if operation.timed else None)
                 try:
                     outcome.append(await operation.run(context, request))
@@ -101,13 +104,26 @@ async def _run(operation: Operation, request: Model, start: Path, environ: Mappi
     return outcome[0]
 
 
+def _is_interactive() -> bool:
+    return views.is_terminal(sys.stdin) and views.is_terminal(sys.stderr)
+
+
+async def _ask(question: str) -> bool:
+    """A person's yes or no; who interrupts instead is not waited for."""
+    import click
+
+    confirm = partial(click.confirm, views.clean(question), err=True)
+    return await anyio.to_thread.run_sync(confirm, abandon_on_cancel=True)
+
+
 async def _show(said: Said, timed: Context | None) -> None:
     """A live line on stderr, for people, once the run has taken long enough to want one."""
     if not views.is_terminal(sys.stderr):
         return
-    await anyio.sleep(SHOW_PROGRESS_AFTER)
+    while not said.message or time.monotonic() - said.begun < SHOW_PROGRESS_AFTER:
+        await anyio.sleep(LOOK)
     limit = timed.services().settings.timeout if timed is not None else 0
     with views.live_line(said.begun, limit) as update:
         while True:
             update(said.message, said.done, said.total)
-            await anyio.sleep(0.1)
+            await anyio.sleep(LOOK)

@@ -30,6 +30,8 @@ class Caller:
     wait: float | None
     tell: Tell
     impatient: bool = False  # gives up on long calls by itself: the setting `reply_within` is its wait
+    ask: Callable[[str], Awaitable[bool]] | None = None  # a person who can say yes or no
+    outlived: bool = False  # builds go on without it, so it takes an early reply that a better one will replace
 
     def patience(self, settings: Settings) -> float:
         """Seconds that this caller waits, without end as infinity."""
@@ -42,11 +44,12 @@ class Job:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.progress = Progress(report=self._report)
+        self.progress = Progress(report=self._report, offer=self._offer)
         self.scope = anyio.CancelScope()
         self.begun: float | None = None  # on time.monotonic()'s clock; None while it waits for its turn
         self.attached = 0
-        self.promised = False  # somebody was told `building`: it goes on without callers
+        self.promised = False  # somebody was told that it goes on: so it does, without callers
+        self.offered: LoadReply | None = None  # serves until it ends
         self.stopping = False
         self.reply: LoadReply | None = None
         self.error: Exception | None = None
@@ -75,9 +78,10 @@ class Job:
         try:
             with self.scope:
                 async with turn:
-                    self.begun = time.monotonic()
-                    self.progress.deadline = self.begun + services.settings.timeout
-                    self.scope.deadline = anyio.current_time() + services.settings.timeout
+                    self.begun = self.progress.begun = time.monotonic()
+                    limit = services.settings.limit(self.request.level, auto=self.request.auto)
+                    self.progress.deadline = self.begun + limit
+                    self.scope.deadline = anyio.current_time() + limit
                     self.reply = await work(replace(services, progress=self.progress), self.request)
             if self.reply is None:  # the scope was cancelled: by stop() or by its deadline
                 self.progress.check()
@@ -97,10 +101,10 @@ class Job:
         with suppress(RuntimeError):  # the loop is closed: nothing is left to cancel
             self._loop.call_soon_threadsafe(self.scope.cancel)
 
-    async def follow(self, tell: Tell) -> None:
-        """Wait for its end and pass on its latest progress; what came in between is skipped, not queued."""
+    async def follow(self, tell: Tell, *, early: bool) -> None:
+        """Wait for its end, or its early reply, and pass on its latest progress; what came in between is skipped."""
         told = None
-        while not self.done:
+        while not (self.done or (early and self.offered)):
             if self._news is not None and self._news is not told:
                 told = self._news
                 await tell(*told)
@@ -117,9 +121,16 @@ class Job:
             raise self.error or Cancelled()
         return self.reply
 
+    def _offer(self, reply: LoadReply) -> None:
+        self.offered = reply
+        self._stir()
+
     def _report(self, message: str, done: float, total: float) -> None:
         """Called from worker threads: leave the news and wake the loop, never wait for it."""
         self._news = (message, done, total)
+        self._stir()
+
+    def _stir(self) -> None:
         if not self._waking:
             self._waking = True
             with suppress(RuntimeError):
@@ -217,14 +228,14 @@ class Jobs:
             del self._jobs[key]
 
     async def _attend(self, job: Job, caller: Caller, until: float) -> LoadReply | None:
-        """The build's outcome; None when the caller's patience ends first. Who is cancelled is detached."""
+        """The outcome, early or final; None when the caller's patience ends first. Who is cancelled is detached."""
         job.attached += 1
         try:
             with anyio.CancelScope(deadline=until):
-                await job.follow(caller.tell)
+                await job.follow(caller.tell, early=caller.outlived)
             job.promised |= not job.done
         finally:
             job.attached -= 1
             if not (job.done or job.attached or job.promised):
                 job.stop()
-        return job.outcome() if job.done else None
+        return job.outcome() if job.done else job.offered if caller.outlived else None

@@ -199,6 +199,7 @@ class Outcome(Model):
     prompt: str = Field("", description="Digest of the prompt.")
     stderr: str = Field("", description="The end of what it wrote to standard error.")
     fault: Fault | None = None
+    warnings: tuple[str, ...] = Field((), description="What went on without something: a server that did not answer.")
     external: tuple[str, ...] = Field(
         (), exclude=True, description="What configured MCP servers answered in this run: external sources stand there."
     )

@@ -1,29 +1,74 @@
 """The steps in their order: one request's way from a name to a reply."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from preread import atomic, cache, dossier, published, replies
-from preread.builders import BUILDERS, STATIC, recipe
-from preread.errors import Cancelled, PrereadError
-from preread.models import Checked, Draft, Evidence, Fault, LoadReply, Manifest, Request
-from preread.services import Services
+from preread import atomic, cache, project, published, replies, spending
+from preread.builders import cli
+from preread.errors import PrereadError
+from preread.layout import BY_NAME, REQUIRED, feature_name
+from preread.models import LoadReply, Request
+from preread.recipe import recipe
+from preread.services import Services, step
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from preread.jobs import Caller, Jobs
 
-T = TypeVar("T")
 LOCK_POLL = 0.05  # seconds between looks at a lock that another process holds
+CHILD = "PREREAD_CHILD"  # in the environment of whatever a headless builder started
+
+
+def resolve(services: Services, **asked: object) -> Request:
+    """The request, by what can be run here. Raises E_RECURSION for a call out of a headless builder's own child."""
+    if CHILD in services.environ:
+        raise PrereadError(
+            "E_RECURSION",
+            "This process runs inside a dossier's build, which must not wait for another one.",
+            f"Read the dossiers that stand. If no build is running, take {CHILD} out of the environment.",
+        )
+    headless = asked.get("level") != "light" and cli.is_there(services)
+    return project.resolve(services, headless=headless, **asked)  # type: ignore[arg-type]
 
 
 async def load(services: Services, request: Request, jobs: "Jobs", caller: "Caller") -> LoadReply:
     """A standing dossier that covers the request, or a build; `building` when the caller cannot wait so long."""
-    return await jobs.run(services, request, partial(_standing, services, request), build, caller)
+    look_up = partial(_standing, services, request)
+    if request.level != "light" and services.settings.month_usd:
+        await _agreed(services, caller, look_up)
+    return await jobs.run(services, request, look_up, build, caller)
+
+
+async def extend(services: Services, feature: str, files: tuple[str, ...], jobs: "Jobs", caller: "Caller") -> LoadReply:
+    """Have the model draft single files of a dossier that stands. Raises E_NOT_FOUND, E_USAGE."""
+    request, names = _extension(services, feature, files)
+
+    async def nothing() -> None:
+        return None
+
+    if services.settings.month_usd:
+        await _agreed(services, caller, nothing)
+    return await jobs.run(services, request, nothing, partial(build, extend=names), caller)
+
+
+def _extension(services: Services, feature: str, files: tuple[str, ...]) -> tuple[Request, tuple[str, ...]]:
+    name = resolve(services, feature=feature_name(feature)).feature
+    names = tuple(file if file.endswith(".md") else f"{file}.md" for file in files)
+    unknown = [file for file in names if file not in BY_NAME]
+    if unknown or not names:
+        known = ", ".join(file.removesuffix(".md") for file in BY_NAME)
+        raise PrereadError(
+            "E_USAGE", f"{unknown[0] if unknown else 'Nothing'} is no file of a dossier.", f"Files: {known}."
+        )
+    found = published.read(services.layout, name)
+    if found is None or found.manifest is None or any(not found.texts.get(file, "").strip() for file in REQUIRED):
+        raise PrereadError("E_NOT_FOUND", f"There is no dossier of {name} to extend.", f"Call load for {name} first.")
+    standing = found.manifest
+    request = Request(feature=name, ticket=standing.ticket, description=standing.description, level=standing.level)
+    # Forced: a build that is under way does not draft these files.
+    return request.model_copy(update={"force": True}), names
 
 
 def standing(services: Services, request: Request) -> LoadReply | None:
@@ -33,19 +78,19 @@ def standing(services: Services, request: Request) -> LoadReply | None:
 
 async def _standing(services: Services, request: Request) -> LoadReply | None:
     if published.staged(services.layout, request.feature):
-        await _recover(services, request.feature)
-    return await _step(_look_up, services, request)
+        await step(recover, services, request.feature)
+    return await step(_look_up, services, request)
 
 
 def _look_up(services: Services, request: Request) -> LoadReply | None:
     begun = time.monotonic()
-    found = cache.lookup(services, request, recipe(services, request.level))
+    found = cache.lookup(services, request, partial(recipe, services))
     if not found.covers or found.published is None:
         return None
     return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
 
 
-async def _recover(services: Services, feature: str) -> None:
+def recover(services: Services, feature: str) -> None:
     """Finish what a killed build left, so that gates, too, find the dossier that a reply is about to name.
 
     Not while a build is under way, which holds the lock; and a disk that takes no writes keeps its remains.
@@ -59,26 +104,36 @@ async def _recover(services: Services, feature: str) -> None:
         with atomic.write_errors(services.layout.lock(feature)):
             lock.acquire(timeout=0)
         try:
-            await _step(publish.recover, services, feature)
+            publish.recover(services, feature)
         finally:
             lock.release()
 
 
-async def build(services: Services, request: Request) -> LoadReply:
+def tidy(services: Services) -> None:
+    """Finish what killed builds of any feature left."""
+    for feature in published.abandoned(services.layout):
+        services.progress.check()
+        recover(services, feature)
+
+
+async def build(services: Services, request: Request, extend: tuple[str, ...] = ()) -> LoadReply:
     """Build and publish one dossier, alone for its feature among all processes.
 
     A build of another process that began after this one was asked for serves `force` too.
     """
     from preread import publish  # a cached reply, which has to be fast, needs none of what builds
+    from preread.build import build as make
 
     called = time.time()
+    await step(tidy, services)
     async with feature_lock(services, request.feature):
-        await _step(publish.recover, services, request.feature)
-        if (other := await _built_meanwhile(services, request, called)) is not None:
-            return other
-        request = await _step(_as_asked_before, services, request)
-        async with _building_hint(services, request.feature):
-            return await _build(services, request, time.time())
+        await step(publish.recover, services, request.feature)
+        if not extend:
+            if (other := await _built_meanwhile(services, request, called)) is not None:
+                return other
+            request = await step(_as_asked_before, services, request)
+        async with _building_hint(services, request):
+            return await make(services, request, extend)
 
 
 def _as_asked_before(services: Services, request: Request) -> Request:
@@ -101,106 +156,10 @@ async def _built_meanwhile(services: Services, request: Request, called: float) 
     run = published.recorded(services.layout, request.feature)
     if request.force and (run is None or run.started < called):
         return None
-    found = await _step(
-        cache.lookup, services, request.model_copy(update={"force": False}), recipe(services, request.level)
-    )
+    found = await step(cache.lookup, services, request.model_copy(update={"force": False}), partial(recipe, services))
     if not found.covers or found.published is None:
         return None
     return replies.standing(services, request, found.published, "joined", 0.0)
-
-
-async def _build(services: Services, request: Request, started: float) -> LoadReply:
-    builder = BUILDERS.get(request.level, STATIC)
-    reason = (
-        "" if request.level in BUILDERS else f"level {request.level} needs the headless builder, which is not available"
-    )
-    from preread import facts, publish, validate
-    from preread.evidence import collect
-
-    evidence = await _step(collect, services, request)
-    staging = await _step(publish.stage, services, request.feature)
-    try:
-        await builder.build(services, request, evidence, staging)
-        checked, own = await _step(_check, services, request, evidence, staging)
-        manifest = Manifest(
-            feature=request.feature,
-            ticket=request.ticket,
-            description=request.description,
-            level=request.level,
-            builder=builder.name,
-            status="degraded" if reason else "ok",
-            fault=Fault(code="E_CLI", reason=reason) if reason else None,
-            recipe=recipe(services, request.level),
-            used=evidence.used,
-            spans=checked.spans,
-            facts=own,
-        )
-        await _step(publish.publish, services, staging, manifest)
-    except BaseException:
-        import anyio.to_thread
-
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(atomic.remove, staging)
-        raise
-    run = replies.run_record(manifest, checked, started)
-    published.record(services.layout, request.feature, run)
-    warnings = list(evidence.notes)
-    try:
-        await _step(facts.index, services, validate.judge)
-    except Cancelled:
-        raise
-    except PrereadError as error:  # the index is derived: the dossier stands without it
-        warnings.append(f"Its facts could not be indexed: {error.message}")
-    return replies.built(services, request, run, warnings)
-
-
-def _check(
-    services: Services, request: Request, evidence: Evidence, staging: "Path"
-) -> tuple[Checked, tuple[str, ...]]:
-    """Check what was drafted, add what people wrote, write the summary last, and leave only what holds in staging.
-
-    With the ids of the facts that are not people's: those go when the builder no longer finds them.
-    """
-    from preread import validate
-    from preread.builders import summary
-
-    services.progress.say("checking every source", 4, 5)
-    drafted, problems = validate.staged(services, request.feature, staging)
-    drafts = validate.with_people(services, request.feature, drafted)
-    people = _ids(drafts) - _ids(drafted)
-    ranks = {finding.text: finding.score for finding in evidence.findings}
-    checked = validate.check(services, request.feature, drafts, problems=problems, budget=True, ranks=ranks)
-    if not any(draft.name == "summary.md" for draft in checked.drafts):
-        draft = summary.summarise(request, evidence, checked)
-        checked = validate.check(
-            services,
-            request.feature,
-            (*checked.drafts, draft),
-            problems=checked.problems,
-            budget=True,
-            ranks=ranks,
-            before=checked,
-        )
-    _restage(staging, checked.drafts)
-    return checked, tuple(sorted(_ids(checked.drafts) - people))
-
-
-def _ids(drafts: tuple[Draft, ...]) -> set[str]:
-    return {dossier.fact_id(draft.name, fact.text) for draft, _, fact in dossier.all_facts(drafts)}
-
-
-def _restage(staging: "Path", drafts: tuple[Draft, ...]) -> None:
-    for path in staging.iterdir():
-        atomic.remove(path)
-    for draft in drafts:
-        atomic.write(staging / draft.name, dossier.render(draft).encode())
-
-
-async def _step(step: Callable[..., T], *arguments: object) -> T:
-    """Run one blocking step in a worker thread; it ends itself when its progress is told to stop."""
-    import anyio.to_thread
-
-    return await anyio.to_thread.run_sync(partial(step, *arguments))
 
 
 @asynccontextmanager
@@ -226,12 +185,21 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _building_hint(services: Services, feature: str) -> AsyncIterator[None]:
+async def _building_hint(services: Services, request: Request) -> AsyncIterator[None]:
     """`.cache/building/<feature>` while a build runs: the gates read its deadline there."""
-    hint = services.layout.building(feature)
-    atomic.write(hint, f"{time.time() + services.settings.timeout:.0f}\n".encode())
+    hint = services.layout.building(request.feature)
+    limit = services.settings.limit(request.level, auto=request.auto)
+    atomic.write(hint, f"{time.time() + limit:.0f}\n".encode())
     try:
         yield
     finally:
         with suppress(PrereadError):
             atomic.remove(hint)
+
+
+async def _agreed(services: Services, caller: "Caller", look_up: Callable[[], Awaitable[LoadReply | None]]) -> None:
+    """Ask before the first build of a month that would pass its limit; nobody is asked where a dossier stands."""
+    if caller.ask is None or await step(spending.allows, services) or await look_up() is not None:
+        return
+    if await caller.ask(spending.question(services)):
+        await step(spending.agree, services)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from preread.errors import PrereadError
 from preread.layout import Layout, feature_name, ticket_name
-from preread.models import Request
+from preread.models import LEVELS, Request
 from preread.services import Services
 from preread.settings import Level
 
@@ -42,8 +42,12 @@ def resolve(
     description: str | None = None,
     level: str | None = None,
     force: bool = False,
+    headless: bool = False,
 ) -> Request:
-    """The request, names checked and level resolved. Raises E_FEATURE_NAME, E_TICKET_NAME, E_USAGE."""
+    """The request, names checked and level resolved: `headless` says whether a model can be run here.
+
+    Raises E_FEATURE_NAME, E_TICKET_NAME, E_USAGE.
+    """
     name = feature_name(feature)
     services.layout.guard(name)
     words = " ".join((description or "").split())
@@ -51,17 +55,20 @@ def resolve(
         raise PrereadError(
             "E_USAGE", f"The description has {len(words)} characters; at most {MAX_DESCRIPTION} are read."
         )
+    asked = level or services.settings.level
+    resolved = resolved_level(asked, headless=headless, ticket=bool(ticket))
     return Request(
         feature=name,
         ticket=ticket_name(ticket) if ticket else "",
         description=words,
-        level=resolved_level(level or services.settings.level),
+        level=resolved,
+        auto=asked == "auto" and resolved == "standard",
         force=force,
     )
 
 
-def resolved_level(asked: str) -> Level:
-    """`auto` is the deepest level that can be built here; without a headless builder that is `light`."""
-    if asked in {"standard", "full"}:
-        return "standard" if asked == "standard" else "full"
-    return "light"
+def resolved_level(asked: str, *, headless: bool, ticket: bool) -> Level:
+    """`auto` is light where no model can be run, full with a ticket, else standard (a build may still raise it)."""
+    if asked in LEVELS:
+        return LEVELS[LEVELS.index(asked)]
+    return "light" if not headless else "full" if ticket else "standard"

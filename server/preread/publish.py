@@ -19,7 +19,7 @@ def stage(services: Services, feature: str) -> Path:
     staging = services.layout.staging
     atomic.make_folder(staging)
     with atomic.write_errors(staging):
-        return Path(tempfile.mkdtemp(dir=staging, prefix=f"{feature_name(feature)}~"))
+        return Path(tempfile.mkdtemp(dir=staging, prefix=f"{feature_name(feature)}."))
 
 
 def pending(layout: Layout, feature: str) -> bool:
@@ -34,7 +34,7 @@ def publish(services: Services, staging: Path, manifest: Manifest) -> None:
     Nothing published has changed then; where the disk refuses in the middle, `recover` finishes.
     """
     layout, feature = services.layout, manifest.feature
-    if staging.parent != layout.staging or not staging.name.startswith(f"{feature}~"):
+    if staging.parent != layout.staging or not staging.name.startswith(f"{feature}."):
         raise ValueError(f"{staging} is no staging folder of {feature}")
     for earlier, folder in published.ready(layout, feature):
         _roll_forward(layout, earlier, folder)

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
 from preread import atomic
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout, is_feature
-from preread.models import Manifest, Model, Stats
+from preread.models import Manifest, Model, Outcome, Stats
 
 SCHEMA = 1
 LOOKS = 50
@@ -20,7 +20,7 @@ PAUSE = 0.01  # seconds between two looks; more than any file system's grain of 
 LOCK_SECONDS = 10.0
 MAX_PROBLEMS, MAX_PROBLEM = 50, 300
 # A folder of this name holding this file is complete. A builder can write the file, but not in a folder of the name.
-READY, MARK = "~ready", "ready.json"
+READY, MARK = ".ready", "ready.json"
 
 
 class Published(NamedTuple):
@@ -57,6 +57,7 @@ class RunRecord(Model):
     status: str = ""
     reason: str = ""
     stats: Stats = Stats()
+    outcome: Outcome = Outcome()
     problems: Annotated[tuple[str, ...], AfterValidator(_bounded)] = ()
 
 
@@ -121,7 +122,16 @@ def staged(layout: Layout, feature: str) -> list[Path]:
         names = os.listdir(layout.staging)  # noqa: PTH208 - part of every cached load, and mostly there is nothing
     except OSError:
         return []
-    return [layout.staging / name for name in sorted(names) if name.startswith(f"{feature}~")]
+    return [layout.staging / name for name in sorted(names) if name.startswith(f"{feature}.")]
+
+
+def abandoned(layout: Layout) -> list[str]:
+    """The features with staging folders: being built, or left by a killed build."""
+    try:
+        names = {path.name.split(".")[0] for path in layout.staging.iterdir()}
+    except OSError:
+        return []
+    return sorted(name for name in names if is_feature(name))
 
 
 def ready(layout: Layout, feature: str) -> list[tuple[Ready, Path]]:
@@ -200,7 +210,7 @@ def read(layout: Layout, feature: str) -> Published | None:
 
 def features(layout: Layout) -> list[str]:
     """The features that have a dossier, sorted; also one whose publisher was killed before its first file."""
-    names = {path.name.split("~")[0] for path in layout.staging.glob(f"*{READY}")}
+    names = {path.name.split(".")[0] for path in layout.staging.glob(f"*{READY}")}
     if layout.context.is_dir():
         for folder in layout.context.iterdir():
             if not folder.is_symlink() and any((folder / name).is_file() for name in (MANIFEST, *BY_NAME)):

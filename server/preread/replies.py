@@ -3,10 +3,10 @@
 import time
 from collections.abc import Iterable
 
-from preread import dossier, published
+from preread import dossier, published, spending
 from preread.errors import PrereadError
 from preread.layout import BY_NAME
-from preread.models import Checked, How, LoadReply, Manifest, Request, Stats
+from preread.models import Checked, Fault, How, LoadReply, Manifest, Outcome, Request, Stats
 from preread.published import Published, RunRecord
 from preread.services import Services
 
@@ -39,7 +39,7 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
     return "\n\n".join(parts), tuple(cut)
 
 
-def run_record(manifest: Manifest, checked: Checked, started: float) -> RunRecord:
+def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: float) -> RunRecord:
     """What is kept of a build, not committed: times, counts, and what was dropped for which reason."""
     states = [verdict.state for verdict in checked.verdicts]
     finished = time.time()
@@ -53,6 +53,8 @@ def run_record(manifest: Manifest, checked: Checked, started: float) -> RunRecor
         cut=checked.cut,
         tokens=sum(dossier.tokens(dossier.render(draft)) for draft in checked.drafts),
         seconds=round(finished - started, 3),
+        turns=outcome.turns,
+        cost_usd=round(outcome.cost_usd or 0.0, 6),
     )
     return RunRecord(
         started=started,
@@ -62,11 +64,12 @@ def run_record(manifest: Manifest, checked: Checked, started: float) -> RunRecor
         status=manifest.status,
         reason=manifest.fault.reason if manifest.fault else "",
         stats=stats,
+        outcome=outcome,
         problems=tuple(str(problem) for problem in checked.problems[:100]),
     )
 
 
-def built(services: Services, request: Request, run: RunRecord, warnings: Iterable[str]) -> LoadReply:
+def built(services: Services, request: Request, run: RunRecord, how: How, warnings: Iterable[str]) -> LoadReply:
     """The reply to a build that was just published, with what it has to say beside the dossier."""
     found = published.read(services.layout, request.feature)
     if found is None:
@@ -75,7 +78,7 @@ def built(services: Services, request: Request, run: RunRecord, warnings: Iterab
             f"The dossier of {request.feature} vanished while it was being read.",
             "Call again.",
         )
-    reply = standing(services, request, found, "built", run.stats.seconds)
+    reply = standing(services, request, found, how, run.stats.seconds)
     return reply.model_copy(update={"warnings": (*reply.warnings, *warnings)})
 
 
@@ -87,8 +90,11 @@ def standing(services: Services, request: Request, found: Published, how: How, s
     stats = run.stats if run is not None else _counted(found)
     path = layout.relative(layout.dossier(request.feature)) + "/"
     warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
-    if manifest.fault:
-        warnings.append(f"The static builder stood in: {manifest.fault.reason}.")
+    fault = manifest.fault or Fault(code="", reason="")
+    if manifest.status == "degraded":
+        warnings.append(f"The static builder stood in: {fault.reason}.")
+    elif manifest.status == "partial":
+        warnings.append(f"The static builder wrote {', '.join(manifest.missing)}: {fault.reason}.")
     if run is not None and run.stats.facts == 0:
         warnings.append(f"Nothing in this project is about {request.feature}; say more in `description`.")
     return LoadReply(
@@ -99,10 +105,18 @@ def standing(services: Services, request: Request, found: Published, how: How, s
         builder=manifest.builder,
         level=manifest.level,
         dossier=text,
+        missing=tuple(f"{name}: {fault.reason}" for name in manifest.missing) if manifest.status == "partial" else (),
         warnings=tuple(warnings),
         next=RETRY,
-        stats=stats.model_copy(update={"seconds": round(seconds, 3)}),
+        stats=stats.model_copy(update={"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}),
+        code=fault.code or None,
+        hint=fault.hint or None,
     )
+
+
+def _cost_today(services: Services, stats: Stats) -> float:
+    """What all builds of the project cost today; not looked up for a dossier that cost nothing."""
+    return round(spending.spent(services.layout).today, 6) if stats.turns else 0.0
 
 
 def _counted(found: Published) -> Stats:

@@ -5,15 +5,18 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TypeVar
 
 from preread import subprocesses
 from preread.errors import Cancelled, PrereadError
 from preread.layout import Layout
+from preread.models import LoadReply
 from preread.settings import Settings
 from preread.subprocesses import Runner, Starter
 from preread.tree import Tree
 
+T = TypeVar("T")
 Report = Callable[[str, float, float], None]
 
 
@@ -26,7 +29,9 @@ class Progress:
     """How far one piece of work is, and whether it should go on. Safe to use from worker threads."""
 
     report: Report = _silent
-    deadline: float | None = None  # on time.monotonic()'s clock
+    begun: float = field(default_factory=time.monotonic)
+    deadline: float | None = None  # on time.monotonic()'s clock, as `begun` is
+    offer: Callable[[LoadReply], object] | None = None  # takes a reply for who will not wait for a better one
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def say(self, message: str, done: float = 0, total: float = 0) -> None:
@@ -63,3 +68,10 @@ class Services:
     @cached_property
     def tree(self) -> Tree:
         return Tree(self.layout, self.run, dict(self.environ), self.progress.check)
+
+
+async def step(work: Callable[..., T], *arguments: object, **options: object) -> T:
+    """Run one blocking step in a worker thread; it ends itself when its progress is told to stop."""
+    import anyio.to_thread
+
+    return await anyio.to_thread.run_sync(partial(work, *arguments, **options))

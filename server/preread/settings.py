@@ -105,9 +105,11 @@ class Settings(BaseModel):
         """Seconds after its start at which a build of this level ends its child, or itself if it has none."""
         return self.timeouts.get(level, self.timeout)
 
-    def limit(self, level: Level) -> float:
-        """Seconds that a build of this level may take in all."""
-        return self.child_seconds(level) + (0 if level == "light" else FINISHING)
+    def limit(self, level: Level, *, auto: bool = False) -> float:
+        """Seconds that a build of this level may take in all; `auto` may still raise it to full."""
+        if level == "light":
+            return self.child_seconds(level)
+        return FINISHING + max(self.child_seconds(level), self.child_seconds("full") if auto else 0)
 
 
 def _nearest(key: str) -> str:

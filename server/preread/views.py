@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from preread.operations.doctor import DoctorReply
     from preread.operations.knowledge import SearchReply
     from preread.operations.setup import InitReply
+    from preread.published import RunRecord
 
 # Control and direction characters that a project's text could use to repaint a terminal.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -103,9 +104,17 @@ def load(reply: "LoadReply") -> Iterator[Block]:
     head = [f"{reply.status}: {' '.join(word for word in how if word)}".removesuffix(": "), reply.path]
     if stats is not None:
         head.append(f"{stats.facts} facts, about {stats.tokens} tokens, {stats.seconds:.2f} s")
+        if stats.turns:
+            head.append(f"{stats.turns} turns, {dollars(stats.cost_usd)}, {dollars(stats.cost_today_usd)} today")
     yield " · ".join(head)
     yield from (f"warning: {warning}" for warning in reply.warnings)
+    if reply.hint:
+        yield f"hint: {reply.hint}"
     yield f"\n{reply.dossier}" if reply.dossier else reply.next
+
+
+def dollars(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"
 
 
 def show(reply: "ShowReply") -> Iterator[Block]:
@@ -125,9 +134,33 @@ def show(reply: "ShowReply") -> Iterator[Block]:
 def status(reply: "StatusReply") -> Iterator[Block]:
     if not reply.dossiers:
         yield f"No dossiers in {reply.root}. Make one: preread load FEATURE"
-        return
-    columns = ("feature", "state", "facts", "tokens", "builder", "age", "built in", "why")
-    yield Table(columns, [_status_row(dossier) for dossier in reply.dossiers])
+    else:
+        columns = ("feature", "state", "facts", "tokens", "builder", "age", "built in", "why")
+        yield Table(columns, [_status_row(dossier) for dossier in reply.dossiers])
+    if len(reply.dossiers) == 1 and reply.dossiers[0].run is not None:
+        yield from _last_run(reply.dossiers[0].run)
+    if reply.spent.runs_month:
+        limit = f" of {dollars(reply.month_usd)}" if reply.month_usd else ""
+        unknown = f", {reply.spent.unknown} runs of unknown cost" if reply.spent.unknown else ""
+        yield f"spent: {dollars(reply.spent.today)} today, {dollars(reply.spent.month)}{limit} this month{unknown}"
+
+
+def _last_run(run: "RunRecord") -> Iterator[Block]:
+    """How the last build went: who drafted, what it took, what was dropped and why."""
+    outcome, stats = run.outcome, run.stats
+    yield f"last run: {run.status or 'unknown'}, {stats.facts} facts, {stats.dropped} dropped, {stats.cut} cut"
+    if outcome.version:
+        cost = "cost unknown" if outcome.cost_usd is None else dollars(outcome.cost_usd)
+        tokens = ", ".join(f"{count} {kind}" for kind, count in outcome.tokens.items())
+        took = f"{outcome.turns} turns, {outcome.seconds:.1f} s, {cost}"
+        yield f"  {outcome.model or 'no model'} by {outcome.version}: {took}"
+        yield f"  tokens: {tokens or 'none'}; prompt {outcome.prompt}"
+    if outcome.fault is not None:
+        yield f"  {outcome.fault.code}: {outcome.fault.reason}"
+        yield from [f"  {outcome.fault.hint}"] if outcome.fault.hint else []
+    yield from (f"  refused: {denial}" for denial in outcome.denials)
+    yield from (f"  dropped: {problem}" for problem in run.problems)
+    yield from (f"  stderr: {line}" for line in outcome.stderr.splitlines()[-5:])
 
 
 def _status_row(dossier: "DossierStatus") -> tuple[str, ...]:
@@ -220,6 +253,7 @@ def doctor(reply: "DoctorReply") -> Iterator[Block]:
 
 VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.load": load,
+    "context.extend": load,
     "context.show": show,
     "context.status": status,
     "context.evidence": evidence,

@@ -1,31 +1,28 @@
-"""Builders: who turns a request and its evidence into drafted files. One row a level that can be built."""
+"""Builders: who turns a request and its evidence into drafted files, and which files a model drafts at each level."""
 
-import hashlib
-from pathlib import Path
 from typing import Protocol
 
-from preread import settings
-from preread.builders.static import RULES_VERSION, StaticBuilder
-from preread.models import Evidence, Request
+from preread.builders.claude import ClaudeBuilder
+from preread.builders.static import StaticBuilder
+from preread.layout import FILES
+from preread.models import Order, Outcome
 from preread.services import Services
 from preread.settings import Level
 
 
 class Builder(Protocol):
-    """Writes drafts, as dossier files, into a staging folder."""
+    """Writes drafts of the ordered files into a staging folder. What kept it from that is the outcome's fault."""
 
     name: str
 
-    async def build(self, services: Services, request: Request, evidence: Evidence, staging: Path) -> None: ...
+    async def build(self, services: Services, order: Order) -> Outcome: ...
 
 
-STATIC = StaticBuilder()
-BUILDERS: dict[Level, Builder] = {"light": STATIC}
-
-
-def recipe(services: Services, level: Level) -> str:
-    """Digest of what shapes a dossier besides its inputs: the rules' version and the settings that change content."""
-    text = (
-        f"{level if level in BUILDERS else 'light'}\n{RULES_VERSION}\n{settings.content_key(services.settings, level)}"
-    )
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+CLAUDE, STATIC = ClaudeBuilder(), StaticBuilder()
+BUILDERS: dict[str, Builder] = {builder.name: builder for builder in (CLAUDE, STATIC)}
+# What the model drafts at each level; the static builder writes every other file that has facts.
+DRAFTED: dict[Level, tuple[str, ...]] = {
+    "light": (),
+    "standard": ("patterns.md", "codebase.md", "existing-tests.md", "summary.md"),
+    "full": tuple(row.name for row in FILES),
+}

@@ -1,11 +1,10 @@
 """The static builder: findings put in their places, without a model, an account or a network."""
 
 from collections import defaultdict
-from pathlib import Path
 from typing import NamedTuple
 
 from preread import atomic, dossier, sources
-from preread.models import Draft, Evidence, Fact, Fence, Finding, Request, Section
+from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
 RULES_VERSION = "1"  # raise it when findings or their places change: standing dossiers are then built again
@@ -58,16 +57,18 @@ class StaticBuilder:
 
     name = "static"
 
-    async def build(self, services: Services, request: Request, evidence: Evidence, staging: Path) -> None:
+    async def build(self, services: Services, order: Order) -> Outcome:
         import anyio.to_thread
 
-        await anyio.to_thread.run_sync(_write, services, request, evidence, staging)
+        await anyio.to_thread.run_sync(_write, services, order)
+        return Outcome()
 
 
-def _write(services: Services, request: Request, evidence: Evidence, staging: Path) -> None:
+def _write(services: Services, order: Order) -> None:
     services.progress.say("writing the drafts", 4, 5)
-    for draft in drafts(request, evidence):
-        atomic.write(staging / draft.name, dossier.render(draft).encode())
+    for draft in drafts(order.request, order.evidence):
+        if draft.name in order.files:
+            atomic.write(order.staging / draft.name, dossier.render(draft).encode())
 
 
 def drafts(request: Request, evidence: Evidence) -> list[Draft]:

@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from mcp_types import (
     CompleteResult,
     GetPromptRequestParams,
     GetPromptResult,
+    InputRequiredResult,
     ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
@@ -34,18 +36,20 @@ from mcp_types import (
     TextContent,
 )
 
-from preread import __version__, assets
+from preread import __version__, assets, pipeline, published
 from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
 from preread.mcp_server import resources, tools
 from preread.mcp_server.arguments import nearest
+from preread.mcp_server.asking import Asker, InputRequired
 from preread.mcp_server.ending import Ending
 from preread.mcp_server.wire import connected
 from preread.models import LoadReply, Model
 from preread.operations import every
 from preread.operations.load import LOAD
-from preread.operations.registry import Context, Operation, log_file
+from preread.operations.registry import Context, Operation, log_file, services_of
 from preread.remembered import Remembered
+from preread.services import step
 
 T = TypeVar("T")
 Call = ServerRequestContext[Any, Any]
@@ -106,22 +110,27 @@ class Face:
         )
         return server
 
-    def context(self, call: Call) -> Context:
+    def context(self, call: Call, params: CallToolRequestParams) -> Context:
         client = call.session.client_params
         patient = client is not None and client.client_info.name.startswith(PATIENT)
-        caller = Caller(None, Progress(call).tell, impatient=not patient)
+        asker = Asker(call, params)
+        caller = Caller(
+            None, Progress(call).tell, impatient=not patient, ask=asker if asker.can else None, outlived=True
+        )
         return Context(self.start, self.environ, self.jobs, caller, self.remembered)
 
     async def list_tools(self, _call: Call, _page: Page) -> ListToolsResult:
         return ListToolsResult(tools=[row.tool for row in self.tools.values()])
 
-    async def call_tool(self, call: Call, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(self, call: Call, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         row = self.tools.get(params.name)
         if row is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool `{params.name}`.{nearest(params.name, self.tools)}")
         arguments = params.arguments or {}
         try:
-            reply = await row.run(self.context(call), arguments)
+            reply = await row.run(self.context(call, params), arguments)
+        except InputRequired as needed:
+            return needed.result
         except PrereadError as error:
             return tools.failed(row, arguments, error)
         except Exception as error:
@@ -137,14 +146,14 @@ class Face:
             made = self.results[id(reply)] = (reply, tools.succeeded(reply))
         return made[1]
 
-    async def list_resources(self, call: Call, _page: Page) -> ListResourcesResult:
-        return ListResourcesResult(resources=await self.of_dossiers(call, resources.listed))
+    async def list_resources(self, _call: Call, _page: Page) -> ListResourcesResult:
+        return ListResourcesResult(resources=await self.of_dossiers(resources.listed))
 
     async def list_templates(self, _call: Call, _page: Page) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=[resources.template()])
 
-    async def read_resource(self, call: Call, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return ReadResourceResult(contents=[await self.of_dossiers(call, resources.read, params.uri)])
+    async def read_resource(self, _call: Call, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return ReadResourceResult(contents=[await self.of_dossiers(resources.read, params.uri)])
 
     async def list_prompts(self, _call: Call, _page: Page) -> ListPromptsResult:
         return ListPromptsResult(prompts=[PROMPT])
@@ -157,16 +166,16 @@ class Face:
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(description=PROMPT.description, messages=[message])
 
-    async def complete(self, call: Call, params: CompleteRequestParams) -> CompleteResult:
+    async def complete(self, _call: Call, params: CompleteRequestParams) -> CompleteResult:
         known = (params.context.arguments if params.context else None) or {}
         name, start = params.argument.name, params.argument.value
-        found = await self.of_dossiers(call, resources.completed, name, start, known.get("feature", ""))
+        found = await self.of_dossiers(resources.completed, name, start, known.get("feature", ""))
         return CompleteResult(completion=found)
 
-    async def of_dossiers(self, call: Call, look: Callable[..., T], *arguments: str) -> T:
+    async def of_dossiers(self, look: Callable[..., T], *arguments: str) -> T:
         """Look at the published dossiers in a worker thread; an expected failure is the protocol's error."""
         try:
-            layout = self.context(call).services().layout
+            layout = services_of(self.start, self.environ).layout
             return await anyio.to_thread.run_sync(look, layout, *arguments)
         except PrereadError as error:
             raise MCPError(INVALID_PARAMS, str(error), {"code": error.code, **error.details}) from error
@@ -200,5 +209,15 @@ async def serve(start: Path, environ: Mapping[str, str], wire: tuple[int, int], 
 
             ending.cleans_by(partial(loop.call_soon_threadsafe, clean))
             server = Face(start, environ, jobs).server()
-            async with connected(wire, ending.on_end_of_input) as streams:
+            async with connected(wire, ending.on_end_of_input) as streams, anyio.create_task_group() as tasks:
+                tasks.start_soon(tidy, start, environ)
                 await server.run(streams.read, streams.write, server.create_initialization_options())
+                tasks.cancel_scope.cancel()
+
+
+async def tidy(start: Path, environ: Mapping[str, str]) -> None:
+    """Finish what killed builds left; where that cannot be done, the calls say why."""
+    with suppress(PrereadError):
+        services = services_of(start, environ)
+        if published.abandoned(services.layout):
+            await step(pipeline.tidy, services)

@@ -8,6 +8,7 @@ from preread.operations.registry import Operation
 # operation and starts in a fraction of a second, so each module is loaded when one of its operations is asked for.
 MODULES = {
     "load": "load",
+    "extend": "load",
     "show": "context",
     "status": "context",
     "evidence": "context",

@@ -5,14 +5,15 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, project, published
-from preread.builders import recipe
+from preread import cache, dossier, project, published, spending
 from preread.layout import BY_NAME, feature_name
 from preread.models import Evidence, Model, Request
 from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
 from preread.operations.standing import missing, standing
+from preread.recipe import recipe
 from preread.replies import INLINE_ORDER
 from preread.services import Services
+from preread.spending import Spent
 
 
 class ShowRequest(Asked):
@@ -111,13 +112,20 @@ class StatusReply(Model):
 
     root: str
     dossiers: tuple[DossierStatus, ...]
+    spent: Spent = Field(description="What builds cost here today and this calendar month.")
+    month_usd: float = Field(description="The limit of a month; 0 is none.")
 
 
 async def status(context: Context, request: StatusRequest) -> StatusReply:
     services = context.services()
     names = [feature_name(request.feature)] if request.feature else published.features(services.layout)
     found = await in_thread(context, services, lambda own: tuple(_status(own, name) for name in names))
-    return StatusReply(root=str(services.layout.root), dossiers=found)
+    return StatusReply(
+        root=str(services.layout.root),
+        dossiers=found,
+        spent=await in_thread(context, services, lambda own: spending.spent(own.layout)),
+        month_usd=services.settings.month_usd,
+    )
 
 
 def _status(services: Services, feature: str) -> DossierStatus:

@@ -2,17 +2,18 @@
 
 import importlib.util
 import platform
-import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from preread import __version__, db, project, published, settings
-from preread.builders import BUILDERS, STATIC
+from preread.builders import cli as claude
+from preread.builders import servers
 from preread.errors import PrereadError
 from preread.languages import LANGUAGES
 from preread.layout import Layout
@@ -58,8 +59,8 @@ def _all(services: Services) -> tuple[Look, ...]:
     return (*_machine(services), *_project(services))
 
 
-def _ok(name: str, found: str) -> Look:
-    return Look(name=name, state="ok", found=found)
+def _ok(name: str, found: str, hint: str = "") -> Look:
+    return Look(name=name, state="ok", found=found, hint=hint)
 
 
 def _warn(name: str, found: str, hint: str) -> Look:
@@ -138,13 +139,12 @@ def _grammars() -> Look:
 
 
 def _claude(services: Services) -> Look:
-    path = shutil.which("claude", path=services.environ.get("PATH", ""))
-    if path is None:
-        return _ok("claude", "no claude command on PATH; the static builder serves every level")
     try:
-        return _ok("claude", f"{_version(services, path, '--version')} at {path}")
-    except PrereadError as error:
-        return _warn("claude", error.message, "Mend or remove it; the static builder serves until then.")
+        found = claude.find(services)
+    except claude.NoCli as error:
+        look = _ok if services.settings.claude == "off" or not claude.is_there(services) else _warn
+        return look("claude", f"{error.fault.reason}; the static builder serves every level", error.fault.hint)
+    return _ok("claude", f"{found.text} at {found.path}")
 
 
 # -- the project
@@ -165,7 +165,9 @@ def _project(services: Services) -> Iterator[Look]:
         yield _fail("settings", error.message, error.hint)
     else:
         yield _ok("settings", _origins(layout, chosen, services))
-        yield _would_run(chosen)
+        own = replace(services, layout=layout, settings=chosen)
+        yield _would_run(own)
+        yield _servers(own)
     yield _gates(layout)
     names = published.features(layout)
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
@@ -204,13 +206,26 @@ def _origins(layout: Layout, chosen: Settings, services: Services) -> str:
     return "; ".join([*sorted(rows), "all others by default"] if rows else ["all by default"])
 
 
-def _would_run(chosen: Settings) -> Look:
-    level = project.resolved_level(chosen.level)
-    builder = BUILDERS.get(level, STATIC)
-    text = f"load would use the {builder.name} builder at level {level}, at most {chosen.timeout:g} s"
-    if level in BUILDERS:
-        return _ok("builder", text)
-    return _warn("builder", text, f'Level {level} needs a builder that is not there; set level = "auto".')
+def _would_run(services: Services) -> Look:
+    chosen = services.settings
+    headless = claude.is_there(services)
+    level = project.resolved_level(chosen.level, headless=headless, ticket=False)
+    text = f"load would use the {'static' if level == 'light' else 'claude'} builder at level {level}"
+    text += f", at most {chosen.limit(level):g} s"
+    if level == "light" or headless:
+        return _ok("builder", text if level == "light" else f"{text} and ${chosen.max_usd:g}, model {chosen.model}")
+    return _warn("builder", text, f'Level {level} needs Claude Code; install it, or set level = "auto".')
+
+
+def _servers(services: Services) -> Look:
+    """Whether each configured MCP server is known, and has tools that may be called."""
+    chosen = services.settings
+    if not chosen.mcp:
+        return _ok("servers", "none configured; dossiers come from the repository alone")
+    found = servers.chosen(services)
+    if found.warnings:
+        return _warn("servers", " ".join(found.warnings), "Mend `mcp` and `mcp_tools` in .project/config.toml.")
+    return _ok("servers", ", ".join(f"{name} ({len(found.rules)} tools)" for name in found.config))
 
 
 def _gates(layout: Layout) -> Look:

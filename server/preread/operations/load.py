@@ -1,15 +1,22 @@
-"""The operation that everything is for: load."""
+"""The operations that build: load, extend."""
 
 import time
 
 from pydantic import Field
 
-from preread import pipeline, project, published, witness
+from preread import pipeline, published, witness
 from preread.models import LoadReply
 from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
 from preread.services import Services
 from preread.settings import Level
 from preread.witness import Witness
+
+
+class ExtendRequest(Asked):
+    """Which files a model is to draft for which dossier."""
+
+    feature: str = Field(description=FEATURE)
+    files: tuple[str, ...] = Field(description="Files of the dossier, like `anti-patterns`.")
 
 
 class LoadRequest(Asked):
@@ -28,7 +35,7 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
         return again
     begun = time.time_ns()
     services = context.services()
-    asked = project.resolve(services, **request.model_dump())
+    asked = pipeline.resolve(services, **request.model_dump())
     reply = await pipeline.load(services, asked, context.jobs, context.caller)
     if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
         at_root = services.layout.root == context.start
@@ -38,13 +45,17 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
 
 
 def standing(services: Services, request: LoadRequest) -> LoadReply | None:
-    return pipeline.standing(services, project.resolve(services, **request.model_dump()))
+    return pipeline.standing(services, pipeline.resolve(services, **request.model_dump()))
 
 
 def _witness(services: Services, feature: str, begun: int) -> Witness | None:
     """What the look-up that has just covered rested on."""
     found = published.read(services.layout, feature)
     return witness.of(services, found.manifest, begun) if found is not None and found.manifest is not None else None
+
+
+async def extend(context: Context, request: ExtendRequest) -> LoadReply:
+    return await pipeline.extend(context.services(), request.feature, request.files, context.jobs, context.caller)
 
 
 LOAD = Operation(
@@ -60,4 +71,16 @@ LOAD = Operation(
     at_once=standing,
     positional=("feature",),
 )
-OPERATIONS = (LOAD,)
+EXTEND = Operation(
+    name="context.extend",
+    request=ExtendRequest,
+    reply=LoadReply,
+    effect="write",
+    doc="Have the model draft single files of a dossier that stands; its other files stay.",
+    example="preread extend checkout anti-patterns failures",
+    run=extend,
+    command="extend",
+    timed=True,
+    positional=("feature", "files"),
+)
+OPERATIONS = (LOAD, EXTEND)

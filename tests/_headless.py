@@ -1,0 +1,77 @@
+"""Builds by the real Claude Code with a scripted model: drafts about the small project, and who writes them."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from _claude import claude_environ
+from _messages_api import Answer, MessagesAPI, Request, text, tool
+from _processes import LOGIN, TESTS
+
+OUTPUT = re.compile(r"^Output directory: (.+)$", re.MULTILINE)
+
+
+def line(needle: str, source: str = LOGIN) -> int:
+    """The number of the first line that holds a text."""
+    return next(number for number, row in enumerate(source.split("\n"), 1) if needle in row)
+
+
+PATTERNS = f"""# Patterns: login
+
+## Tokens
+- a login ends in a token of this form: `token-` (login.py:{line('f"token-')})
+- an error is what a person is told: `LoginError` (login.py:{line("raise LoginError")})
+"""
+CODEBASE = f"""# Codebase: login
+
+## Limits
+- five guesses: `ATTEMPTS = 5` (login.py:{line("ATTEMPTS")})
+"""
+EXISTING_TESTS = f"""# Existing tests: login
+
+## Extend these
+- the refusal is tested by `pytest.raises(LoginError)` (tests/test_login.py:{line("raises", TESTS)})
+
+## Not covered
+- no test locks an account: "ATTEMPTS" is in none (absent:tests/**/*.py~"ATTEMPTS")
+"""
+ANTI_PATTERNS = f"""# Anti-patterns: login
+
+## Order
+- compare first: `compare before counting` (login.py:{line("NOTE")})
+"""
+SUMMARY = f"""# Summary: login
+
+## Where
+- all of it is in `def login(` (login.py:{line("def login(")})
+"""
+STANDARD = {
+    "patterns.md": PATTERNS, "codebase.md": CODEBASE, "existing-tests.md": EXISTING_TESTS, "summary.md": SUMMARY,
+}  # fmt: skip
+
+
+def output(request: Request) -> Path:
+    """The folder that the prompt names."""
+    found = OUTPUT.search(request.prompt)
+    assert found, request.prompt[-2000:]
+    return Path(found[1])
+
+
+def writing(files: Mapping[str, str], after: Answer | None = None) -> Callable[[Request], Answer]:
+    """A model that writes these files in one turn; `after` is its next one, by default that it is done."""
+
+    def script(request: Request) -> Answer:
+        if request.turn == 0:
+            folder = output(request)
+            return [tool("Write", file_path=str(folder / name), content=content) for name, content in files.items()]
+        return after if after is not None else [text("Done.")]
+
+    return script
+
+
+def headless(claude: Path, api: MessagesAPI, tmp_path: Path, **settings: object) -> dict[str, str]:
+    """The environment in which `preread` finds the program, and the program the scripted model."""
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    named = {f"PREREAD_{key.upper()}": str(value) for key, value in settings.items()}
+    return {**claude_environ(api, home), "PREREAD_CLAUDE": str(claude), **named}
