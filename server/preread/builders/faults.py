@@ -15,7 +15,11 @@ from preread.models import Fault, Outcome
 if TYPE_CHECKING:
     from preread.subprocesses import Ended
 
-RETRIES_ENV: dict[str, str] = {"CLAUDE_CODE_MAX_RETRIES": "5"}
+RETRIES_ENV: dict[str, str] = {
+    "CLAUDE_CODE_MAX_RETRIES": "5",
+    "API_TIMEOUT_MS": "60000",
+    "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": "60000",
+}
 MOST_ATTEMPTS = 3
 LONGEST_PAUSE = 60.0
 HOPELESS = 3  # tries in a row after which a refused login or a missing network is not waited for
@@ -147,7 +151,7 @@ def _resets(transcript: Transcript, text: str) -> str:
     """When a limit ends: from the event that tells it, from the older form `…|<epoch>`, or as the text says it."""
     old = re.search(r"\|(\d{10})\b", text)
     at = transcript.resets or (float(old[1]) if old else None)
-    if at and abs(at - time.time()) < 400 * 86400:
+    if at and at < 1e10:
         return f" until {datetime.fromtimestamp(at).astimezone():%b %d, %H:%M %Z}"
     said = re.search(r"\bresets ([^·|()]{1,40})", text)
     return f"; it resets {loose.clean(said[1], 40)}" if said else ""

@@ -13,7 +13,9 @@ ESCAPES = re.compile(
 def clean(value: object, width: int) -> str:
     """A text as one printable line of at most `width` characters, without terminal escapes."""
     seen = ESCAPES.sub("", text(value, 20 * width))
-    line = " ".join("".join(c if c.isprintable() else " " for c in seen).split())
+    if not seen.isprintable():
+        seen = "".join(c if c.isprintable() else " " for c in seen)
+    line = " ".join(seen.split())
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
