@@ -16,6 +16,10 @@ FENCE = re.compile(r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$")  # possessive: a line of
 HELD = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')
 SHORT = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?")  # lines of the section's source
 QUOTE_LENGTH = 4  # shorter backticked texts prove nothing
+# Controls, overridden direction, tags, lone surrogates: what a terminal obeys, or a model reads and a person does not.
+UNSEEN = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 WITH_FILE = frozenset({"lines", "path", "test"})
 
 

@@ -132,6 +132,16 @@ class Layout:
     def results(self) -> Path:
         return self.state / "results.jsonl"
 
+    @property
+    def spending(self) -> Path:
+        """The ledger of what builds cost; a line each."""
+        return self.state / "spending.jsonl"
+
+    @property
+    def agreement(self) -> Path:
+        """The month and the limit that a person agreed to pass."""
+        return self.state / "spending-agreed"
+
     def ticket(self, name: str) -> Path:
         return self.project / "tickets" / f"{ticket_name(name)}.md"
 
@@ -184,6 +194,7 @@ class Layout:
             )
         own = [self.project, self.context, self.cache, self.state, self.staging, self.db]
         own += [self.lock("x").parent, self.project / "tickets", self.project / "runs", self.state / "runs"]
+        own += [self.spending, self.agreement]
         own += [self.wrong, self.results, self.config, self.knowledge, self.cache / "building"]
         if feature is not None:
             own += [self.dossier(feature), self.backups(feature)]

@@ -23,6 +23,8 @@ DATA_SUFFIXES = frozenset(
 )
 
 
+# Folders of which no file proves anything: what Preread writes itself, drafts included, and git's own.
+OWN = ((".project", ".cache"), (".project", ".state"), (".project", "context"), (".git",))
 MOST_WILDCARDS = 3  # of each sort in the glob of an absence
 
 
@@ -90,6 +92,16 @@ def quoted_path(path: str) -> str:
 def _may_hold_blanks(path: str) -> bool:
     """Whether words with blanks between them read as a path, and not as a sentence."""
     return "/" in path or "." in path
+
+
+def is_own(path: str, tree: Tree) -> bool:
+    """Whether a cited file is one that Preread writes: a dossier that cites itself would prove whatever it says."""
+    try:
+        real = tree.layout.real(tree.layout.inside(path))
+        parts = tuple(part.lower() for part in real.relative_to(tree.root).parts)  # a disk may not tell case
+    except (OSError, ValueError, PrereadError):
+        return False
+    return any(parts[: len(own)] == own for own in OWN)
 
 
 def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
@@ -280,6 +292,11 @@ def _resolve_absent(ref: Ref, tree: Tree) -> Span:
 def _parse_external(text: str) -> Ref | None:
     match = re.fullmatch(r"[a-z][a-z0-9+.-]*://\S+", text)
     return Ref("external", name=text) if match else None
+
+
+def external_span(ref: Ref) -> Span:
+    """What a reference that a server's answer holds is digested as: itself, since nobody asks the server again."""
+    return Span((ref.name,))
 
 
 def _resolve_external(ref: Ref, _tree: Tree) -> Span:

@@ -1,0 +1,59 @@
+"""The drafts that are to be checked: what a builder left in its staging folder, and what people added since."""
+
+import stat
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from preread import dossier, published
+from preread.layout import BY_NAME
+from preread.models import Draft, Problem
+from preread.services import Services
+
+MOST_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
+MOST_PROBLEMS = 100  # named of one file
+
+
+def staged(services: Services, feature: str, staging: Path) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
+    """The drafts in a staging folder: plain files of the dossier's table, everything else named as a problem."""
+    drafts: list[Draft] = []
+    problems: list[Problem] = []
+    for path in sorted(staging.iterdir()):
+        if path.name not in BY_NAME or not _is_plain(path):
+            problems.append(Problem(ascii(path.name)[1:-1], 1, "E_FILE_NAME", "is no file of a dossier"))
+            continue
+        large = path.lstat().st_size > MOST_BYTES
+        text = None if large else services.tree.read(services.layout.relative(path))
+        if text is None:
+            problems.append(Problem(path.name, 1, "E_FILE_TEXT", "is not text, or is larger than any dossier"))
+            continue
+        draft, found = dossier.parse(path.name, feature, text)
+        drafts.append(draft)
+        problems += found[:MOST_PROBLEMS]
+    return tuple(drafts), tuple(problems[: MOST_PROBLEMS * len(BY_NAME)])
+
+
+def _is_plain(path: Path) -> bool:
+    """Whether it is a file of its own: no link of either sort, folder, pipe or device."""
+    info = path.lstat()
+    return stat.S_ISREG(info.st_mode) and info.st_nlink == 1
+
+
+def with_people(services: Services, feature: str, drafts: Iterable[Draft]) -> tuple[Draft, ...]:
+    """The drafts with the facts that people added to the published files: first, and checked like all others."""
+    by_name = {draft.name: draft for draft in drafts}
+    standing = published.read(services.layout, feature)
+    if standing is None or standing.manifest is None:
+        return tuple(by_name.values())
+    ours = set(standing.manifest.facts)
+    for name, text in standing.texts.items():
+        draft, _ = dossier.parse(name, feature, text)
+        added = [
+            replace(section, items=tuple(f for f in section.facts if dossier.fact_id(name, f.text) not in ours))
+            for section in draft.sections
+        ]
+        added = [section for section in added if section.items]
+        if added and name != "summary.md":
+            old = by_name.get(name, Draft(name, feature))
+            by_name[name] = replace(old, sections=(*added, *old.sections))
+    return tuple(by_name.values())
