@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ROOT
-from preread.builders import loose
+from preread.builders import faults, loose
 from preread.builders.stream import EXTERNAL, WIDTH, Transcript
 
 STREAMS = ROOT / "tests" / "data" / "streams"
@@ -307,6 +307,8 @@ def test_answers_of_servers_are_kept_up_to_a_bound_and_the_newest_are_dropped() 
     assert [text[:2] for text in transcript.external] == [f"{number} " for number in range(7)]
     assert sum(map(len, transcript.external)) <= EXTERNAL
     assert transcript.unkept == 5
+    feed(transcript, type="system", subtype="init", claude_code_version="2.1.329")
+    assert faults.servers(transcript)[-1].startswith("E_SERVER: 5 answers of MCP servers were too long to keep")
     assert transcript.external[0].endswith("\nand a text")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from preread import credentials
 from preread.builders import loose
 from preread.builders.failures import CONFIG, ROWS, STDERR, Row, Seen, first
 from preread.builders.stream import Transcript, Trouble
@@ -73,15 +74,17 @@ def retry_after(fault: Fault, attempt: int, resets: float | None = None) -> floa
 
 
 def servers(transcript: Transcript) -> tuple[str, ...]:
-    """A warning, with what to do, for each configured MCP server that the child could not use."""
+    """A warning, with what to do, for each configured MCP server that the child could not use, and for lost answers."""
     if not transcript.version:
         return ()  # it never came so far
+    lost = f"E_SERVER: {transcript.unkept} answers of MCP servers were too long to keep; nothing can rest on them."
     troubled = ((name, transcript.servers.get(name, "")) for name in transcript.configured)
-    return tuple(
+    warnings = (
         f"E_SERVER: the MCP server `{loose.clean(name, 60)}` {_ails(name, status)}"
         for name, status in troubled
         if status != "connected" and name not in transcript.answered
     )
+    return (*warnings, lost) if transcript.unkept else tuple(warnings)
 
 
 def _ails(name: str, status: str) -> str:
@@ -158,4 +161,6 @@ def _resets(transcript: Transcript, text: str) -> str:
 
 
 def _excerpt(text: str) -> str:
-    return loose.clean(SECRETS.sub("…", text[:4000]).removeprefix("API Error: "), 160)
+    """What the child said, to be shown; nothing of it where a secret may stand in it."""
+    excerpt = loose.clean(SECRETS.sub("…", text[:4000]).removeprefix("API Error: "), 160)
+    return "" if credentials.shape(excerpt) else excerpt

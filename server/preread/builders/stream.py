@@ -136,7 +136,7 @@ class Transcript:
             case "api_retry":
                 kind, status = loose.text(event.get("error")), loose.status(event.get("error_status"))
                 self.waiting, self.tries = Trouble(kind, status), self.tries + 1
-                why = WAITS.get(kind) or ("the service answers with an error" if status else "no answer from the service")
+                why = WAITS.get(kind) or ("the service has an error" if status else "no answer from the service")
                 return f"turn {self.turns + 1}: waits: {why} (try {self.tries})"
             case "permission_denied":
                 call = self._calls.get(loose.text(event.get("tool_use_id")))
