@@ -14,7 +14,7 @@ from preread.operations import every
 
 OPERATIONS = every()
 
-COMMANDS = ["load", "show", "status", "evidence", "facts", "check", "wrong", "init", "doctor", "mcp"]
+COMMANDS = ["load", "extend", "show", "status", "evidence", "facts", "check", "wrong", "init", "doctor", "mcp"]
 
 
 def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:

@@ -14,7 +14,7 @@ from preread.operations.doctor import PACKAGES
 
 NAMES = [
     "preread", "python", "packages", "git", "sqlite", "grammars", "claude",
-    "project", "writable", "settings", "builder", "gates", "dossiers", "database",
+    "project", "writable", "settings", "builder", "servers", "gates", "dossiers", "database",
 ]  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_settings_are_told_with_their_origin(cli: Cli, project: Path) -> None:
     write(project / ".project", {"config.toml": "max_facts = 30\ntimeout = 60\n"})
     done = cli("doctor", "--json", cwd=project, env={"PREREAD_TIMEOUT": "90"})
     assert looks(done)["settings"]["found"] == (
-        "max_facts = 30 (from .project/config.toml); timeout = 90.0 (from PREREAD_TIMEOUT over the file's); "
+        "claude = off (from PREREAD_CLAUDE); max_facts = 30 (from .project/config.toml); timeout = 90.0 (from PREREAD_TIMEOUT over the file's); "
         "all others by default"
     )
     assert "at most 90 s" in looks(done)["builder"]["found"]
@@ -96,9 +96,9 @@ def test_a_claude_on_the_path_is_named_with_its_version(cli: Cli, project: Path,
     write(tmp_path / "bin", {"claude": "#!/bin/sh\necho '2.1.329 (Claude Code)'\n"})
     (tmp_path / "bin" / "claude").chmod(0o755)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    look = looks(cli("doctor", "--json", cwd=project, env={"PATH": path}))["claude"]
+    look = looks(cli("doctor", "--json", cwd=project, env={"PATH": path, "PREREAD_CLAUDE": ""}))["claude"]
     assert look["state"] == "ok"
-    assert look["found"] == f"2.1.329 (Claude Code) at {tmp_path / 'bin' / 'claude'}"
+    assert look["found"] == f"Claude Code 2.1.329 at {tmp_path / 'bin' / 'claude'}"
 
 
 @pytest.mark.parametrize("script", ["exit 3", "echo broken >&2; exit 1"])
@@ -106,10 +106,11 @@ def test_a_claude_that_does_not_run_is_a_warning(cli: Cli, project: Path, tmp_pa
     write(tmp_path / "bin", {"claude": f"#!/bin/sh\n{script}\n"})
     (tmp_path / "bin" / "claude").chmod(0o755)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    done = cli("doctor", "--json", cwd=project, env={"PATH": path})
+    done = cli("doctor", "--json", cwd=project, env={"PATH": path, "PREREAD_CLAUDE": ""})
     assert done.status == 0
     assert looks(done)["claude"]["state"] == "warn"
-    assert "the static builder serves" in looks(done)["claude"]["hint"]
+    assert "the static builder serves" in looks(done)["claude"]["found"]
+    assert "--version" in looks(done)["claude"]["hint"]
 
 
 def test_without_git_and_claude_it_says_what_that_means(cli: Cli, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from _evidence_project import CALM, request, services
 from preread import dossier, pipeline, published, replies
 from preread.errors import CODES, Cancelled, PrereadError
 from preread.layout import FILES
-from preread.models import Checked, LoadReply, Manifest, Problem, Stats
+from preread.models import Checked, LoadReply, Manifest, Outcome, Problem, Stats
 from preread.published import Published, RunRecord
 
 LINE = st.text(alphabet="ab `#-", max_size=60)
@@ -186,9 +186,10 @@ def test_a_reply_is_json_whatever_it_says(project: Path) -> None:
 
 def test_a_run_s_record_counts_states_and_keeps_why_facts_fell() -> None:
     problems = tuple(Problem("patterns.md", n, "E_QUOTE", "`x` stands in none") for n in range(500))
-    run = replies.run_record(Manifest(feature="x"), Checked((), problems=problems, dropped=500, cut=3), 5.0)
+    checked = Checked((), problems=problems, dropped=500, cut=3)
+    run = replies.run_record(Manifest(feature="x"), checked, Outcome(turns=3, cost_usd=0.25), 5.0)
     assert isinstance(run, RunRecord)
-    assert run.stats == Stats(dropped=500, cut=3, seconds=run.stats.seconds)
+    assert run.stats == Stats(dropped=500, cut=3, seconds=run.stats.seconds, turns=3, cost_usd=0.25)
     assert run.started == 5.0 < run.finished
     assert 0 < len(run.problems) <= 100
     assert run.problems[1] == "patterns.md:1: E_QUOTE `x` stands in none"

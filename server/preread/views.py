@@ -153,7 +153,7 @@ def _last_run(run: "RunRecord") -> Iterator[Block]:
         cost = "cost unknown" if outcome.cost_usd is None else dollars(outcome.cost_usd)
         tokens = ", ".join(f"{count} {kind}" for kind, count in outcome.tokens.items())
         took = f"{outcome.turns} turns, {outcome.seconds:.1f} s, {cost}"
-        yield f"  {outcome.model or 'no model'} by {outcome.version}: {took}"
+        yield f"  {outcome.model or 'no model'} by Claude Code {outcome.version}: {took}"
         yield f"  tokens: {tokens or 'none'}; prompt {outcome.prompt}"
     if outcome.fault is not None:
         yield f"  {outcome.fault.code}: {outcome.fault.reason}"

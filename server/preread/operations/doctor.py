@@ -50,7 +50,8 @@ class DoctorReply(Model):
 
 async def doctor(context: Context, request: DoctorRequest) -> DoctorReply:  # noqa: ARG001 - one shape for all
     # Settings that cannot be read are a finding here, so this starts without them.
-    bare = Services(Layout(context.start.absolute()), Settings(), context.environ)
+    personal = Settings(claude=context.environ.get("PREREAD_CLAUDE", ""))
+    bare = Services(Layout(context.start.absolute()), personal, context.environ)
     looks = await in_thread(context, bare, _all)
     return DoctorReply(ok=all(look.state != "fail" for look in looks), looks=looks)
 
@@ -144,7 +145,7 @@ def _claude(services: Services) -> Look:
     except claude.NoCli as error:
         look = _ok if services.settings.claude == "off" or not claude.is_there(services) else _warn
         return look("claude", f"{error.fault.reason}; the static builder serves every level", error.fault.hint)
-    return _ok("claude", f"{found.text} at {found.path}")
+    return _ok("claude", f"Claude Code {found.text} at {found.path}")
 
 
 # -- the project
