@@ -75,7 +75,8 @@ def test_settings_are_told_with_their_origin(cli: Cli, project: Path) -> None:
     write(project / ".project", {"config.toml": "max_facts = 30\ntimeout = 60\n"})
     done = cli("doctor", "--json", cwd=project, env={"PREREAD_TIMEOUT": "90"})
     assert looks(done)["settings"]["found"] == (
-        "claude = off (from PREREAD_CLAUDE); max_facts = 30 (from .project/config.toml); timeout = 90.0 (from PREREAD_TIMEOUT over the file's); "
+        "claude = off (from PREREAD_CLAUDE); max_facts = 30 (from .project/config.toml); "
+        "timeout = 90.0 (from PREREAD_TIMEOUT over the file's); "
         "all others by default"
     )
     assert "at most 90 s" in looks(done)["builder"]["found"]
