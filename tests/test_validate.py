@@ -1,6 +1,8 @@
 """The check: what holds, in which state, what falls and why, and what is cut to the budget."""
 
+import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -191,6 +193,369 @@ def test_only_plain_text_files_of_a_dossier_are_read_from_staging(root: Path) ->
         ("summary.md", "E_FILE_NAME"),
         ("x\\ny.md", "E_FILE_NAME"),
     ]
+
+
+# -- secrets
+
+TOKEN = "ghp_" + "aB3xY9kQ2mZ7" * 3  # put together here, so that no scanner takes this file for a leak
+LEAKS = [
+    ("the key is `alpha`, see " + TOKEN, "src/b.py:1"),
+    (f"says `{TOKEN}`", "src/b.py:1"),  # a quote that stands nowhere would be shown with E_QUOTE
+    ("says `alpha`", f"src/{TOKEN}.py:1"),
+    ("says it", f"https://ada:{'s3cr-t9x'}@git.shop.io/a"),
+    ("says it", f'absent:src/**~"{TOKEN}"'),
+]
+
+
+@pytest.mark.parametrize(("text", "source"), LEAKS)
+def test_a_fact_that_holds_a_secret_is_dropped_and_nothing_repeats_it(root: Path, text: str, source: str) -> None:
+    checked = check(root, [draft(("holds", "src/b.py:1"), (text, source))])
+    assert codes(checked) == [(5, "E_SECRET")]
+    assert (checked.dropped, len(checked.verdicts)) == (1, 1)
+    assert TOKEN not in repr(checked)
+    assert "s3cr-t9x" not in repr(checked)
+
+
+def test_a_value_of_an_env_file_that_git_ignores_is_a_secret(root: Path) -> None:
+    write(
+        root, {".env": "DB_PASSWORD=blue-green-tree\n", ".gitignore": ".env\n", "src/c.py": "p = 'blue-green-tree'\n"}
+    )
+    checked = check(root, [draft(("says `p = 'blue-green-tree'`", "src/c.py:1"), ("says `p =`", "src/c.py:1"))])
+    assert codes(checked) == [(4, "E_SECRET")]
+    assert len(checked.verdicts) == 1
+
+
+def test_a_fence_and_a_whole_section_fall_with_a_secret(root: Path) -> None:
+    write(root, {"src/c.py": f"token = '{TOKEN}'\nalpha = 1\n"})
+    fence = Fence("py", ("alpha = 1", f"token = '{TOKEN}'"), 4)
+    fact = Fact("says `alpha`", ("src/c.py:2",), 9)
+    sections = (
+        Section("A", (fence, fact), "src/c.py", 3),
+        Section(f"Of {TOKEN}", (Fact("x", ("src/b.py:1",)),), "", 12),
+    )
+    checked = check(root, [Draft("patterns.md", "login", sections)])
+    assert codes(checked) == [(4, "E_SECRET"), (12, "E_SECRET")]
+    assert [item for section in checked.drafts[0].sections for item in section.items] == [fact]
+    assert checked.dropped == 1
+    assert TOKEN not in repr(checked)
+
+
+def test_what_a_problem_of_the_format_quotes_is_not_shown_if_it_is_a_secret(root: Path) -> None:
+    asked = services(root)
+    staging = publish.stage(asked, "login")
+    text = f"# Patterns: login\n\n## A\nSource: it is {TOKEN}\n- says `alpha` (src/b.py:1)\nSource: a\x1b[31mb\n"
+    write(staging, {"patterns.md": text, f"{TOKEN}.md": ""})
+    drafts, problems = validate.staged(asked, "login", staging)
+    checked = validate.check(asked, "login", drafts, problems=problems, budget=True)
+    assert [p.code for p in checked.problems] == ["E_FILE_NAME", "E_SECTION_SOURCE", "E_SECTION_SOURCE"]
+    assert TOKEN not in str([str(p) for p in checked.problems])
+    assert "\x1b" not in checked.problems[-1].message
+    assert len(checked.verdicts) == 1
+
+
+def test_a_person_s_fact_with_a_secret_is_not_published_again(root: Path) -> None:
+    build(root)
+    add(
+        root, "codebase.md", f"- the token is {TOKEN}: `alpha = 1` (src/b.py:1)\n- only cents: `alpha = 1` (src/b.py:1)"
+    )
+    text = build(root).texts["codebase.md"]
+    assert "only cents" in text
+    assert TOKEN not in text
+    assert TOKEN not in services(root).layout.run_record("total").read_text()
+
+
+# -- what other servers gave
+
+ANSWER = "Title: Rounding\nThe total is rounded  half up.\nSee quoth://doc/abc and https://docs.shop.io/a?b=1#c."
+
+
+def outside(root: Path, *facts: tuple[str, *tuple[str, ...]], answers: tuple[str, ...] = (ANSWER,)) -> Checked:
+    return validate.check(services(root), "login", [draft(*facts)], budget=False, external=answers)
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        ("the decision on rounding", ("quoth://doc/abc",)),
+        ("decided: `The total is rounded half up.`", ("quoth://doc/abc",)),
+        ("decided: `rounded half up`", ("https://docs.shop.io/a?b=1#c",)),
+        ("decided: `rounded half up`, and so `alpha = 1`", ("quoth://doc/abc", "src/b.py:1")),
+    ],
+)
+def test_a_reference_that_an_answer_of_this_run_holds_is_a_source(
+    root: Path, text: str, sources: tuple[str, ...]
+) -> None:
+    checked = outside(root, (text, *sources))
+    assert codes(checked) == []
+    assert states(checked) == ["external"]
+    assert checked.spans.keys() == set(sources)
+    assert checked.spans == outside(root, (text, *sources), answers=(ANSWER + " Edited since.",)).spans
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "code"),
+    [
+        ("never asked for", "quoth://doc/xyz", "E_SOURCE_EXTERNAL"),
+        ("a part of one", "quoth://doc/ab", "E_SOURCE_EXTERNAL"),
+        ("a part of one", "https://docs.shop.io/a", "E_SOURCE_EXTERNAL"),
+        ("a part of one", "https://docs.shop.io/a?b=1", "E_SOURCE_EXTERNAL"),
+        ("the end of one", "oth://doc/abc", "E_SOURCE_EXTERNAL"),
+        ("says `rounded half down`", "quoth://doc/abc", "E_QUOTE"),
+        ("says `alpha = 1`", "quoth://doc/abc", "E_QUOTE"),
+    ],
+)
+def test_what_no_answer_holds_whole_is_no_source(root: Path, text: str, source: str, code: str) -> None:
+    checked = outside(root, (text, source))
+    assert codes(checked) == [(4, code)]
+    assert checked.dropped == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "holds"),
+    [
+        ("{}", True), ("see {}.", True), ("see {}, too", True), ("({})", True), ("<{}>", True), ("[x]({})", True),
+        ('{"url": "{}"}', True), ('{"text": "first\\n{}\\nlast"}', True), ("**{}** is it", True), ("`{}`", True),
+        ("is it {}?", True), ("{}/", False), ("{}/more", False), ("{}.html", False), ("{}?a=b", False), ("{}-x", False),
+        ("{}#part", False), ("{}1", False), ("{}%20", False), ("x{}", False), ("x+{}", False), ("{}0, then {}", True),
+    ],
+)  # fmt: skip
+def test_a_reference_stands_whole_or_not_at_all(root: Path, answer: str, holds: bool) -> None:
+    said = answer.replace("{}", "quoth://doc/1")
+    checked = outside(root, ("read there", "quoth://doc/1"), answers=("nothing", said))
+    assert len(checked.verdicts) == holds
+
+
+def test_a_quote_stands_in_the_answer_that_holds_the_reference_and_in_no_other(root: Path) -> None:
+    answers = (
+        "quoth://doc/1 says alpha",
+        "quoth://doc/2 says gamma",
+        '{"text": "quoth://doc/3\\nsays \\"delta\\" too"}',
+    )
+    facts = [
+        ("of `says alpha`", 1),
+        ("of `says gamma`", 1),
+        ("of `says gamma`, once more", 2),
+        ('of `says "delta" too`', 3),
+    ]
+    checked = outside(root, *[(text, f"quoth://doc/{n}") for text, n in facts], answers=answers)
+    assert codes(checked) == [(5, "E_QUOTE")]
+
+
+def published_with_answers(root: Path) -> published.Published:
+    """A dossier of one quoted and one plain fact from another server, as a build publishes it."""
+    asked = services(root)
+    facts = (("decided: `rounded half up`", "quoth://doc/abc"), ("there is more", "https://docs.shop.io/a?b=1#c"))
+    checked = validate.check(
+        asked, "login", [draft(*facts), draft(name="codebase.md")], budget=True, external=(ANSWER,)
+    )
+    staging = publish.stage(asked, "login")
+    texts = {d.name: dossier.render(d) for d in (*checked.drafts, Draft("summary.md", "login"))}
+    write(staging, texts)
+    ids = tuple(dossier.fact_id("patterns.md", text) for text, _ in facts)
+    publish.publish(asked, staging, Manifest(feature="login", spans=checked.spans, facts=ids))
+    found = published.read(asked.layout, "login")
+    assert found is not None
+    return found
+
+
+def drafts_of(found: published.Published) -> list[Draft]:
+    return [dossier.parse(name, "login", text)[0] for name, text in found.texts.items()]
+
+
+def test_what_an_answer_proved_still_holds_when_the_answer_is_gone(root: Path) -> None:
+    found = published_with_answers(root)
+    checked = validate.judge(services(root), "login", drafts_of(found))
+    assert (codes(checked), states(checked)) == ([], ["external", "external"])
+    assert found.manifest is not None
+    assert checked.spans == found.manifest.spans
+
+
+def test_who_writes_by_hand_can_cite_what_was_answered_but_not_quote_it_or_cite_more(root: Path) -> None:
+    published_with_answers(root)
+    add(root, "patterns.md", "- cited (quoth://doc/abc)\n- quoted: `half up` (quoth://doc/abc)", "login")
+    add(root, "patterns.md", "- own `alpha` (quoth://doc/abc, src/b.py:1)\n- made up (notion://x)", "login")
+    found = published.read(services(root).layout, "login")
+    assert found is not None
+    checked = validate.judge(services(root), "login", drafts_of(found))
+    assert [p.code for p in checked.problems] == ["E_QUOTE", "E_SOURCE_EXTERNAL"]
+    assert [v.fact.text for v in checked.verdicts][2:] == ["cited", "own `alpha`"]
+    assert states(checked)[2:] == ["external", "external"]
+
+
+def test_another_feature_s_answers_prove_nothing_and_nor_do_earlier_ones_in_a_run_of_its_own(root: Path) -> None:
+    drafts = drafts_of(published_with_answers(root))
+    of_other = [replace(d, feature="other") for d in drafts]
+    assert validate.judge(services(root), "other", of_other).dropped == 2
+    assert validate.check(services(root), "login", drafts, budget=False, standing=False).dropped == 2
+
+
+def test_a_manifest_whose_digest_of_a_reference_is_another_lists_nothing(root: Path) -> None:
+    found = published_with_answers(root)
+    path = services(root).layout.dossier("login") / "manifest.json"
+    assert found.manifest is not None
+    path.write_text(path.read_text().replace(found.manifest.spans["quoth://doc/abc"], "0" * 16))
+    assert codes(validate.judge(services(root), "login", drafts_of(found))) == [(4, "E_SOURCE_EXTERNAL")]
+
+
+# -- hostile drafts
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ".project/context/login/patterns.md:4", ".project/context/login/patterns.md",
+        "./.project/context/login/patterns.md:4", ".project//context/login/patterns.md:4",
+        "<.project/context/login/patterns.md>:4", "src/link/login/patterns.md:4", "{staging}/patterns.md:4", ".project/.state/notes.md:1",
+        "doc:.project/context/login/patterns.md#p1", ".project/context/login/patterns.md::test_x", ".git/config:1",
+    ],
+)  # fmt: skip
+def test_a_dossier_proves_nothing_by_itself_its_drafts_or_git_s_files(root: Path, source: str) -> None:
+    commit(root, {}, "all")
+    published_with_answers(root)
+    staging = publish.stage(services(root), "login")
+    lie = "# Patterns: login\n\n## A\n- says `it was decided` (src/b.py:1)\n"
+    write(staging, {"patterns.md": lie})
+    write(root, {".project/context/login/patterns.md": lie, ".project/.state/notes.md": "it was decided\n"})
+    (root / "src" / "link").symlink_to(root / ".project" / "context")
+    source = source.replace("{staging}", services(root).layout.relative(staging))
+    checked = check(root, [draft(("says so", source))])
+    assert codes(checked) == [(4, "E_SOURCE_OWN")]
+    fence = Draft("patterns.md", "login", (Section("A", (Fence("", ("it was decided",), 5),), source),))
+    assert codes(check(root, [fence])) == [(5, "E_SOURCE_OWN")]
+
+
+def test_a_section_s_source_that_does_not_hold_is_not_published(root: Path) -> None:
+    section = Section("A", (Fact("says `alpha`", ("src/b.py:1",), 5),), "src/gone.py")
+    checked = check(root, [Draft("patterns.md", "login", (section,))])
+    assert "gone" not in dossier.render(checked.drafts[0])
+    assert len(checked.verdicts) == 1
+
+
+HIDDEN = [
+    "\x1b[31mred",
+    "a\rb",
+    "\x00",
+    "\x07",
+    "\x9b31m",
+    "\u202eabc",
+    "\u2066abc",
+    "\u2028",
+    "\U000e0041\U000e0042",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_what_a_terminal_obeys_or_a_reader_does_not_see_is_not_published(root: Path, hidden: str) -> None:
+    fence = Section("B", (Fence("", ("alpha = 1", hidden), 8),), "src/b.py")
+    odd = Section(f"Of {hidden}", (Fact("x", ("src/b.py:1",), 12),), "", 11)
+    drafts = [draft(("holds: é 日本 👩\u200d💻\tא", "src/b.py:1"), (f"x {hidden}", "src/b.py:1"))]
+    checked = check(root, [*drafts, Draft("codebase.md", "login", (fence, odd))])
+    assert codes(checked) == [(5, "E_UNSEEN"), (8, "E_UNSEEN"), (11, "E_UNSEEN")]
+    assert (len(checked.verdicts), checked.dropped) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        ("x" * 100_000, "src/b.py:1"),
+        ("`alpha` " * 100, "src/b.py:1"),
+        ("many", *(f"src/b.py:{n}" for n in range(1, 50))),
+        ("far", "a/" * 50_000 + "b.py:1"),
+    ],
+)
+def test_a_fact_out_of_all_proportion_is_dropped_before_its_sources_are_looked_up(
+    root: Path, fact: tuple[str, *tuple[str, ...]]
+) -> None:
+    assert codes(check(root, [draft(fact, ("holds", "src/b.py:1"))])) == [(4, "E_FACT_LONG")]
+
+
+def test_of_a_flood_of_facts_the_first_are_looked_at_and_the_rest_is_counted(root: Path) -> None:
+    facts = [(f"fact {n}", "src/b.py:1") for n in range(100_000)]
+    begun = time.process_time()
+    checked = check(root, [draft(*facts)])
+    assert time.process_time() - begun < 20
+    assert codes(checked) == [(244, "E_FILE_LONG")]
+    assert (len(checked.verdicts), checked.dropped) == (240, 100_000 - 240)
+
+
+def test_knowledge_is_as_long_as_people_make_it(root: Path) -> None:
+    facts = tuple(Fact(f"fact {n}", ("src/b.py:1",)) for n in range(1000))
+    checked = validate.judge(services(root), "", [Draft("knowledge.md", "", (Section("All", facts),))])
+    assert len(checked.verdicts) == 1000
+
+
+def test_a_flood_of_sources_that_take_long_is_looked_up_in_part(root: Path) -> None:
+    commit(root, {}, "all")
+    facts = [(f"fact {n}", f'absent:src/**~"gamma {n}"') for n in range(150)]
+    checked = check(root, [draft(*facts)])
+    assert [p.code for p in checked.problems] == ["E_SOURCE_MANY"] * 50
+    large = write(root, {"large.py": "x" * 900_000 + "\n" * 100})
+    facts = [(f"fact {n}", f"large.py:1-{n}") for n in range(1, 41)]
+    checked = check(large, [draft(*facts)])
+    assert [p.code for p in checked.problems] == ["E_SOURCE_MANY"] * 18
+
+
+def test_a_line_of_blanks_takes_no_longer_than_it_is(root: Path) -> None:
+    write(root, {"src/c.py": "alpha" + " " * 500_000 + "= 1\n"})
+    begun = time.process_time()
+    assert states(check(root, [draft(("says `alpha = 1`", "src/c.py:1"))])) == ["quoted"]
+    assert time.process_time() - begun < 10
+
+
+def staged_texts(root: Path, **files: bytes) -> tuple[list[str], list[tuple[str, str]]]:
+    asked = services(root)
+    staging = publish.stage(asked, "login")
+    for name, data in files.items():
+        (staging / name.replace("__", "-").replace("_md", ".md")).write_bytes(data)
+    drafts, problems = validate.staged(asked, "login", staging)
+    return [fact.text for d in drafts for fact in d.facts], [(p.path, p.code) for p in problems]
+
+
+GOOD = b"# Patterns: login\n\n## A\n- holds (src/b.py:1)\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "facts", "problem"),
+    [
+        (GOOD.replace(b"\n", b"\r\n"), ["holds"], []),
+        (b"\xef\xbb\xbf" + GOOD, ["holds"], []),
+        (GOOD + b"- caf\xe9 (src/b.py:1)\n", ["holds", "café"], []),
+        (GOOD + b"\0", [], ["E_FILE_TEXT"]),
+        (GOOD.decode().encode("utf-16"), [], ["E_FILE_TEXT"]),
+        (GOOD + b"x" * 300_000, [], ["E_FILE_TEXT"]),
+        (GOOD.replace(b"login", b"other"), ["holds"], ["E_TITLE"]),
+        (GOOD + b"```\nsrc\n- swallowed (src/b.py:1)\n", ["holds"], ["E_FENCE_OPEN", "E_FENCE_SOURCE"]),
+        (b"I have looked at everything.\n\nHere is what I found:\n", [], ["E_TITLE", "E_PROSE"]),
+        (b"", [], ["E_TITLE"]),
+        (b"\n" * 200_000, [], ["E_TITLE"]),
+        (b"prose\n" * 40_000, [], ["E_TITLE", *["E_PROSE"] * 99]),
+    ],
+)
+def test_a_draft_is_read_as_it_is_and_what_it_breaks_is_named(
+    root: Path, data: bytes, facts: list[str], problem: list[str]
+) -> None:
+    assert staged_texts(root, patterns_md=data) == (facts, [("patterns.md", code) for code in problem])
+
+
+def test_nothing_but_a_plain_file_of_its_own_is_read_from_staging(root: Path) -> None:
+    asked = services(root)
+    staging = publish.stage(asked, "login")
+    (root / "src" / "facts.md").write_bytes(GOOD)
+    (staging / "patterns.md").hardlink_to(root / "src" / "facts.md")
+    (staging / "codebase.md").symlink_to(root / "src" / "facts.md")
+    (staging / "summary.md").mkdir()
+    os.mkfifo(staging / "failures.md")
+    with (staging / "anti-patterns.md").open("wb") as file:
+        file.truncate(100_000_000)
+    for n in range(2000):
+        (staging / f"{n}.md").touch()
+    drafts, problems = validate.staged(asked, "login", staging)
+    assert drafts == ()
+    assert [p.path for p in problems if p.code == "E_FILE_TEXT"] == ["anti-patterns.md"]
+    named = [p.path for p in problems if p.code == "E_FILE_NAME"]
+    assert named[-4:] == ["codebase.md", "failures.md", "patterns.md", "summary.md"]
+    assert len(named) == 104
 
 
 # -- budget

@@ -55,7 +55,7 @@ SHAPES: tuple[Shape, ...] = (
     _row("webhook secret", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,}+", random=True),
     _row("key of a model's service", "sk-", r"sk-[\w-]{20,}+", random=True),
     _row("key of a model's service", "gsk_ xai- pplx- r8_", r"(?:gsk_|xai-|pplx-|r8_)[A-Za-z0-9]{36,}+", random=True),
-    _row("Hugging Face token", "hf_", r"hf_[A-Za-z]{34}(?!\w)", random=True),
+    _row("Hugging Face token", "hf_", r"hf_[A-Za-z]{34}(?!\w)"),
     _row("Google API key", "AIza", r"AIza[\w-]{35}(?![\w-])"),
     _row("Google secret", "GOCSPX- ya29.", r"(?:GOCSPX-[\w-]{28}|ya29\.[\w-]{20,}+)"),
     _row("npm token", "npm_", r"npm_[A-Za-z0-9]{36}(?!\w)"),

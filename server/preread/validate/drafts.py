@@ -1,5 +1,6 @@
 """The drafts that are to be checked: what a builder left in its staging folder, and what people added since."""
 
+import os
 import stat
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,14 +12,17 @@ from preread.models import Draft, Problem
 from preread.services import Services
 
 MOST_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
-MOST_PROBLEMS = 100  # named of one file
+MOST_PROBLEMS = 100  # named of one file; and of strange files
 
 
 def staged(services: Services, feature: str, staging: Path) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
     """The drafts in a staging folder: plain files of the dossier's table, everything else named as a problem."""
     drafts: list[Draft] = []
     problems: list[Problem] = []
-    for path in sorted(staging.iterdir()):
+    strangers = sorted(path.name for path in staging.iterdir() if path.name not in BY_NAME)[:MOST_PROBLEMS]
+    for path in sorted(staging / name for name in (*strangers, *BY_NAME)):
+        if path.name in BY_NAME and not os.path.lexists(path):
+            continue
         if path.name not in BY_NAME or not _is_plain(path):
             problems.append(Problem(ascii(path.name)[1:-1], 1, "E_FILE_NAME", "is no file of a dossier"))
             continue
@@ -30,7 +34,7 @@ def staged(services: Services, feature: str, staging: Path) -> tuple[tuple[Draft
         draft, found = dossier.parse(path.name, feature, text)
         drafts.append(draft)
         problems += found[:MOST_PROBLEMS]
-    return tuple(drafts), tuple(problems[: MOST_PROBLEMS * len(BY_NAME)])
+    return tuple(drafts), tuple(problems)
 
 
 def _is_plain(path: Path) -> bool:
