@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import secrets
+import os
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -86,7 +86,7 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
 
     services, order = run.services, run.order
     begun = time.monotonic()
-    with cli.prepare(services, program, order.staging, secrets.token_hex(8)) as prepared:
+    with cli.prepare(services, program, order.staging, os.urandom(8).hex()) as prepared:
         transcript = Transcript(services.layout.root, prepared.servers)
         with services.child(
             prepared.argv,
