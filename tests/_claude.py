@@ -3,6 +3,7 @@
 Its brain is scripted (_messages_api); everything else, from its tools to its permission rules, is the real program.
 """
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from _messages_api import MessagesAPI
 PINNED = "2.1.329"  # README's test command installs it; a newer one may behave differently
 PREFIX = Path(tempfile.gettempdir()) / "preread-claude"
 INSTALL = f"npm install --silent --no-audit --no-fund --prefix {PREFIX} @anthropic-ai/claude-code@{PINNED}"
+STAGING = ".project/.cache/staging/run-1"
 KEY = "sk-ant-scripted"  # any will do: the scripted API asks for none
 
 # As they were when the tests were loaded: the fixture `environment` takes them out for each test.
@@ -61,3 +63,29 @@ def api() -> Iterator[MessagesAPI]:
     with MessagesAPI() as service:
         yield service
     assert not service.errors
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """The home folder of somebody who is logged in to Claude Code."""
+    home = tmp_path / "machine"
+    (home / ".claude").mkdir(parents=True)
+    login = {
+        "accessToken": "sk-ant-oat01-planted",
+        "refreshToken": "sk-ant-ort01-planted",
+        "expiresAt": 4102444800000,
+        "scopes": ["user:inference", "user:profile"],
+        "subscriptionType": "max",
+    }
+    (home / ".claude" / ".credentials.json").write_text(json.dumps({"claudeAiOauth": login}))
+    (home / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True, "primaryApiKey": "sk-planted"}))
+    return home
+
+
+@pytest.fixture
+def one_file(tmp_path: Path) -> Path:
+    """A project of one file, with a staging folder."""
+    project = tmp_path / "shop"
+    (project / STAGING).mkdir(parents=True)
+    (project / "shop.py").write_text("PRICE = 42\n")
+    return project

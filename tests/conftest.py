@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from _claude import api, claude  # noqa: F401 - fixtures of every file
+from _claude import api, claude, machine, one_file  # noqa: F401 - fixtures of every file
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOP = ROOT / "examples" / "shop"

@@ -1,250 +1,208 @@
-"""The Claude Code program: the harness that runs it in tests, and the module that finds and prepares it."""
+"""The Claude Code program is found where no project can choose it, and prepared with the least that a builder needs."""
 
-import http.client
 import json
+import os
 import re
-import subprocess
-import threading
-from collections.abc import Mapping
+import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import _claude
 from _claude import bare_environ
-from _messages_api import BROKEN, Fail, Hang, MessagesAPI, Request, Turn, rate_limit, text, tool
-from conftest import ROOT
+from _messages_api import MessagesAPI, text, tool
+from _prepared import after, prepared, preparing, run_prepared, services
+from _trees import write
+from preread.builders import cli
+from preread.services import Services
 
-PATIENCE = 60.0
-OFFERED = [{"name": "Read", "input_schema": {"type": "object"}}]
-
-
-# -- the harness: the program
-
-
-def test_the_pinned_version_is_the_one_that_readme_installs() -> None:
-    found = re.findall(r"@anthropic-ai/claude-code@([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert found == [_claude.PINNED]
+# -- finding the program
 
 
-def test_the_program_that_tests_run_is_the_pinned_one(claude: Path) -> None:
-    shown = subprocess.run([claude, "--version"], capture_output=True, text=True, timeout=PATIENCE)
-    assert shown.stdout.split()[0] == _claude.PINNED
+def program(folder: Path, body: str = "echo '2.1.329 (Claude Code)'", name: str = "claude") -> Path:
+    """An executable that stands in for the program, and notes that it ran."""
+    path = write(folder, {name: f"#!/bin/sh\ntouch '{folder}/ran'\n{body}\n"}) / name
+    path.chmod(0o755)
+    return path
 
 
-def run_claude(claude: Path, cwd: Path, environ: Mapping[str, str], *arguments: str) -> list[dict[str, Any]]:
-    """A plain run of the program with the prompt "hello"; the events it printed."""
-    done = subprocess.run(
-        [claude, "-p", "--output-format", "stream-json", "--verbose", "--tools", "Read", *arguments],
-        cwd=cwd, env=dict(environ), input=b"hello", capture_output=True, timeout=PATIENCE,
-    )  # fmt: skip
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def why_not(found: Services) -> str:
+    """Why there is no program, as `find` and `is_there` agree."""
+    assert not cli.is_there(found)
+    with pytest.raises(cli.NoCli) as error:
+        cli.find(found)
+    assert error.value.fault.code == "E_CLI"
+    assert error.value.fault.hint
+    return error.value.fault.reason
 
 
-def test_the_real_program_plays_a_script_with_its_real_tools(claude: Path, api: MessagesAPI, tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("answer = 42\n")
-    api.play([[text("I look."), tool("Read", file_path=str(tmp_path / "a.py"))], [text("It is 42.")]])
-    events = run_claude(claude, tmp_path, bare_environ(api, tmp_path / "home"))
-    assert events[-1]["result"] == "It is 42."
-    assert [len(request.results) for request in api.requests] == [0, 1]
-    assert "answer = 42" in api.requests[1].results[0].text
-    assert {request.key for request in api.requests} == {_claude.KEY}
-    assert api.requests[0].prompt == "hello"
+def test_the_real_program_is_found_on_the_path_with_its_version(claude: Path, one_file: Path, tmp_path: Path) -> None:
+    link = tmp_path / "bin" / "claude"
+    link.parent.mkdir()
+    link.symlink_to(claude)
+    found = cli.find(
+        services(one_file, {"PATH": f"{link.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)})
+    )
+    assert found.path == link, "not resolved: a version manager's link goes by its name"
+    assert (found.version, found.text) == (tuple(map(int, _claude.PINNED.split("."))), _claude.PINNED)
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Path:
-    """The home folder of somebody who is logged in to Claude Code."""
-    home = tmp_path / "machine"
-    (home / ".claude").mkdir(parents=True)
-    login = {
-        "accessToken": "sk-ant-oat01-planted",
-        "refreshToken": "sk-ant-ort01-planted",
-        "expiresAt": 4102444800000,
-        "scopes": ["user:inference", "user:profile"],
-        "subscriptionType": "max",
+def test_whether_the_program_is_there_is_told_without_running_it(one_file: Path, tmp_path: Path) -> None:
+    path = program(tmp_path / "bin")
+    for environ in ({"PATH": str(path.parent)}, {"PREREAD_CLAUDE": str(path)}):
+        assert cli.is_there(services(one_file, environ))
+        assert not (path.parent / "ran").exists()
+        assert cli.find(services(one_file, environ)).path == path
+
+
+def test_switched_off_there_is_none(one_file: Path, tmp_path: Path) -> None:
+    path = program(tmp_path / "bin")
+    assert "switched off" in why_not(services(one_file, {"PREREAD_CLAUDE": "off", "PATH": str(path.parent)}))
+
+
+def test_what_is_not_there_or_no_program_is_told(one_file: Path, tmp_path: Path) -> None:
+    assert "`claude` on the PATH" in why_not(services(one_file, {"PATH": str(tmp_path)}))
+    assert "`claude` on the PATH" in why_not(services(one_file, {}))
+    assert str(tmp_path / "none") in why_not(services(one_file, {"PREREAD_CLAUDE": str(tmp_path / "none")}))
+    text_file = write(tmp_path, {"claude": "#!/bin/sh\n"}) / "claude"
+    assert str(text_file) in why_not(services(one_file, {"PREREAD_CLAUDE": str(text_file)}))
+    assert str(one_file) in why_not(services(one_file, {"PREREAD_CLAUDE": str(one_file)}))
+
+
+def test_a_project_does_not_choose_what_runs(one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(one_file)
+    evil = program(one_file / "node_modules" / ".bin")
+    program(one_file)
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "claude").symlink_to(evil)
+    (tmp_path / "to-project").symlink_to(one_file)
+    places = ["", ".", "node_modules/.bin", str(evil.parent), str(linked), str(tmp_path / "to-project")]
+    path = os.pathsep.join(places)
+    assert "inside the project" in why_not(services(one_file, {"PATH": path}))
+    assert "inside the project" in why_not(services(one_file, {"PREREAD_CLAUDE": str(evil)}))
+    assert "is not an absolute path" in why_not(services(one_file, {"PREREAD_CLAUDE": "./claude"}))
+    good = program(tmp_path / "good")
+    assert cli.find(services(one_file, {"PATH": f"{path}{os.pathsep}{good.parent}"})).path == good
+    assert not (evil.parent / "ran").exists()
+    assert not (one_file / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("echo '2.1.109 (Claude Code)'", "2.1.109 is too old; 2.1.110 is the oldest"),
+        ("echo '1.0.128 (Claude Code)'", "1.0.128 is too old"),
+        ("echo no such library >&2; exit 1", "no such library"),
+        ("exit 3", "exit status 3"),
+        ("echo hello", "hello"),
+        ("exec sleep 60", "no answer within 0 s"),
+    ],
+)
+def test_a_program_that_will_not_do_says_why(
+    one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str
+) -> None:
+    monkeypatch.setattr(cli, "VERSION_SECONDS", 0.4 if "sleep" in body else 30.0)
+    found = services(one_file, {"PREREAD_CLAUDE": str(program(tmp_path / "bin", body)), "PATH": os.environ["PATH"]})
+    assert cli.is_there(found)
+    with pytest.raises(cli.NoCli, match=re.escape(reason)):
+        cli.find(found)
+
+
+# -- preparing a run
+
+
+def test_a_version_gets_the_flags_that_it_knows(one_file: Path) -> None:
+    flags = {
+        version: prepared(one_file, {}, version) for version in ("2.1.247", "2.1.248", "2.1.258", "2.1.259", "3.0.0")
     }
-    (home / ".claude" / ".credentials.json").write_text(json.dumps({"claudeAiOauth": login}))
-    (home / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True, "primaryApiKey": "sk-planted"}))
-    return home
+    assert [v for v, run in flags.items() if "--restricted" in run.argv] == ["2.1.248", "2.1.258", "2.1.259", "3.0.0"]
+    assert [v for v, run in flags.items() if "--permission-prompts" in run.argv] == ["2.1.259", "3.0.0"]
+    assert [v for v, run in flags.items() if "Glob" not in after(run, "--tools")] == ["2.1.247"]
+    for run in flags.values():
+        assert not [word for word in run.argv if "dangerously" in word or word == "--bare"]
 
 
-def test_the_login_of_the_machine_cannot_be_used_by_tests(
-    claude: Path, api: MessagesAPI, tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+def test_limits_and_models_come_from_the_settings(one_file: Path) -> None:
+    environ = {"PREREAD_MODEL": "opus[1m]", "PREREAD_FALLBACK_MODEL": "sonnet", "PREREAD_MAX_TURNS": "7"}
+    run = prepared(one_file, {**environ, "PREREAD_MAX_USD": "0.25"})
+    flags = ("--model", "--fallback-model", "--max-turns", "--max-budget-usd")
+    assert [after(run, flag) for flag in flags] == ["opus[1m]", "sonnet", "7", "0.25"]
+    for fallback in ("opus[1m]", ""):
+        assert "--fallback-model" not in prepared(one_file, {**environ, "PREREAD_FALLBACK_MODEL": fallback}).argv
+
+
+def test_the_limit_of_turns_holds_in_the_real_program(
+    claude: Path, api: MessagesAPI, one_file: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("HOME", str(machine))
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"):
-        monkeypatch.setenv(name, "sk-ant-oat01-planted-too")
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(machine / ".claude"))
-    end = run_claude(claude, tmp_path, bare_environ(api, tmp_path / "home", key=""))[-1]
-    assert end["is_error"]
-    assert end["result"].startswith("Not logged in")
-    assert not api.requests
-    assert not api.asides
+    api.play(lambda request: [tool("Read", file_path="shop.py")])
+    events = run_prepared(
+        one_file, {**bare_environ(api, tmp_path), "PREREAD_CLAUDE": str(claude), "PREREAD_MAX_TURNS": "3"}
+    )
+    assert (events[-1]["subtype"], len(api.requests)) == ("error_max_turns", 3)
 
 
-def test_an_api_key_helper_of_the_machine_is_not_run_by_tests(
-    claude: Path, api: MessagesAPI, tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_staging_folder_that_a_rule_would_not_take_literally_is_refused(one_file: Path) -> None:
+    run = cli.Cli(Path("/opt/claude"), (2, 1, 329), "2.1.329")
+    for name in ("a*", "a b", "a)"):
+        with (
+            pytest.raises(ValueError, match="literally"),
+            cli.prepare(services(one_file, {}), run, one_file / ".project" / name, "run"),
+        ):
+            pass
+
+
+def test_private_files_are_outside_the_project_for_nobody_else_and_gone_afterwards(one_file: Path) -> None:
+    write(one_file, {".mcp.json": json.dumps({"mcpServers": {"tracker": {"command": "tracker"}}})})
+    with preparing(one_file, {"PREREAD_MCP": "tracker"}) as run:
+        files = {path.name: path for path in run.scratch.iterdir()}
+        assert sorted(files) == ["mcp.json", "settings.json"]
+        assert {stat.S_IMODE(path.stat().st_mode) for path in files.values()} == {0o600}
+        assert stat.S_IMODE(run.scratch.stat().st_mode) == 0o700
+        assert not run.scratch.is_relative_to(one_file.resolve())
+        assert after(run, "--mcp-config") == str(files["mcp.json"])
+    assert not run.scratch.exists()
+
+
+def test_private_files_are_gone_after_a_failure(one_file: Path) -> None:
+    scratch = []
+
+    def failing() -> None:
+        with preparing(one_file, {}) as run:
+            scratch.append(run.scratch)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        failing()
+    assert not scratch[0].exists()
+
+
+def test_private_files_in_a_project_are_denied_to_the_child(
+    claude: Path, api: MessagesAPI, one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(machine))
-    ran = tmp_path / "ran"
-    (machine / ".claude" / "settings.json").write_text(json.dumps({"apiKeyHelper": f"touch '{ran}'; echo sk-helped"}))
-    assert run_claude(claude, tmp_path, bare_environ(api, tmp_path / "home", key=""))[-1]["is_error"]
-    assert not ran.exists()
-    run_claude(claude, tmp_path, bare_environ(api, machine, key=""))
-    assert ran.exists(), "what was planted works where it may be used: this test can fail"
-    assert [request.key for request in api.requests] == ["sk-helped"]
+    (one_file / "my [tmp]").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(one_file / "my [tmp]"))
+    write(one_file, {"plain.json": '{"disableAllHooks": 0}'})
+    api.play([[tool("Grep", pattern="disableAllHooks", output_mode="content")], [text("Done.")]])
+    run_prepared(one_file, {**bare_environ(api, tmp_path), "PREREAD_CLAUDE": str(claude)})
+    assert re.findall(r"^(.+json):", api.requests[1].results[0].text, re.MULTILINE) == ["plain.json"]
 
 
-def test_the_planted_login_works_where_it_may_be_used(
-    claude: Path, api: MessagesAPI, tmp_path: Path, machine: Path
-) -> None:
-    run_claude(claude, tmp_path, bare_environ(api, machine, key=""))
-    assert [request.key for request in api.requests] == ["Bearer sk-ant-oat01-planted"]
-
-
-# -- the harness: the scripted API
-
-
-def post(api: MessagesAPI, said: str = "hello", session: str = "s", **body: Any) -> tuple[int, str]:
-    """What the API answers to one message: status and body."""
-    connection = http.client.HTTPConnection("127.0.0.1", api.server_address[1], timeout=PATIENCE)
-    message = {"model": "m", "messages": [{"role": "user", "content": said}], "tools": OFFERED, "stream": True, **body}
-    try:
-        connection.request("POST", "/v1/messages", json.dumps(message), {"X-Claude-Code-Session-Id": session})
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    finally:
-        connection.close()
-
-
-def events_of(body: str) -> list[dict[str, Any]]:
-    return [json.loads(line.removeprefix("data: ")) for line in body.splitlines() if line.startswith("data: ")]
-
-
-def test_an_answer_is_streamed_in_the_events_of_the_messages_api(api: MessagesAPI) -> None:
-    api.play([Turn([text("Look."), tool("Read", file_path="a")], usage={"input_tokens": 7})])
-    status, body = post(api)
-    events = events_of(body)
-    kinds = ["content_block_start", "content_block_delta", "content_block_stop"]
-    assert status == 200
-    assert [event["type"] for event in events] == ["message_start", *kinds, *kinds, "message_delta", "message_stop"]
-    assert events[2]["delta"] == {"type": "text_delta", "text": "Look."}
-    assert events[5]["delta"] == {"type": "input_json_delta", "partial_json": '{"file_path": "a"}'}
-    assert events[-2]["delta"]["stop_reason"] == "tool_use"
-    assert events[-2]["usage"]["input_tokens"] == 7
-
-
-def test_an_answer_is_one_message_where_no_stream_is_wanted(api: MessagesAPI) -> None:
-    api.play([[text("Done.")]])
-    message = json.loads(post(api, stream=False)[1])
-    assert message["content"] == [{"type": "text", "text": "Done."}]
-    assert (message["stop_reason"], message["model"]) == ("end_turn", "m")
-
-
-def test_each_session_plays_a_script_from_its_start(api: MessagesAPI) -> None:
-    api.play([[text("one")], [text("two")]])
-    answers = [post(api, session=session)[1] for session in ("a", "b", "a", "b")]
-    assert [re.findall(r'"text": "(\w+)"', answer) for answer in answers] == [["one"], ["one"], ["two"], ["two"]]
-
-
-def test_the_script_is_chosen_by_the_prompt_and_may_be_a_function(api: MessagesAPI) -> None:
-    api.play([[text("any")]])
-    api.play(lambda request: [text(f"turn {request.turn} of {request.tools}")], when="login")
-    assert "any" in post(api, "about the cart")[1]
-    assert "turn 0 of ['Read']" in post(api, "about the login")[1]
-
-
-def test_requests_without_tools_and_counts_take_no_turn(api: MessagesAPI) -> None:
-    api.play([[text("first")]])
-    assert "title" in post(api, tools=[])[1]
-    connection = http.client.HTTPConnection("127.0.0.1", api.server_address[1], timeout=PATIENCE)
-    connection.request("POST", "/v1/messages/count_tokens", "{}")
-    assert json.loads(connection.getresponse().read()) == {"input_tokens": 100}
-    connection.request("HEAD", "/")
-    assert connection.getresponse().read() == b""
-    connection.close()
-    assert "first" in post(api)[1]
-    assert (len(api.requests), len(api.asides)) == (1, 2)
-
-
-def test_a_script_that_is_over_says_so() -> None:
-    with MessagesAPI() as api:
-        api.play([[text("only")]])
-        assert post(api)[0] == 200
-        assert post(api)[0] == 400
-    assert "has 1 turns and was asked for one more: hello" in api.errors[0]
-
-
-def test_a_mistake_in_a_script_is_told() -> None:
-    with MessagesAPI() as api:
-        api.play(lambda request: request.nothing)  # type: ignore[attr-defined]
-        with pytest.raises(http.client.RemoteDisconnected):
-            post(api)
-    assert "has no attribute 'nothing'" in api.errors[0]
-
-
-@pytest.mark.parametrize(("fail", "wait"), [(rate_limit(7), "7"), (rate_limit(), None), (BROKEN, None)])
-def test_faults_have_status_kind_and_headers(api: MessagesAPI, fail: Fail, wait: str | None) -> None:
-    api.play([fail])
-    connection = http.client.HTTPConnection("127.0.0.1", api.server_address[1], timeout=PATIENCE)
-    connection.request("POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": []}))
-    response = connection.getresponse()
-    assert json.loads(response.read())["error"] == {"type": fail.kind, "message": fail.message}
-    assert (response.status, response.getheader("retry-after")) == (fail.status, wait)
-    connection.close()
-
-
-@pytest.mark.parametrize(("cut", "last"), [("event", "\n\n"), ("line", '{"type": "content_blo')])
-def test_a_stream_can_break_after_an_event_and_in_the_middle_of_a_line(api: MessagesAPI, cut: Any, last: str) -> None:
-    api.play([Turn([text("begun")], cut=cut)])
-    connection = http.client.HTTPConnection("127.0.0.1", api.server_address[1], timeout=PATIENCE)
-    connection.request("POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": [], "stream": True}))
-    response = connection.getresponse()
-    with pytest.raises(http.client.IncompleteRead) as broken:
-        response.read()
-    got = broken.value.partial.decode()
-    assert '"begun"' in got
-    assert got.endswith(last)
-    connection.close()
-
-
-def test_a_hanging_answer_ends_when_the_client_goes_and_when_the_service_ends(api: MessagesAPI) -> None:
-    def handlers() -> set[str]:
-        return {thread.name for thread in threading.enumerate() if "process_request_thread" in thread.name}
-
-    before = handlers()
-    for answer in (Hang(), Hang(after=[text("begun")])):
-        with MessagesAPI() as hanging:
-            hanging.play([answer] * 2)
-            connections = [http.client.HTTPConnection("127.0.0.1", hanging.server_address[1]) for _ in range(2)]
-            for connection in connections:
-                connection.request("POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": []}))
-            hanging.wait(lambda requests: len(requests) == 2)
-            waiting = [thread for thread in threading.enumerate() if thread.name in handlers() - before]
-            assert len(waiting) == 2
-            connections[0].close()
-        connections[1].close()
-        for thread in waiting:
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
-
-
-def test_a_request_shows_everything_that_was_sent() -> None:
-    result = {"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": [{"type": "text", "text": "no"}]}
-    body = {
-        "system": [{"type": "text", "text": "Be good."}],
-        "tools": OFFERED,
-        "messages": [
-            {"role": "user", "content": 'say "hi"\nnow'},
-            {"role": "assistant", "content": [tool("Read", file_path="a")]},
-            {"role": "user", "content": [result]},
-        ],
-    }
-    request = Request("/v1/messages", {"x-api-key": "k", "authorization": ""}, body)
-    assert (request.system, request.tools, request.turn) == ("Be good.", ["Read"], 1)
-    assert [(found.id, found.text, found.is_error) for found in request.results] == [("t", "no", True)]
-    assert (request.prompt, request.said, request.key) == ('say "hi"\nnow', "no", "k")
-    assert 'say "hi"\nnow' in request.whole
-    assert '"x-api-key": "k"' in request.whole
+def test_what_tells_of_the_session_around_it_is_taken_out_of_the_environment(one_file: Path) -> None:
+    gone = (
+        "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SSE_PORT CLAUDE_CODE_MESSAGING_SOCKET"
+        " CLAUDE_CODE_SESSION_ACCESS_TOKEN CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR CLAUDE_PROJECT_DIR"
+        " CLAUDE_PLUGIN_ROOT CLAUDE_CODE_SIMPLE CLAUDE_CODE_USE_POWERSHELL_TOOL PREREAD_TIMEOUT PWD OLDPWD"
+    ).split()
+    kept = (
+        "PATH HOME ANTHROPIC_API_KEY ANTHROPIC_BASE_URL ANTHROPIC_DEFAULT_SONNET_MODEL CLAUDE_CONFIG_DIR"
+        " CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_SKIP_BEDROCK_AUTH"
+        " CLAUDE_CODE_CLIENT_CERT AWS_PROFILE AWS_BEARER_TOKEN_BEDROCK GOOGLE_APPLICATION_CREDENTIALS HTTPS_PROXY"
+        " no_proxy NODE_EXTRA_CA_CERTS CLAUDE_CODE_MAX_RETRIES MCP_TIMEOUT"
+    ).split()
+    found = prepared(one_file, dict.fromkeys((*gone, *kept), "7"))
+    assert {name: found.environ.get(name) for name in kept} == dict.fromkeys(kept, "7")
+    assert not found.environ.keys() & set(gone)
+    assert found.environ.items() >= cli.QUIET.items()
+    plain = prepared(one_file, {})
+    assert plain.environ.items() >= cli.DEFAULTS.items()

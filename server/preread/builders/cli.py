@@ -19,7 +19,7 @@ from preread.models import Fault
 from preread.services import Services
 
 VERSION_SECONDS = 10.0
-MINIMUM = (2, 1, 197)  # the oldest on which the permissions below were seen to hold
+MINIMUM = (2, 1, 110)  # the oldest on which the permissions below were seen to hold
 RESTRICTED = (2, 1, 248)  # the first with --restricted, which confines file tools to the working directory
 PROMPTS = (2, 1, 259)  # the first with --permission-prompts
 INSTALL = "Install it (https://claude.com/claude-code) and log in once by running `claude`, or set PREREAD_CLAUDE=off."
@@ -155,28 +155,31 @@ def _located(services: Services) -> Path:
     setting, root = services.settings.claude, services.layout.root
     if setting == "off":
         raise NoCli(_fault("Claude Code is switched off", "Unset PREREAD_CLAUDE to use it."))
-    chosen = Path(setting or "claude").expanduser()
-    if len(chosen.parts) > 1:
-        if not chosen.is_absolute():
-            raise NoCli(_fault(f"PREREAD_CLAUDE={setting} is not an absolute path", "Give it from the root on."))
-        places = [chosen]
-    else:
-        folders = [Path(entry) for entry in services.environ.get("PATH", "").split(os.pathsep)]
-        places = [folder / chosen for folder in folders if folder.is_absolute()]
     inside = None
-    for place in places:
+    for place in _places(setting, services.environ):
         found = shutil.which(place)
-        if found is None:
-            continue
-        if not any(
-            real.is_relative_to(root) for real in (Path(os.path.realpath(place.parent)), Path(os.path.realpath(found)))
-        ):
+        if found and _is_outside(root, place.parent, Path(found)):
             return Path(found)
-        inside = found
+        inside = inside or found
     if inside:
         raise NoCli(_fault(f"{inside} is inside the project, which must not choose what runs", INSTALL))
-    where = setting if len(chosen.parts) > 1 else f"`{chosen}` on the PATH"
+    where = f"PREREAD_CLAUDE={setting}" if setting else "`claude` on the PATH"
     raise NoCli(_fault(f"there is no Claude Code program: {where}", INSTALL))
+
+
+def _places(setting: str, environ: Mapping[str, str]) -> list[Path]:
+    """Where the program may be: the path that is set, or a name in each folder of the PATH."""
+    if "/" in setting or os.sep in setting:
+        place = Path(setting).expanduser()
+        if not place.is_absolute():
+            raise NoCli(_fault(f"PREREAD_CLAUDE={setting} is not an absolute path", "Give it from the root on."))
+        return [place]
+    folders = [Path(entry) for entry in environ.get("PATH", "").split(os.pathsep)]
+    return [folder / (setting or "claude") for folder in folders if folder.is_absolute()]
+
+
+def _is_outside(root: Path, *paths: Path) -> bool:
+    return not any(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
 
 
 def _flags(services: Services, cli: Cli, staging: Path, tools: Sequence[str], scratch: Path) -> list[str]:
