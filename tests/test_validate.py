@@ -405,7 +405,8 @@ def test_a_manifest_whose_digest_of_a_reference_is_another_lists_nothing(root: P
     [
         ".project/context/login/patterns.md:4", ".project/context/login/patterns.md",
         "./.project/context/login/patterns.md:4", ".project//context/login/patterns.md:4",
-        "<.project/context/login/patterns.md>:4", "src/link/login/patterns.md:4", "{staging}/patterns.md:4", ".project/.state/notes.md:1",
+        "<.project/context/login/patterns.md>:4", "src/link/login/patterns.md:4", "{staging}/patterns.md:4",
+        ".project/.state/notes.md:1",
         "doc:.project/context/login/patterns.md#p1", ".project/context/login/patterns.md::test_x", ".git/config:1",
     ],
 )  # fmt: skip

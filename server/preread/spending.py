@@ -131,7 +131,8 @@ def _agreement(services: Services, now: float | None) -> bytes:
 
 def _state(services: Services) -> str:
     sums, settings = spent(services.layout), services.settings
-    unknown = f" and {sums.unknown} builds of unknown cost" if sums.unknown else ""
+    builds = "build" if sums.unknown == 1 else "builds"
+    unknown = f" and {sums.unknown} {builds} of unknown cost" if sums.unknown else ""
     return (
         f"${sums.month:.2f}{unknown} of the ${settings.month_usd:.2f} for this month are spent, "
         f"and one more build may cost ${settings.max_usd:.2f}"

@@ -1,0 +1,270 @@
+"""What builds cost is written down once a run, summed by local day and month, and kept within the month's limit."""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from _evidence_project import services
+from _files_project import fastest, program, program_environ
+from preread import spending
+from preread.errors import PrereadError
+from preread.models import Outcome
+from preread.services import Services
+from preread.spending import Spent
+
+NOON = time.mktime((2026, 11, 15, 12, 0, 0, 0, 0, -1))
+DAY, HOUR = 86_400.0, 3600.0
+TOKENS = {"input": 120, "output": 5210, "cache_read": 90_310, "cache_creation": 2110}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Services:
+    return services(tmp_path)
+
+
+def cost(dollars: float | None, **more: object) -> Outcome:
+    return Outcome(model="claude-sonnet-4-5", turns=12, tokens=TOKENS, seconds=74.2, cost_usd=dollars, **more)
+
+
+def spend(project: Services, dollars: float | None, when: float = NOON) -> None:
+    spending.add(project, "checkout", cost(dollars), now=when)
+
+
+def lines(project: Services) -> list[str]:
+    return project.layout.spending.read_text().split("\n")
+
+
+# -- the ledger
+
+
+def test_a_run_is_one_line_of_json(project: Services) -> None:
+    spending.add(project, "checkout", cost(0.1234567), run="a1b2", now=NOON + 0.12345)
+    *written, end = lines(project)
+    assert end == ""
+    assert [json.loads(line) for line in written] == [
+        {
+            "time": NOON + 0.123, "cost_usd": 0.123457, "feature": "checkout", "model": "claude-sonnet-4-5",
+            "turns": 12, "tokens": TOKENS, "seconds": 74.2, "run": "a1b2",
+        }
+    ]  # fmt: skip
+
+
+def test_nothing_was_spent_where_there_is_no_ledger(project: Services) -> None:
+    assert spending.spent(project.layout) == Spent()
+    assert not project.layout.state.exists()
+
+
+def test_a_run_that_started_no_child_is_not_written_down(project: Services) -> None:
+    spending.add(project, "checkout", Outcome(version="2.1.329"))
+    assert not project.layout.spending.exists()
+
+
+@pytest.mark.parametrize("dollars", [None, float("nan"), float("inf")])
+def test_a_cost_that_is_no_number_is_unknown(project: Services, dollars: float | None) -> None:
+    spend(project, dollars)
+    assert spending.spent(project.layout, NOON) == Spent(runs_today=1, runs_month=1, unknown=1)
+
+
+@pytest.mark.parametrize("dollars", [0.0, 1e-6, 0.000123, 0.1, 1.0, 12.5, 999_999.0])
+def test_a_cost_is_read_as_it_was_written(project: Services, dollars: float) -> None:
+    spend(project, dollars)
+    assert spending.spent(project.layout, NOON).today == pytest.approx(dollars)
+    assert spending.spent(project.layout, NOON).runs_today == 1
+
+
+def test_long_names_and_odd_ones_leave_a_line_whole_and_short(project: Services) -> None:
+    outcome = cost(0.5).model_copy(
+        update={"model": 'é"\n' * 5000, "tokens": {"k" * 500 + str(n): 10**15 for n in range(99)}}
+    )
+    spending.add(project, "f" * 5000, outcome, run='"\n' * 5000, now=NOON)
+    written, end = lines(project)
+    assert end == ""
+    assert len(written) < 4096
+    assert json.loads(written)["cost_usd"] == 0.5
+    assert spending.spent(project.layout, NOON).today == 0.5
+
+
+def test_days_and_months_are_those_of_the_local_clock(project: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        for zone in ("UTC", "Pacific/Auckland", "America/Los_Angeles"):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            project.layout.spending.unlink(missing_ok=True)
+            midnight = time.mktime((2026, 11, 1, 0, 0, 0, 0, 0, -1))  # clocks are set back in Los Angeles on that day
+            noon = time.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))
+            for dollars, when in ((1.0, midnight - 1), (2.0, midnight), (4.0, noon), (8.0, midnight - DAY)):
+                spend(project, dollars, when)
+            assert spending.spent(project.layout, noon) == Spent(today=6.0, month=6.0, runs_today=2, runs_month=2)
+            assert spending.spent(project.layout, midnight - 1).today == 15.0  # what is later counts: none is lost
+            assert spending.spent(project.layout, noon + DAY) == Spent(month=6.0, runs_month=2)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(project: Services) -> None:
+    spend(project, 1.0)
+    path = project.layout.spending
+    whole = path.read_bytes()
+    for cut in range(1, len(whole) - 1, 7):
+        path.write_bytes(whole + whole[:cut])
+        spend(project, 2.0)
+        assert spending.spent(project.layout, NOON) == Spent(today=3.0, month=3.0, runs_today=2, runs_month=2), cut
+
+
+def test_what_is_no_run_is_passed_over(project: Services) -> None:
+    spend(project, 1.0)
+    garbage = [
+        b"\xff\xfe\0", b"{}", b"[]", b"null", b'{"time": "x", "cost_usd": 1}', b"<<<<<<< HEAD", b"", b'{"time": 1e99',
+        b'{"time": 1763204400.0, "cost_usd": -5, "feature": "x", "run": "x"}', b"a" * 100_000,
+        b'{"time": 1763204400.0, "cost_usd": 1.2.3, "feature": "x", "run": "x"}',
+    ]  # fmt: skip
+    with project.layout.spending.open("ab") as file:
+        file.write(b"\n".join(garbage) + b"\n")
+    spend(project, 2.0)
+    assert spending.spent(project.layout, NOON) == Spent(today=3.0, month=3.0, runs_today=2, runs_month=2)
+
+
+def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -> None:
+    code = (
+        "import sys; from pathlib import Path; from _evidence_project import services; from preread import spending;"
+        "from preread.models import Outcome\n"
+        "for n in range(10): spending.add(services(Path(sys.argv[1])), sys.argv[2] * 300, Outcome(turns=1))"
+    )
+    names = "abcd"
+    children = [
+        subprocess.Popen(program("-c", code, project.layout.root, name), env=program_environ()) for name in names
+    ]
+    assert [child.wait(timeout=120) for child in children] == [0] * len(names)
+    *written, end = lines(project)
+    assert end == ""
+    features = [json.loads(line)["feature"] for line in written]
+    assert sorted(features) == sorted(name * 300 for name in names for _ in range(10))
+    assert spending.spent(project.layout).runs_month == 40
+
+
+def test_a_ledger_that_grew_too_large_keeps_thirteen_months_and_this_one_whole(project: Services) -> None:
+    months = [(2026, 11, 1.0), (2026, 1, 2.0), (2025, 11, 4.0), (2025, 10, 8.0), (2024, 11, 16.0)]
+    for year, month, dollars in months:
+        spend(project, dollars, time.mktime((year, month, 10, 12, 0, 0, 0, 0, -1)))
+    path = project.layout.spending
+    path.write_bytes(path.read_bytes() + b"x" * spending.MOST_BYTES + b"\n")
+    spend(project, 32.0)
+    assert [json.loads(line)["cost_usd"] for line in lines(project)[:-1]] == [1.0, 2.0, 4.0, 32.0]
+    assert spending.spent(project.layout, NOON).month == 33.0
+
+
+def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(project: Services) -> None:
+    spend(project, 1.0, NOON - 60 * DAY)
+    old = project.layout.spending.read_bytes()
+    project.layout.spending.unlink()
+    spend(project, 2.0)
+    new = project.layout.spending.read_bytes()
+    count = spending.MOST_BYTES // len(new)
+    project.layout.spending.write_bytes(old * 2000 + new * count)
+    spend(project, 4.0)
+    assert spending.spent(project.layout, NOON).runs_month == count + 1
+    assert project.layout.spending.stat().st_size <= len(new) * (count + 2)
+    spend(project, 4.0)
+    assert spending.spent(project.layout, NOON).runs_month == count + 2
+
+
+@pytest.mark.parametrize("make", [lambda p: p.mkdir(), os.mkfifo, lambda p: p.symlink_to(p.parent / "target")])
+def test_what_stands_in_the_ledger_s_place_is_said_and_not_written_to(project: Services, make) -> None:
+    project.layout.state.mkdir(parents=True)
+    (project.layout.state / "target").write_text("precious")
+    make(project.layout.spending)
+    assert spending.spent(project.layout) == Spent()
+    with pytest.raises(PrereadError) as caught:
+        spend(project, 1.0)
+    assert caught.value.code == "E_WRITE"
+    assert (project.layout.state / "target").read_text() == "precious"
+
+
+def test_a_thousand_runs_are_summed_while_a_cached_reply_is_made(project: Services) -> None:
+    spend(project, 0.25)
+    project.layout.spending.write_bytes(project.layout.spending.read_bytes() * 1000)
+    took = fastest(lambda: spending.spent(project.layout, NOON), lambda found: found.today == 250.0, tries=8)
+    parsed = fastest(lambda: [json.loads(x) for x in lines(project)[:-1]], lambda found: len(found) == 1000, tries=8)
+    assert took < parsed / 3, f"{took * 1000:.2f} ms; parsing alone takes {parsed * 1000:.2f}"
+
+
+# -- the limit of a month
+
+
+def limited(tmp_path: Path, month: float, most: float = 1.0) -> Services:
+    return services(tmp_path, month_usd=month, max_usd=most)
+
+
+def test_without_a_limit_everything_is_allowed(tmp_path: Path) -> None:
+    spend(limited(tmp_path, 0), 1e6)
+    assert spending.allows(limited(tmp_path, 0), NOON)
+
+
+@pytest.mark.parametrize(
+    ("costs", "allowed"),
+    [
+        ([], True),
+        ([4.0], True),
+        ([0.1] * 10 + [3.0], True),
+        ([4.01], False),
+        ([9.0], False),
+        ([None] * 4, True),
+        ([None] * 5, False),
+        ([3.5, None], False),
+    ],
+)
+def test_one_more_build_fits_into_the_month_at_the_most_that_it_may_cost(
+    tmp_path: Path, costs: list[float | None], allowed: bool
+) -> None:
+    project = limited(tmp_path, 5.0)
+    for dollars in costs:
+        spend(project, dollars, NOON - 3 * DAY)
+        spend(project, 100.0, NOON - 30 * DAY)
+    assert spending.allows(project, NOON) is allowed
+
+
+def test_a_limit_below_the_cost_of_one_build_allows_none(tmp_path: Path) -> None:
+    assert not spending.allows(limited(tmp_path, 0.5), NOON)
+
+
+def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes(tmp_path: Path) -> None:
+    project = limited(tmp_path, 5.0)
+    spend(project, 9.0)
+    assert not spending.allows(project, NOON)
+    spending.agree(project, NOON)
+    assert project.layout.agreement.read_text() == "2026-11 5.0\n"
+    spend(project, 900.0)
+    assert spending.allows(project, NOON + DAY)
+    assert not spending.allows(limited(tmp_path, 6.0), NOON)
+    spend(project, 9.0, NOON + 30 * DAY)
+    assert not spending.allows(project, NOON + 30 * DAY)
+
+
+@pytest.mark.parametrize("text", ["", "yes", "2026-11", "2026-11 50.0\n", "2026-10 5.0\n", "x" * 100_000])
+def test_an_agreement_to_anything_else_is_none(tmp_path: Path, text: str) -> None:
+    project = limited(tmp_path, 5.0)
+    spend(project, 9.0)
+    project.layout.agreement.write_text(text)
+    assert not spending.allows(project, NOON)
+
+
+def test_the_question_and_the_refusal_say_what_was_spent_and_what_to_do(tmp_path: Path) -> None:
+    project = limited(tmp_path, 5.0, most=2.0)
+    spend(project, 4.25, time.time())
+    spend(project, None, time.time())
+    for text in (spending.question(project), spending.refused(project).reason):
+        assert all(part in text for part in ("$4.25", "$5.00", "$2.00", "1 build of unknown cost")), text
+    fault = spending.refused(project)
+    assert (fault.code, "month_usd" in fault.hint) == ("E_MONEY", True)
+
+
+def test_sums_are_a_shape_that_replies_can_carry() -> None:
+    assert json.loads(Spent(today=0.5).model_dump_json())["today"] == 0.5
+    with pytest.raises(ValidationError):
+        Spent(yesterday=1)  # type: ignore[call-arg]
