@@ -51,7 +51,7 @@ class Settings(BaseModel):
     )
     claude: str = Field(
         "",
-        description="The Claude Code program; empty finds `claude` on PATH, `off` never runs it.",
+        description="The Claude Code program; empty finds `claude` on PATH, `off` never runs it. Environment only.",
         json_schema_extra=PERSONAL,
     )
     model: str = Field(
@@ -112,6 +112,11 @@ class Settings(BaseModel):
         return FINISHING + max(self.child_seconds(level), self.child_seconds("full") if auto else 0)
 
 
+def personal_keys() -> list[str]:
+    """Keys that only the environment sets: a repository must not choose them."""
+    return [key for key, field in Settings.model_fields.items() if field.json_schema_extra == PERSONAL]
+
+
 def _nearest(key: str) -> str:
     import difflib
 
@@ -137,7 +142,7 @@ def _from_file(layout: Layout) -> dict[str, Any]:
             "Mend the line it names, or delete the file.",
         ) from error
     for key in found:
-        if key in Settings.model_fields and Settings.model_fields[key].json_schema_extra == PERSONAL:
+        if key in personal_keys():
             raise PrereadError(
                 "E_SETTINGS",
                 f"{layout.config} sets `{key}`, which a repository's file must not choose.",

@@ -10,7 +10,7 @@ from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
 from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.services import Services
-from preread.settings import Settings
+from preread.settings import Settings, personal_keys
 
 PRIVATE = (".cache/", ".state/")  # never committed
 ATTRIBUTES = "context/**/*.md merge=union\nknowledge.md merge=union\n"
@@ -90,6 +90,8 @@ def _config(*, share: bool, globs: list[str]) -> str:
         chosen["share"] = True
     rows = []
     for key, about in Settings.model_fields.items():
+        if key in personal_keys():
+            continue
         value = chosen.get(key, getattr(defaults, key))
         # A JSON value of these types is a TOML value.
         text = json.dumps(value, ensure_ascii=False)
