@@ -23,7 +23,9 @@ def settings() -> str:
     lines = []
     for key, field in Settings.model_fields.items():
         default = field.get_default(call_default_factory=True)
-        shown = ", ".join(f"`{value}`" for value in default) or "none" if isinstance(default, list) else f"`{default}`" if default != "" else "none"
+        shown = "none" if default in ("", []) else f"`{default}`"
+        if isinstance(default, list) and default:
+            shown = ", ".join(f"`{value}`" for value in default)
         lines.append(f"| `{key}` | {shown} | {field.description} |")
     return "\n".join(["| key | default | meaning |", "| --- | --- | --- |", *lines])
 
