@@ -336,6 +336,14 @@ def test_nothing_of_the_project_or_the_person_is_loaded(make_scene: Callable[...
     assert ran >= {"own-hook.ran", "project-hook.ran", "local-hook.ran", "server.ran"}
 
 
+def test_orders_for_agents_are_not_loaded_where_they_stand_alone(make_scene: Callable[..., Scene]) -> None:
+    scene = make_scene(files={"AGENTS.md": "canary-agents", "sub/AGENTS.md": "canary-nested-agents"})
+    read = tool("Read", file_path=str(scene.project / "sub" / "cart.py"))
+    assert "canary-" not in scene.ask([read]).sent
+    control = plain_run(scene, [read])
+    assert set(re.findall(r"canary-[\w-]+", control.sent)) == {"canary-agents", "canary-nested-agents"}
+
+
 def test_words_in_the_prompt_bring_no_file_and_start_no_command(make_scene: Callable[..., Scene]) -> None:
     scene = make_scene(files={".env": "canary-env\n"})
     beside = write(scene.project.parent / "beside", {"other.txt": "canary-beside\n"}) / "other.txt"
