@@ -1,5 +1,6 @@
 """Files are replaced whole or not at all, whatever stands in their place and whatever the disk says."""
 
+import os
 import stat
 import subprocess
 import threading
@@ -111,6 +112,65 @@ def test_a_folder_in_the_way_of_a_file_is_said_and_stays(tmp_path):
     assert caught.value.code == "E_WRITE"
     assert names(tmp_path) == ["a.md"]
     assert names(tmp_path / "a.md") == ["inner"]
+
+
+def test_lines_are_added_one_after_the_other_in_folders_that_were_not_there(tmp_path):
+    for n in range(3):
+        atomic.append(tmp_path / "a" / "b.jsonl", b"%d" % n)
+    assert (tmp_path / "a" / "b.jsonl").read_bytes() == b"0\n1\n2\n"
+
+
+def test_a_line_that_a_killed_writer_left_open_is_ended_before_the_next(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"whole\ncut he")
+    atomic.append(path, b"next")
+    assert path.read_bytes() == b"whole\ncut he\nnext\n"
+
+
+def test_lines_of_many_processes_stand_whole(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from preread import atomic\n"
+        "for n in range(300): atomic.append(Path(sys.argv[1]), sys.argv[2].encode() * 2000)"
+    )
+    path = tmp_path / "a.jsonl"
+    children = [subprocess.Popen(program("-c", code, path, letter), env=program_environ()) for letter in "abcd"]
+    assert [child.wait(timeout=120) for child in children] == [0] * 4
+    assert path.read_bytes().endswith(b"\n")
+    assert sorted(filter(None, path.read_text().split("\n"))) == [letter * 2000 for letter in "abcd" for _ in range(300)]
+
+
+def test_a_line_is_written_through_no_link_and_into_no_pipe(tmp_path):
+    (tmp_path / "target").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "folder", "pipe"):
+        with pytest.raises(PrereadError) as caught:
+            atomic.append(tmp_path / name, b"line")
+        assert caught.value.code == "E_WRITE", name
+    assert (tmp_path / "target").read_text() == "precious"
+
+
+def test_a_line_cut_at_a_size_limit_is_said(tmp_path):
+    """As a full disk does, where no disk can be mounted."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x" * 990 + b"\n")
+    code = f"""
+import resource, signal
+from pathlib import Path
+from preread import atomic
+from preread.errors import PrereadError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    atomic.append(Path({str(path)!r}), b"new" * 100)
+except PrereadError as error:
+    print(error.code, "full" in error.message)
+"""
+    done = subprocess.run(program("-c", code), env=program_environ(), capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("E_WRITE True\n", "")
+    atomic.append(path, b"next")
+    assert path.read_bytes().split(b"\n")[2:] == [b"next", b""]
 
 
 def test_removing_takes_files_folders_and_links_but_never_what_a_link_names(tmp_path):

@@ -209,7 +209,8 @@ def test_the_guard_refuses_a_project_folder_that_is_a_file(tmp_path: Path) -> No
     "name",
     (
         "|context|context/login|.cache|.cache/staging|.cache/locks|.cache/index.db|.state|.state/runs|.state/wrong.json"
-        "|.state/backups/login|.state/results.jsonl|config.toml|knowledge.md|tickets"
+        "|.state/backups/login|.state/results.jsonl|.state/spending.jsonl|.state/spending-agreed|config.toml|knowledge.md"
+        "|tickets"
     ).split("|"),
 )
 def test_the_guard_refuses_each_place_of_ours_that_is_a_link_out(layout: Layout, tmp_path: Path, name: str) -> None:

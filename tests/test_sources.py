@@ -293,3 +293,27 @@ def test_an_absence_says_nothing_of_files_that_git_ignores(tmp_path: Path) -> No
 def test_a_ticket_that_cannot_be_a_file_is_refused_before_it_is_looked_for(tmp_path: Path) -> None:
     with pytest.raises(PrereadError):
         sources.resolve(Ref("ticket", name="../x"), services(tmp_path).tree)
+
+
+@pytest.mark.parametrize(
+    ("path", "own"),
+    [
+        (".project/context/login/patterns.md", True), (".project/.cache/staging/login~x/patterns.md", True),
+        (".project/.state/results.jsonl", True), (".PROJECT/Context/login/patterns.md", True), (".git/config", True),
+        ("src/../.project/context/x.md", False), (".project/context", True), ("link/login/patterns.md", True),
+        (".project/knowledge.md", False), (".project/tickets/SHOP-1.md", False), (".gitignore", False),
+        ("project/context/a.md", False), ("src/.project/context/a.md", False), ("/etc/passwd", False), ("", False),
+        ("a\0b", False), ("a/" * 5000, False),
+    ],
+)  # fmt: skip
+def test_files_that_preread_writes_itself_are_told_from_the_project_s(tmp_path: Path, path: str, own: bool) -> None:
+    root = write(tmp_path, {".project/context/login/patterns.md": "", "src/a.py": ""})
+    (root / "link").symlink_to(root / ".project" / "context")
+    assert sources.is_own(path, services(root).tree) is own
+
+
+def test_the_digest_of_an_external_reference_is_its_own_and_stays() -> None:
+    one, same, other = (
+        sources.external_span(Ref("external", name=name)).digest for name in ("quoth://a", "quoth://a", "quoth://b")
+    )
+    assert one == same != other

@@ -74,7 +74,8 @@ def write(path: Path, data: bytes, *, durable: bool = False) -> None:
 def append(path: Path, line: bytes) -> None:
     """Add one line to a file, in one write; a line that a killed writer left open is ended before it.
 
-    Lines of processes that append at the same time stand one after the other. No link is followed, no pipe waited for.
+    Lines of processes that append at the same time stand one after the other; who meets another's in the making adds an
+    empty one. No link is followed, no pipe waited for.
     """
     make_folder(path.parent)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
