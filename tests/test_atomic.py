@@ -136,7 +136,8 @@ def test_lines_of_many_processes_stand_whole(tmp_path):
     children = [subprocess.Popen(program("-c", code, path, letter), env=program_environ()) for letter in "abcd"]
     assert [child.wait(timeout=120) for child in children] == [0] * 4
     assert path.read_bytes().endswith(b"\n")
-    assert sorted(filter(None, path.read_text().split("\n"))) == [letter * 2000 for letter in "abcd" for _ in range(300)]
+    lines = filter(None, path.read_text().split("\n"))
+    assert sorted(lines) == [letter * 2000 for letter in "abcd" for _ in range(300)]
 
 
 def test_a_line_is_written_through_no_link_and_into_no_pipe(tmp_path):
