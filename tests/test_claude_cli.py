@@ -13,7 +13,7 @@ from _claude import bare_environ
 from _messages_api import MessagesAPI, text, tool
 from _prepared import after, prepared, preparing, run_prepared, services
 from _trees import write
-from preread.builders import cli
+from preread.builders import cli, located
 from preread.services import Services
 
 # -- finding the program
@@ -28,8 +28,8 @@ def program(folder: Path, body: str = "echo '2.1.329 (Claude Code)'", name: str 
 
 def why_not(found: Services) -> str:
     """Why there is no program, as `find` and `is_there` agree."""
-    assert not cli.is_there(found)
-    with pytest.raises(cli.NoCli) as error:
+    assert not located.is_there(found)
+    with pytest.raises(located.NoCli) as error:
         cli.find(found)
     assert error.value.fault.code == "E_CLI"
     assert error.value.fault.hint
@@ -50,7 +50,7 @@ def test_the_real_program_is_found_on_the_path_with_its_version(claude: Path, on
 def test_whether_the_program_is_there_is_told_without_running_it(one_file: Path, tmp_path: Path) -> None:
     path = program(tmp_path / "bin")
     for environ in ({"PATH": str(path.parent)}, {"PREREAD_CLAUDE": str(path)}):
-        assert cli.is_there(services(one_file, environ))
+        assert located.is_there(services(one_file, environ))
         assert not (path.parent / "ran").exists()
         assert cli.find(services(one_file, environ)).path == path
 
@@ -104,8 +104,8 @@ def test_a_program_that_will_not_do_says_why(
 ) -> None:
     monkeypatch.setattr(cli, "VERSION_SECONDS", 0.4 if "sleep" in body else 30.0)
     found = services(one_file, {"PREREAD_CLAUDE": str(program(tmp_path / "bin", body)), "PATH": os.environ["PATH"]})
-    assert cli.is_there(found)
-    with pytest.raises(cli.NoCli, match=re.escape(reason)):
+    assert located.is_there(found)
+    with pytest.raises(located.NoCli, match=re.escape(reason)):
         cli.find(found)
 
 

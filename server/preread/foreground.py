@@ -75,8 +75,10 @@ class Said:
     message: str = ""
     done: float = 0
     total: float = 0
+    something: anyio.Event = field(default_factory=anyio.Event)
 
     async def tell(self, message: str, done: float, total: float) -> None:
+        self.something.set()
         self.message, self.done, self.total = message, done, total
 
 
@@ -120,8 +122,8 @@ async def _show(said: Said, timed: Context | None) -> None:
     """A live line on stderr, for people, once the run has taken long enough to want one."""
     if not views.is_terminal(sys.stderr):
         return
-    while not said.message or time.monotonic() - said.begun < SHOW_PROGRESS_AFTER:
-        await anyio.sleep(LOOK)
+    await said.something.wait()  # before that a person may be asked something
+    await anyio.sleep(said.begun + SHOW_PROGRESS_AFTER - time.monotonic())
     limit = timed.services().settings.timeout if timed is not None else 0
     with views.live_line(said.begun, limit) as update:
         while True:

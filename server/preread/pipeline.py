@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from preread import atomic, cache, project, published, replies, spending
-from preread.builders import cli
+from preread.builders import located
 from preread.errors import PrereadError
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import LoadReply, Request
@@ -29,7 +29,7 @@ def resolve(services: Services, **asked: object) -> Request:
             "This process runs inside a dossier's build, which must not wait for another one.",
             f"Read the dossiers that stand. If no build is running, take {CHILD} out of the environment.",
         )
-    headless = asked.get("level") != "light" and cli.is_there(services)
+    headless = asked.get("level") != "light" and located.is_there(services)
     return project.resolve(services, headless=headless, **asked)  # type: ignore[arg-type]
 
 

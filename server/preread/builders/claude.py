@@ -59,12 +59,12 @@ class _Run:
 
 
 def _build(services: Services, order: Order) -> Outcome:
-    from preread.builders import cli, faults
+    from preread.builders import cli, faults, located
 
     run = _Run(services, order, services.progress.begun + services.settings.child_seconds(order.request.level))
     try:
         program = cli.find(services)
-    except cli.NoCli as error:
+    except located.NoCli as error:
         return Outcome(fault=error.fault)
     while True:
         if run.left < LEAST_SECONDS:

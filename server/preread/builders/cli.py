@@ -6,7 +6,6 @@ The one module that knows its flags. tests/test_claude_permissions.py holds them
 import json
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,14 +14,13 @@ from pathlib import Path
 
 from preread import atomic
 from preread.builders import login, servers
-from preread.models import Fault
+from preread.builders.located import NoCli, fault, located
 from preread.services import Services
 
 VERSION_SECONDS = 10.0
 MINIMUM = (2, 1, 110)  # the oldest on which the permissions below were seen to hold
 RESTRICTED = (2, 1, 248)  # the first with --restricted, which confines file tools to the working directory
 PROMPTS = (2, 1, 259)  # the first with --permission-prompts
-INSTALL = "Install it (https://claude.com/claude-code) and log in once by running `claude`, or set PREREAD_CLAUDE=off."
 
 # Files that hold secrets, as .gitignore patterns, in any folder and in any case. Grep and Glob pass them over, too.
 SECRETS = (
@@ -61,14 +59,6 @@ SETTINGS = {
 DEFAULTS = {"CLAUDE_CODE_MAX_RETRIES": "4", "MCP_TIMEOUT": "15000"}
 
 
-class NoCli(Exception):  # noqa: N818 - what it is, not an error of anyone's
-    """There is no program to run; `fault` says why."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.reason)
-        self.fault = fault
-
-
 @dataclass(frozen=True)
 class Cli:
     """A program that can be run. The path is absolute and not resolved: a version manager's link goes by its name."""
@@ -89,18 +79,9 @@ class Prepared:
     warnings: tuple[str, ...]
 
 
-def is_there(services: Services) -> bool:
-    """Whether there is a program, from looks at files alone; whether it runs is another matter."""
-    try:
-        _located(services)
-    except NoCli:
-        return False
-    return True
-
-
 def find(services: Services) -> Cli:
     """The program, asked for its version; raises NoCli."""
-    path = _located(services)
+    path = located(services)
     done = services.run(
         [str(path), "--version"],
         cwd=services.layout.root,
@@ -113,14 +94,14 @@ def find(services: Services) -> Cli:
         said = (done.err or done.out).decode("utf-8", "replace").strip()[-200:]
         why = f"no answer within {VERSION_SECONDS:.0f} s" if done.timed_out else said or f"exit status {done.status}"
         raise NoCli(
-            _fault(f"{path} does not tell its version: {why}", f"Run `{path} --version`, and mend what it says.")
+            fault(f"{path} does not tell its version: {why}", f"Run `{path} --version`, and mend what it says.")
         )
     version = tuple(int(number) for number in found.groups())
     text = ".".join(map(str, version))
     if version < MINIMUM:
         least = ".".join(map(str, MINIMUM))
         raise NoCli(
-            _fault(f"Claude Code {text} is too old; {least} is the oldest that will do", "Run `claude update`.")
+            fault(f"Claude Code {text} is too old; {least} is the oldest that will do", "Run `claude update`.")
         )
     return Cli(path, version, text)
 
@@ -144,42 +125,6 @@ def prepare(services: Services, cli: Cli, staging: Path, run: str) -> Iterator[P
         )
     finally:
         atomic.remove(scratch)
-
-
-def _fault(reason: str, hint: str) -> Fault:
-    return Fault(code="E_CLI", reason=reason, hint=hint)
-
-
-def _located(services: Services) -> Path:
-    """The program's path, absolute and outside the project: a repository must not choose what runs."""
-    setting, root = services.settings.claude, services.layout.root
-    if setting == "off":
-        raise NoCli(_fault("Claude Code is switched off", "Unset PREREAD_CLAUDE to use it."))
-    inside = None
-    for place in _places(setting, services.environ):
-        found = shutil.which(place)
-        if found and _is_outside(root, place.parent, Path(found)):
-            return Path(found)
-        inside = inside or found
-    if inside:
-        raise NoCli(_fault(f"{inside} is inside the project, which must not choose what runs", INSTALL))
-    where = f"PREREAD_CLAUDE={setting}" if setting else "`claude` on the PATH"
-    raise NoCli(_fault(f"there is no Claude Code program: {where}", INSTALL))
-
-
-def _places(setting: str, environ: Mapping[str, str]) -> list[Path]:
-    """Where the program may be: the path that is set, or a name in each folder of the PATH."""
-    if "/" in setting or os.sep in setting:
-        place = Path(setting).expanduser()
-        if not place.is_absolute():
-            raise NoCli(_fault(f"PREREAD_CLAUDE={setting} is not an absolute path", "Give it from the root on."))
-        return [place]
-    folders = [Path(entry) for entry in environ.get("PATH", "").split(os.pathsep)]
-    return [folder / (setting or "claude") for folder in folders if folder.is_absolute()]
-
-
-def _is_outside(root: Path, *paths: Path) -> bool:
-    return not any(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
 
 
 def _flags(services: Services, cli: Cli, staging: Path, tools: Sequence[str], scratch: Path) -> list[str]:

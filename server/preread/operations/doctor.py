@@ -13,7 +13,7 @@ from typing import Literal
 
 from preread import __version__, db, project, published, settings
 from preread.builders import cli as claude
-from preread.builders import servers
+from preread.builders import located, servers
 from preread.errors import PrereadError
 from preread.languages import LANGUAGES
 from preread.layout import Layout
@@ -142,8 +142,8 @@ def _grammars() -> Look:
 def _claude(services: Services) -> Look:
     try:
         found = claude.find(services)
-    except claude.NoCli as error:
-        look = _ok if services.settings.claude == "off" or not claude.is_there(services) else _warn
+    except located.NoCli as error:
+        look = _ok if services.settings.claude == "off" or not located.is_there(services) else _warn
         return look("claude", f"{error.fault.reason}; the static builder serves every level", error.fault.hint)
     return _ok("claude", f"Claude Code {found.text} at {found.path}")
 
@@ -209,7 +209,7 @@ def _origins(layout: Layout, chosen: Settings, services: Services) -> str:
 
 def _would_run(services: Services) -> Look:
     chosen = services.settings
-    headless = claude.is_there(services)
+    headless = located.is_there(services)
     level = project.resolved_level(chosen.level, headless=headless, ticket=False)
     text = f"load would use the {'static' if level == 'light' else 'claude'} builder at level {level}"
     text += f", at most {chosen.limit(level):g} s"

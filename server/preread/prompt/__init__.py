@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,6 +120,8 @@ def _override(services: "Services") -> str | None:
 
 def _in_a_process(services: "Services", templates: Mapping[str, Template], given: Mapping[str, object]) -> str:
     """The project's template rendered where it cannot hang or fill this process: it came with the repository."""
+    import tempfile
+
     order = {
         "path": [place for place in sys.path if os.path.isabs(place)],  # noqa: PTH117 - texts
         "templates": templates,
