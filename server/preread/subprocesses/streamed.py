@@ -18,7 +18,7 @@ else:
     from preread.subprocesses.direct import Direct as Running
 
 SLICE = 0.1  # seconds between looks at the deadline and at cancellation
-PATIENCE = 8.5  # seconds from asking for the end to forcing it; the supervisor needs 7.5 for the most stubborn tree
+PATIENCE = 8.0  # seconds from asking for the end to forcing it; the supervisor needs 7.5 for the most stubborn tree
 LEFTOVERS = 64  # turns that read what a program left in its pipes; one empties a pipe of the usual size
 MAX_LINE = 64 << 20  # bytes
 CANNOT_START = 127

@@ -24,6 +24,8 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 CANNOT_START = 127
 KILLED = 128 + SIGKILL
 
+Processes = dict[int, tuple[int, bool]]  # id -> its parent's, whether it carries the marker
+
 
 def prctl(option: int, value: int) -> None:
     """Linux's prctl(2), where there is one: without it, the marker still finds what the walk does not."""
@@ -37,54 +39,52 @@ def prctl(option: int, value: int) -> None:
         return
 
 
-def from_proc() -> dict[int, int]:
-    """Every process and its parent."""
+def from_proc(marker: bytes) -> Processes:
     table = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
                     # The name of the program, in parentheses, may hold anything: "pid (name) state parent …".
-                    table[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
-            except OSError:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:  # gone
                 continue
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    table[int(name)] = parent, marker in file.read()
+            except OSError:  # another user's
+                table[int(name)] = parent, False
     return table
 
 
-def from_ps() -> dict[int, int]:
-    """Every process and its parent, where there is no /proc."""
+def from_ps(marker: bytes) -> Processes:
+    """The same where there is no /proc, as on macOS, whose `-E` shows the environment; an `e` does in Linux's `ps`."""
     import subprocess
 
-    printed = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid="],  # noqa: S607  where ps is differs
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=SWEEP,
-        check=False,
-    ).stdout
-    return {int(pid): int(parent) for pid, parent in (line.split() for line in printed.splitlines())}
+    nothing = subprocess.DEVNULL
+    for environment in (["-E"] if sys.platform == "darwin" else ["e"], []):
+        command = ["/bin/ps", "-A", "-ww", *environment, "-o", "pid=,ppid=,command="]
+        with subprocess.Popen(command, stdin=nothing, stdout=subprocess.PIPE, stderr=nothing) as ps:
+            printed, _ = ps.communicate()
+        if ps.returncode == 0:
+            break
+    rows = [line.split(None, 2) for line in printed.split(b"\n") if line]
+    # It shows itself too, which is gone by now.
+    return {int(row[0]): (int(row[1]), marker in row[-1]) for row in rows if int(row[0]) != ps.pid}
 
 
 PROC = os.path.exists("/proc/self/stat")
 processes = from_proc if PROC else from_ps
 
 
-def is_marked(pid: int, marker: bytes) -> bool:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return marker in file.read()
-    except OSError:  # gone, or another user's
-        return False
-
-
 def relatives(roots: set[int], marker: bytes) -> set[int]:
     """Those of `roots` that are there, what carries the marker, and all their descendants; but not this process."""
-    table = processes()
-    found = {pid for pid in table if pid in roots or is_marked(pid, marker)}
+    table = processes(marker)
+    found = {pid for pid, (_, is_marked) in table.items() if is_marked or pid in roots}
     before = 0
     while before != len(found):
         before = len(found)
-        found |= {pid for pid, parent in table.items() if parent in found}
+        found |= {pid for pid, (parent, _) in table.items() if parent in found}
     return found - {os.getpid()}
 
 
@@ -130,9 +130,6 @@ def start(argv: list[str]) -> int:
         os.setsid()
         prctl(PR_SET_PDEATHSIG, SIGKILL)
         if os.getppid() == supervisor:  # else it died before the line above
-            for number in (SIGINT, SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ):
-                _signal.signal(number, _signal.SIG_DFL)
-            _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
             os.execvpe(argv[0], argv, os.environ)  # noqa: S606  no shell is wanted
     except (OSError, ValueError) as error:
         os.write(2, str(error).encode("utf-8", "surrogateescape"))
@@ -191,7 +188,7 @@ class Watch:
         for number, asked, orphaned in STAGES:
             if self.status is not None:
                 return
-            if not PROC:  # orphans are not adopted there: remember them while their parents live
+            if not PROC:  # orphans are not adopted there: remember who belongs to whom
                 self.family |= relatives(self.family, self.marker)
             kill(self.pid, number)
             begun = time.monotonic()
@@ -203,7 +200,7 @@ class Watch:
         until = time.monotonic() + SWEEP
         while time.monotonic() < until:
             found = relatives(self.family, self.marker)
-            for pid in found:
+            for pid in (*found, *(() if PROC else (-self.pid,))):  # a negative id is a process group
                 kill(pid, SIGKILL)
             # As the subreaper, a process without children has no descendants either: no fork can slip through.
             if not self.reap() and not found:
@@ -212,8 +209,10 @@ class Watch:
 
 
 def main(life: int, scratch: str, lc_ctype: str, argv: list[str]) -> int:
-    for number in (SIGINT, SIGTERM, _signal.SIGHUP):  # only the lifeline ends this process
-        _signal.signal(number, _signal.SIG_IGN)
+    # Before the fork, so that no signal to the program is lost between its birth and its own handlers.
+    for number in (SIGINT, SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
     os.set_inheritable(life, False)
     # Python sets this variable for itself in the C locale; the program gets what it was given.
     os.environ.pop("LC_CTYPE", None)
@@ -221,6 +220,8 @@ def main(life: int, scratch: str, lc_ctype: str, argv: list[str]) -> int:
         os.environ["LC_CTYPE"] = lc_ctype
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     pid = start(argv)
+    for number in (SIGINT, SIGTERM, _signal.SIGHUP):  # only the lifeline ends this process
+        _signal.signal(number, _signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # the program's pipes end when the program and its descendants have closed them
         os.dup2(nothing, stream)

@@ -1,0 +1,149 @@
+"""Programs for tests/test_child.py: each behaves badly in one way, and notes the id of every process it starts."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+PRELUDE = '''
+import os, signal, sys, time
+
+PIDS = sys.argv[1]
+
+def note():
+    open(os.path.join(PIDS, str(os.getpid())), "x").close()
+
+def say(text):
+    os.write(1, text.encode() + b"\\n")
+
+def ignore(*numbers):
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
+
+def on(number, work):
+    signal.signal(number, lambda *_: work())
+
+def for_ever():
+    while True:
+        time.sleep(60)
+
+def leave_behind(*, orphan=True, unmarked=False):
+    """A process in a session of its own that ignores signals and holds every pipe; back when it is noted."""
+    heard, told = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if orphan and os.fork():
+            os._exit(0)
+        ignore(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        note()
+        os.write(told, b".")
+        if unmarked and sys.platform == "linux":  # elsewhere the marker is all there is to find it by
+            # Ignored signals stay ignored in the new program.
+            os.execve("/bin/sleep", ["sleep", "600"], {})
+        for_ever()
+    os.read(heard, 1)
+    if orphan:
+        os.wait()
+
+note()
+'''
+PROGRAMS = {
+    "polite": """
+        on(signal.SIGINT, lambda: (say("result"), os._exit(0)))
+        say("ready")
+        for_ever()
+        """,
+    "deaf": """
+        ignore(signal.SIGINT)
+        on(signal.SIGTERM, lambda: (say("result"), os._exit(3)))
+        say("ready")
+        for_ever()
+        """,
+    "stubborn": """
+        ignore(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        say("ready")
+        for line in sys.stdin:
+            say("still here")
+        for_ever()
+        """,
+    "clan": """
+        ignore(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        leave_behind(orphan=False)
+        leave_behind()
+        leave_behind(unmarked=True)
+        say("ready")
+        for_ever()
+        """,
+    "parent": """
+        on(signal.SIGINT, lambda: (say("result"), os._exit(0)))
+        leave_behind()
+        say("ready")
+        for_ever()
+        """,
+    "deserter": """
+        leave_behind(orphan=False)
+        leave_behind(unmarked=True)
+        say("ready")
+        os._exit(7)
+        """,
+    "talker": """
+        while True:
+            say("all work and no play makes a dull line")
+        """,
+    "echo": """
+        for line in sys.stdin.buffer:
+            sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+        """,
+}
+
+
+class Fakes:
+    """Fakes of one test: how to start each, and which of their processes are left."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "fakes"
+        self.pids = self.folder / "pids"
+        self.pids.mkdir(parents=True)
+        for name, source in PROGRAMS.items():
+            self.write(name, source)
+
+    def write(self, name: str, source: str) -> list[str]:
+        (self.folder / f"{name}.py").write_text(PRELUDE + textwrap.dedent(source))
+        return self.argv(name)
+
+    def argv(self, name: str) -> list[str]:
+        return [sys.executable, "-I", "-S", str(self.folder / f"{name}.py"), str(self.pids)]
+
+    def started(self) -> set[int]:
+        return {int(path.name) for path in self.pids.iterdir()}
+
+    def left(self) -> set[int]:
+        return {pid for pid in self.started() if lives(pid)}
+
+    def end(self) -> None:
+        """End what a failed test left."""
+        for pid in self.left():
+            os.kill(pid, 9)
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@contextmanager
+def popen(argv: list[str], **options: object) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process without a supervisor; killed at the end of the block, whatever happened there."""
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
