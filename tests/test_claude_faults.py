@@ -137,6 +137,68 @@ def test_versions_that_say_it_in_words_alone_are_understood(words: str, code: st
     assert of_text(words).code == code
 
 
+def fed(*events: dict[str, Any]) -> Transcript:
+    transcript = Transcript(PROJECT)
+    for event in events:
+        transcript.feed(json.dumps(event).encode())
+    return transcript
+
+
+def trouble(kind: str, words: str = "x") -> dict[str, Any]:
+    content = [{"type": "text", "text": words}]
+    return {"type": "assistant", "error": kind, "message": {"model": "<synthetic>", "content": content}}
+
+
+RETRY = {"type": "system", "subtype": "api_retry", "error_status": None, "error": "unknown"}
+ANSWER = {"type": "assistant", "message": {"id": "a", "model": "m", "content": []}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("billing_error", "E_MONEY"),
+        ("oauth_org_not_allowed", "E_LOGIN"),
+        ("authentication_failed", "E_LOGIN"),
+        ("model_not_found", "E_MODEL"),
+        ("rate_limit", "E_RATE_LIMIT"),
+        ("overloaded", "E_OVERLOADED"),
+        ("server_error", "E_OVERLOADED"),
+        ("invalid_request", "E_MODEL"),
+        ("a word of next year", "E_CHILD"),
+    ],
+)
+def test_the_programs_own_word_for_a_failure_is_enough(kind: str, code: str) -> None:
+    found = faults.fault(fed(trouble(kind), {"type": "result", "is_error": True, "result": "x"}), FAILED)
+    assert found is not None
+    assert found.code == code
+    other = faults.fault(fed(trouble(kind), {"type": "result", "is_error": True, "result": "y"}), FAILED)
+    assert other is not None
+    assert other.code == "E_CHILD", "a failure that the result does not speak of"
+
+
+@pytest.mark.parametrize(
+    ("word", "code"),
+    [
+        ("usage_limit_reached", "E_RATE_LIMIT"),
+        ("tls_untrusted_ca", "E_NETWORK"),
+        ("no_response", "E_NETWORK"),
+        ("connection_failed", "E_NETWORK"),
+        ("max_output_tokens", "E_MODEL"),
+        ("org_disabled_credential", "E_LOGIN"),
+    ],
+)
+def test_the_programs_word_for_the_cause_is_enough(word: str, code: str) -> None:
+    assert of_text("x", api_error=word).code == code
+
+
+def test_a_failure_that_was_overcome_is_not_the_fault_of_a_later_end() -> None:
+    transcript = fed(trouble("overloaded"), ANSWER, {"type": "result", "is_error": False, "result": "Done."})
+    transcript.sent()
+    found = faults.fault(transcript, FAILED)
+    assert found is not None
+    assert found.code == "E_CHILD"
+
+
 def test_when_a_limit_ends_is_said_as_the_program_said_it() -> None:
     assert of_text("You've hit your limit · resets 3pm (Europe/Berlin)").reason.endswith("it resets 3pm")
 
@@ -159,6 +221,7 @@ def test_a_refusal_to_start_says_why() -> None:
         (Ended(1, b"Not logged in \xc2\xb7 Please run /login", "", 0), "E_LOGIN", "not logged in"),
         (Ended(1, b"Invalid API key", "", 0), "E_LOGIN", "refused"),
         (Ended(0, b"", "", 0), "E_CHILD", "without a result (exit status 0)"),
+        (Ended(0, b"a server says: not logged in", "", 0), "E_CHILD", "without a result (exit status 0: a server says"),
         (Ended(3, b"first\nlast \x1b[31mred\n", "", 0), "E_CHILD", "(exit status 3: last red)"),
         (Ended(137, b"", "", 0), "E_CHILD", "by signal 9"),
         (Ended(130, b"", "deadline", 0), "E_TIMEOUT", "time was over"),
@@ -288,6 +351,9 @@ def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() 
             seen.append(faults.hopeless(transcript))
         assert any(seen) is expected, name
         assert not seen[-1], "it ended by itself"
+    assert faults.hopeless(fed(RETRY, RETRY, RETRY))
+    assert not faults.hopeless(fed(RETRY, RETRY, ANSWER, RETRY))
+    assert not faults.hopeless(fed(ANSWER, RETRY, RETRY, RETRY)), "what was paid for is worth waiting for"
 
 
 # -- servers
@@ -300,6 +366,13 @@ def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
     failed = faults.servers(heard("server-failed", "tracker", "web"))
     assert ["could not be started" in warning for warning in failed] == [True, True]
     assert "did not answer in time" in faults.servers(heard("server-pending", "slow"))[0]
+    asked = {"type": "tool_use", "id": "t", "name": "mcp__slow__find", "input": {}}
+    late = heard("server-pending", "slow")
+    late.feed(json.dumps({**ANSWER, "message": {"id": "b", "model": "m", "content": [asked]}}).encode())
+    late.feed(
+        b'{"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}}'
+    )
+    assert faults.servers(late) == (), "it answered after all"
     assert "was not loaded" in faults.servers(heard("good", "tracker"))[0]
     assert faults.servers(Transcript(PROJECT, ("tracker",))) == ()
 

@@ -86,7 +86,14 @@ def test_the_second_result_of_a_run_tells_the_cost_of_both() -> None:
 def test_a_crash_that_tells_zero_does_not_take_back_what_was_spent() -> None:
     transcript, _ = told("good")
     before = transcript.tokens
-    feed(transcript, type="result", subtype="error_during_execution", is_error=True, total_cost_usd=0, modelUsage={})
+    feed(
+        transcript,
+        type="result",
+        subtype="error_during_execution",
+        is_error=True,
+        total_cost_usd=0,
+        modelUsage={"m": {"inputTokens": 1}},
+    )
     assert transcript.cost_usd == pytest.approx(0.007785)
     assert transcript.tokens == before
 
