@@ -51,6 +51,8 @@ def leave_behind(*, orphan=True, unmarked=False):
         os.wait()
 
 note()
+with open(os.path.join(os.path.dirname(PIDS), "program"), "w") as file:
+    file.write(str(os.getpid()))
 '''
 PROGRAMS = {
     "polite": """
@@ -122,6 +124,10 @@ class Fakes:
 
     def started(self) -> set[int]:
         return {int(path.name) for path in self.pids.iterdir()}
+
+    def program(self) -> int:
+        """The process that was started last by us, and not by another fake."""
+        return int((self.folder / "program").read_text())
 
     def left(self) -> set[int]:
         return {pid for pid in self.started() if lives(pid)}
