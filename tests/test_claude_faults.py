@@ -511,7 +511,7 @@ def test_a_service_that_is_not_there_is_given_up_early(run: Runs) -> None:
     found = faults.fault(transcript, ended)
     assert found is not None
     assert (found.code, found.reason) == ("E_NETWORK", "the model's service could not be reached")
-    assert ended.seconds < 15
+    assert ended.seconds < 40
     assert sum("waits: no answer" in words for words in said) == faults.HOPELESS
 
 
@@ -553,7 +553,7 @@ def test_turns_and_money_have_their_limits(run: Runs) -> None:
 
 def test_a_deadline_keeps_what_was_said_and_done(run: Runs) -> None:
     script = [[tool("Read", file_path=str(run.project / "order.ts"))], Hang()]
-    transcript, ended, said = run(script, seconds=5)
+    transcript, ended, said = run(script, seconds=12)
     found = faults.fault(transcript, ended)
     assert found is not None
     assert (found.code, ended.cut) == ("E_TIMEOUT", "deadline")
@@ -563,7 +563,7 @@ def test_a_deadline_keeps_what_was_said_and_done(run: Runs) -> None:
 
 
 def test_a_deadline_met_while_waiting_is_blamed_on_the_service(run: Runs) -> None:
-    transcript, ended, _ = run(lambda request: OVERLOADED, environ=faults.RETRIES_ENV, seconds=4)
+    transcript, ended, _ = run(lambda request: OVERLOADED, environ=faults.RETRIES_ENV, seconds=12)
     found = faults.fault(transcript, ended)
     assert found is not None
     assert (found.code, ended.cut) == ("E_OVERLOADED", "deadline")
