@@ -1,6 +1,7 @@
 """One build: evidence, drafts, checks, the new dossier in place. Its caller holds the feature's lock."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -165,10 +166,17 @@ def _drafted(services: Services, plan: Plan, staging: Path) -> tuple[tuple[Draft
     return tuple(draft for draft in drafts if draft.name in plan.asked), problems
 
 
-def _review(services: Services, plan: Plan, staging: Path) -> str:
-    """What is wrong with the drafts, for who drafted them; empty when all that matters holds."""
+def _alone(services: Services, plan: Plan, staging: Path, answers: Iterable[str]) -> tuple[tuple[Draft, ...], Checked]:
+    """The drafts as they are and as they hold; external sources only by what servers answered in this run."""
     drafts, problems = _drafted(services, plan, staging)
-    checked = validate.check(services, plan.request.feature, drafts, problems=problems, budget=False)
+    feature = plan.request.feature
+    check = partial(validate.check, services, feature, drafts, problems=problems, budget=False)
+    return drafts, check(external=answers, standing=False)
+
+
+def _review(services: Services, plan: Plan, staging: Path, answers: Iterable[str]) -> str:
+    """What is wrong with the drafts, for who drafted them; empty when all that matters holds."""
+    drafts, checked = _alone(services, plan, staging, answers)
     held = {draft.name: len(draft.facts) for draft in checked.drafts}
     missing = [name for name in plan.asked if name in BODY and not held.get(name)]
     lost = [draft.name for draft in drafts if held.get(draft.name, 0) < (1 - MOST_LOST) * len(draft.facts)]
@@ -182,10 +190,7 @@ def _assemble(services: Services, plan: Plan, evidence: Evidence, staging: Path,
     """The files of all builders, checked together: the model's that hold, what stood before, the static builder's."""
     services.progress.say("checking every source", 4, 5)
     request = plan.request
-    drafts, problems = _drafted(services, plan, staging)
-    alone = validate.check(
-        services, request.feature, drafts, problems=problems, budget=False, external=outcome.external
-    )
+    _, alone = _alone(services, plan, staging, outcome.external)
     held = {draft.name: draft for draft in alone.drafts if draft.facts}
     fault = outcome.fault or _left_out(plan, held)
     lacking = [name for name in plan.asked if name not in held] if fault else []

@@ -163,6 +163,13 @@ class Credentials:
             return kind
         return "value of a .env file" if any(value in text for value in self.values) else ""
 
+    def without(self, text: str) -> str:
+        """A text without its lines that hold a secret; nothing of it where one goes over several lines."""
+        if not text or not self.found(text):
+            return text
+        kept = "\n".join(line for line in text.split("\n") if not self.found(line))
+        return "" if self.found(kept) else kept
+
 
 # -- values of `.env` files, which are mostly ignored by git and so looked for on the disk
 

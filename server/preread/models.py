@@ -1,6 +1,6 @@
 """The typed shapes that steps and faces hand to each other: evidence, facts, manifests, replies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -160,6 +160,7 @@ class Request(Model):
     level: Level = "light"
     auto: bool = Field(False, description="The level was left open: a history of failures raises it to full.")
     force: bool = False
+    extend: tuple[str, ...] = Field((), description="Files that the model is to draft; the others stand.")
 
 
 class Manifest(Model):
@@ -205,6 +206,10 @@ class Outcome(Model):
     )
 
 
+def _no_review(_answers: Iterable[str]) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What a builder is asked to draft: these files, into this folder."""
@@ -214,8 +219,9 @@ class Order:
     staging: Path
     files: tuple[str, ...]
     prompt: str = ""
-    # What is wrong with the drafts so far, in words for who drafted them; empty when nothing is worth another turn.
-    review: Callable[[], str] = str
+    # What is wrong with the drafts so far, given what MCP servers answered, in words for who drafted them; empty when
+    # nothing is worth another turn.
+    review: Callable[[Iterable[str]], str] = _no_review
 
 
 # -- the reply of `load`

@@ -83,6 +83,7 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
     """One child from its start to its end; and when the account's limit ends, if that is what ended it."""
     from preread.builders import cli, faults
     from preread.builders.stream import Transcript
+    from preread.credentials import Credentials
 
     services, order = run.services, run.order
     begun = time.monotonic()
@@ -91,7 +92,7 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
         with services.child(
             prepared.argv,
             cwd=services.layout.root,
-            environ={**prepared.environ, **faults.RETRIES_ENV},
+            environ={**faults.RETRIES_ENV, **prepared.environ},
             deadline=run.deadline,
             check=services.progress.check,
             scratch=prepared.scratch,
@@ -107,7 +108,7 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
         seconds=round(time.monotonic() - begun, 3),
         denials=tuple(transcript.denials),
         prompt=hashlib.sha256(order.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-        stderr=child.ended.err.decode("utf-8", "replace"),
+        stderr=Credentials(services.layout.root).without(child.ended.err.decode("utf-8", "replace")),
         fault=faults.fault(transcript, child.ended),
         warnings=(*prepared.warnings, *faults.servers(transcript)),
         external=tuple(transcript.external),
@@ -124,12 +125,14 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
     for line in child.lines():
         if said := transcript.feed(line):
             run.say(said)
-        if faults.hopeless(transcript):
-            return
+        if not closed and faults.hopeless(transcript):
+            closed = True
+            child.close_input(within=0)  # it is ended at once, and its last words tell what it cost
         if not transcript.done or closed:
             continue
         may_go_back = not (sent_back or transcript.failed) and run.room(transcript.cost_usd)
-        findings = run.order.review() if may_go_back else ""
+        answered = (text for said in (*(a.external for a in run.attempts), transcript.external) for text in said)
+        findings = run.order.review(answered) if may_go_back else ""
         if findings:
             sent_back = True
             run.say("sending the drafts back with what does not hold")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from preread.builders import loose
+from preread.credentials import Credentials
 
 WIDTH = 80  # of a message for a person
 EXTERNAL = 4_000_000  # characters of MCP answers that are kept
@@ -91,6 +92,7 @@ class Transcript:
         self._usage: dict[str, dict[str, int]] = {}  # of messages that no result has summed up
         self._told = dict.fromkeys(TOKENS, 0)
         self._room = EXTERNAL
+        self._credentials = Credentials(root)
         self._handlers: dict[str, Callable[[dict[str, Any]], str]] = {
             "system": self._system,
             "assistant": self._assistant,
@@ -195,7 +197,7 @@ class Transcript:
         if block.get("type") != "tool_use":
             return ""
         tool, given = loose.clean(block.get("name"), 200), loose.mapping(block.get("input"))
-        target = next((self._path(given[key]) for key in TARGETS if loose.text(given.get(key))), "")
+        target = self._target(given)
         prefix = next((prefix for prefix in self._prefixes if tool.startswith(prefix)), "")
         self._calls[loose.text(block.get("id"))] = _Call(tool, target, self._prefixes.get(prefix, ""))
         while len(self._calls) > RECENT:
@@ -210,6 +212,11 @@ class Transcript:
             return f"{word} {loose.tail(self._path(given.get(key)), 55)}"
         where = self._path(given.get("path")) or loose.clean(given.get("glob"), 30)
         return f'{word} "{loose.clean(given.get(key), 30)}"' + (f" in {loose.tail(where, 25)}" if where else "")
+
+    def _target(self, given: dict[str, Any]) -> str:
+        """What a call is about, for the run's record: a model can put a secret into any argument."""
+        value = next((words for key in TARGETS if (words := loose.text(given.get(key)))), "")
+        return "…" if self._credentials.found(value) else self._path(value)
 
     def _path(self, value: object) -> str:
         """A path as a person would write it: from the root on, drafts by their name."""
@@ -244,8 +251,7 @@ class Transcript:
         if cost is not None:
             self.cost_usd = max(self.cost_usd or 0.0, cost)  # a crash tells 0
         for denial in map(loose.mapping, loose.items(event.get("permission_denials"))[: 2 * DENIALS]):
-            given = loose.mapping(denial.get("tool_input"))
-            target = next((self._path(given[key]) for key in TARGETS if loose.text(given.get(key))), "")
+            target = self._target(loose.mapping(denial.get("tool_input")))
             self._deny(denial.get("tool_use_id"), denial.get("tool_name"), target)
         self._sum(event)
         return ""
