@@ -1,7 +1,7 @@
 """What a caller is told: the dossier itself, what it holds, and what to do next."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from preread import dossier, published, spending
 from preread.errors import PrereadError
@@ -82,6 +82,16 @@ def built(services: Services, request: Request, run: RunRecord, how: How, warnin
     return reply.model_copy(update={"warnings": (*reply.warnings, *warnings)})
 
 
+def not_extended(
+    services: Services, request: Request, run: RunRecord, fault: Fault, warnings: Iterable[str]
+) -> LoadReply:
+    """The reply when nothing could be added to a dossier: it stands as it was."""
+    reply = built(services, request, run, "cached", warnings)
+    why = f"Nothing was added, and the dossier stands as it was: {fault.reason}."
+    told = {"status": "degraded", "code": fault.code, "hint": fault.hint or None}
+    return reply.model_copy(update={**told, "warnings": (*reply.warnings, why)})
+
+
 def standing(services: Services, request: Request, found: Published, how: How, seconds: float) -> LoadReply:
     """The reply that a published dossier makes."""
     layout, manifest = services.layout, found.manifest or Manifest(feature=request.feature)
@@ -91,10 +101,7 @@ def standing(services: Services, request: Request, found: Published, how: How, s
     path = layout.relative(layout.dossier(request.feature)) + "/"
     warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
     fault = manifest.fault or Fault(code="", reason="")
-    if manifest.status == "degraded":
-        warnings.append(f"The static builder stood in: {fault.reason}.")
-    elif manifest.status == "partial":
-        warnings.append(f"The static builder wrote {', '.join(manifest.missing)}: {fault.reason}.")
+    warnings += _stood_in(manifest, fault)
     if run is not None and run.stats.facts == 0:
         warnings.append(f"Nothing in this project is about {request.feature}; say more in `description`.")
     return LoadReply(
@@ -112,6 +119,19 @@ def standing(services: Services, request: Request, found: Published, how: How, s
         code=fault.code or None,
         hint=fault.hint or None,
     )
+
+
+def _stood_in(manifest: Manifest, fault: Fault) -> Iterator[str]:
+    """Who wrote the files that the model was to draft this time, and did not."""
+    if manifest.status == "degraded" and not manifest.drafted:
+        yield f"The static builder stood in: {fault.reason}."
+        return
+    earlier = [name for name in manifest.missing if name in manifest.drafted]
+    static = [name for name in manifest.missing if name not in manifest.drafted]
+    if earlier:
+        yield f"An earlier draft stands in for {', '.join(earlier)}, as far as it holds: {fault.reason}."
+    if static:
+        yield f"The static builder wrote {', '.join(static)}: {fault.reason}."
 
 
 def _cost_today(services: Services, stats: Stats) -> float:

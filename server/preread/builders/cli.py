@@ -55,8 +55,8 @@ SETTINGS = {
     "autoMemoryEnabled": False,
     "includeGitInstructions": False,
 }
-# What the person may set otherwise: how often the program itself tries again, and how long a server may take to start.
-DEFAULTS = {"CLAUDE_CODE_MAX_RETRIES": "4", "MCP_TIMEOUT": "15000"}
+# What the person may set otherwise: how long a server may take to start.
+DEFAULTS = {"MCP_TIMEOUT": "15000"}
 
 
 @dataclass(frozen=True)

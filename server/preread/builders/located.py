@@ -36,14 +36,17 @@ def located(services: Services) -> Path:
     setting, root = services.settings.claude, services.layout.root
     if setting == "off":
         raise NoCli(fault("Claude Code is switched off", "Unset PREREAD_CLAUDE to use it."))
-    inside = None
-    for place in _places(setting, services.environ):
+    inside, places = None, _places(setting, services.environ)
+    for place in places:
         found = _executable(place)
         if found and _is_outside(root, place.parent, found):
             return found
         inside = inside or found
     if inside:
         raise NoCli(fault(f"{inside} is inside the project, which must not choose what runs", INSTALL))
+    for place in places if setting else ():
+        if place.is_file():
+            raise NoCli(fault(f"PREREAD_CLAUDE={setting} is not executable", f"Run `chmod +x {place}`."))
     where = f"PREREAD_CLAUDE={setting}" if setting else "`claude` on the PATH"
     raise NoCli(fault(f"there is no Claude Code program: {where}", INSTALL))
 
