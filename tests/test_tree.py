@@ -1,8 +1,10 @@
 """The project's files: one list with and without git, nothing through a link, no program of a repository's choice."""
 
 import os
+import sqlite3
 import stat
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -103,7 +105,7 @@ def test_a_worktree_is_a_project_of_its_own(tmp_path: Path) -> None:
     commit(tmp_path / "side", {"b.py": "y\n"}, "on the side")
     assert listed(tmp_path / "side") == ["a.py", "b.py"]
     assert listed(tmp_path / "main") == ["a.py"]
-    assert tree(tmp_path / "side").has_history
+    assert tree(tmp_path / "side").is_git
 
 
 def test_a_folder_of_a_repository_lists_its_own_files_by_its_own_paths(tmp_path: Path) -> None:
@@ -119,11 +121,10 @@ def test_a_project_inside_an_ignored_folder_of_a_repository_is_walked(tmp_path: 
     assert listed(root) == [".gitignore", "a.py"]
 
 
-def test_a_repository_without_commits_has_files_and_no_history(tmp_path: Path) -> None:
+def test_a_repository_without_commits_has_files(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     write(tmp_path, {"a.py": ""})
     assert tree(tmp_path).is_git
-    assert not tree(tmp_path).has_history
     assert listed(tmp_path) == ["a.py"]
 
 
@@ -274,19 +275,35 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
 
     from preread import sources
     from preread.evidence import collect, history
+    from preread.evidence.kept import Kept
     from preread.models import Request
 
     asked = services(root)
     assert "new.txt" in asked.tree.files
-    assert history.patches_of(asked.tree, ["a.txt"])
-    assert history.commits_of(asked.tree, ["b.py"])
-    assert history.churn(asked.tree)
+    with closing(sqlite3.connect(":memory:")) as nothing_kept:
+        log = Kept(asked.tree, nothing_kept).log
+        assert history.patches_of(log, ["a.txt"])
+        assert history.commits_of(log, ["b.py"])
+        assert history.churn(log)
     assert "one" in sources.resolve(sources.Ref("commit", name=first), asked.tree).lines
     collect(asked, Request(feature="b"))
     assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
     # The trap is a real one: git by itself does run it.
     subprocess.run(["git", "diff"], cwd=root, capture_output=True)
     assert (tmp_path / "ran").exists()
+
+
+# -- reading
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [("", []), ("\n", [""]), ("a\nb", ["a", "b"]), ("a\r\nb\r\n", ["a", "b"]), ("a\rb\n\n", ["a\rb", ""])],
+)
+def test_lines_end_at_line_feeds_only_and_each_look_finds_the_same(tmp_path: Path, text: str, lines: list[str]) -> None:
+    known = tree(write(tmp_path, {"a.txt": text}))
+    assert known.lines("a.txt") == lines
+    assert known.lines("a.txt") == lines
 
 
 # -- cancellation

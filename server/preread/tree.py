@@ -20,7 +20,7 @@ Rules = Sequence[tuple[str, tuple["Pattern", ...]]]  # of each folder with a .gi
 if TYPE_CHECKING:
     from preread.syntax import Outline
 
-T = TypeVar("T", str, bytes)
+T = TypeVar("T")
 MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
 MAX_KEPT = 24_000_000  # characters or bytes of files kept for one request
 MAX_FILES = 200_000
@@ -67,11 +67,11 @@ class _Kept(Generic[T]):
     kept: dict[str, T | None] = field(default_factory=dict)
     size: int = 0
 
-    def keep(self, path: str, value: T | None) -> None:
-        self.size += len(value or "")
+    def keep(self, path: str, value: T | None, size: int) -> None:
+        self.size += size
         if self.size > MAX_KEPT:
             self.kept.clear()
-            self.size = len(value or "")
+            self.size = size
         self.kept[path] = value
 
 
@@ -85,6 +85,7 @@ class Tree:
     check: Callable[[], None] = never
     outlines: "dict[str, Outline]" = field(default_factory=dict)  # what is known of files; `outline` adds to it
     _texts: _Kept[str] = field(default_factory=_Kept)
+    _lines: _Kept[list[str]] = field(default_factory=_Kept)
     _bytes: _Kept[bytes] = field(default_factory=_Kept)
 
     def git(self, *arguments: str, timeout: float = GIT_SECONDS) -> Done:
@@ -102,10 +103,6 @@ class Tree:
         if (self.layout.root / ".git").exists():
             return True
         return self.git("--no-literal-pathspecs", "check-ignore", "-q", ".").status != 0  # it refuses literal ones
-
-    @cached_property
-    def has_history(self) -> bool:
-        return self.is_git and self.git("rev-parse", "-q", "--verify", "HEAD").status == 0
 
     @cached_property
     def files(self) -> dict[str, os.stat_result]:
@@ -164,7 +161,8 @@ class Tree:
     def text(self, path: str) -> str | None:
         """The text of one file; None when it is absent, binary, too large, unreadable, special or behind a link out."""
         if path not in self._texts.kept:
-            self._texts.keep(path, self.read(path))
+            text = self.read(path)
+            self._texts.keep(path, text, len(text or ""))
         return self._texts.kept[path]
 
     def read(self, path: str) -> str | None:
@@ -208,20 +206,17 @@ class Tree:
                     if _streamed(self.layout.root / path, wanted):
                         return path
                     continue
-                self._bytes.keep(path, data)
+                self._bytes.keep(path, data, len(data or b""))
             if wanted in (self._bytes.kept[path] or b""):
                 return path
         return None
 
     def lines(self, path: str) -> list[str] | None:
         """The lines of one file, without their ends; a final line end opens no further line."""
-        text = self.text(path)
-        if text is None:
-            return None
-        lines = text.split("\n")
-        if lines and not lines[-1]:
-            lines.pop()
-        return digest_lines(lines)
+        if path not in self._lines.kept:
+            text = self.text(path)
+            self._lines.keep(path, None if text is None else _split(text), len(text or ""))
+        return self._lines.kept[path]
 
     def outline(self, path: str) -> "Outline":
         """The definitions and tests of one file, read at most once a request; empty when it is no text."""
@@ -251,6 +246,13 @@ class Tree:
     @property
     def root(self) -> Path:
         return self.layout.root
+
+
+def _split(text: str) -> list[str]:
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return digest_lines(lines) if "\r" in text else lines
 
 
 def _streamed(place: Path, wanted: bytes) -> bool:
