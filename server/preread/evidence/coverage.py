@@ -74,7 +74,11 @@ def helpers(view: View) -> Iterator[Finding]:
         for symbol in file.outline.symbols:
             if symbol.kind == "class":
                 yield from _page_object(file, symbol, body, users)
-            elif symbol.kind in {"function", "component"} and re.search(rf"\b{re.escape(symbol.name)}\s*\(", body):
+            elif (
+                symbol.kind in {"function", "component"}
+                and symbol.name in body
+                and re.search(rf"\b{re.escape(symbol.name)}\s*\(", body)
+            ):
                 if any("fixture" in d for d in symbol.decorators):
                     continue
                 said = f": {phrases.plain(phrases.sentence(symbol.doc, 100))}" if symbol.doc else ""

@@ -17,6 +17,7 @@ from preread.syntax import TestCase
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
 SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout)\b.*[:\w]|\bexpected\b|\bassert")
 CHANGELOG = re.compile(r"(?i)^(docs?/)?(changelog|changes|history|news)(\.\w+)?$")
+BULLET = re.compile(r"\s*[-*+]\s+\S")
 MOST_FIXES = 5
 
 
@@ -185,10 +186,12 @@ def changelog(view: View) -> Iterator[Finding]:
     for path in sorted(p for p in view.services.tree.files if CHANGELOG.search(p))[:3]:
         lines = view.services.tree.lines(path) or []
         for number, line in enumerate(lines, 1):
-            if not re.match(r"\s*[-*+]\s+\S", line) or n >= 4:
+            if n >= 4:
+                return
+            if not BULLET.match(line):
                 continue
             said, end = phrases.paragraph(lines, number)
-            if not FIX.search(said) or view.relevance(said) < 1 or not phrases.provable(said):
+            if view.relevance(said) < 1 or not FIX.search(said) or not phrases.provable(said):
                 continue
             n += 1
             yield Finding(

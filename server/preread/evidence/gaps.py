@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
-from pathlib import PurePosixPath
 
 from preread.dossier import code
 from preread.evidence import phrases
@@ -15,6 +15,9 @@ from preread.sources import Ref
 MOST = 5
 # A test of another language cannot be expected to name a symbol of this one, but may well show its messages.
 KIN = ({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"}, {"Java", "Kotlin"}, {"C", "C++"})
+TEST_FOLDER = re.compile(
+    r"(?i)(unit|integration|e2e|functional)?[-_]?(__)?(tests?|testing|specs?|e2e|cypress|playwright)(__)?"
+)
 TEST_NAMES = (
     "test_*.py",
     "*_test.py",
@@ -36,23 +39,28 @@ def test_globs(paths: tuple[str, ...]) -> list[str]:
     left, globs = list(paths), []
     tops: dict[str, int] = {}
     for path in left:
-        for depth in (1, 2, 3):
-            parts = PurePosixPath(path).parts
-            if len(parts) > depth and re.fullmatch(
-                r"(?i)(unit|integration|e2e|functional)?[-_]?(__)?(tests?|testing|specs?|e2e|cypress|playwright)(__)?",
-                parts[depth - 1],
-            ):
-                tops["/".join(parts[:depth])] = tops.get("/".join(parts[:depth]), 0) + 1
-                break
+        folders = path.split("/")[:-1]
+        depth = next((depth for depth, name in enumerate(folders[:3], 1) if _is_of_tests(name)), 0)
+        if depth:
+            tops["/".join(folders[:depth])] = tops.get("/".join(folders[:depth]), 0) + 1
     for top, _ in sorted(tops.items(), key=lambda item: -item[1]):
         if any(path.startswith(f"{top}/") for path in left):
             globs.append(f"{top}/**")
             left = [path for path in left if not path.startswith(f"{top}/")]
     for name in TEST_NAMES:
-        if any(PurePosixPath(path).match(name) for path in left):
+        if any(_is_named(path, name) for path in left):
             globs.append(f"**/{name}")
-            left = [path for path in left if not PurePosixPath(path).match(name)]
+            left = [path for path in left if not _is_named(path, name)]
     return globs + left
+
+
+@lru_cache(maxsize=1024)
+def _is_of_tests(folder: str) -> bool:
+    return bool(TEST_FOLDER.fullmatch(folder))
+
+
+def _is_named(path: str, pattern: str) -> bool:
+    return fnmatchcase(path.rpartition("/")[2], pattern)
 
 
 def _tests_for(view: View, file: FileView) -> list[str]:

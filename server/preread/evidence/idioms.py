@@ -47,10 +47,9 @@ def _calls_in(view: View) -> dict[str, _Use]:
     """The calls of the feature's tests by callee."""
     uses: dict[str, _Use] = defaultdict(lambda: _Use(set(), []))
     for number, hot in enumerate(view.cases):
-        for call in hot.file.details.calls:
-            if hot.case.start <= call.line <= hot.case.end:
-                uses[call.callee].cases.add(number)
-                uses[call.callee].calls.append((hot.file, call))
+        for call in hot.file.calls_in(hot.case):
+            uses[call.callee].cases.add(number)
+            uses[call.callee].calls.append((hot.file, call))
     return uses
 
 
@@ -165,7 +164,7 @@ def example(view: View) -> Iterator[Finding]:
         text = "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
         if not 3 <= size <= 18 or len(text) > 700 or hot.case.marks:
             continue
-        inside = {c.callee for c in hot.file.details.calls if hot.case.start <= c.line <= hot.case.end}
+        inside = {call.callee for call in hot.file.calls_in(hot.case)}
         checks = any(hot.case.start <= a.line <= hot.case.end for a in hot.file.details.assertions)
         value = hot.score + 0.6 * min(len(inside & common), 4) - len(text) / 1000 + (0.5 if checks else -1.0)
         if best is None or value > best[0]:

@@ -234,14 +234,16 @@ def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
         if path == hot.file.path:
             continue
         text = view.services.tree.text(path) or ""
-        if not call.search(text) or (
-            hot.symbol.kind == "method" and hot.symbol.container.rpartition(".")[2] not in text
+        if (
+            hot.symbol.name not in text
+            or not call.search(text)
+            or (hot.symbol.kind == "method" and hot.symbol.container.rpartition(".")[2] not in text)
         ):
             continue
         outline = view.services.tree.outline(path)
         if any(s.name == hot.symbol.name for s in outline.symbols):
             continue  # it has its own
         for number, line in enumerate(text.split("\n"), 1):
-            if call.search(line) and not re.match(r"\s*(#|//|\*)", line):
+            if hot.symbol.name in line and call.search(line) and not re.match(r"\s*(#|//|\*)", line):
                 around = syntax.enclosing(outline, number)
                 yield path, number, around.name if around else ""

@@ -3,9 +3,11 @@
 import math
 import re
 import sqlite3
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from preread.evidence import history, words
 from preread.evidence.kept import Kept
@@ -13,7 +15,7 @@ from preread.evidence.rank import Hit, Query
 from preread.layout import PROJECT
 from preread.models import Request
 from preread.services import Services
-from preread.syntax import Details, Outline, Symbol, TestCase
+from preread.syntax import Call, Details, Outline, Symbol, TestCase
 
 MOST_SYMBOLS = 24
 MOST_CASES = 60
@@ -43,6 +45,15 @@ class FileView:
     def details(self) -> Details:
         self.services.progress.check()
         return self.kept.details(self.path, self.text)
+
+    def calls_in(self, case: TestCase) -> Sequence[Call]:
+        """The calls that begin in a test."""
+        calls = self.details.calls
+        return calls[bisect_left(self._call_lines, case.start) : bisect_right(self._call_lines, case.end)]
+
+    @cached_property
+    def _call_lines(self) -> list[int]:
+        return [call.line for call in self.details.calls]
 
     def cite(self, start: int, end: int | None = None) -> str:
         """A source: these lines of this file."""
@@ -117,10 +128,23 @@ class View:
         return {}
 
     def _relevance(self, names: tuple[str, ...]) -> float:
-        held = frozenset().union(*(words.stems(part) for name in names for part in set(words.IDENTIFIER.findall(name))))
+        if not any(map(self._may_hold_a_word, names)):
+            return 0.0
+        found = set(chain.from_iterable(map(words.IDENTIFIER.findall, names)))
+        held = frozenset().union(*map(words.stems, found))
         own = len(self.wanted & held) / max(len(self.wanted), 1)
         # Half of a name is mostly another thing's name: it counts a quarter.
         return own * own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
+
+    def _may_hold_a_word(self, text: str) -> bool:
+        """Not whether it does, which is to look at each of its words, but whether that is worth while."""
+        lowered = text.lower()
+        return not text.isascii() or any(beginning in lowered for beginning in self._beginnings)
+
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        """What every word with one of the wanted stems holds: a stem is a word's beginning, but for its last letter."""
+        return tuple({stem[:-1] for stem in self.wanted | self.also})
 
     @cached_property
     def symbols(self) -> list[HotSymbol]:
@@ -194,7 +218,7 @@ class View:
         return "\n".join("\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end]) for hot in self.cases)
 
     def case_text_holds(self, name: str) -> bool:
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.case_text) is not None
+        return name in self.case_text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.case_text) is not None
 
     @cached_property
     def test_paths(self) -> list[str]:
