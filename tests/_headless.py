@@ -57,6 +57,11 @@ def output(request: Request) -> Path:
     return Path(found[1])
 
 
+def asked_for(request: Request) -> list[str]:
+    """The files that the prompt asks for, in its order."""
+    return re.findall(r"^- `([a-z-]+\.md)`, `# ", request.prompt, re.MULTILINE)
+
+
 def writing(files: Mapping[str, str], after: Answer | None = None) -> Callable[[Request], Answer]:
     """A model that writes these files in one turn; `after` is its next one, by default that it is done."""
 

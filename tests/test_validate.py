@@ -710,7 +710,7 @@ def test_a_builder_s_fact_that_no_longer_holds_is_not_taken_for_a_person_s(root:
 def test_facts_of_a_dossier_without_manifest_are_left_to_their_backup(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": dossier.render(standing)})
-    assert validate.with_people(services(root), "login", []) == ()
+    assert validate.with_people(services(root), "login", []) == ((), frozenset())
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:

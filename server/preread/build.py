@@ -12,6 +12,7 @@ from preread.errors import Cancelled, PrereadError
 from preread.evidence import collect
 from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, How, LoadReply, Manifest, Order, Outcome, Problem, Request
+from preread.published import Published
 from preread.recipe import recipe
 from preread.services import Services, step
 
@@ -30,6 +31,7 @@ class Plan:
     asked: tuple[str, ...] = ()
     kept: tuple[Draft, ...] = ()
     before: dict[str, Draft] = field(default_factory=dict)  # what a model drafted earlier for the same request
+    standing: Published | None = None
     how: How = "built"
 
 
@@ -42,43 +44,54 @@ class Made:
     missing: tuple[str, ...]  # files that the model was to draft now, and did not
     fault: Fault | None
     own: tuple[str, ...]  # ids of the facts that are not people's: those go when the builder no longer finds them
+    came: bool  # whether the model drafted anything that holds
 
 
-async def build(services: Services, request: Request, extend: tuple[str, ...] = ()) -> LoadReply:
-    """Make the dossier that is asked for, or add the files `extend` to the one that stands.
+async def build(services: Services, request: Request) -> LoadReply:
+    """Make the dossier that is asked for, or add files to the one that stands.
 
-    Where the setting `deepen` wants it, a dossier without the model's drafts is published and offered first.
+    Where the setting `deepen` wants it, a dossier without the model's new drafts is offered first.
     """
     started = time.time()
     evidence = await step(collect, services, request)
-    plan = await step(_plan, services, request, evidence, extend)
+    plan = await step(_plan, services, request, evidence)
     offer = services.progress.offer
     if plan.asked and services.settings.deepen == "background" and offer is not None:
-        light = plan.request.model_copy(update={"level": "light"})
-        early = Plan(light, kept=tuple(plan.before.values()), before=plan.before)
-        reply = await _make(services, early, evidence, started)
+        reply = await _early(services, plan, evidence, started)
         offer(reply.model_copy(update={"warnings": (*reply.warnings, BACKGROUND)}))
     return await _make(services, plan, evidence, started)
 
 
-def _plan(services: Services, request: Request, evidence: Evidence, extend: tuple[str, ...]) -> Plan:
+async def _early(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
+    """What serves until the model has drafted: what stands, if files are only added to it."""
+    if plan.standing is not None and plan.how == "extended":
+        return replies.standing(services, plan.request, plan.standing, "cached", time.time() - started)
+    light = plan.request.model_copy(update={"level": "light"})
+    early = replace(plan, request=light, asked=(), kept=tuple(plan.before.values()))
+    return await _make(services, early, evidence, started)
+
+
+def _plan(services: Services, request: Request, evidence: Evidence) -> Plan:
     if request.auto and any(finding.kind in HISTORY for finding in evidence.findings):
         request = request.model_copy(update={"level": "full"})
     asked = DRAFTED[request.level]
     found = published.read(services.layout, request.feature)
     manifest = found.manifest if found is not None else None
     if found is None or manifest is None:
-        return Plan(request, _in_order(extend or asked))
+        return Plan(request, _in_order(request.extend or asked))
     same = (request.ticket, request.description) == (manifest.ticket, manifest.description)
     texts = {name: text for name, text in found.texts.items() if same and name in manifest.drafted}
     before = {name: dossier.parse(name, request.feature, text)[0] for name, text in texts.items()}
-    if not extend:
-        extend = _lacking(services, request, manifest) if before else ()
-    if not extend:
-        return Plan(request, asked, before=before)
-    extend = _in_order((*extend, SUMMARY))
-    kept = tuple(draft for name, draft in before.items() if name not in extend)
-    return Plan(request, extend, kept, before, "extended")
+    extend = request.extend or (_lacking(services, request, manifest) if before else ())
+    if extend:
+        extend = _in_order((*extend, SUMMARY))
+        kept = tuple(draft for name, draft in before.items() if name not in extend)
+        return Plan(request, extend, kept, before, found, "extended")
+    if request.force:
+        return Plan(request, asked, before=before, standing=found)
+    # What the model drafted is not given up for a build at a lower level.
+    kept = () if asked else tuple(before.values())
+    return Plan(request, _in_order((*asked, *before)) if asked else (), kept, before, found)
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -92,7 +105,8 @@ def _lacking(services: Services, request: Request, manifest: Manifest) -> tuple[
     shallower = request.model_copy(update={"level": manifest.level, "auto": False})
     if not cache.lookup(services, shallower, partial(recipe, services)).covers:
         return ()
-    return tuple(name for name in DRAFTED[request.level] if name not in DRAFTED[manifest.level])
+    there = {*DRAFTED[manifest.level], *manifest.drafted}
+    return tuple(name for name in DRAFTED[request.level] if name not in there)
 
 
 async def _make(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
@@ -101,33 +115,41 @@ async def _make(services: Services, plan: Plan, evidence: Evidence, started: flo
     try:
         outcome = await _draft(services, plan, evidence, staging)
         made = await step(_assemble, services, plan, evidence, staging, outcome)
-        manifest = Manifest(
-            feature=request.feature,
-            ticket=request.ticket,
-            description=request.description,
-            level=request.level,
-            builder=CLAUDE.name if made.drafted else STATIC.name,
-            model=outcome.model,
-            status=_status(made),
-            fault=made.fault if made.missing else None,
-            drafted=made.drafted,
-            missing=made.missing,
-            recipe=recipe(services, request.level),
-            used=evidence.used,
-            spans=made.checked.spans,
-            facts=made.own,
-        )
-        await step(publish.publish, services, staging, manifest)
-    except BaseException:
+        manifest = _manifest(services, plan, evidence, outcome, made)
+        in_vain = request.extend and not made.came
+        if not in_vain:
+            await step(publish.publish, services, staging, manifest)
+    finally:
         import anyio.to_thread
 
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
-        raise
     run = replies.run_record(manifest, made.checked, outcome, started)
     published.record(services.layout, request.feature, run)
-    warnings = [*evidence.notes, *outcome.warnings, *await _index(services)]
-    return replies.built(services, request, run, plan.how, warnings)
+    warnings = [*evidence.notes, *outcome.warnings]
+    if in_vain and made.fault is not None:
+        return replies.not_extended(services, request, run, made.fault, warnings)
+    return replies.built(services, request, run, plan.how, [*warnings, *await _index(services)])
+
+
+def _manifest(services: Services, plan: Plan, evidence: Evidence, outcome: Outcome, made: Made) -> Manifest:
+    request, earlier = plan.request, plan.standing.manifest if plan.standing else None
+    return Manifest(
+        feature=request.feature,
+        ticket=request.ticket,
+        description=request.description,
+        level=request.level,
+        builder=CLAUDE.name if made.drafted else STATIC.name,
+        model=outcome.model if made.came else earlier.model if earlier and made.drafted else "",
+        status=_status(made),
+        fault=made.fault if made.missing else None,
+        drafted=made.drafted,
+        missing=made.missing,
+        recipe=recipe(services, request.level),
+        used=evidence.used,
+        spans=made.checked.spans,
+        facts=made.own,
+    )
 
 
 async def _index(services: Services) -> list[str]:
@@ -194,19 +216,26 @@ def _assemble(services: Services, plan: Plan, evidence: Evidence, staging: Path,
     held = {draft.name: draft for draft in alone.drafts if draft.facts}
     fault = outcome.fault or _left_out(plan, held)
     lacking = [name for name in plan.asked if name not in held] if fault else []
-    fallback = [plan.before[name] for name in lacking if name in plan.before]
-    chosen = {draft.name: draft for draft in (*fallback, *plan.kept, *held.values())}
+    earlier = [plan.before[name] for name in lacking if name in plan.before]
+    chosen = {draft.name: draft for draft in (*_that_hold(services, plan, (*earlier, *plan.kept)), *held.values())}
     others = [draft for draft in static.drafts(request, evidence) if draft.name not in chosen]
     checked, own = _together(services, plan, evidence, (*chosen.values(), *others), alone, outcome)
     _restage(staging, checked.drafts)
     written = {draft.name for draft in checked.drafts if draft.facts}
     missing = tuple(name for name in lacking if name in written or name in REQUIRED)
-    return Made(checked, tuple(name for name in chosen if name in written), missing, fault, own)
+    drafted = tuple(sorted(name for name in chosen if name in written))
+    return Made(checked, drafted, missing, fault, own, bool(held))
+
+
+def _that_hold(services: Services, plan: Plan, drafts: tuple[Draft, ...]) -> list[Draft]:
+    """Of earlier drafts, those of which anything still holds: the static builder writes the others."""
+    checked = validate.check(services, plan.request.feature, drafts, budget=False)
+    return [draft for draft, held in zip(drafts, checked.drafts, strict=True) if held.facts]
 
 
 def _left_out(plan: Plan, held: dict[str, Draft]) -> Fault | None:
-    """A model that finished, and left a required file without one fact that holds."""
-    names = [name for name in plan.asked if name in BODY and name not in held]
+    """A model that finished, and left a required file, or all that is to be added, without one fact that holds."""
+    names = [name for name in plan.asked if name not in held and (name in BODY or not held)]
     if not names:
         return None
     return Fault(
@@ -219,7 +248,7 @@ def _left_out(plan: Plan, held: dict[str, Draft]) -> Fault | None:
 def _status(made: Made) -> str:
     if not made.missing:
         return "ok"
-    return "degraded" if any(name in made.missing for name in BODY) else "partial"
+    return "degraded" if not made.came or any(name in made.missing for name in BODY) else "partial"
 
 
 def _together(
@@ -227,8 +256,7 @@ def _together(
 ) -> tuple[Checked, tuple[str, ...]]:
     """Check everything against the budget, with what people wrote; the summary comes last if nobody drafted it."""
     request = plan.request
-    everything = validate.with_people(services, request.feature, drafts)
-    people = _ids(everything) - _ids(drafts)
+    everything, people = validate.with_people(services, request.feature, drafts)
     ranks = {finding.text: finding.score for finding in evidence.findings}
     check = partial(validate.check, services, request.feature, budget=True, ranks=ranks, external=outcome.external)
     before = replace(alone, drafts=(), verdicts=())

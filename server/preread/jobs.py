@@ -71,6 +71,7 @@ class Job:
             and request.ticket in {"", mine.ticket}
             and request.description in {"", mine.description}
             and (not request.force or self.begun is None or self.begun > asked)
+            and (not request.force or set(request.extend) == set(mine.extend))
         )
 
     async def build(self, services: Services, work: Work, turn: anyio.CapacityLimiter) -> None:
@@ -79,7 +80,9 @@ class Job:
             with self.scope:
                 async with turn:
                     self.begun = self.progress.begun = time.monotonic()
-                    limit = services.settings.limit(self.request.level, auto=self.request.auto)
+                    limit = services.settings.limit(
+                        self.request.level, auto=self.request.auto, extends=bool(self.request.extend)
+                    )
                     self.progress.deadline = self.begun + limit
                     self.scope.deadline = anyio.current_time() + limit
                     self.reply = await work(replace(services, progress=self.progress), self.request)

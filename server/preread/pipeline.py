@@ -43,17 +43,17 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
 
 async def extend(services: Services, feature: str, files: tuple[str, ...], jobs: "Jobs", caller: "Caller") -> LoadReply:
     """Have the model draft single files of a dossier that stands. Raises E_NOT_FOUND, E_USAGE."""
-    request, names = _extension(services, feature, files)
+    request = _extension(services, feature, files)
 
     async def nothing() -> None:
         return None
 
     if services.settings.month_usd:
         await _agreed(services, caller, nothing)
-    return await jobs.run(services, request, nothing, partial(build, extend=names), caller)
+    return await jobs.run(services, request, nothing, build, caller)
 
 
-def _extension(services: Services, feature: str, files: tuple[str, ...]) -> tuple[Request, tuple[str, ...]]:
+def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Request:
     name = resolve(services, feature=feature_name(feature)).feature
     names = tuple(file if file.endswith(".md") else f"{file}.md" for file in files)
     unknown = [file for file in names if file not in BY_NAME]
@@ -66,9 +66,14 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> tupl
     if found is None or found.manifest is None or any(not found.texts.get(file, "").strip() for file in REQUIRED):
         raise PrereadError("E_NOT_FOUND", f"There is no dossier of {name} to extend.", f"Call load for {name} first.")
     standing = found.manifest
-    request = Request(feature=name, ticket=standing.ticket, description=standing.description, level=standing.level)
-    # Forced: a build that is under way does not draft these files.
-    return request.model_copy(update={"force": True}), names
+    return Request(
+        feature=name,
+        ticket=standing.ticket,
+        description=standing.description,
+        level=standing.level,
+        force=True,  # no dossier that stands, and no build that is under way, will do
+        extend=names,
+    )
 
 
 def standing(services: Services, request: Request) -> LoadReply | None:
@@ -116,7 +121,7 @@ def tidy(services: Services) -> None:
         recover(services, feature)
 
 
-async def build(services: Services, request: Request, extend: tuple[str, ...] = ()) -> LoadReply:
+async def build(services: Services, request: Request) -> LoadReply:
     """Build and publish one dossier, alone for its feature among all processes.
 
     A build of another process that began after this one was asked for serves `force` too.
@@ -128,12 +133,12 @@ async def build(services: Services, request: Request, extend: tuple[str, ...] = 
     await step(tidy, services)
     async with feature_lock(services, request.feature):
         await step(publish.recover, services, request.feature)
-        if not extend:
+        if not request.extend:
             if (other := await _built_meanwhile(services, request, called)) is not None:
                 return other
             request = await step(_as_asked_before, services, request)
         async with _building_hint(services, request):
-            return await make(services, request, extend)
+            return await make(services, request)
 
 
 def _as_asked_before(services: Services, request: Request) -> Request:
@@ -188,7 +193,7 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
 async def _building_hint(services: Services, request: Request) -> AsyncIterator[None]:
     """`.cache/building/<feature>` while a build runs: the gates read its deadline there."""
     hint = services.layout.building(request.feature)
-    limit = services.settings.limit(request.level, auto=request.auto)
+    limit = services.settings.limit(request.level, auto=request.auto, extends=bool(request.extend))
     atomic.write(hint, f"{time.time() + limit:.0f}\n".encode())
     try:
         yield

@@ -105,9 +105,9 @@ class Settings(BaseModel):
         """Seconds after its start at which a build of this level ends its child, or itself if it has none."""
         return self.timeouts.get(level, self.timeout)
 
-    def limit(self, level: Level, *, auto: bool = False) -> float:
+    def limit(self, level: Level, *, auto: bool = False, extends: bool = False) -> float:
         """Seconds that a build of this level may take in all; `auto` may still raise it to full."""
-        if level == "light":
+        if level == "light" and not extends:
             return self.child_seconds(level)
         return FINISHING + max(self.child_seconds(level), self.child_seconds("full") if auto else 0)
 

@@ -43,21 +43,27 @@ def _is_plain(path: Path) -> bool:
     return stat.S_ISREG(info.st_mode) and info.st_nlink == 1
 
 
-def with_people(services: Services, feature: str, drafts: Iterable[Draft]) -> tuple[Draft, ...]:
-    """The drafts with the facts that people added to the published files: first, and checked like all others."""
+def with_people(services: Services, feature: str, drafts: Iterable[Draft]) -> tuple[tuple[Draft, ...], frozenset[str]]:
+    """The drafts with the facts that people added to the published files, and the ids of those.
+
+    They come first, unless a draft has them in their place already, and are checked like all others.
+    """
     by_name = {draft.name: draft for draft in drafts}
     standing = published.read(services.layout, feature)
     if standing is None or standing.manifest is None:
-        return tuple(by_name.values())
-    ours = set(standing.manifest.facts)
+        return tuple(by_name.values()), frozenset()
+    ours, theirs = set(standing.manifest.facts), set()
     for name, text in standing.texts.items():
-        draft, _ = dossier.parse(name, feature, text)
-        added = [
-            replace(section, items=tuple(f for f in section.facts if dossier.fact_id(name, f.text) not in ours))
-            for section in draft.sections
-        ]
-        added = [section for section in added if section.items]
-        if added and name != "summary.md":
-            old = by_name.get(name, Draft(name, feature))
+        if name == "summary.md":
+            continue
+        old = by_name.get(name, Draft(name, feature))
+        held = {dossier.fact_id(name, fact.text) for fact in old.facts}
+        added = []
+        for section in dossier.parse(name, feature, text)[0].sections:
+            people = {dossier.fact_id(name, fact.text): fact for fact in section.facts}
+            theirs |= people.keys() - ours
+            items = tuple(fact for key, fact in people.items() if key not in ours | held)
+            added += [replace(section, items=items)] if items else []
+        if added:
             by_name[name] = replace(old, sections=(*added, *old.sections))
-    return tuple(by_name.values())
+    return tuple(by_name.values()), frozenset(theirs)
