@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 from preread import db, inputs
+from preread.dossier import UNSEEN
 from preread.evidence import (
     commands,
     contradictions,
@@ -100,7 +101,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
     findings: list[Finding] = []
     for rule in RULES:
         services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", 3, 5)
-        findings += rule(view)
+        findings += filter(_can_be_shown, rule(view))
     kept.store()
     return Evidence(
         feature=request.feature,
@@ -111,6 +112,11 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         used=inputs.digests(services, request),
         notes=tuple(view.notes),
     )
+
+
+def _can_be_shown(finding: Finding) -> bool:
+    """Whether a reader sees all of it: the check lets nothing else pass, and a quote cannot be mended."""
+    return not any(map(UNSEEN.search, (finding.text, *finding.sources, *finding.fence)))
 
 
 def _hits(request: Request, query: rank.Query, connection: sqlite3.Connection, kept: Kept) -> dict[str, list[Hit]]:
