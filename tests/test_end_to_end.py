@@ -200,8 +200,8 @@ def test_another_feature_is_built_while_a_build_is_stuck(project: Path, slow_git
 def test_an_interrupted_build_does_not_wait_for_the_index_of_another_process(project: Path, tmp_path: Path) -> None:
     calls = LoggingGit(tmp_path / "git")
     layout = Layout(project)
-    layout.lock("index").parent.mkdir(parents=True)
-    with FileLock(layout.lock("index")):
+    layout.lock("_index").parent.mkdir(parents=True)
+    with FileLock(layout.lock("_index")):
         process = start(project, "load", "login", env=calls.env)
         until(lambda: any(" ls-files " in call for call in calls.calls), "it lists the files")
         until(lambda: len(processes_in(project)) == 1, "it has listed them")
@@ -437,3 +437,13 @@ def test_renewing_a_dossier_keeps_the_ticket_it_was_built_for(project, cli):
     assert "`a second log-in is refused` (ticket:T-7)" in renewed["dossier"]
     assert cli("load", "login", *asked, "--json", cwd=project).json["state"] == "cached"
     assert "ticket:T-7" not in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
+
+
+@pytest.mark.parametrize("feature", ["index", "db", "wrong", "spending"])
+def test_a_feature_may_have_the_name_of_one_of_preread_s_own_locks(cli: Cli, tmp_path: Path, feature: str) -> None:
+    folder = small(tmp_path / "app", {f"{feature}.py": f"def {feature}():\n    return 1\n"})
+    done = cli("load", feature, "--json", cwd=folder, env={"PREREAD_TIMEOUT": "20"})
+    assert done.status == 0, done.out
+    assert done.json["status"] == "ok"
+    fact = cli("show", feature, "--ids", "--json", cwd=folder).json["facts"][0]["id"]
+    assert cli("wrong", fact, cwd=folder).status == 0

@@ -65,7 +65,7 @@ def _start_again(layout: Layout) -> None:
     """
     from filelock import FileLock
 
-    with atomic.write_errors(layout.db), FileLock(layout.lock("db"), timeout=PATIENCE):
+    with atomic.write_errors(layout.db), FileLock(layout.lock("_db"), timeout=PATIENCE):
         if layout.db.exists() and _is_sound(layout.db):
             return
         fresh = layout.db.with_name(f"{layout.db.name}.new")
@@ -89,7 +89,7 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
 
     Raises E_WRITE when the database cannot be written or stays locked; a mistake in SQL as it is.
     """
-    atomic.make_folder(layout.lock("db").parent)
+    atomic.make_folder(layout.lock("_db").parent)
     try:
         if not layout.db.exists():
             _start_again(layout)

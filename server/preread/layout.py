@@ -149,6 +149,7 @@ class Layout:
         return self.context / feature_name(feature)
 
     def lock(self, name: str) -> Path:
+        """The lock of a feature, or of something else under a name that no feature has: with an underscore."""
         return self.cache / "locks" / f"{name}.lock"
 
     def building(self, feature: str) -> Path:

@@ -259,7 +259,7 @@ def wrong_ids(layout: Layout) -> dict[str, str]:
 
 def mark_wrong(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002 - the word of the registry
     """Remember that a fact was wrong. A file that cannot be read is set aside, not lost. Raises E_WRITE."""
-    lock = layout.lock("wrong")
+    lock = layout.lock("_wrong")
     atomic.make_folder(lock.parent)
     atomic.make_folder(layout.wrong.parent)
     from filelock import FileLock

@@ -42,7 +42,7 @@ def update(services: Services) -> None:
 @contextmanager
 def _turn(services: Services) -> Iterator[None]:
     """The index's lock; waiting for it ends like any other step, with the deadline or the caller's leaving."""
-    path = services.layout.lock("index")
+    path = services.layout.lock("_index")
     atomic.make_folder(path.parent)
     lock = FileLock(path)
     while not lock.is_locked:
