@@ -1,11 +1,12 @@
 """Builds by the real Claude Code with a scripted model: drafts about the small project, and who writes them."""
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from _claude import claude_environ
-from _messages_api import Answer, MessagesAPI, Request, text, tool
+from _messages_api import PATIENCE, Answer, MessagesAPI, Request, text, tool
 from _processes import LOGIN, TESTS
 
 OUTPUT = re.compile(r"^Output directory: (.+)$", re.MULTILINE)
@@ -72,6 +73,25 @@ def writing(files: Mapping[str, str], after: Answer | None = None) -> Callable[[
         return after if after is not None else [text("Done.")]
 
     return script
+
+
+class Held:
+    """A model that waits until the test lets it go."""
+
+    def __init__(self, script: Callable[[Request], Answer]) -> None:
+        self._script, self._go = script, threading.Event()
+
+    def __call__(self, request: Request) -> Answer:
+        self._go.wait(PATIENCE)
+        return self._script(request)
+
+    def let_go(self) -> None:
+        self._go.set()
+
+
+def sessions(api: MessagesAPI) -> list[str]:
+    """The runs of the program that asked the model, in the order of their coming."""
+    return list(dict.fromkeys(request.session for request in api.requests))
 
 
 def headless(claude: Path, api: MessagesAPI, tmp_path: Path, **settings: object) -> dict[str, str]:
