@@ -196,6 +196,8 @@ class _Handler(BaseHTTPRequestHandler):
                 turn = answer if isinstance(answer, Turn) else Turn(answer)
                 if request.body.get("stream"):
                     self._stream(request, turn)
+                elif turn.cut:  # the program asks again without a stream; that breaks off before its first byte
+                    self.close_connection = True
                 else:
                     self._send(200, {**_message(request, turn), "content": list(turn.blocks)})
 

@@ -124,7 +124,7 @@ async def _make(services: Services, plan: Plan, evidence: Evidence, started: flo
 
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
-    run = replies.run_record(manifest, made.checked, outcome, started)
+    run = replies.run_record(manifest, made.checked, outcome.model_copy(update={"fault": made.fault}), started)
     published.record(services.layout, request.feature, run)
     warnings = [*evidence.notes, *outcome.warnings]
     if in_vain and made.fault is not None:
@@ -164,20 +164,15 @@ async def _index(services: Services) -> list[str]:
 
 
 async def _draft(services: Services, plan: Plan, evidence: Evidence, staging: Path) -> Outcome:
-    """Have the model draft what it is asked for; what it costs is written down, however it ends."""
+    """Have the model draft what it is asked for; what each run of it costs is written down, however it ends."""
     if not plan.asked:
         return Outcome()
     standing = {draft.name: dossier.render(draft) for draft in plan.kept}
     text = await step(prompt.render, services, plan.request, evidence, staging, plan.asked, standing)
     if not await step(spending.allows, services):
         return Outcome(fault=spending.refused(services))
-    order = Order(plan.request, evidence, staging, plan.asked, text, partial(_review, services, plan, staging))
-    outcome = Outcome(cost_usd=None, fault=Fault(code="E_CANCELLED", reason="the build was cancelled"))
-    try:
-        outcome = await CLAUDE.build(services, order)
-    finally:
-        spending.add(services, plan.request.feature, outcome)
-    return outcome
+    review, spent = partial(_review, services, plan, staging), partial(spending.add, services, plan.request.feature)
+    return await CLAUDE.build(services, Order(plan.request, evidence, staging, plan.asked, text, review, spent))
 
 
 def _drafted(services: Services, plan: Plan, staging: Path) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:

@@ -210,6 +210,10 @@ def _no_review(_answers: Iterable[str]) -> str:
     return ""
 
 
+def _not_written_down(_outcome: Outcome) -> None:
+    """What is spent is nobody's concern."""
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What a builder is asked to draft: these files, into this folder."""
@@ -222,6 +226,8 @@ class Order:
     # What is wrong with the drafts so far, given what MCP servers answered, in words for who drafted them; empty when
     # nothing is worth another turn.
     review: Callable[[Iterable[str]], str] = _no_review
+    # Takes what each run of a program used, once for each, as soon as it is known or given up.
+    spent: Callable[[Outcome], None] = _not_written_down
 
 
 # -- the reply of `load`

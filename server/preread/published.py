@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -126,11 +127,11 @@ def staged(layout: Layout, feature: str) -> list[Path]:
 
 
 def abandoned(layout: Layout) -> list[str]:
-    """The features with staging folders: being built, or left by a killed build."""
-    try:
-        names = {path.name.split(".")[0] for path in layout.staging.iterdir()}
-    except OSError:
-        return []
+    """The features with staging folders or hints for the gates: being built, or left by a killed build."""
+    names = set()
+    for folder in (layout.staging, layout.building("x").parent):
+        with suppress(OSError):
+            names |= {path.name.split(".")[0] for path in folder.iterdir()}
     return sorted(name for name in names if is_feature(name))
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from preread.models import Fault, Order, Outcome
@@ -47,6 +47,12 @@ class _Run:
     def left(self) -> float:
         return self.deadline - time.monotonic()
 
+    @property
+    def money(self) -> float:
+        """Dollars that are left; an attempt whose cost is not known counts as all that it was allowed."""
+        most = self.services.settings.max_usd
+        return most - sum(most if attempt.cost_usd is None else attempt.cost_usd for attempt in self.attempts)
+
     def say(self, message: str) -> None:
         passed, whole = time.monotonic() - self.begun, max(self.deadline - self.begun, 1e-3)
         self.services.progress.say(message, round(1 + SHARE * min(1.0, passed / whole), 3), 5)
@@ -54,8 +60,9 @@ class _Run:
     def room(self, cost: float | None) -> bool:
         """Whether time and money are left for a second round."""
         whole = self.deadline - self.begun
-        spent = sum(attempt.cost_usd or 0.0 for attempt in self.attempts) + (cost or 0.0)
-        return self.left > (1 - SEND_BACK_WITHIN) * whole and spent < SEND_BACK_WITHIN * self.services.settings.max_usd
+        money = self.money - (cost or 0.0)
+        needed = 1 - SEND_BACK_WITHIN
+        return self.left > needed * whole and money > needed * self.services.settings.max_usd
 
 
 def _build(services: Services, order: Order) -> Outcome:
@@ -73,7 +80,7 @@ def _build(services: Services, order: Order) -> Outcome:
         outcome, resets = _attempt(run, program)
         run.attempts.append(outcome)
         pause = faults.retry_after(outcome.fault, len(run.attempts), resets) if outcome.fault else None
-        if pause is None or pause + LEAST_SECONDS > run.left:
+        if pause is None or pause + LEAST_SECONDS > run.left or run.money <= 0:
             break
         _wait(run, pause, outcome.fault)
     return _together(run.attempts)
@@ -86,6 +93,7 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
     from preread.credentials import Credentials
 
     services, order = run.services, run.order
+    services = replace(services, settings=services.settings.model_copy(update={"max_usd": run.money}))
     begun = time.monotonic()
     with cli.prepare(services, program, order.staging, os.urandom(8).hex()) as prepared:
         transcript = Transcript(services.layout.root, prepared.servers)
@@ -97,23 +105,37 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
             check=services.progress.check,
             scratch=prepared.scratch,
         ) as child:
-            run.say("waiting for Claude Code")
-            _converse(run, child, transcript)
-    outcome = Outcome(
+            try:
+                run.say("waiting for Claude Code")
+                _converse(run, child, transcript)
+            except BaseException:
+                # Now, and not when it has ended: who cancels may not leave this process so much time.
+                order.spent(_used(transcript, begun).model_copy(update={"cost_usd": None}))
+                raise
+    outcome = _used(transcript, begun).model_copy(
+        update={
+            "version": transcript.version or program.text,
+            "denials": tuple(transcript.denials),
+            "prompt": hashlib.sha256(order.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+            "stderr": Credentials(services.layout.root).without(child.ended.err.decode("utf-8", "replace")),
+            "fault": faults.fault(transcript, child.ended),
+            "warnings": (*prepared.warnings, *faults.servers(transcript)),
+            "external": tuple(transcript.external),
+        }
+    )
+    order.spent(outcome)
+    return outcome, transcript.resets
+
+
+def _used(transcript: "Transcript", begun: float) -> Outcome:
+    """What a child has used so far."""
+    return Outcome(
         model=transcript.model,
-        version=transcript.version or program.text,
         turns=transcript.turns,
         tokens=transcript.tokens,
         cost_usd=transcript.cost_usd,
         seconds=round(time.monotonic() - begun, 3),
-        denials=tuple(transcript.denials),
-        prompt=hashlib.sha256(order.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-        stderr=Credentials(services.layout.root).without(child.ended.err.decode("utf-8", "replace")),
-        fault=faults.fault(transcript, child.ended),
-        warnings=(*prepared.warnings, *faults.servers(transcript)),
-        external=tuple(transcript.external),
     )
-    return outcome, transcript.resets
 
 
 def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
@@ -150,9 +172,13 @@ def message(text: str) -> bytes:
 
 
 def _wait(run: _Run, seconds: float, fault: Fault | None) -> None:
-    until = time.monotonic() + seconds
+    until, told = time.monotonic() + seconds, ""
     while (left := until - time.monotonic()) > 0:
-        run.say(f"{fault.reason if fault else 'it failed'}; trying again in {left:.0f} s")
+        message = f"{fault.reason if fault else 'it failed'}; trying again in {left:.0f} s"
+        if message != told:
+            told = message
+            run.say(message)
+        run.services.progress.check()
         time.sleep(min(SLICE, left))
 
 

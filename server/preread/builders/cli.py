@@ -100,9 +100,7 @@ def find(services: Services) -> Cli:
     text = ".".join(map(str, version))
     if version < MINIMUM:
         least = ".".join(map(str, MINIMUM))
-        raise NoCli(
-            fault(f"Claude Code {text} is too old; {least} is the oldest that will do", "Run `claude update`.")
-        )
+        raise NoCli(fault(f"Claude Code {text} is too old; {least} is the oldest that will do", "Run `claude update`."))
     return Cli(path, version, text)
 
 
