@@ -227,7 +227,13 @@ class Transcript:
     def _user(self, event: dict[str, Any]) -> str:
         for block in map(loose.mapping, loose.items(loose.mapping(event.get("message")).get("content"))):
             call = self._calls.get(loose.text(block.get("tool_use_id")))
-            if not call or not call.server or block.get("type") != "tool_result" or block.get("is_error"):
+            if not call or block.get("type") != "tool_result":
+                continue
+            if block.get("is_error"):
+                if self.tools and call.tool not in self.tools:  # one that it does not have is no denial to the program
+                    self._deny(block.get("tool_use_id"), call.tool, call.target)
+                continue
+            if not call.server:
                 continue
             self.answered.add(call.server)
             text = loose.words(block.get("content"), EXTERNAL)
