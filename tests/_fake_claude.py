@@ -53,6 +53,11 @@ def result(**over):
 def ready():
     """Let the test know that it is as far as the test wants it."""
     open({ready!r} + str(os.getpid()), "x").close()
+
+def hold():
+    """Wait until the test lets it go on."""
+    while not os.path.exists({go!r}):
+        time.sleep(0.01)
 '''
 
 
@@ -60,13 +65,14 @@ class FakeClaude:
     """One such program, its runs, and what of them is left."""
 
     def __init__(self, folder: Path, behaviour: str, version: str = "2.1.329 (Claude Code)") -> None:
-        self.path, self._pids, self._ready = folder / "claude", folder / "pids", folder / "ready"
+        self.path, self._go = folder / "claude", folder / "go"
+        self._pids, self._ready = folder / "pids", folder / "ready"
         for place in (self._pids, self._ready):
             place.mkdir(parents=True)
         drafts = folder / "drafts.json"
         drafts.write_text(json.dumps(STANDARD))
         head = HEAD.format(python=sys.executable, version=version, pids=str(self._pids))
-        speech = SPEECH.format(drafts=str(drafts), ready=f"{self._ready}/")
+        speech = SPEECH.format(drafts=str(drafts), ready=f"{self._ready}/", go=str(self._go))
         self._parts = head, PRELUDE, speech
         self.behave(behaviour)
 
@@ -76,6 +82,9 @@ class FakeClaude:
         part.write_text("".join(self._parts) + textwrap.dedent(behaviour))
         part.chmod(0o755)
         part.replace(self.path)
+
+    def let_go(self) -> None:
+        self._go.touch()
 
     def runs(self) -> int:
         """How many runs are, or were, as far as `ready`."""

@@ -1,6 +1,7 @@
 """The evidence index: a changed file costs that file, and what is in it is what a fresh one would hold."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,9 +44,9 @@ def update(root: Path) -> int:
     """Bring the index up to date; how many files were looked into."""
     totals = [0]
 
-    def report(message: str, _done: float, total: float) -> None:
-        if message == "reading the project's files":
-            totals.append(int(total))
+    def report(message: str, _done: float, _total: float) -> None:
+        if found := re.search(r"(\d+) of them new or changed", message):
+            totals.append(int(found[1]))
 
     index.update(services(root, report))
     return max(totals)

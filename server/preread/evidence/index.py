@@ -70,7 +70,7 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
             connection.executemany("DELETE FROM files WHERE id = ?", gone)
             connection.executemany("DELETE FROM words WHERE rowid = ?", gone)
     for begin in range(0, len(changed), BATCH):
-        progress.say("reading the project's files", begin, len(changed))
+        progress.say(f"reading files, {len(changed)} of them new or changed", round(0.5 * begin / len(changed), 3), 5)
         part = changed[begin : begin + BATCH]
         analysed = list(_analysed(tree, {path: files[path] for path in part}, rows))
         with db.transaction(connection):
