@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import sys
 import time
@@ -111,11 +112,12 @@ def _is_interactive() -> bool:
 
 
 async def _ask(question: str) -> bool:
-    """A person's yes or no; who interrupts instead is not waited for."""
-    import click
-
-    confirm = partial(click.confirm, views.clean(question), err=True)
-    return await anyio.to_thread.run_sync(confirm, abandon_on_cancel=True)
+    """A person's yes or no. No thread waits for it: one that reads from a terminal would outlast an interruption."""
+    sys.stderr.write(f"{views.clean(question)} [y/N] ")
+    sys.stderr.flush()
+    while not select.select([sys.stdin], [], [], 0)[0]:  # noqa: ASYNC110 - kqueue does not watch every terminal
+        await anyio.sleep(LOOK)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 async def _show(said: Said, timed: Context | None) -> None:

@@ -149,5 +149,5 @@ def refused(services: Services) -> Fault:
     return Fault(
         code="E_MONEY",
         reason=_state(services),
-        hint="Raise `month_usd` in .project/config.toml, or run `preread load FEATURE` in a terminal, which asks.",
+        hint="Raise `month_usd` in .project/config.toml; or run `preread load FEATURE --force` in a terminal: it asks.",
     )

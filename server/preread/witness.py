@@ -50,13 +50,13 @@ def _mark(path: str) -> Mark | None:
     return (info.st_ctime_ns, info.st_mtime_ns, info.st_ino)
 
 
-def of(services: Services, manifest: Manifest, begun: int) -> Witness | None:
+def of(services: Services, manifest: Manifest, begun: int, others: Iterable[Path] = ()) -> Witness | None:
     """The witness of a look-up that covered and began at `begun`, in nanoseconds since the epoch.
 
-    None when something is too young, too many, or cannot be told so.
+    `others` are further files that it rested on. None when something is too young, too many, or cannot be told so.
     """
     marks: dict[str, Mark | None] = {}
-    for path in chain.from_iterable(map(_with_targets, _paths(services, manifest))):
+    for path in chain.from_iterable(map(_with_targets, chain(_paths(services, manifest), map(str, others)))):
         mark = marks[path] = _mark(path)
         if len(marks) > MOST or (mark and _is_young(mark, begun)):
             return None

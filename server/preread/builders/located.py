@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from preread.models import Fault
@@ -27,6 +28,14 @@ def is_there(services: Services) -> bool:
     return True
 
 
+def places(services: Services) -> list[Path]:
+    """Where a program would be found once there is one."""
+    setting = services.settings.claude
+    with suppress(NoCli):
+        return [] if setting == "off" else _places(setting, services.environ)
+    return []
+
+
 def fault(reason: str, hint: str) -> Fault:
     return Fault(code="E_CLI", reason=reason, hint=hint)
 
@@ -36,15 +45,15 @@ def located(services: Services) -> Path:
     setting, root = services.settings.claude, services.layout.root
     if setting == "off":
         raise NoCli(fault("Claude Code is switched off", "Unset PREREAD_CLAUDE to use it."))
-    inside, places = None, _places(setting, services.environ)
-    for place in places:
+    inside, candidates = None, _places(setting, services.environ)
+    for place in candidates:
         found = _executable(place)
         if found and _is_outside(root, place.parent, found):
             return found
         inside = inside or found
     if inside:
         raise NoCli(fault(f"{inside} is inside the project, which must not choose what runs", INSTALL))
-    for place in places if setting else ():
+    for place in candidates if setting else ():
         if place.is_file():
             raise NoCli(fault(f"PREREAD_CLAUDE={setting} is not executable", f"Run `chmod +x {place}`."))
     where = f"PREREAD_CLAUDE={setting}" if setting else "`claude` on the PATH"

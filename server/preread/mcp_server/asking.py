@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mcp import MCPError
 from mcp.server import ServerRequestContext
 from mcp_types import (
     CallToolRequestParams,
@@ -46,6 +47,9 @@ class Asker:
         if answer is None and self._call.protocol_version in MODERN_PROTOCOL_VERSIONS:
             raise InputRequired(InputRequiredResult(input_requests={KEY: ElicitRequest(params=asked)}))
         if answer is None:
-            answer = await self._call.session.elicit_form(question, SCHEMA, self._call.request_id)
+            try:
+                answer = await self._call.session.elicit_form(question, SCHEMA, self._call.request_id)
+            except MCPError:  # a client that promised to ask and cannot: nobody said yes
+                return False
         said = isinstance(answer, ElicitResult) and answer.action == "accept" and answer.content
         return bool(said and said.get(KEY))

@@ -5,6 +5,7 @@ import time
 from pydantic import Field
 
 from preread import pipeline, published, witness
+from preread.builders import located
 from preread.models import LoadReply
 from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
 from preread.services import Services
@@ -51,7 +52,11 @@ def standing(services: Services, request: LoadRequest) -> LoadReply | None:
 def _witness(services: Services, feature: str, begun: int) -> Witness | None:
     """What the look-up that has just covered rested on."""
     found = published.read(services.layout, feature)
-    return witness.of(services, found.manifest, begun) if found is not None and found.manifest is not None else None
+    if found is None or found.manifest is None:
+        return None
+    # Where a program could be that was not there: with one, the same request asks for more.
+    programs = located.places(services) if found.manifest.level == "light" else ()
+    return witness.of(services, found.manifest, begun, programs)
 
 
 async def extend(context: Context, request: ExtendRequest) -> LoadReply:
