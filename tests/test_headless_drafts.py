@@ -250,6 +250,10 @@ def test_odd_drafts_are_read_as_far_as_they_go_and_nothing_hidden_is_published(s
         + f"\n## Open\nSource: login.py:{at}\n```py\nATTEMPTS = 5\n- swallowed (login.py:{at})\n",
         "summary.md": SUMMARY + "\0",
     }
+    (scene.project / ".gitignore").write_text(".env\n")
+    (scene.project / ".env").write_text("PORT=3000\n")
+    (scene.project / "port.txt").symlink_to(".env")
+    odd["codebase.md"] += "- guessed: `PORT=3000` (.env:1)\n- through a link: `PORT=3000` (port.txt:1)\n"
     api.play(writing(odd))
     reply = scene.load()
     assert reply["status"] == "ok"
@@ -264,6 +268,7 @@ def test_odd_drafts_are_read_as_far_as_they_go_and_nothing_hidden_is_published(s
         "E_TITLE",
         *["E_UNSEEN"] * 4,
         *["E_SOURCE_OWN"] * 5,
+        *["E_SOURCE_SECRET"] * 2,
     ]
     assert ("summary.md", "E_FILE_TEXT") in codes
     assert ("existing-tests.md", "E_FENCE_OPEN") in codes

@@ -220,9 +220,8 @@ def _env_files(root: Path) -> list[tuple[str, bool]]:
                 for entry in listed:
                     entries += 1
                     name = entry.name
-                    named = all_are or name.startswith(".env") or name.endswith(".env")
-                    if named and entry.is_file(follow_symlinks=False):
-                        found.append((entry.path, any(word in EXAMPLES for word in name.lower().split("."))))
+                    if (all_are or _is_named_env(name)) and entry.is_file(follow_symlinks=False):
+                        found.append((entry.path, _is_example(name)))
                     if name not in SKIPPED and len(folders) < MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
         except OSError:
@@ -230,6 +229,19 @@ def _env_files(root: Path) -> list[tuple[str, bool]]:
         if entries > MOST_ENTRIES or len(found) >= MOST_FILES:
             break
     return found[:MOST_FILES]
+
+
+def is_env_file(name: str) -> bool:
+    """Whether a file of this name holds a machine's variables, and not the example of them."""
+    return _is_named_env(name) and not _is_example(name)
+
+
+def _is_named_env(name: str) -> bool:
+    return name.startswith(".env") or name.endswith(".env")
+
+
+def _is_example(name: str) -> bool:
+    return any(word in EXAMPLES for word in name.lower().split("."))
 
 
 def _text(path: str) -> str:

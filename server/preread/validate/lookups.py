@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from preread import layout, published, sources
+from preread.credentials import is_env_file
+from preread.errors import PrereadError
 from preread.models import Manifest
 from preread.services import Services
 from preread.sources import Ref, SourceError, Span
@@ -82,6 +84,10 @@ class Lookups:
             raise SourceError(
                 "E_SOURCE_OWN", f"`{text[:80]}` is a file of Preread's or git's own, which proves nothing"
             )
+        if ref.path and ref.kind != "absent" and self._is_private(ref.path):
+            raise SourceError(
+                "E_SOURCE_SECRET", f"`{text[:80]}` is an .env file of this machine, which no fact rests on"
+            )
         self.slow += ref.kind in SLOW
         if self.slow <= MOST_SLOW or not self.feature:  # the project's knowledge grows without a budget
             span = sources.resolve(ref, self.services.tree)
@@ -94,6 +100,14 @@ class Lookups:
         if path not in self.own:
             self.own[path] = sources.is_own(path, self.services.tree)
         return self.own[path]
+
+    def _is_private(self, path: str) -> bool:
+        """Whether it is an `.env` file that git does not have: what quotes would find, and digests tell, is secret."""
+        try:
+            real = self.services.layout.real(self.services.layout.inside(path))
+        except PrereadError:
+            return False
+        return is_env_file(real.name) and self.services.layout.relative(real) not in self.services.tree.files
 
     def _external(self, ref: Ref) -> Span:
         span = sources.external_span(ref)
