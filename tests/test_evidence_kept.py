@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from _evidence_project import commit, evidence, services, write
+from _evidence_project import commit, evidence, request, services, write
 from conftest import git
 from preread import db, subprocesses, syntax
 from preread.evidence import history, kept
 from preread.evidence.kept import Kept
 from preread.evidence.packed import pack, unpack
+from preread.evidence.rank import query_of
+from preread.evidence.view import View
 from preread.models import Evidence
 from preread.subprocesses import Done
 
@@ -98,6 +100,35 @@ def patch_lines(root: Path) -> list[str]:
         return [line for patch in patches for line in patch.added if "LIMIT" in line]
 
     return db.use(services(root).layout, work)
+
+
+# -- outlines
+
+
+def outline_of(root: Path, path: str) -> syntax.Outline:
+    """As a rule is told that has not chosen the file itself."""
+    asked, wanted = services(root), request("cart")
+
+    def work(connection: sqlite3.Connection) -> syntax.Outline:
+        known = Kept(asked.tree, connection)
+        return View(asked, connection, wanted, query_of(wanted, ""), known, [], [], []).outline(path)
+
+    return db.use(asked.layout, work)
+
+
+def test_an_indexed_file_is_not_read_for_its_outline(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found(root)
+    expected = syntax.outline("src/shop.py", FILES["src/shop.py"])
+    monkeypatch.setattr(syntax, "outline", None)
+    assert outline_of(root, "src/shop.py") == expected
+
+
+@pytest.mark.parametrize("path", ["src/shop.py", "src/new.py"])
+def test_a_file_that_changed_since_it_was_indexed_is_read_itself(root: Path, path: str) -> None:
+    found(root)
+    text = "def purchase():\n    return 1\n"
+    write(root, {path: text})
+    assert outline_of(root, path) == syntax.outline(path, text)
 
 
 # -- details

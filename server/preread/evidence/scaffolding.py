@@ -55,7 +55,7 @@ def _fixture_definition(view: View, name: str) -> tuple[str, str] | None:
         if not re.search(r"fixture|\.extend", text):
             continue
         lines = view.services.tree.lines(path) or []
-        for symbol in view.services.tree.outline(path).symbols:
+        for symbol in view.outline(path).symbols:
             if symbol.name == name and any("fixture" in d for d in symbol.decorators):
                 said = (
                     phrases.plain(phrases.sentence(symbol.doc, 90))

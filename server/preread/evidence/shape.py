@@ -240,7 +240,7 @@ def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
             or (hot.symbol.kind == "method" and hot.symbol.container.rpartition(".")[2] not in text)
         ):
             continue
-        outline = view.services.tree.outline(path)
+        outline = view.outline(path)
         if any(s.name == hot.symbol.name for s in outline.symbols):
             continue  # it has its own
         for number, line in enumerate(text.split("\n"), 1):
