@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Shape(NamedTuple):
-    """A kind of secret: texts of which one stands in every such secret, and the pattern, searched only then.
+    """A kind of secret: texts of which one stands in every such secret, and the pattern, compiled only then.
 
     No pattern begins inside a run of its own characters, so that a search costs a text's length, not its square.
     `random` is for the kinds that words could look like: what matched has to look random, too.
@@ -19,7 +19,7 @@ class Shape(NamedTuple):
 
     kind: str
     marks: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     random: bool = False
 
 
@@ -40,7 +40,7 @@ _PLACEHOLDER = re.compile(
 
 
 def _row(kind: str, marks: str, pattern: str, *, random: bool = False) -> Shape:
-    return Shape(kind, tuple(marks.split()), re.compile(_START + pattern), random)
+    return Shape(kind, tuple(marks.split()), _START + pattern, random)
 
 
 # Compare the rules of gitleaks, detect-secrets and GitHub's secret scanning.
@@ -83,10 +83,10 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "private key",
         ("PRIVATE KEY",),
-        re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----[\s\\nr\"'`+,]{1,40}+[A-Za-z0-9+/=:]{8}"),
+        r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----[\s\\nr\"'`+,]{1,40}+[A-Za-z0-9+/=:]{8}",
     ),
-    Shape("private key", ("MII",), re.compile(r"(?<![A-Za-z0-9+/])MII(?![BC]IjANBg)[A-Za-z0-9+/]{57,}+")),
-    Shape("bearer token", ("earer ",), re.compile(r"\b[Bb]earer +([\w.~+/=-]{20,}+)"), random=True),
+    Shape("private key", ("MII",), r"(?<![A-Za-z0-9+/])MII(?![BC]IjANBg)[A-Za-z0-9+/]{57,}+"),
+    Shape("bearer token", ("earer ",), r"\b[Bb]earer +([\w.~+/=-]{20,}+)", random=True),
 )
 _MARKED = tuple((mark, row) for row in SHAPES for mark in row.marks)
 
@@ -95,7 +95,7 @@ def shape(text: str) -> str:
     """What kind of secret stands in a text, by its shape alone; empty when none does."""
     for mark, row in _MARKED:
         if mark in text:
-            for match in row.pattern.finditer(text):
+            for match in re.finditer(row.pattern, text):
                 value = match[match.lastindex or 0]
                 if not _is_placeholder(value) and (not row.random or looks_random(value)):
                     return row.kind

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import PurePosixPath
 
 from preread import layout
@@ -196,22 +196,19 @@ def _parse_commit(text: str) -> Ref | None:
 
 
 def _resolve_commit(ref: Ref, tree: Tree) -> Span:
-    show = (
-        "show",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--format=%H%n%B",
-        "--patch",
-        f"{ref.name}^{{commit}}",
-    )
+    if ref.name not in tree.commits:
+        tree.commits[ref.name] = tuple(_shown_commit(ref.name, tree))
+    return Span(tree.commits[ref.name])
+
+
+def _shown_commit(name: str, tree: Tree) -> list[str]:
+    show = ("show", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%H%n%B", "--patch", f"{name}^{{commit}}")
     done = tree.git(*show) if tree.is_git else None
     if done is None or done.status != 0:
-        raise SourceError("E_SOURCE_COMMIT", f"this repository holds no commit `{ref.name}`")
+        raise SourceError("E_SOURCE_COMMIT", f"this repository holds no commit `{name}`")
     text = done.out[:MAX_COMMIT].decode("utf-8", "replace")
     # A diff marks its lines with one character; without it they read as the file has them.
-    lines = [line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")]
-    return Span(tuple(digest_lines(lines)))
+    return digest_lines([line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")])
 
 
 # -- run:<id>, ticket:<id>, doc:<path>#p3
@@ -317,6 +314,7 @@ ROWS: dict[str, Row] = {
 }
 
 
+@lru_cache(maxsize=4096)  # the same few hundred are asked for again and again
 def parse(text: str) -> Ref | None:
     """The source that `text` is, or None when it has the shape of none."""
     for row in ROWS.values():

@@ -83,6 +83,7 @@ class Tree:
     run: Runner
     environ: dict[str, str]
     check: Callable[[], None] = never
+    commits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # lines of those that were read
     outlines: "dict[str, Outline]" = field(default_factory=dict)  # what is known of files; `outline` adds to it
     _texts: _Kept[str] = field(default_factory=_Kept)
     _lines: _Kept[list[str]] = field(default_factory=_Kept)

@@ -3,8 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
-from xml.etree.ElementTree import Element, ParseError
+from typing import TYPE_CHECKING, NamedTuple
 
 from preread import inputs
 from preread.evidence import phrases, words
@@ -13,6 +12,9 @@ from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.sources import Ref
 from preread.syntax import TestCase
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element  # loaded where there are reports
 
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
 SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout)\b.*[:\w]|\bexpected\b|\bassert")
@@ -58,6 +60,8 @@ def reported(view: View) -> Iterator[Finding]:
 
 def _failures(view: View, path: str) -> Iterator[Failure]:
     """The failures and errors of one JUnit XML file; a broken file is noted, not raised."""
+    from xml.etree.ElementTree import ParseError
+
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import fromstring
 
@@ -65,7 +69,7 @@ def _failures(view: View, path: str) -> Iterator[Failure]:
     if data is None:
         return
     try:
-        root: Element = fromstring(data)
+        root = fromstring(data)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
         view.notes.append(f"{path} is not a report that can be read: {error}")
         return
@@ -81,7 +85,7 @@ def _failures(view: View, path: str) -> Iterator[Failure]:
             yield Failure(path, line, name, group, message)
 
 
-def _message(bad: Element, name: str) -> str:
+def _message(bad: "Element", name: str) -> str:
     """What a failing test said: its message, unless that only names the test again (Playwright)."""
     message = (bad.get("message") or "").strip()
     if message and name.rpartition("› ")[2] not in message:
