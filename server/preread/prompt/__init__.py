@@ -43,7 +43,7 @@ def render(
     own = _override(services)
     try:
         if own is None:
-            text = sandbox.render_sandboxed(templates, DEFAULT, given, MOST_PROMPT)
+            text = sandbox.render_sandboxed(templates, DEFAULT, given, MOST_PROMPT, known=True)
         else:
             templates[OVERRIDE] = Template(OVERRIDE, own)
             text = _in_a_process(services, templates, given)
