@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def _spare_the_garbage() -> None:
-    """What was loaded stays until the end: looking through it for garbage, in the end too, takes a tenth of a second."""
+    """What was loaded stays to the end; to look through it for garbage, then too, would take a tenth of a second."""
     gc.disable()
     gc.freeze()
 
