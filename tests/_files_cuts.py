@@ -116,7 +116,7 @@ def manifest_last(layout: Layout) -> None:
 def kept_all(layout: Layout, mark: str, marked: bool) -> None:
     """What holds after a recovery: one generation in place, nothing staged, nothing of a person lost."""
     folder = layout.dossier("login")
-    assert not publish.pending(layout, "login"), "something is still staged"
+    assert not published.pending(layout, "login"), "something is still staged"
     assert mark == ("B" if marked else "A"), f"{mark} after a recovery, marked {marked}"
     assert (folder / "notes.md").read_text() == "my own", "a person's file is lost"
     names = {path.name for path in folder.iterdir()}
@@ -240,7 +240,7 @@ def storm(root: Path, kills: int) -> dict[str, object]:
         seen["reads"] += told["reads"]
         wrong += told["wrong"]
         os.wait()
-    if publish.pending(work.layout, "login"):
+    if published.pending(work.layout, "login"):
         wrong.append("staging is left")
     return seen | {"wrong": wrong}
 
@@ -263,11 +263,11 @@ def kill_one(root: Path, after: float, when_ready: bool) -> str:
         pass
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    left = "ready" if published.ready(layout, "login") else "staged" if publish.pending(layout, "login") else ""
+    left = "ready" if published.ready(layout, "login") else "staged" if published.pending(layout, "login") else ""
     whole(layout)
     with locked(layout):
         publish.recover(services(root), "login")
-    assert not publish.pending(layout, "login"), "staging is left after a recovery"
+    assert not published.pending(layout, "login"), "staging is left after a recovery"
     whole(layout)
     return left
 

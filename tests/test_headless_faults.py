@@ -291,7 +291,7 @@ def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(proje
     built = project.load()
     assert built.said == ("ok", None)
     assert len(set(sessions)) == 2
-    assert built.run["stats"]["turns"] == 3
+    assert built.run["stats"]["turns"] in {3, 4}  # the answer that was cut counts where its beginning was told
     assert len(built.costs) == 2
     assert sum(built.costs) == pytest.approx(built.reply["stats"]["cost_usd"])
     assert all(built.costs)

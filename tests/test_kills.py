@@ -138,3 +138,13 @@ def test_builds_ended_by_a_signal_leave_nothing_at_once(project: Path, number: i
         assert bytes_of(project) in both
     assert set(statuses) <= {0, status}
     assert statuses.count(status) >= 2
+
+
+def test_a_hint_left_by_a_build_that_was_killed_early_goes_with_the_next_load(project: Path) -> None:
+    assert ended(start(project, "load", "login")).status == 0
+    hint = Layout(project).building("login")
+    hint.parent.mkdir(exist_ok=True)
+    hint.write_text("9999999999\n")
+    again = ended(start(project, "load", "login", "--json"))
+    assert again.json["state"] == "cached"
+    assert left_behind(project) == []

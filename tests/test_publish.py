@@ -50,7 +50,7 @@ def test_what_is_staged_is_published_and_nothing_stays_staged(work, folder):
     assert found.texts == {name: text_of(name, "one") for name in BASIC}
     assert found.edited == ()
     assert list(work.layout.staging.iterdir()) == []
-    assert not publish.pending(work.layout, "login")
+    assert not published.pending(work.layout, "login")
 
 
 def test_the_manifest_has_the_same_bytes_for_the_same_content(work, folder, tmp_path):
@@ -280,7 +280,7 @@ def test_a_publish_that_is_refused_in_the_middle_is_read_whole_and_finished_late
     publish.recover(work, "login")
     assert published.read(work.layout, "login").manifest.recipe == "two"
     assert files(folder) == sorted([*BASIC, "manifest.json"])
-    assert not publish.pending(work.layout, "login")
+    assert not published.pending(work.layout, "login")
 
 
 def test_a_full_disk_leaves_the_old_dossier_and_says_so(tmp_path):
@@ -385,7 +385,7 @@ def test_recovery_leaves_other_features_alone(work):
     other = publish.stage(work, "login-errors")
     publish.recover(work, "login")
     assert other.is_dir()
-    assert publish.pending(work.layout, "login-errors")
+    assert published.pending(work.layout, "login-errors")
 
 
 def test_drafts_of_a_killed_build_are_removed(work):
@@ -393,7 +393,7 @@ def test_drafts_of_a_killed_build_are_removed(work):
     (staging / "sub").mkdir()
     (staging / "sub" / "draft.md").touch()
     (work.layout.staging / "login.y.ready").mkdir()
-    assert publish.pending(work.layout, "login")
+    assert published.pending(work.layout, "login")
     publish.recover(work, "login")
     assert list(work.layout.staging.iterdir()) == []
     assert published.read(work.layout, "login") is None
@@ -406,7 +406,7 @@ def test_a_mark_whose_files_a_power_cut_emptied_is_not_rolled_forward(work, fold
     (staging / "codebase.md").write_bytes(b"")
     publish.recover(work, "login")
     assert snapshot(folder) == before
-    assert not publish.pending(work.layout, "login")
+    assert not published.pending(work.layout, "login")
 
 
 def run_cuts(*arguments: object) -> dict[str, object]:

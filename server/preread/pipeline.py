@@ -78,11 +78,11 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
 
 def standing(services: Services, request: Request) -> LoadReply | None:
     """The reply of a dossier that covers the request; None when there is none, or a killed build left remains."""
-    return None if published.staged(services.layout, request.feature) else _look_up(services, request)
+    return None if published.pending(services.layout, request.feature) else _look_up(services, request)
 
 
 async def _standing(services: Services, request: Request) -> LoadReply | None:
-    if published.staged(services.layout, request.feature):
+    if published.pending(services.layout, request.feature):
         await step(recover, services, request.feature)
     return await step(_look_up, services, request)
 

@@ -22,11 +22,6 @@ def stage(services: Services, feature: str) -> Path:
         return Path(tempfile.mkdtemp(dir=staging, prefix=f"{feature_name(feature)}."))
 
 
-def pending(layout: Layout, feature: str) -> bool:
-    """Whether a build is under way, or a killed one left something: drafts, or the hint that it runs."""
-    return bool(published.staged(layout, feature)) or layout.building(feature).exists()
-
-
 def publish(services: Services, staging: Path, manifest: Manifest) -> None:
     """Put the staged files in place; the caller holds the feature's lock. `manifest.files` is filled in here.
 

@@ -126,6 +126,11 @@ def staged(layout: Layout, feature: str) -> list[Path]:
     return [layout.staging / name for name in sorted(names) if name.startswith(f"{feature}.")]
 
 
+def pending(layout: Layout, feature: str) -> bool:
+    """Whether a build is under way, or a killed one left something: drafts, or the hint that it runs."""
+    return bool(staged(layout, feature)) or os.path.lexists(layout.building(feature))
+
+
 def abandoned(layout: Layout) -> list[str]:
     """The features with staging folders or hints for the gates: being built, or left by a killed build."""
     names = set()
