@@ -168,7 +168,7 @@ async def _draft(services: Services, plan: Plan, evidence: Evidence, staging: Pa
     if not plan.asked:
         return Outcome()
     standing = {draft.name: dossier.render(draft) for draft in plan.kept}
-    text = await step(prompt.render, services, plan.request, evidence, staging, plan.asked, standing)
+    text = await step(prompt.later, services, plan.request, evidence, staging, plan.asked, standing)
     if not await step(spending.allows, services):
         return Outcome(fault=spending.refused(services))
     review, spent = partial(_review, services, plan, staging), partial(spending.add, services, plan.request.feature)

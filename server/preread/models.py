@@ -222,7 +222,7 @@ class Order:
     evidence: Evidence
     staging: Path
     files: tuple[str, ...]
-    prompt: str = ""
+    prompt: Callable[[], str] = str  # the same text each time, asked for while the program starts
     # What is wrong with the drafts so far, given what MCP servers answered, in words for who drafted them; empty when
     # nothing is worth another turn.
     review: Callable[[Iterable[str]], str] = _no_review

@@ -116,7 +116,7 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
         update={
             "version": transcript.version or program.text,
             "denials": tuple(transcript.denials),
-            "prompt": hashlib.sha256(order.prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+            "prompt": hashlib.sha256(order.prompt().encode("utf-8", "surrogatepass")).hexdigest()[:16],
             "stderr": Credentials(services.layout.root).without(child.ended.err.decode("utf-8", "replace")),
             "fault": faults.fault(transcript, child.ended),
             "warnings": (*prepared.warnings, *faults.servers(transcript)),
@@ -142,7 +142,7 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
     """The prompt and what comes of it; drafts that do not hold go back once, in the same run."""
     from preread.builders import faults
 
-    child.send(message(run.order.prompt))
+    child.send(message(run.order.prompt()))
     sent_back = closed = False
     for line in child.lines():
         if said := transcript.feed(line):

@@ -4,7 +4,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,35 @@ def render(
 
     Raises E_PROMPT when the project's own template cannot be rendered.
     """
-    from preread.prompt import outside, variables  # a cached reply needs a digest alone
+    return later(services, request, evidence, staging, files, standing)()
+
+
+def later(
+    services: "Services",
+    request: "Request",
+    evidence: "Evidence",
+    staging: Path,
+    files: tuple[str, ...],
+    standing: Mapping[str, str] | None = None,
+) -> Callable[[], str]:
+    """What gives the prompt when it is wanted: ours is rendered then, while the child starts.
+
+    A project's own template is rendered at once, because it may be wrong. Raises E_PROMPT, as `render` does.
+    """
+    from preread.prompt import variables  # a cached reply needs a digest alone
 
     given = variables.values(services, request, evidence, staging, files, standing or {})
-    templates = {DEFAULT: Template(f"prompts/{NAME}", _default())}
     own = _override(services)
+    text = cache(partial(_rendered, services, given, own))
+    if own is not None:
+        text()
+    return text
+
+
+def _rendered(services: "Services", given: Mapping[str, object], own: str | None) -> str:
+    from preread.prompt import outside
+
+    templates = {DEFAULT: Template(f"prompts/{NAME}", _default())}
     try:
         if own is None:
             text = sandbox.render_sandboxed(templates, DEFAULT, given, MOST_PROMPT, known=True)
