@@ -94,7 +94,7 @@ async def _run(operation: Operation, request: Model, start: Path, environ: Mappi
                 context = Context(
                     start, environ, jobs, Caller(None, said.tell, ask=_ask if _is_interactive() else None)
                 )
-                tasks.start_soon(_show, said, context if operation.timed else None)
+                tasks.start_soon(_show, said, partial(_limit, operation, request, context))
                 try:
                     outcome.append(await operation.run(context, request))
                 except Exception as error:  # carried out of the task group, which would wrap it
@@ -120,14 +120,17 @@ async def _ask(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-async def _show(said: Said, timed: Context | None) -> None:
+def _limit(operation: Operation, request: Model, context: Context) -> float:
+    return operation.limit(context.services(), request) if operation.limit is not None else 0
+
+
+async def _show(said: Said, limit: Callable[[], float]) -> None:
     """A live line on stderr, for people, once the run has taken long enough to want one."""
     if not views.is_terminal(sys.stderr):
         return
     await said.something.wait()  # before that a person may be asked something
     await anyio.sleep(said.begun + SHOW_PROGRESS_AFTER - time.monotonic())
-    limit = timed.services().settings.timeout if timed is not None else 0
-    with views.live_line(said.begun, limit) as update:
+    with views.live_line(said.begun, limit()) as update:
         while True:
             update(said.message, said.done, said.total)
             await anyio.sleep(LOOK)

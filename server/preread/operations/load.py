@@ -6,6 +6,7 @@ from pydantic import Field
 
 from preread import pipeline, published, witness
 from preread.builders import located
+from preread.layout import feature_name
 from preread.models import LoadReply
 from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
 from preread.services import Services
@@ -63,6 +64,16 @@ async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     return await pipeline.extend(context.services(), request.feature, request.files, context.jobs, context.caller)
 
 
+def _limit(services: Services, request: LoadRequest) -> float:
+    return services.settings.child_seconds(pipeline.resolve(services, **request.model_dump()).level)
+
+
+def _extension_limit(services: Services, request: ExtendRequest) -> float:
+    found = published.read(services.layout, feature_name(request.feature))
+    level = found.manifest.level if found is not None and found.manifest is not None else "full"
+    return services.settings.child_seconds(level)
+
+
 LOAD = Operation(
     name="context.load",
     request=LoadRequest,
@@ -72,7 +83,7 @@ LOAD = Operation(
     example="preread load checkout --ticket SHOP-142",
     run=load,
     command="load",
-    timed=True,
+    limit=_limit,
     at_once=standing,
     positional=("feature",),
 )
@@ -85,7 +96,7 @@ EXTEND = Operation(
     example="preread extend checkout anti-patterns failures",
     run=extend,
     command="extend",
-    timed=True,
+    limit=_extension_limit,
     positional=("feature", "files"),
 )
 OPERATIONS = (LOAD, EXTEND)

@@ -78,7 +78,7 @@ class Operation:
     example: str  # a command line that works
     run: Callable[[Context, Any], Awaitable[Any]]
     command: str  # the CLI's word for it
-    timed: bool = False  # ends at the setting `timeout`
+    limit: Callable[[Services, Any], float] | None = None  # seconds after which it ends what it started
     # The reply, where it needs no waiting: it spares a command line the event loop. None: run it.
     at_once: Callable[[Services, Any], Any] | None = None
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
