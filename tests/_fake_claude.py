@@ -96,6 +96,14 @@ class FakeClaude:
     def left(self) -> set[int]:
         return {pid for pid in self.started() if lives(pid)}
 
+    def forget(self) -> int:
+        """Forget the processes that have ended, whose ids others may get; how many they are."""
+        ended = self.started() - self.left()
+        for pid in ended:
+            (self._pids / str(pid)).unlink()
+            (self._ready / str(pid)).unlink(missing_ok=True)
+        return len(ended)
+
 
 GOOD = "begin(); write(); result(); sys.stdin.read()"
 # Works until it is asked to end, and then ends as the real one does: with a result.
