@@ -42,7 +42,7 @@ def schema(model: type[Model], *, reply: bool = False) -> dict[str, Any]:
 
 
 def _one_level(made: dict[str, Any]) -> dict[str, Any]:
-    """A reply's schema, one level deep, and without the nulls that no reply holds.
+    """A reply's schema, one level deep, without the nulls that no reply holds, and without words for people.
 
     Clients check every reply against it, piece by piece: a whole one was most of what a cached call cost them.
     """
@@ -52,8 +52,7 @@ def _one_level(made: dict[str, Any]) -> dict[str, Any]:
         kinds = [kind for kind in field.get("anyOf", (field,)) if kind != {"type": "null"}]
         kind = kinds[0] if len(kinds) == 1 else {}
         kind = kind | named[kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
-        kept = {key: kind[key] for key in ("type", "enum") if key in kind}
-        fields[name] = kept | ({"description": field["description"]} if "description" in field else {})
+        fields[name] = {key: kind[key] for key in ("type", "enum") if key in kind}
     return made | {"properties": fields}
 
 
