@@ -23,7 +23,7 @@ def test_every_error_code_in_the_code_is_documented() -> None:
     used = set()
     for path in (ROOT / "server").rglob("*.py"):
         used |= set(re.findall(r'"(E_[A-Z_]+)"', path.read_text(encoding="utf-8")))
-    listed = (ROOT / "docs/dossier.md").read_text(encoding="utf-8")
+    listed = "".join((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("dossier", "run-log"))
     of_checks = set(re.findall(r"^\| `(E_[A-Z_]+)`", listed, re.MULTILINE))
     assert used - set(CODES) == of_checks
 

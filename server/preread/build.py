@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from preread import atomic, cache, dossier, facts, prompt, publish, published, replies, spending, validate
+from preread import atomic, cache, dossier, facts, near, prompt, publish, published, replies, spending, validate
 from preread.builders import CLAUDE, DRAFTED, STATIC, static, summary
 from preread.errors import Cancelled, PrereadError
 from preread.evidence import collect
@@ -18,7 +18,7 @@ from preread.services import Services, step
 
 SUMMARY = "summary.md"
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # required, and no index of the others
-HISTORY = {"reported", "again"}  # findings that are a history of failures
+HISTORY = {"reported", "failed", "again"}  # findings that are a history of failures
 MOST_LOST = 0.25  # of a draft's facts; with more it is rejected
 BACKGROUND = "A deeper dossier is being built in the background; call load_context again in a minute or two for it."
 
@@ -127,6 +127,8 @@ async def _make(services: Services, plan: Plan, evidence: Evidence, started: flo
     run = replies.run_record(manifest, made.checked, outcome.model_copy(update={"fault": made.fault}), started)
     published.record(services.layout, request.feature, run)
     warnings = [*evidence.notes, *outcome.warnings]
+    if plan.standing is None:
+        warnings += await step(near.told, services.layout, manifest)
     if in_vain and made.fault is not None:
         return replies.not_extended(services, request, run, made.fault, warnings)
     return replies.built(services, request, run, plan.how, [*warnings, *await _index(services)])

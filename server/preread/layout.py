@@ -133,6 +133,16 @@ class Layout:
         return self.state / "results.jsonl"
 
     @property
+    def gates_off(self) -> Path:
+        """Says until when the gates are switched off, in epoch seconds, or `forever`."""
+        return self.state / "gates-off"
+
+    @property
+    def sessions(self) -> Path:
+        """What the hooks remember, a file a session."""
+        return self.state / "sessions"
+
+    @property
     def spending(self) -> Path:
         """The ledger of what builds cost; a line each."""
         return self.state / "spending.jsonl"
@@ -155,6 +165,14 @@ class Layout:
     def building(self, feature: str) -> Path:
         """The hint for the gates: its text is the running build's deadline in epoch seconds."""
         return self.cache / "building" / feature_name(feature)
+
+    def stale(self, feature: str) -> Path:
+        """The hint for the gates that the dossier no longer serves what it was built for; its text says why."""
+        return self.cache / "stale" / feature_name(feature)
+
+    def run_log(self, feature: str) -> Path:
+        """The log of one piece of work on a feature's tests, from the first look to what was learned."""
+        return self.project / "runs" / f"{feature_name(feature)}.md"
 
     def run_record(self, feature: str) -> Path:
         return self.state / "runs" / f"{feature_name(feature)}.json"
@@ -196,7 +214,7 @@ class Layout:
         own = [self.project, self.context, self.cache, self.state, self.staging, self.db]
         own += [self.lock("x").parent, self.project / "tickets", self.project / "runs", self.state / "runs"]
         own += [self.spending, self.agreement]
-        own += [self.wrong, self.results, self.config, self.knowledge, self.cache / "building"]
+        own += [self.wrong, self.results, self.config, self.knowledge, self.cache / "building", self.cache / "stale"]
         if feature is not None:
             own += [self.dossier(feature), self.backups(feature)]
         for path in own:

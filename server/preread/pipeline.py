@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from preread import atomic, cache, project, published, replies, spending
+from preread import atomic, cache, hints, project, published, replies, spending
 from preread.builders import located
 from preread.errors import PrereadError
 from preread.layout import BY_NAME, REQUIRED, feature_name
-from preread.models import LoadReply, Request
+from preread.models import LoadReply, Manifest, Request
 from preread.recipe import recipe
 from preread.services import Services, step
 
@@ -92,6 +92,7 @@ def _look_up(services: Services, request: Request) -> LoadReply | None:
     found = cache.lookup(services, request, partial(recipe, services))
     if not found.covers or found.published is None:
         return None
+    hints.fresh(services.layout, request.feature)
     return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
 
 
@@ -138,7 +139,27 @@ async def build(services: Services, request: Request) -> LoadReply:
                 return other
             request = await step(_as_asked_before, services, request)
         async with _building_hint(services, request):
+            await step(_tell_if_stale, services, request.feature)
             return await make(services, request)
+
+
+def _tell_if_stale(services: Services, feature: str) -> None:
+    """Before a build, which may fail or be killed: the gates say of what stands that it no longer holds.
+
+    Publishing takes it back.
+    """
+    found = published.read(services.layout, feature)
+    if found is not None and found.manifest is not None:
+        looked = cache.lookup(services, as_built(found.manifest), partial(recipe, services))
+        if not looked.covers:
+            hints.stale(services.layout, feature, looked.why)
+
+
+def as_built(manifest: Manifest) -> Request:
+    """The request that the dossier of this manifest was built for."""
+    return Request(
+        feature=manifest.feature, ticket=manifest.ticket, description=manifest.description, level=manifest.level
+    )
 
 
 def _as_asked_before(services: Services, request: Request) -> Request:

@@ -6,7 +6,7 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from preread import atomic, published
+from preread import atomic, hints, published
 from preread.errors import PrereadError
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout, feature_name
 from preread.models import Manifest
@@ -61,7 +61,7 @@ def recover(services: Services, feature: str) -> None:
     for ready, staging in published.ready(layout, feature):
         _roll_forward(layout, ready, staging)
     parts = [folder.glob(".*.part") for folder in (layout.dossier(feature), layout.backups(feature))]
-    parts += [path.parent.glob(f".{path.name}.*.part") for path in (hint, run)]
+    parts += [path.parent.glob(f".{path.name}.*.part") for path in (hint, layout.stale(feature), run)]
     for path in chain(published.staged(layout, feature), *parts, [hint]):
         atomic.remove(path)
 
@@ -120,6 +120,7 @@ def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:
         for name in ready.remove:
             _keep_edited(layout, ready, name)
             atomic.remove(folder / name)
+    hints.fresh(layout, ready.manifest.feature)
     atomic.remove(staging)
 
 

@@ -1,14 +1,13 @@
 """Where facts come from: one table of source kinds, each with its grammar, what it resolves to, and its digest."""
 
 import hashlib
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
 
-from preread import layout
+from preread import layout, results
 from preread.errors import PrereadError
 from preread.tree import MAX_COMMIT, Tree, digest_lines
 
@@ -220,14 +219,11 @@ def _parse_run(text: str) -> Ref | None:
 
 
 def _resolve_run(ref: Ref, tree: Tree) -> Span:
-    for line in tree.lines(tree.layout.relative(tree.layout.results)) or ():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue  # a line cut by a killed writer is no record
-        if isinstance(record, dict) and record.get("id") == ref.name:
-            return Span((line, *(str(value) for value in record.values())))
-    raise SourceError("E_SOURCE_RUN", f"no recorded test run has the id `{ref.name}`")
+    found = next((record for record in results.lines(tree, ref.name) if record.value["id"] == ref.name), None)
+    if found is None:
+        raise SourceError("E_SOURCE_RUN", f"no recorded test run has the id `{ref.name}`")
+    parts = [part for value in found.value.values() for part in (value if isinstance(value, list) else (value,))]
+    return Span((found.line, *map(str, parts)))
 
 
 def _parse_ticket(text: str) -> Ref | None:

@@ -118,6 +118,7 @@ def dollars(amount: float) -> str:
 
 
 def show(reply: "ShowReply") -> Iterator[Block]:
+    yield from _told(reply.warnings)
     about = f" for {reply.ticket}" if reply.ticket else ""
     yield f"{reply.path} by {reply.builder or 'hand'} ({reply.level}){about}: {', '.join(reply.files)}"
     if reply.reason:
@@ -132,6 +133,7 @@ def show(reply: "ShowReply") -> Iterator[Block]:
 
 
 def status(reply: "StatusReply") -> Iterator[Block]:
+    yield from _told(reply.warnings)
     if not reply.dossiers:
         yield f"No dossiers in {reply.root}. Make one: preread load FEATURE"
     else:
@@ -226,7 +228,18 @@ def facts(reply: "SearchReply") -> Iterator[Block]:
 
 def check(reply: "CheckReply") -> Iterator[Block]:
     yield from (f"{p.path}:{p.line}: {p.code} {p.message}" for p in reply.problems)
-    yield f"{reply.feature}: {reply.facts} facts hold, {len(reply.problems)} problems"
+    yield from _told(reply.warnings)
+    if reply.run is None:
+        yield f"{reply.feature}: {reply.facts} facts hold, {len(reply.problems)} problems"
+        return
+    stage = f"at {reply.run.stage}" if reply.run.stage else "begun"
+    stage = "finished" if reply.run.finished else stage
+    counts = f"{reply.run.runs} runs, {reply.run.rounds} rounds of fixes, {len(reply.problems)} problems"
+    yield f"{reply.feature}: run log {stage}, {counts}"
+
+
+def _told(warnings: Sequence[str]) -> Iterator[Block]:
+    yield from (f"note: {warning}" for warning in warnings)
 
 
 def wrong(reply: "WrongReply") -> Iterator[Block]:

@@ -85,6 +85,7 @@ def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
     own = [layout.project, layout.config, layout.knowledge, layout.context, folder, folder / MANIFEST, layout.staging]
     own += [folder / row.name for row in FILES]
     own += [layout.run_record(manifest.feature), layout.results, layout.root / ".gitignore"]
+    own += [layout.gates, layout.stale(manifest.feature)]  # aliases; a hint that the next look-up takes back
     if manifest.level != "light":
         own.append(layout.project / "prompts" / "context-builder.md.j2")
     if manifest.ticket:

@@ -38,6 +38,7 @@ PLACES: dict[str, Place] = {
     "extend": Place("existing-tests.md", "Extend these"),
     "helper": Place("existing-tests.md", "Page objects and helpers"),
     "reported": Place("failures.md", "Failing in the latest report"),
+    "failed": Place("failures.md", "Failed when it was run"),
     "again": Place("failures.md", "Fixed more than once"),
     "fix": Place("failures.md", "Fixed before"),
     "marked": Place("failures.md", "Skipped, flaky, expected to fail"),

@@ -47,6 +47,7 @@ def reported(view: View) -> Iterator[Finding]:
             if not mine or n >= 6:
                 continue
             n += 1
+            view.reported.append(failure.name)
             said = f": {phrases.plain(phrases.clip(failure.message, 130))}" if failure.message else ""
             yield Finding(
                 rule="reported",

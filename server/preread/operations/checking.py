@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from pydantic import Field
 
-from preread import atomic, dossier, facts, pipeline, publish, published, validate
+from preread import aliases, atomic, cache, dossier, facts, hints, pipeline, publish, published, runlog, validate
 from preread.errors import PrereadError
-from preread.layout import BY_NAME, REQUIRED, feature_name
+from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Model
 from preread.operations.registry import FEATURE, Asked, Context, Operation, in_thread
-from preread.operations.standing import Standing, standing
+from preread.operations.standing import Standing, serving, standing
+from preread.recipe import recipe
 from preread.services import Services
 
 
@@ -19,6 +21,7 @@ class CheckRequest(Asked):
     """Which dossier to check."""
 
     feature: str = Field(description=FEATURE)
+    run: bool = Field(False, description="Check its run log instead, as far as that goes.")
 
 
 class ProblemFound(Model):
@@ -30,13 +33,25 @@ class ProblemFound(Model):
     message: str
 
 
+class RunLog(Model):
+    """How far a run log is."""
+
+    path: str
+    stage: str = Field(description="The last stage that holds something; empty before the first.")
+    finished: bool
+    runs: int
+    rounds: int = Field(description="Rounds of fixes.")
+
+
 class CheckReply(Model):
-    """What was found in a published dossier, whoever wrote it; `ok` when that is nothing."""
+    """What was found in a published dossier or a run log, whoever wrote it; `ok` when that is nothing."""
 
     feature: str
     ok: bool
-    facts: int = Field(description="Facts that hold.")
+    facts: int | None = Field(None, description="Facts of the dossier that hold.")
+    run: RunLog | None = Field(None, description="How far the run log is.")
     problems: tuple[ProblemFound, ...]
+    warnings: tuple[str, ...] = ()
 
 
 async def check(context: Context, request: CheckRequest) -> CheckReply:
@@ -44,7 +59,9 @@ async def check(context: Context, request: CheckRequest) -> CheckReply:
 
 
 def _check(services: Services, request: CheckRequest) -> CheckReply:
-    found = standing(services, request.feature)
+    if request.run:
+        return _check_run(services, request.feature)
+    found = serving(services, request.feature)
     drafts, format_problems = found.parsed()
     checked = validate.check(services, found.feature, drafts, problems=format_problems, budget=False)
     problems = [
@@ -56,7 +73,36 @@ def _check(services: Services, request: CheckRequest) -> CheckReply:
         for name in REQUIRED
         if not found.texts.get(name, "").strip()
     ]
-    return CheckReply(feature=found.feature, ok=not problems, facts=len(checked.verdicts), problems=tuple(problems))
+    if problems:
+        _hint(services, found)
+    return CheckReply(
+        feature=found.feature,
+        ok=not problems,
+        facts=len(checked.verdicts),
+        problems=tuple(problems),
+        warnings=found.warnings,
+    )
+
+
+def _hint(services: Services, found: Standing) -> None:
+    """Tell the gates of a dossier that does not hold, if a load would build it again."""
+    looked = cache.lookup(services, pipeline.as_built(found.manifest), partial(recipe, services))
+    if not looked.covers:
+        hints.stale(services.layout, found.feature, looked.why)
+
+
+def _check_run(services: Services, name: str) -> CheckReply:
+    served = aliases.served(services.layout, name)
+    services.layout.guard(served.feature)
+    found = runlog.check(services, served.feature)
+    if found is None:
+        path = services.layout.relative(services.layout.run_log(served.feature))
+        raise PrereadError("E_NOT_FOUND", f"There is no run log {path}.", "It is begun with the work that it tells of.")
+    about = RunLog(path=found.path, stage=found.stage, finished=found.finished, runs=found.runs, rounds=found.rounds)
+    problems = [ProblemFound(path=p.path, line=p.line, code=p.code, message=p.message) for p in found.problems]
+    return CheckReply(
+        feature=served.feature, ok=not problems, run=about, problems=tuple(problems), warnings=served.warnings
+    )
 
 
 class WrongRequest(Asked):
@@ -96,7 +142,8 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
 
 def _matching(services: Services, request: WrongRequest) -> tuple[Dropped, ...]:
     """The facts that are meant: of this id or text, and the same words in other files of that dossier."""
-    features = [feature_name(request.feature)] if request.feature else published.features(services.layout)
+    layout = services.layout
+    features = [aliases.served(layout, request.feature).feature] if request.feature else published.features(layout)
     found: list[Dropped] = []
     for feature in features:
         there = list(_facts(standing(services, feature)))
@@ -179,7 +226,7 @@ CHECK = Operation(
     request=CheckRequest,
     reply=CheckReply,
     effect="read",
-    doc="Check a published dossier, whoever wrote it: every rule of the format, every source.",
+    doc="Check a published dossier, whoever wrote it: every rule of the format, every source; `--run`: a run log.",
     example="preread check checkout",
     run=check,
     command="check",

@@ -5,11 +5,11 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, project, published, spending
-from preread.layout import BY_NAME, feature_name
-from preread.models import Evidence, Model, Request
+from preread import aliases, cache, dossier, hints, pipeline, project, published, spending
+from preread.layout import BY_NAME
+from preread.models import Evidence, Model
 from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
-from preread.operations.standing import missing, standing
+from preread.operations.standing import missing, serving, standing
 from preread.recipe import recipe
 from preread.replies import INLINE_ORDER
 from preread.services import Services
@@ -48,6 +48,7 @@ class ShowReply(Model):
     description: str
     text: str
     facts: tuple[ShownFact, ...] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 async def show(context: Context, request: ShowRequest) -> ShowReply:
@@ -56,7 +57,7 @@ async def show(context: Context, request: ShowRequest) -> ShowReply:
 
 
 def _show(services: Services, request: ShowRequest) -> ShowReply:
-    found = standing(services, request.feature)
+    found = serving(services, request.feature)
     feature, texts, manifest = found.feature, found.texts, found.manifest
     if request.file is not None:
         name = request.file if request.file in BY_NAME else f"{request.file}.md"
@@ -81,6 +82,7 @@ def _show(services: Services, request: ShowRequest) -> ShowReply:
         description=manifest.description,
         text="\n".join(texts[name].rstrip("\n") + "\n" for name in INLINE_ORDER if name in texts),
         facts=tuple(facts) if request.ids else None,
+        warnings=found.warnings,
     )
 
 
@@ -114,17 +116,20 @@ class StatusReply(Model):
     dossiers: tuple[DossierStatus, ...]
     spent: Spent = Field(description="What builds cost here today and this calendar month.")
     month_usd: float = Field(description="The limit of a month; 0 is none.")
+    warnings: tuple[str, ...] = ()
 
 
 async def status(context: Context, request: StatusRequest) -> StatusReply:
     services = context.services()
-    names = [feature_name(request.feature)] if request.feature else published.features(services.layout)
+    served = aliases.served(services.layout, request.feature) if request.feature else None
+    names = [served.feature] if served else published.features(services.layout)
     found = await in_thread(context, services, lambda own: tuple(_status(own, name) for name in names))
     return StatusReply(
         root=str(services.layout.root),
         dossiers=found,
         spent=await in_thread(context, services, lambda own: spending.spent(own.layout)),
         month_usd=services.settings.month_usd,
+        warnings=served.warnings if served else (),
     )
 
 
@@ -132,10 +137,11 @@ def _status(services: Services, feature: str) -> DossierStatus:
     services.progress.say(f"looking at {feature}")
     found = standing(services, feature)
     manifest = found.manifest
-    same = Request(
-        feature=found.feature, ticket=manifest.ticket, description=manifest.description, level=manifest.level
-    )
-    looked = cache.lookup(services, same, partial(recipe, services))
+    looked = cache.lookup(services, pipeline.as_built(manifest), partial(recipe, services))
+    if looked.covers:
+        hints.fresh(services.layout, found.feature)
+    else:
+        hints.stale(services.layout, found.feature, looked.why)
     drafts = [dossier.parse(name, feature, text)[0] for name, text in found.texts.items()]
     run = published.recorded(services.layout, found.feature)
     return DossierStatus(
@@ -167,8 +173,10 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     from preread import evidence  # heavy, and no part of a cached load
 
     services = context.services()
-    asked = project.resolve(services, **request.model_dump(exclude={"limit"}))
+    served = aliases.served(services.layout, request.feature)
+    asked = project.resolve(services, **(request.model_dump(exclude={"limit"}) | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
+    found = found.model_copy(update={"notes": (*served.warnings, *found.notes)})
     lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "findings")}
     return found.model_copy(update=lists)
 

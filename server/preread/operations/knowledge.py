@@ -2,9 +2,8 @@
 
 from pydantic import Field
 
-from preread import facts, validate
+from preread import aliases, facts, validate
 from preread.facts import FoundFact
-from preread.layout import feature_name
 from preread.models import Model
 from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.services import Services
@@ -29,7 +28,7 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 
 
 def _search(services: Services, request: SearchRequest) -> SearchReply:
-    feature = feature_name(request.feature) if request.feature else None
+    feature = aliases.served(services.layout, request.feature).feature if request.feature else None
     facts.index(services, validate.judge)
     found = facts.search(services, request.query, feature=feature, limit=request.limit)
     return SearchReply(facts=tuple(found))

@@ -4,10 +4,10 @@ import time
 
 from pydantic import Field
 
-from preread import pipeline, published, witness
+from preread import aliases, pipeline, published, witness
+from preread.aliases import Served
 from preread.builders import located
-from preread.layout import feature_name
-from preread.models import LoadReply
+from preread.models import LoadReply, Request
 from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
 from preread.services import Services
 from preread.settings import Level
@@ -37,8 +37,9 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
         return again
     begun = time.time_ns()
     services = context.services()
-    asked = pipeline.resolve(services, **request.model_dump())
-    reply = await pipeline.load(services, asked, context.jobs, context.caller)
+    served = aliases.served(services.layout, request.feature)
+    asked = _resolved(services, request, served)
+    reply = _told(served, await pipeline.load(services, asked, context.jobs, context.caller))
     if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
         at_root = services.layout.root == context.start
         seen = await in_thread(context, services, _witness, asked.feature, begun) if at_root else None
@@ -47,7 +48,20 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
 
 
 def standing(services: Services, request: LoadRequest) -> LoadReply | None:
-    return pipeline.standing(services, pipeline.resolve(services, **request.model_dump()))
+    served = aliases.served(services.layout, request.feature)
+    reply = pipeline.standing(services, _resolved(services, request, served))
+    return None if reply is None else _told(served, reply)
+
+
+def _resolved(services: Services, request: LoadRequest, served: Served) -> Request:
+    return pipeline.resolve(services, **(request.model_dump() | {"feature": served.feature}))
+
+
+def _told(served: Served, reply: LoadReply) -> LoadReply:
+    """The reply with what is to be said of the name that was asked for."""
+    if not served.warnings:
+        return reply
+    return reply.model_copy(update={"warnings": (*served.warnings, *reply.warnings)})
 
 
 def _witness(services: Services, feature: str, begun: int) -> Witness | None:
@@ -61,7 +75,9 @@ def _witness(services: Services, feature: str, begun: int) -> Witness | None:
 
 
 async def extend(context: Context, request: ExtendRequest) -> LoadReply:
-    return await pipeline.extend(context.services(), request.feature, request.files, context.jobs, context.caller)
+    services = context.services()
+    served = aliases.served(services.layout, request.feature)
+    return _told(served, await pipeline.extend(services, served.feature, request.files, context.jobs, context.caller))
 
 
 def _limit(services: Services, request: LoadRequest) -> float:
@@ -69,7 +85,7 @@ def _limit(services: Services, request: LoadRequest) -> float:
 
 
 def _extension_limit(services: Services, request: ExtendRequest) -> float:
-    found = published.read(services.layout, feature_name(request.feature))
+    found = published.read(services.layout, aliases.served(services.layout, request.feature).feature)
     level = found.manifest.level if found is not None and found.manifest is not None else "full"
     return services.settings.child_seconds(level)
 

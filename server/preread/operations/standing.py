@@ -1,9 +1,9 @@
 """The published dossier that an operation is about, or the error that says what to do without one."""
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from preread import dossier, published
+from preread import aliases, dossier, published
 from preread.errors import PrereadError
 from preread.layout import Layout, feature_name
 from preread.models import Draft, Manifest, Problem
@@ -19,6 +19,7 @@ class Standing:
     manifest: Manifest
     texts: dict[str, str]
     edited: tuple[str, ...]
+    warnings: tuple[str, ...] = ()  # that it was asked for by an alias
 
     def parsed(self) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
         """Its files as drafts, and what breaks the format in them."""
@@ -35,6 +36,12 @@ def standing(services: Services, feature: str) -> Standing:
         raise missing(services.layout, name)
     path = services.layout.relative(services.layout.dossier(name)) + "/"
     return Standing(name, path, found.manifest or Manifest(feature=name), found.texts, found.edited)
+
+
+def serving(services: Services, name: str) -> Standing:
+    """The dossier that serves a name: of that feature, or of the one that it is an alias of. Raises as `standing`."""
+    served = aliases.served(services.layout, name)
+    return replace(standing(services, served.feature), warnings=served.warnings)
 
 
 def missing(layout: Layout, feature: str, file: str = "", files: tuple[str, ...] = ()) -> PrereadError:
