@@ -1,0 +1,128 @@
+"""What comes in (one JSON event) and what goes out (one JSON answer, or nothing)."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Optional
+
+    Event = Dict[str, Any]
+    Answer = Optional[Dict[str, Any]]  # None: nothing is printed, and the call goes on
+
+LONGEST_NOTE = 300
+LET_THROUGH = "; this call was let through"
+
+
+class Odd(Exception):  # noqa: N818 - the word of docs/gates.md
+    """An event that cannot be judged; its text says why."""
+
+
+class _Plain:
+    """What the C scanner asks of a decoder: the defaults of `json.loads`."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+def parse(text: str) -> Any:
+    """`json.loads` by its C scanner alone: what `json` imports costs more than a decision. In any doubt `json` decides."""
+    try:
+        from _json import make_scanner  # type: ignore[import-not-found,unused-ignore]
+
+        text = text.strip(" \t\n\r")
+        value, end = make_scanner(_Plain)(text, 0)
+        if end == len(text):
+            return value
+    except Exception:  # noqa: S110 - a scanner without `json` raises even SystemError for invalid text
+        pass
+    import json
+
+    return json.loads(text)
+
+
+def read(data: bytes) -> Event:
+    """The event in `data`. NUL bytes count as not there, for bash cannot hand them on. Raises Odd."""
+    try:
+        event = parse(data.replace(b"\0", b"").decode("utf-8"))
+    except RecursionError:
+        raise Odd("the event is nested too deeply") from None
+    except ValueError:
+        raise Odd("the event is not valid JSON") from None
+    if not isinstance(event, dict):
+        raise Odd("the event is no JSON object")
+    return event
+
+
+def text_of(event: Event, key: str) -> str:
+    """A text of the event, without the half characters that no file name can hold. Raises Odd."""
+    value = event.get(key)
+    if not isinstance(value, str):
+        raise Odd("the event has no " + key)
+    if not value.isascii():
+        value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def input_of(event: Event) -> Event:
+    """The tool's input. Raises Odd."""
+    value = event.get("tool_input")
+    if not isinstance(value, dict):
+        raise Odd("the event has no tool_input")
+    return value
+
+
+def shown(text: str, longest: int = 200) -> str:
+    """A name or path as it stands in a text: one line, printable, of bounded length."""
+    text = "".join([char if char.isprintable() else "?" for char in text[: longest + 1]])
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def remark(text: str, hook: str = "PreToolUse") -> Answer:
+    """Text for the model; the call goes on, under the person's own permissions."""
+    return {"hookSpecificOutput": {"hookEventName": hook, "additionalContext": text}}
+
+
+def block(text: str, person: str) -> Answer:
+    """The call is denied: `text` tells the model what to do, `person` tells the person how to switch it off."""
+    denial = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": text}
+    return {"systemMessage": person, "hookSpecificOutput": denial}
+
+
+def note(line: str) -> Answer:
+    """A failure of the gate itself: one line for the person."""
+    line = "preread: " + shown(line, LONGEST_NOTE - len("preread: ") - len(LET_THROUGH)) + LET_THROUGH
+    return {"systemMessage": line}
+
+
+def with_notes(answer: Answer, lines: list[str]) -> Answer:
+    """The answer with what was wrong beside it; without an answer the lines are failures."""
+    if not lines:
+        return answer
+    if answer is None:
+        return note("; ".join(lines))
+    said = answer.get("systemMessage")
+    extra = "preread: " + shown("; ".join(lines), LONGEST_NOTE)
+    return {**answer, "systemMessage": said + " " + extra if said else extra}
+
+
+def encode(answer: Answer) -> str:
+    """An answer as one line of ASCII JSON; nothing for None."""
+    if answer is None:
+        return ""
+    try:
+        from _json import encode_basestring_ascii as quote  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        import json
+
+        return json.dumps(answer)
+    return _encode(answer, quote)
+
+
+def _encode(value: Any, quote: Any) -> str:
+    if isinstance(value, str):
+        return str(quote(value))
+    return "{" + ", ".join([quote(key) + ": " + _encode(inner, quote) for key, inner in value.items()]) + "}"

@@ -1,0 +1,95 @@
+"""A pattern against a path, without regular expressions: no import to pay for, and no way to run away."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+
+def match(pattern: list[str], text: str) -> Optional[str]:
+    """What {feature} captures, "" without one, None without a match; every wildcard takes as little as it can."""
+    table = _reachable(pattern, text)
+    if not table[0][0]:
+        return None
+    if pattern.count("{feature}") > 1:
+        return _same_twice(pattern, text, table)
+    at, captured = 0, ""
+    for place, token in enumerate(pattern):
+        end = next(end for end in _ends(token, text, at) if table[place + 1][end])
+        if token == "{feature}":
+            captured = text[at:end]
+        at = end
+    return captured
+
+
+def _reachable(pattern: list[str], text: str) -> list[bytearray]:
+    """For each token and each position: whether the tokens from there on can match the rest of the text."""
+    size = len(text)
+    after = bytearray(size + 1)
+    after[size] = 1
+    table = [after]
+    for token in reversed(pattern):
+        here = bytearray(size + 1)
+        if token == "*" or token == "{feature}":
+            free = 0
+            for at in range(size, -1, -1):
+                if at < size and text[at] == "/":
+                    free = 0
+                if token == "*":
+                    free = here[at] = free or after[at]
+                else:
+                    here[at] = free if at < size and text[at] != "/" else 0
+                    free = free or after[at]
+        elif token == "**":
+            last = after.rfind(1)
+            here[: last + 1] = b"\1" * (last + 1)
+        elif token == "**/":
+            folder = 0
+            for at in range(size, -1, -1):
+                folder = folder or (at < size and text[at] == "/" and after[at + 1])
+                here[at] = 1 if folder or after[at] else 0
+        elif token == "?":
+            for at in range(size):
+                here[at] = after[at + 1] if text[at] != "/" else 0
+        else:
+            literal = token[1:]
+            at = text.find(literal)
+            while at >= 0:
+                here[at] = after[at + len(literal)]
+                at = text.find(literal, at + 1)
+        table.append(here)
+        after = here
+    table.reverse()
+    return table
+
+
+def _ends(token: str, text: str, at: int) -> list[int] | range:
+    """The positions at which a token that begins at `at` can end, the nearest first."""
+    if token == "**":
+        return range(at, len(text) + 1)
+    if token == "**/":
+        return [at] + [end + 1 for end in range(at, len(text)) if text[end] == "/"]
+    slash = text.find("/", at)
+    stop = len(text) if slash < 0 else slash
+    if token == "*":
+        return range(at, stop + 1)
+    if token == "{feature}":
+        return range(at + 1, stop + 1)
+    return [at + (1 if token == "?" else len(token) - 1)]
+
+
+def _same_twice(pattern: list[str], text: str, table: list[bytearray]) -> Optional[str]:
+    """A pattern with {feature} twice: each text that the first can be is tried in the place of the others."""
+    first = pattern.index("{feature}")
+    starts = [0]
+    for place in range(first):
+        reached = [end for at in starts for end in _ends(pattern[place], text, at) if table[place + 1][end]]
+        starts = list(dict.fromkeys(reached))
+    for at in starts:
+        for end in _ends("{feature}", text, at):
+            name = text[at:end]
+            rest = ["=" + name if token == "{feature}" else token for token in pattern[first + 1 :]]
+            if table[first + 1][end] and _reachable(rest, text[end:])[0][0]:
+                return name
+    return None

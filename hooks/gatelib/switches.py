@@ -1,0 +1,72 @@
+"""Whether the gates block, warn or are off: the first switch that is set, in the order of docs/gates.md."""
+
+from __future__ import annotations
+
+import os
+
+from gatelib import events, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Optional
+
+    from gatelib.rules import Rules
+
+MODES = ("block", "warn", "off")
+
+
+class Switch:
+    """What holds: `mode`, where it comes from, until when (epoch seconds, where there is an end), what was odd."""
+
+    __slots__ = ("mode", "notes", "source", "until")
+
+    def __init__(self, mode: str, source: str, notes: list[str], until: Optional[float] = None) -> None:
+        self.mode = mode
+        self.source = source
+        self.notes = notes
+        self.until = until
+
+
+def mode(rules: Rules, roots: Iterable[str], environ: Mapping[str, str]) -> str:
+    """`block`, `warn` or `off`."""
+    return switch(rules, roots, environ).mode
+
+
+def switch(rules: Rules, roots: Iterable[str], environ: Mapping[str, str]) -> Switch:
+    """The mode with where it comes from."""
+    notes: list[str] = []
+    named = environ.get("PREREAD_GATES", "")
+    if named in MODES:
+        return Switch(named, "PREREAD_GATES", notes)
+    if named:
+        notes.append("PREREAD_GATES=" + events.shown(named, 40) + " is none of block, warn, off, and is ignored")
+    for root in roots:
+        off, until = _gates_off(root, notes)
+        if off:
+            return Switch("off", ".project/.state/gates-off", notes, until)
+    if rules.mode == "off":
+        return Switch("off", "line " + str(rules.mode_line), notes)
+    if environ.get("CI", "").lower() not in ("", "0", "false"):
+        return Switch("warn", "CI", notes)
+    source = "line " + str(rules.mode_line) if rules.mode_line else "the default"
+    return Switch(rules.mode, source, notes)
+
+
+def _gates_off(root: str, notes: list[str]) -> tuple[bool, Optional[float]]:
+    path = os.path.join(root, ".project", ".state", "gates-off")
+    if not os.path.lexists(path):
+        return False, None
+    try:
+        text = (places.small(path) or "").strip()
+        if text == "forever":
+            return True, None
+        if not text.isascii() or not text.replace(".", "", 1).isdigit():
+            raise ValueError(text)
+        until = float(text)
+    except (OSError, ValueError):
+        notes.append(".project/.state/gates-off holds neither `forever` nor a time, and is ignored")
+        return False, None
+    import time
+
+    return until > time.time(), until
