@@ -14,7 +14,8 @@ from preread.tree import Tree
 HERE = Path(__file__).parent
 KINDS = frozenset(
     """
-    trap revert default-back repeated-fix docs-vs-code warning deprecated gap test-to-extend idiom avoids shape flow helper command
+    trap revert default-back repeated-fix docs-vs-code warning deprecated gap test-to-extend idiom avoids shape flow
+    helper command
     """.split()
 )
 

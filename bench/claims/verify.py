@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gold import Case, Gold, cases, read, tree_of
+
 from preread import dossier, sources
 from preread.sources import SourceError, Span
 from preread.tree import Tree
