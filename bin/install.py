@@ -1,0 +1,136 @@
+"""Makes and removes environments: built beside their place, marked last, renamed at the end. Callers hold the lock.
+
+`uv` does it where it is there, else pip; both as the person has configured them (index, proxy, certificates).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+# The person's choices that would put packages elsewhere, or take them from elsewhere.
+FOREIGN = (
+    "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT",
+    "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV",
+)  # fmt: skip
+QUIET = ["--disable-pip-version-check", "--no-input", "--no-color", "--progress-bar=off", "--quiet"]
+COMPILED = "import pydantic_core, tree_sitter"  # what is not for this machine fails here, not at each start
+TAIL = 600  # characters of the installer's last words
+
+
+class Failed(Exception):
+    """What went wrong, and what to do."""
+
+
+def make(path: str, wanted: list[str]) -> None:
+    """An environment with these packages at `path`, marked as ready. Raises Failed."""
+    data = os.path.dirname(path)
+    log = os.path.join(data, "install.log")
+    for leftover in (path, *glob.glob(f"{glob.escape(path)}.part-*")):
+        shutil.rmtree(leftover, ignore_errors=True)
+    sys.stderr.write("preread: installing its Python packages, once; this takes up to a minute.\n")
+    part = ""
+    try:
+        part = tempfile.mkdtemp(prefix=f"{os.path.basename(path)}.part-", dir=data)
+        with open(log, "w", encoding="utf-8") as file:
+            _fill(part, wanted, file)
+        with open(os.path.join(part, "ready"), "w", encoding="utf-8") as file:
+            file.write("\n".join([*wanted, ""]))
+        os.rename(part, path)
+    except (OSError, subprocess.SubprocessError) as error:
+        why = _last_words(log) if isinstance(error, subprocess.SubprocessError) else str(error)
+        command = " ".join(["uv pip install" if shutil.which("uv") else f"{_base()} -m pip install", *map(_quoted, wanted)])
+        raise Failed(
+            f"its Python packages could not be installed: {why}\n"
+            f"All that the installer printed is in {log}. Look at the network, the proxy and the package index, then start "
+            f"again. Or install them into a Python of your own (`{command}`) and set PREREAD_PYTHON to its path."
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def sweep(kept: str) -> None:
+    """Remove the other environments that nobody runs in."""
+    for lock in glob.glob(os.path.join(glob.escape(os.path.dirname(kept)), "venv-*.lock")):
+        path = lock[: -len(".lock")]
+        if path == kept:
+            continue
+        with suppress(OSError), open(lock, "a", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for folder in (path, *glob.glob(f"{glob.escape(path)}.part-*")):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _base() -> str:
+    """This Python without links: what leads through ours would change with it."""
+    return os.path.realpath(sys.executable)
+
+
+def _fill(part: str, wanted: list[str], log: IO[str]) -> None:
+    """Make the environment in this empty folder. Raises SubprocessError and OSError."""
+    uv = shutil.which("uv")
+    if uv:
+        try:
+            _with_uv(uv, part, wanted, log)
+            return
+        except (OSError, subprocess.SubprocessError):
+            log.write("\nuv failed; now with pip\n")
+            log.flush()
+            _run(["rm", "-rf", part], log)
+            os.makedirs(part, exist_ok=True)
+    _with_pip(part, wanted, log)
+
+
+def _with_uv(uv: str, part: str, wanted: list[str], log: IO[str]) -> None:
+    python = os.path.join(part, "bin", "python")
+    _run([uv, "venv", "--quiet", "--no-project", "--python", _base(), part], log)
+    _run([uv, "pip", "install", "--quiet", "--python", python, *wanted], log)
+    _run([python, "-I", "-c", COMPILED], log)
+
+
+def _with_pip(part: str, wanted: list[str], log: IO[str]) -> None:
+    """By the pip of the Python itself where it is new enough (22.3), which spares installing one."""
+    python = os.path.join(part, "bin", "python")
+    pip = [_base(), "-I", "-m", "pip", "--python", python]
+    _run([_base(), "-I", "-m", "venv", "--without-pip", part], log)
+    try:
+        _run([*pip, "--version"], log)
+    except subprocess.SubprocessError:
+        _run([_base(), "-I", "-m", "venv", "--clear", part], log)
+        pip = [python, "-I", "-m", "pip"]
+    # Bytecode is made where it is needed, by the first start: all of it takes as long as the rest.
+    _run([*pip, "install", *QUIET, "--prefer-binary", "--no-compile", *wanted], log)
+    _run([python, "-I", "-c", COMPILED], log)
+
+
+def _run(command: list[str], log: IO[str]) -> None:
+    """One step, in the data folder: configuration of whatever project we were started in must not count."""
+    environ = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    log.write(f"$ {' '.join(command)}\n")
+    log.flush()
+    subprocess.run(
+        command, cwd=os.path.dirname(log.name), env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True
+    )
+
+
+def _last_words(log: str) -> str:
+    """The installer's complaints, else the end of what it printed."""
+    with suppress(OSError), open(log, encoding="utf-8", errors="replace") as file:
+        lines = [line.strip() for line in file if line.strip() and not line.startswith("$ ")]
+        complaints = [line for line in lines if line.lower().startswith(("error", "fatal", "the virtual environment"))]
+        return " ".join(complaints or lines[-5:])[-TAIL:] or "the installer said nothing"
+    return "the installer's output cannot be read"
+
+
+def _quoted(requirement: str) -> str:
+    return f"'{requirement}'"
