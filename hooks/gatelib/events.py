@@ -25,7 +25,10 @@ class _Plain:
     object_pairs_hook = None
     parse_float = float
     parse_int = int
-    parse_constant = float
+
+    @staticmethod
+    def parse_constant(name: str) -> float:
+        raise ValueError(name + " is no JSON")
 
 
 def parse(text: str) -> Any:
@@ -41,7 +44,7 @@ def parse(text: str) -> Any:
         pass
     import json
 
-    return json.loads(text)
+    return json.loads(text, parse_constant=_Plain.parse_constant)
 
 
 def read(data: bytes) -> Event:
@@ -57,13 +60,11 @@ def read(data: bytes) -> Event:
     return event
 
 
-def text_of(event: Event, key: str) -> str:
-    """A text of the event, without the half characters that no file name can hold. Raises Odd."""
-    value = event.get(key)
-    if not isinstance(value, str):
+def text_of(fields: Event, key: str) -> str:
+    """A text that has to be there. Raises Odd."""
+    value = fields.get(key)
+    if not isinstance(value, str) or not value:
         raise Odd("the event has no " + key)
-    if not value.isascii():
-        value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
 
 
@@ -76,9 +77,8 @@ def input_of(event: Event) -> Event:
 
 
 def shown(text: str, longest: int = 200) -> str:
-    """A name or path as it stands in a text: one line, printable, of bounded length."""
-    text = "".join([char if char.isprintable() else "?" for char in text[: longest + 1]])
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    """A name or path as it stands in a text: printable, on one line, of bounded length."""
+    return "".join([char if char.isprintable() else "?" for char in text[:longest]])
 
 
 def remark(text: str, hook: str = "PreToolUse") -> Answer:
@@ -99,14 +99,13 @@ def note(line: str) -> Answer:
 
 
 def with_notes(answer: Answer, lines: list[str]) -> Answer:
-    """The answer with what was wrong beside it; without an answer the lines are failures."""
-    if not lines:
+    """The answer with what is wrong beside it, for the person."""
+    if answer is None or not lines:
         return answer
-    if answer is None:
-        return note("; ".join(lines))
-    said = answer.get("systemMessage")
-    extra = "preread: " + shown("; ".join(lines), LONGEST_NOTE)
-    return {**answer, "systemMessage": said + " " + extra if said else extra}
+    said = ["preread: " + shown(line, LONGEST_NOTE) for line in lines]
+    if "systemMessage" in answer:
+        said.append(answer["systemMessage"])
+    return {"systemMessage": " ".join(said), **{key: answer[key] for key in answer if key != "systemMessage"}}
 
 
 def encode(answer: Answer) -> str:
@@ -125,4 +124,8 @@ def encode(answer: Answer) -> str:
 def _encode(value: Any, quote: Any) -> str:
     if isinstance(value, str):
         return str(quote(value))
+    if not isinstance(value, dict):
+        import json
+
+        return json.dumps(value)
     return "{" + ", ".join([quote(key) + ": " + _encode(inner, quote) for key, inner in value.items()]) + "}"

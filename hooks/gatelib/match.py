@@ -8,7 +8,10 @@ if TYPE_CHECKING:
 
 
 def match(pattern: list[str], text: str) -> Optional[str]:
-    """What {feature} captures, "" without one, None without a match; every wildcard takes as little as it can."""
+    """What {feature} captures, "" without one, None without a match.
+
+    Wildcards take as much as they can from left to right, {feature} as little.
+    """
     table = _reachable(pattern, text)
     if not table[0][0]:
         return None
@@ -65,15 +68,15 @@ def _reachable(pattern: list[str], text: str) -> list[bytearray]:
 
 
 def _ends(token: str, text: str, at: int) -> list[int] | range:
-    """The positions at which a token that begins at `at` can end, the nearest first."""
+    """The positions at which a token that begins at `at` can end, the preferred first."""
     if token == "**":
-        return range(at, len(text) + 1)
+        return range(len(text), at - 1, -1)
     if token == "**/":
-        return [at] + [end + 1 for end in range(at, len(text)) if text[end] == "/"]
+        return [end + 1 for end in range(len(text) - 1, at - 1, -1) if text[end] == "/"] + [at]
     slash = text.find("/", at)
     stop = len(text) if slash < 0 else slash
     if token == "*":
-        return range(at, stop + 1)
+        return range(stop, at - 1, -1)
     if token == "{feature}":
         return range(at + 1, stop + 1)
     return [at + (1 if token == "?" else len(token) - 1)]

@@ -18,11 +18,14 @@ LARGE = 1 << 20  # as much of a dossier's file is looked at for more than white 
 
 def absolute(path: str, cwd: str) -> str:
     """`path` against `cwd`, with `.` and `..` taken out as text. Raises events.Odd where neither is absolute."""
-    whole = os.path.join(cwd, path)
-    if not path or not os.path.isabs(whole):
-        raise events.Odd("the target " + events.shown(path) + " is not absolute, and neither is cwd")
-    whole = os.path.normpath(whole)
-    return whole[1:] if whole.startswith("//") else whole
+    if not is_path(path):
+        raise events.Odd("the target " + events.shown(path) + " is no path")
+    if not os.path.isabs(path):
+        if not os.path.isabs(cwd) or not is_path(cwd):
+            raise events.Odd("the target " + events.shown(path) + " is not absolute, and neither is cwd")
+        path = os.path.join(cwd, path)
+    path = os.path.normpath(path)
+    return path[1:] if path.startswith("//") else path
 
 
 def project_of(path: str) -> Optional[str]:
@@ -38,28 +41,34 @@ def project_of(path: str) -> Optional[str]:
 
 
 def session_root(event: Mapping[str, Any], environ: Mapping[str, str]) -> Optional[str]:
-    """The project of the session: of CLAUDE_PROJECT_DIR, else of the event's cwd."""
+    """The project of the session: of CLAUDE_PROJECT_DIR, or where that has none, of the event's cwd."""
     for folder in (environ.get("CLAUDE_PROJECT_DIR"), event.get("cwd")):
-        if isinstance(folder, str) and os.path.isabs(folder):
-            return project_of(os.path.join(os.path.normpath(folder), "."))
+        if isinstance(folder, str) and os.path.isabs(folder) and is_path(folder):
+            root = project_of(os.path.join(absolute(folder, folder), "x"))
+            if root is not None:
+                return root
     return None
 
 
-def variants(path: str, cwd: str) -> list[str]:
-    """The target as it is named, and as it is with symbolic links resolved where that differs."""
-    named = absolute(path, cwd)
-    return list(dict.fromkeys([named, os.path.realpath(named)]))
+def is_path(text: str) -> bool:
+    """Whether a file can have this name: no NUL, no half of a surrogate pair."""
+    return "\0" not in text and (text.isascii() or not any(["\ud800" <= char <= "\udfff" for char in text]))
+
+
+def located(path: str) -> list[tuple[str, str]]:
+    """(project, path relative to it) of an absolute path, as text and with symbolic links resolved."""
+    found = []
+    for variant in dict.fromkeys([path, os.path.realpath(path)]):
+        root = project_of(variant)
+        if root is not None:
+            found.append((root, relative_to(root, variant)))
+    return found
 
 
 def candidates(path: str, cwd: str) -> list[tuple[str, str]]:
     """(project, path relative to it) for each way in which the rules may know a target; the first one first."""
-    found = []
-    for variant in variants(path, cwd):
-        root = project_of(variant)
-        if root is not None:
-            found.append((root, relative_to(root, variant)))
-    undrafted = [(root, _undrafted(relative)) for root, relative in found]
-    return list(dict.fromkeys(found + undrafted))
+    found = located(absolute(path, cwd))
+    return list(dict.fromkeys(found + [(root, _undrafted(relative)) for root, relative in found]))
 
 
 def relative_to(root: str, path: str) -> str:
@@ -73,42 +82,47 @@ def _undrafted(relative: str) -> str:
     return "/".join([folder for folder in folders if folder != ".draft"] + [name])
 
 
-def small(path: str) -> Optional[str]:
-    """The text of a small file; None where there is none. Raises OSError, ValueError for what is no such file."""
-    data = content(path, SMALL)
-    return None if data is None else data.decode("utf-8")
-
-
 def content(path: str, size: int) -> Optional[bytes]:
-    """The first `size` bytes of a regular file; None where there is none. Raises OSError; never waits."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except (FileNotFoundError, NotADirectoryError):
+    """The first `size` bytes of a regular file; None for whatever else is there. Raises OSError; never waits."""
+    if os.stat(path).st_mode & 0o170000 != 0o100000:
         return None
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        if os.fstat(handle).st_mode & 0o170000 != 0o100000:
-            return None
         return os.read(handle, size)
     finally:
         os.close(handle)
 
 
-def file_state(root: str, feature: str, name: str) -> str:
-    """`missing`, `empty` or `there`: one required file of a dossier. Raises OSError."""
-    data = content(_dossier(root, feature, name), LARGE)
-    if data is None:
+def seconds(path: str) -> Optional[float]:
+    """The time that a small file holds; None where it holds none. Raises OSError."""
+    text = (content(path, SMALL) or b"").strip()
+    whole, dot, part = text.partition(b".")
+    return float(text) if whole.isdigit() and (part.isdigit() or not dot) else None
+
+
+def problem(root: str, feature: str) -> str:
+    """What a dossier lacks: `none` where nothing of it is there, "" where it stands. Raises OSError."""
+    folder = os.path.join(root, ".project", "context", feature)
+    states = [file_state(os.path.join(folder, name)) for name in REQUIRED]
+    if all([state == "missing" for state in states]):
+        return "none"
+    return next((name + " is " + state for name, state in zip(REQUIRED, states) if state), "")
+
+
+def file_state(path: str) -> str:
+    """`missing`, `no file`, `empty`, or "" for a file that holds something. Raises OSError."""
+    try:
+        data = content(path, LARGE)
+    except (FileNotFoundError, NotADirectoryError):
         return "missing"
-    return "there" if data.strip() else "empty"
-
-
-def complete(root: str, feature: str) -> bool:
-    """Whether a dossier stands in one project."""
-    return all(file_state(root, feature, name) == "there" for name in REQUIRED)
+    if data is None:
+        return "no file"
+    return "" if data.strip() else "empty"
 
 
 def standing(roots: Iterable[str], feature: str) -> bool:
     """Whether a feature's dossier stands in one of the projects."""
-    return any(complete(root, feature) for root in roots)
+    return any(not problem(root, feature) for root in roots)
 
 
 def dossiers(root: str) -> list[str]:
@@ -121,19 +135,17 @@ def dossiers(root: str) -> list[str]:
 
 def building(root: str, feature: str) -> bool:
     """Whether a build of the dossier runs: its hint holds a deadline that is not over."""
+    try:
+        deadline = seconds(os.path.join(root, ".project", ".cache", "building", feature))
+    except OSError:
+        return False
+    if deadline is None:
+        return False
     import time
 
-    try:
-        deadline = small(os.path.join(root, ".project", ".cache", "building", feature))
-        return deadline is not None and float(deadline) > time.time()
-    except (OSError, ValueError):
-        return False
+    return deadline > time.time()
 
 
 def stale(root: str, feature: str) -> bool:
     """Whether the dossier was found to be stale."""
     return os.path.exists(os.path.join(root, ".project", ".cache", "stale", feature))
-
-
-def _dossier(root: str, feature: str, name: str) -> str:
-    return os.path.join(root, ".project", "context", feature, name)

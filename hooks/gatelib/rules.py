@@ -73,14 +73,19 @@ class Rules:
         """Whether dispatching this agent needs a dossier."""
         plain = name[len("preread:") :] if name.startswith("preread:") else name
         for agent, gated in self.agents:
-            if agent in (name, plain):
+            if agent == name or (agent == plain and ":" not in agent):
                 return gated
         return plain == "test-planner"
 
 
 def feature_for(rule: Rule, captured: str) -> str:
     """The feature of a captured text, before aliases."""
-    name = slug(captured) if "{feature}" in rule.pattern else ""
+    return feature_of_text(captured) if "{feature}" in rule.pattern else PROJECT
+
+
+def feature_of_text(text: str) -> str:
+    """The feature that a free text names; `_project` where it names none."""
+    name = slug(text)
     return PROJECT if not name or name in DEVICES else name
 
 
@@ -91,8 +96,9 @@ def slug(text: str) -> str:
 
 
 def is_feature(text: str) -> bool:
-    """Whether a text has the shape of a feature name, `_project` aside."""
-    return 0 < len(text) <= LONGEST_FEATURE and all(part and SLUG.issuperset(part) for part in text.split("-"))
+    """Whether a text is a feature name, `_project` aside."""
+    shaped = len(text) <= LONGEST_FEATURE and all([part and SLUG.issuperset(part) for part in text.split("-")])
+    return shaped and text not in DEVICES
 
 
 def read(root: str) -> Optional[Rules]:
@@ -112,11 +118,9 @@ def _text(path: str) -> Optional[str]:
     try:
         if os.fstat(handle).st_mode & 0o170000 != 0o100000:
             raise Broken(0, "is no regular file")
-        data = b""
-        while len(data) <= LARGEST:
+        data = block = os.read(handle, 1 << 16)
+        while block and len(data) <= LARGEST:
             block = os.read(handle, LARGEST)
-            if not block:
-                break
             data += block
     except OSError as error:
         raise Broken(0, "cannot be read (" + str(error.strerror) + ")") from error
@@ -160,10 +164,9 @@ def _take(found: Rules, number: int, line: str) -> None:
         return
     gates = not line.startswith("!")
     pattern = line if gates else line[1:].lstrip(" \t")
-    for lead in ("./", "/"):
-        if pattern.startswith(lead):
-            pattern = pattern[len(lead) :]
-            break
+    pattern = pattern[2:] if pattern.startswith("./") else pattern[1:] if pattern.startswith("/") else pattern
+    if not pattern:
+        raise Broken(number, "has no pattern")
     found.rules.append(Rule(number, line, gates, tokens(pattern)))
 
 
@@ -189,6 +192,8 @@ def tokens(pattern: str) -> list[str]:
     start = at = 0
     while at < len(pattern):
         wildcard = next((word for word in WILDCARDS if pattern.startswith(word, at)), "")
+        if wildcard == "**/" and at and pattern[at - 1] != "/":
+            wildcard = "**"
         if wildcard:
             found += ["=" + pattern[start:at], wildcard] if start < at else [wildcard]
             start = at + len(wildcard)
@@ -199,8 +204,6 @@ def tokens(pattern: str) -> list[str]:
 def capture(pattern: list[str], text: str) -> Optional[str]:
     """What {feature} captures where the pattern matches the whole text ("" without one); None where it does not."""
     # Almost every rule is told apart by its literal ends, and `match` is loaded for the others alone.
-    if not pattern:
-        return None
     first, last = pattern[0], pattern[-1]
     if (first[0] == "=" and not text.startswith(first[1:])) or (last[0] == "=" and not text.endswith(last[1:])):
         return None

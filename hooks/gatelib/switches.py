@@ -57,14 +57,14 @@ def _gates_off(root: str, notes: list[str]) -> tuple[bool, Optional[float]]:
     path = os.path.join(root, ".project", ".state", "gates-off")
     if not os.path.lexists(path):
         return False, None
+    until = None
     try:
-        text = (places.small(path) or "").strip()
-        if text == "forever":
+        if (places.content(path, places.SMALL) or b"").strip() == b"forever":
             return True, None
-        if not text.isascii() or not text.replace(".", "", 1).isdigit():
-            raise ValueError(text)
-        until = float(text)
-    except (OSError, ValueError):
+        until = places.seconds(path)
+    except OSError:
+        pass
+    if until is None:
         notes.append(".project/.state/gates-off holds neither `forever` nor a time, and is ignored")
         return False, None
     import time
