@@ -17,7 +17,7 @@ HOOKS = {
     "session-start": ("starting", "decide"),
     "subagent-start": ("agents", "started"),
     "subagent-stop": ("agents", "stopped"),
-    "pre-compact": ("sessions", "compacting"),
+    "pre-compact": ("starting", "compacting"),
     "stop": ("audit", "decide"),
     "--explain": ("explain", "decide"),
 }

@@ -11,10 +11,11 @@ Every name on disk is made by `safe`, no link is followed, and whatever cannot b
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
+
+from gatelib import events
 
 AGED = 600.0  # seconds after which a dispatch that no agent claimed is forgotten: its call was refused, or died
 KEPT_DAYS = 30
@@ -76,11 +77,11 @@ def read_bytes(path: str, most: int = MAX_BYTES) -> bytes | None:
         os.close(handle)
 
 
-def read(path: str) -> dict:
+def read(path: str, most: int = MAX_BYTES) -> dict:
     """The JSON object in a file; an empty one when there is none that can be read."""
-    data = read_bytes(path)
+    data = read_bytes(path, most)
     try:
-        value = json.loads(data) if data else {}
+        value = events.parse(data.decode("utf-8")) if data else {}
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -102,8 +103,9 @@ def write_bytes(path: str, data: bytes) -> None:
         raise
 
 
-def write(path: str, value: object) -> None:
-    write_bytes(path, json.dumps(value, separators=(",", ":")).encode("ascii"))
+def write(path: str, words: dict[str, str]) -> None:
+    """Put a JSON object of texts in place."""
+    write_bytes(path, events.encode(words).encode("ascii"))
 
 
 def _names(folder: str) -> list[str]:
@@ -128,8 +130,13 @@ def mark(root: str, session: object, name: str) -> bool:
 
 def dispatched(root: str, session: object, tool_use_id: object, agent: str, feature: str | None) -> None:
     """Remember that an agent is sent off for a feature; without one (None or "") when its prompt names none."""
-    record = {"agent": agent, "feature": feature or "", "at": time.time()}
-    write(os.path.join(folder_of(root, session, "dispatched"), safe(tool_use_id)), record)
+    place = os.path.join(folder_of(root, session, "dispatched"), safe(tool_use_id))
+    write(place, {"agent": plain(agent), "feature": feature or ""})
+
+
+def plain(agent: str) -> str:
+    """An agent's name without the plugin that it comes with: it is dispatched and started under either."""
+    return agent[len("preread:") :] if agent.startswith("preread:") else agent
 
 
 def waiting(root: str, session: object, agent: str) -> dict[str, str]:
@@ -138,15 +145,11 @@ def waiting(root: str, session: object, agent: str) -> dict[str, str]:
     folder = _place(root, session, "dispatched")
     for name in _names(folder):
         record = read(os.path.join(folder, name))
-        if not _is_recent(record.get("at")):
+        if abs(time.time() - _changed(os.path.join(folder, name))) > AGED:
             _unlink(os.path.join(folder, name))
-        elif record.get("agent") == agent and isinstance(record.get("feature"), str):
+        elif record.get("agent") == plain(agent) and isinstance(record.get("feature"), str):
             found[name] = record["feature"]
     return found
-
-
-def _is_recent(at: object) -> bool:
-    return isinstance(at, (int, float)) and -AGED < time.time() - at < AGED
 
 
 def claim(root: str, session: object, tool_use: str, agent_id: object, agent: str, feature: str) -> bool:
@@ -155,7 +158,7 @@ def claim(root: str, session: object, tool_use: str, agent_id: object, agent: st
         os.unlink(_place(root, session, "dispatched", tool_use))  # one of several succeeds
     except OSError:
         return False
-    _become(root, session, agent_id, agent, feature)
+    _become(root, session, agent_id, plain(agent), feature)
     return True
 
 
@@ -180,6 +183,11 @@ def agent_feature(root: str, session: object, agent_id: object) -> str | None:
     """The feature of an agent: "" when its dispatch named none, None when nothing is known of it (yet)."""
     feature = read(_place(root, session, "agents", safe(agent_id))).get("feature")
     return feature if isinstance(feature, str) else None
+
+
+def agent_began(root: str, session: object, agent_id: object) -> float:
+    """When an agent was first heard of, in epoch seconds, a little early: the clock of files may be coarse."""
+    return _changed(_place(root, session, "agents", safe(agent_id))) - 2
 
 
 # -- dossiers in use
@@ -210,7 +218,10 @@ def started(root: str, session: object) -> dict:
 
 
 def start(root: str, session: object, record: dict) -> None:
-    write(os.path.join(folder_of(root, session), "start.json"), record)
+    import json
+
+    place = os.path.join(folder_of(root, session), "start.json")
+    write_bytes(place, json.dumps(record, separators=(",", ":")).encode("ascii"))
 
 
 def prune(root: str) -> None:
