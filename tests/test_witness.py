@@ -122,6 +122,8 @@ CASES: dict[str, dict[str, Change]] = {
         "a commit": Change(committed, same),
         "a build of another process": Change(forced_elsewhere, new("after five wrong passwords")),
         "its ticket": Change(patched(".project/tickets/SHOP-1.md", "five", "nine"), built),
+        "a hint that it is stale": Change(text(".project/.cache/stale/login", "a reason\n"), same),
+        "an alias": Change(text(".project/gates", "alias login paint\n"), lambda _, after: "/paint/" in after["path"]),
     },
     "roundabout": {
         "a ticket that only a fact cites": Change(patched(".project/tickets/SHOP-2.md", "by mail", "by post"), built),

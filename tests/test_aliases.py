@@ -1,0 +1,121 @@
+"""Aliases of `.project/gates`: which dossier serves a name, for every operation; a broken file changes nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from _processes import small
+from conftest import Cli
+from preread import aliases
+from preread.errors import PrereadError
+from preread.layout import Layout
+
+
+def gates(root: Path, data: bytes | str) -> Layout:
+    (root / ".project").mkdir(exist_ok=True)
+    (root / ".project" / "gates").write_bytes(data if isinstance(data, bytes) else data.encode())
+    return Layout(root.resolve())
+
+
+GOOD: dict[str, dict[str, str]] = {
+    "alias log-in login": {"log-in": "login"},
+    "\ufeffalias log-in login": {"log-in": "login"},
+    "  alias\tlog-in \t login\t# the old name\r\n": {"log-in": "login"},
+    "mode warn\nagent reviewer\n!agent test-planner\n**/{feature}.spec.ts\nalias a b\nalias b c": {"a": "b", "b": "c"},
+    "alias a b\nalias a c": {"a": "b"},
+    "alias all _project": {"all": "_project"},
+    "aliases a\n./alias a\n!alias a\nmodel x": {},
+    "# alias a b\n\n \t\n": {},
+    "": {},
+}
+BROKEN = {
+    "alias a": "line 1",
+    "# one\nalias a b c": "line 2",
+    "alias": "line 1",
+    "alias Log login": "line 1",
+    "alias _project login": "line 1",
+    f"alias {'a' * 65} b": "line 1",
+    "alias a b\nmode blok": "line 2",
+    "mode": "line 1",
+    "alias a b#c": "line 1",
+    "agent": "line 1",
+    "agent a b": "line 1",
+    "!agent": "line 1",
+    "alias a b\n\0": "NUL",
+    b"alias a b\n\xff": "UTF-8",
+    b"#" * (1 << 20) + b"#": "1 MiB",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), GOOD.items())
+def test_aliases_are_the_lines_that_say_so(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
+    assert aliases.read(gates(tmp_path, text)) == expected
+
+
+@pytest.mark.parametrize(("text", "why"), BROKEN.items(), ids=range(len(BROKEN)))
+def test_a_broken_file_has_no_aliases_and_says_which_line(tmp_path: Path, text: bytes | str, why: str) -> None:
+    layout = gates(tmp_path, text)
+    with pytest.raises(aliases.Broken, match=why):
+        aliases.read(layout)
+    served = aliases.served(layout, "a")
+    assert served.feature == "a"
+    assert why in served.warnings[0]
+
+
+@pytest.mark.parametrize("make", [lambda path: path.mkdir(), os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_regular_file_has_no_aliases_and_makes_nobody_wait(tmp_path: Path, make) -> None:
+    (tmp_path / ".project").mkdir()
+    make(tmp_path / ".project" / "gates")
+    assert "not used" in aliases.served(Layout(tmp_path.resolve()), "login").warnings[0]
+
+
+def test_without_a_file_a_name_serves_itself(tmp_path: Path) -> None:
+    assert aliases.served(Layout(tmp_path), "login") == ("login", ())
+
+
+def test_an_alias_is_followed_one_step_from_the_slug_of_what_was_asked(tmp_path: Path) -> None:
+    layout = gates(tmp_path, "alias log-in login\nalias login checkout\n")
+    assert aliases.served(layout, "Log In").feature == "login"
+    assert "log-in is an alias of login" in aliases.served(layout, "log-in").warnings[0]
+
+
+def test_an_alias_of_a_device_is_not_followed_and_a_bad_name_stays_one(tmp_path: Path) -> None:
+    layout = gates(tmp_path, "alias log-in con\n")
+    assert aliases.served(layout, "log-in") == ("log-in", ())
+    with pytest.raises(PrereadError) as caught:
+        aliases.served(layout, "../login")
+    assert caught.value.code == "E_FEATURE_NAME"
+
+
+def test_every_operation_serves_an_alias_by_the_dossier_that_it_names(cli: Cli, tmp_path: Path) -> None:
+    project = small(tmp_path / "p", {".project/gates": "alias sign-in login\n"})
+    built = cli("load", "sign-in", "--json", cwd=project).json
+    assert (built["state"], built["path"]) == ("built", ".project/context/login/")
+    said = "sign-in is an alias of login in .project/gates: this is the dossier of login."
+    assert built["warnings"][0] == said
+    assert [path.name for path in (project / ".project" / "context").iterdir()] == ["login"]
+    cached = cli("load", "sign-in", "--json", cwd=project).json
+    assert (cached["state"], cached["warnings"][0]) == ("cached", said)
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    for words in (("show",), ("check",), ("status",)):
+        reply = cli(*words, "sign-in", "--json", cwd=project).json
+        assert reply["warnings"] == [said], words
+        assert (reply if words != ("status",) else reply["dossiers"][0])["feature"] == "login"
+        assert f"note: {said}" in cli(*words, "sign-in", cwd=project).out
+    evidence = cli("evidence", "sign-in", "--json", cwd=project).json
+    assert (evidence["feature"], evidence["notes"][0]) == ("login", said)
+    assert cli("facts", "token", "--feature", "sign-in", "--json", cwd=project).json["facts"][0]["feature"] == "login"
+    extended = cli("extend", "sign-in", "no-such-file", cwd=project)
+    assert "is no file of a dossier" in extended.err
+    fact = cli("show", "login", "--ids", "--json", cwd=project).json["facts"][0]["id"]
+    assert cli("wrong", fact, "--feature", "sign-in", "--json", cwd=project).json["dropped"][0]["feature"] == "login"
+
+
+def test_a_broken_gates_file_stops_no_load_and_is_told(cli: Cli, tmp_path: Path) -> None:
+    project = small(tmp_path / "p", {".project/gates": "alias login-errors\n"})
+    for _ in range(2):
+        reply = cli("load", "login-errors", "--json", cwd=project)
+        assert reply.status == 0
+        assert reply.json["path"] == ".project/context/login-errors/"
+        assert reply.json["warnings"][0] == "The aliases of .project/gates are not used: line 1 is no alias."

@@ -1,0 +1,84 @@
+"""`.cache/stale/<feature>`: written by whoever finds that a dossier no longer holds, gone when it does again."""
+
+from pathlib import Path
+
+import pytest
+
+from _processes import small
+from conftest import Cli
+
+
+@pytest.fixture
+def loaded(cli: Cli, tmp_path: Path) -> Path:
+    project = small(tmp_path / "p")
+    assert cli("load", "login", cwd=project).status == 0
+    return project
+
+
+def hint(project: Path) -> Path:
+    return project / ".project" / ".cache" / "stale" / "login"
+
+
+def age(project: Path) -> None:
+    """Change what the dossier cites."""
+    path = project / "login.py"
+    path.write_text(path.read_text().replace("ATTEMPTS = 5", "ATTEMPTS = 6"))
+
+
+def test_a_fresh_dossier_has_none(cli: Cli, loaded: Path) -> None:
+    for words in ("status", "check"):
+        assert cli(words, *([] if words == "status" else ["login"]), cwd=loaded).status == 0
+    assert not hint(loaded).exists()
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "login"), ("check", "login")], ids=" ".join)
+def test_who_finds_it_stale_says_why_and_the_load_that_mends_it_takes_that_back(
+    cli: Cli, loaded: Path, words: tuple[str, ...]
+) -> None:
+    path = loaded / "login.py"
+    path.write_text(path.read_text().replace("def login(", "def sign_in("))
+    cli(*words, cwd=loaded)
+    assert "cited span" in hint(loaded).read_text()
+    assert cli("load", "login", cwd=loaded).status == 0
+    assert not hint(loaded).exists()
+
+
+def test_a_hint_that_is_no_longer_true_goes_with_the_next_look(cli: Cli, loaded: Path) -> None:
+    for words in (("load", "login"), ("status",)):
+        hint(loaded).parent.mkdir(exist_ok=True)
+        hint(loaded).write_text("an old reason\n")
+        assert cli(*words, "--json", cwd=loaded).status == 0
+        assert not hint(loaded).exists(), words
+
+
+def test_a_load_that_cannot_build_leaves_what_stands_and_the_hint(cli: Cli, loaded: Path) -> None:
+    age(loaded)
+    folder = loaded / ".project/context/login"
+    (folder / "summary.md").unlink()
+    (folder / "summary.md").mkdir()
+    before = (folder / "patterns.md").read_bytes()
+    done = cli("load", "login", "--json", cwd=loaded)
+    assert done.json["code"] == "E_WRITE", done.out
+    assert (folder / "patterns.md").read_bytes() == before
+    assert hint(loaded).read_text() == "summary.md is missing or empty\n"
+    (folder / "summary.md").rmdir()
+    assert cli("load", "login", cwd=loaded).status == 0
+    assert not hint(loaded).exists()
+
+
+def test_a_hint_that_cannot_be_written_stops_nothing(cli: Cli, loaded: Path) -> None:
+    age(loaded)
+    hint(loaded).parent.write_text("a file where the folder belongs\n")
+    done = cli("status", "--json", cwd=loaded)
+    assert done.status == 0
+    assert not done.json["dossiers"][0]["fresh"]
+    assert cli("load", "login", cwd=loaded).status == 0
+
+
+def test_a_folder_of_hints_that_leads_out_of_the_project_is_refused(cli: Cli, loaded: Path, tmp_path: Path) -> None:
+    age(loaded)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    hint(loaded).parent.symlink_to(outside)
+    assert "E_OUTSIDE" in cli("status", cwd=loaded).err
+    assert list(outside.iterdir()) == []
