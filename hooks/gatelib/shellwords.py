@@ -1,0 +1,249 @@
+"""A shell text as tokens: words, redirections, operators. Linear in the text, and no input makes it raise."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+REDIRECTIONS = ("&>>", "&>", ">>", ">|", ">&", "<<<", "<<-", "<<", "<&", "<>", "<", ">")
+OPERATORS = (";;&", ";;", ";&", "&&", "||", "|&", "|", "&", ";", "(", ")", "\n")
+# Words that end one part of a compound command; `((` is arithmetic after these, as after an operator.
+CLOSERS = frozenset(["then", "do", "else", "elif", "fi", "done", "esac", "}"])
+BEFORE_ARITHMETIC = CLOSERS | {"for", "if", "while", "until"}
+ENDS_WORD = frozenset(" \t\n|&;()<>")
+SPECIAL = frozenset("\\'\"$`<>*?[{~ \t\n|&;()")
+WORD, REDIRECTION, OPERATOR, ARITHMETIC, BROKEN, END = "word", "redirection", "operator", "arithmetic", "broken", "end"
+
+
+class Token:
+    """`value` is the text of a word that the shell takes as it stands, None where it expands it."""
+
+    __slots__ = ("kind", "raw", "value")
+
+    def __init__(self, kind: str, raw: str, value: Optional[str] = None) -> None:
+        self.kind = kind
+        self.raw = raw
+        self.value = value
+
+
+class Unreadable(Exception):  # noqa: N818 - no error of ours: bash could not read on from here, either
+    """The text ends inside of something."""
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a text; here-documents' bodies and comments are gone. The last is `broken` where it breaks off."""
+    reader = _Reader(text)
+    try:
+        while reader.skip_blanks():
+            reader.one()
+    except Unreadable:
+        reader.found.append(Token(BROKEN, ""))
+    return reader.found
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.found: list[Token] = []
+        self.documents: list[tuple[str, bool]] = []  # here-documents whose bodies follow: delimiter, tabs are dropped
+        self.brackets: Optional[dict[int, int]] = None
+
+    def skip_blanks(self) -> bool:
+        """Go to the next token; whether there is one."""
+        text, size = self.text, len(self.text)
+        while self.at < size:
+            char = text[self.at]
+            if char == "\\" and text.startswith("\n", self.at + 1):
+                self.at += 2
+            elif char in " \t":
+                self.at += 1
+            elif char == "#":
+                end = text.find("\n", self.at)
+                self.at = size if end < 0 else end
+            else:
+                return True
+        return False
+
+    def one(self) -> None:
+        text, at = self.text, self.at
+        char = text[at]
+        if char not in "&|;()<>\n" or text.startswith(("<(", ">("), at):
+            self.word()
+            return
+        if char == "(" and text.startswith("((", at) and self.arithmetic():
+            return
+        raw = next((each for each in REDIRECTIONS if text.startswith(each, at)), "")
+        kind = REDIRECTION if raw else OPERATOR
+        raw = raw or next(each for each in OPERATORS if text.startswith(each, at))
+        self.found.append(Token(kind, raw))
+        self.at += len(raw)
+        if raw == "\n":
+            self.skip_documents()
+
+    def arithmetic(self) -> bool:
+        """Take `((…))`, where it stands at a command's place and is no subshell in a subshell."""
+        before = self.found[-1] if self.found else None
+        if before is not None and before.kind != OPERATOR and before.raw not in BEFORE_ARITHMETIC:
+            return False
+        if self.brackets is None:
+            self.brackets = _brackets(self.text)
+        end = self.brackets.get(self.at + 1, -1)
+        if end < 0 or not self.text.startswith(")", end + 1):
+            return False
+        self.found.append(Token(ARITHMETIC, "(("))
+        self.at = end + 2
+        return True
+
+    def skip_documents(self) -> None:
+        text, size = self.text, len(self.text)
+        for delimiter, drops_tabs in self.documents:
+            while self.at < size:
+                end = text.find("\n", self.at)
+                end = size if end < 0 else end
+                line = text[self.at : end]
+                self.at = min(end + 1, size)
+                if (line.lstrip("\t") if drops_tabs else line) == delimiter:
+                    break
+        self.documents = []
+
+    def word(self) -> None:
+        start = self.at
+        value, literal = self.parts(start)
+        raw = self.text[start : self.at]
+        if raw.isdigit() and raw.isascii() and self.text.startswith(("<", ">"), self.at):
+            return  # the number of a file descriptor
+        before = self.found[-1] if self.found else None
+        if before is not None and before.kind == REDIRECTION and before.raw in ("<<", "<<-"):
+            self.documents.append((value, before.raw == "<<-"))
+        self.found.append(Token(WORD, raw, value if literal else None))
+
+    def parts(self, start: int) -> tuple[str, bool]:
+        """Go past a word; its text without quotes, and whether it is literal."""
+        text, size = self.text, len(self.text)
+        value: list[str] = []
+        literal = True
+        while self.at < size:
+            at, char = self.at, text[self.at]
+            if char == "\\":
+                value.append("" if text.startswith("\n", at + 1) else text[at + 1 : at + 2] or "\\")
+                self.at = min(at + 2, size)
+            elif char == "'":
+                self.at = _found(text, "'", at + 1) + 1
+                value.append(text[at + 1 : self.at - 1])
+            elif char == '"':
+                inner, plain = self.double()
+                value.append(inner)
+                literal = literal and plain
+            elif char in "$`" or text.startswith(("<(", ">("), at):
+                self.at = _after_expansion(text, at, quoted=False)
+                literal = False
+            elif char in ENDS_WORD:
+                break
+            elif char in SPECIAL:
+                literal = literal and char == "~" and at != start
+                value.append(char)
+                self.at += 1
+            else:
+                end = at + 1
+                while end < size and text[end] not in SPECIAL:
+                    end += 1
+                value.append(text[at:end])
+                self.at = end
+        return "".join(value), literal
+
+    def double(self) -> tuple[str, bool]:
+        """Go past "…"; its text, and whether it is literal."""
+        text, size = self.text, len(self.text)
+        value: list[str] = []
+        literal = True
+        self.at += 1
+        while self.at < size:
+            at, char = self.at, text[self.at]
+            if char == '"':
+                self.at += 1
+                return "".join(value), literal
+            if char == "\\":
+                escaped = text[at + 1 : at + 2]
+                value.append("" if escaped == "\n" else escaped if escaped in '$`"\\' else "\\" + escaped)
+                self.at += 2
+            elif char in "$`":
+                self.at = _after_expansion(text, at, quoted=True)
+                literal = False
+            else:
+                end = at + 1
+                while end < size and text[end] not in '"\\$`':
+                    end += 1
+                value.append(text[at:end])
+                self.at = end
+        raise Unreadable
+
+
+def _found(text: str, what: str, start: int) -> int:
+    place = text.find(what, start)
+    if place < 0:
+        raise Unreadable
+    return place
+
+
+def _after_quoted(text: str, at: int, quote: str) -> int:
+    """Where a text ends that begins at `at` and has escapes; `quote` ends it."""
+    while at < len(text):
+        if text[at] == quote:
+            return at + 1
+        at += 2 if text[at] == "\\" else 1
+    raise Unreadable
+
+
+def _after_expansion(text: str, at: int, quoted: bool) -> int:
+    """Where an expansion or a substitution ends that begins at `at`; brackets nest without recursion."""
+    closers: list[str] = []
+    while True:
+        at = _opened(text, at, quoted or closers[-1:] == ['"'], closers)
+        while closers:
+            if at >= len(text):
+                raise Unreadable
+            char, closer = text[at], closers[-1]
+            if char == closer:
+                closers.pop()
+                at += 1
+            elif char == "\\":
+                at += 2
+            elif char in "$`":
+                break
+            elif closer != '"' and char == "'":
+                at = _found(text, "'", at + 1) + 1
+            else:
+                if char == '"' or (char == "(" and closer == ")"):
+                    closers.append('"' if char == '"' else ")")
+                at += 1
+        else:
+            return at
+
+
+def _opened(text: str, at: int, quoted: bool, closers: list[str]) -> int:
+    """Go into an expansion, putting what ends it onto `closers`, or past it where it has no brackets."""
+    if text[at] == "`":
+        return _after_quoted(text, at + 1, "`")
+    if text.startswith("$'", at) and not quoted:
+        return _after_quoted(text, at + 2, "'")
+    if text.startswith(("$(", "<(", ">("), at):
+        closers.append(")")
+        return at + 2
+    if text.startswith("${", at):
+        closers.append("}")
+        return at + 2
+    return at + 1
+
+
+def _brackets(text: str) -> dict[int, int]:
+    """Where each `(` is closed, whatever is quoted: as bash looks for the end of arithmetic."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for at, char in enumerate(text):
+        if char == "(":
+            opened.append(at)
+        elif char == ")" and opened:
+            pairs[opened.pop()] = at
+    return pairs
