@@ -14,6 +14,7 @@ BEFORE_ARITHMETIC = CLOSERS | {"for", "if", "while", "until"}
 ENDS_WORD = frozenset(" \t\n|&;()<>")
 SPECIAL = frozenset("\\'\"$`<>*?[{~ \t\n|&;()")
 WORD, REDIRECTION, OPERATOR, ARITHMETIC, BROKEN, END = "word", "redirection", "operator", "arithmetic", "broken", "end"
+KINDS = {**dict.fromkeys(REDIRECTIONS, REDIRECTION), **dict.fromkeys(OPERATORS, OPERATOR)}
 
 
 class Token:
@@ -74,10 +75,10 @@ class _Reader:
             return
         if char == "(" and text.startswith("((", at) and self.arithmetic():
             return
-        raw = next((each for each in REDIRECTIONS if text.startswith(each, at)), "")
-        kind = REDIRECTION if raw else OPERATOR
-        raw = raw or next(each for each in OPERATORS if text.startswith(each, at))
-        self.found.append(Token(kind, raw))
+        raw = text[at : at + 3]
+        while raw not in KINDS:
+            raw = raw[:-1]
+        self.found.append(Token(KINDS[raw], raw))
         self.at += len(raw)
         if raw == "\n":
             self.skip_documents()
