@@ -1,0 +1,121 @@
+"""Preread's own ranking, in this process, and its signals one by one switched off."""
+
+import importlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
+
+from repositories import State
+from systems import Ranking, Task
+
+from preread import db, project
+from preread.evidence import index, kept, rank, words
+from preread.layout import feature_name, slug
+from preread.models import Request
+from preread.operations.registry import services_of
+from preread.services import Services
+
+collect = importlib.import_module("preread.evidence.collect")  # the package gives its function by that name
+FEATURE_WORDS = 3
+
+
+def asked(services: Services, task: Task) -> Request:
+    """The request a caller would make of a task: a feature named by the subject's first telling words, all of the text
+    as its description."""
+    named = [word for word in words.of_sentence(task.subject) if word.isascii()][:FEATURE_WORDS]
+    feature = slug(" ".join(named)) or "task"
+    description = " ".join(task.text.split())[: project.MAX_DESCRIPTION]
+    return project.resolve(services, feature=feature_name(feature), description=description, level="light")
+
+
+def _weights(path: float, definitions: float, body: float) -> Callable[[], object]:
+    return lambda: mock.patch.object(rank, "WEIGHTS", (path, definitions, body))
+
+
+def _parts(**changed: float) -> Callable[[], object]:
+    return lambda: mock.patch.dict(rank.PARTS, changed)
+
+
+# Each entry makes a context in which one signal is off.
+SIGNALS: dict[str, Callable[[], object]] = {
+    "path words": _weights(0.0, 3.0, 1.0),
+    "defined names": _weights(4.0, 0.0, 1.0),
+    "body words": _weights(4.0, 3.0, 0.0),
+    "feature words": _parts(feature=0.0),
+    "description words": _parts(description=0.0),
+    "path bonus": lambda: mock.patch.object(rank, "_path_bonus", return_value=1.0),
+    "definition bonus": lambda: mock.patch.object(rank, "_definition_bonus", return_value=1.0),
+    "floor": lambda: mock.patch.object(collect, "FLOOR", 0.0),
+}
+
+
+class Preread:
+    """The lists of `preread evidence`: the same index, the same ranking, without the rules that look for findings."""
+
+    def __init__(self, without: str = "", sharing: "Preread | None" = None) -> None:
+        self._without, self._sharing = without, sharing
+        self._services: Services | None = None
+
+    def update(self, state: State) -> None:
+        if self._sharing is not None:
+            self._services = self._sharing._services
+            return
+        if self._services is None and not isinstance(self, Operation):  # what an earlier run left would make it warm
+            shutil.rmtree(state.root / ".project", ignore_errors=True)
+        self._services = services_of(state.root, _environ())
+        index.update(self._services)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        if self._without:
+            with SIGNALS[self._without]():  # type: ignore[attr-defined]
+                yield
+        else:
+            yield
+
+    def rank(self, task: Task) -> Ranking:
+        services = self._services
+        assert services is not None
+        with self._signals():
+            return db.use(services.layout, lambda connection: self._ranked(services, task, connection))
+
+    @staticmethod
+    def _ranked(services: Services, task: Task, connection: object) -> Ranking:
+        request = asked(services, task)
+        query = rank.query_of(request, "")
+        hits = collect._hits(request, query, connection, kept.Kept(services.tree, connection))
+        tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
+        return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])
+
+    def size(self) -> int:
+        assert self._services is not None
+        with closing(db._open(self._services.layout.db)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return self._services.layout.db.stat().st_size
+
+    def close(self) -> None:
+        self._services = None
+
+
+class Operation(Preread):
+    """The whole operation, findings and all: slow, and the lists have to be those of `Preread`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[str, tuple[tuple[int, int], ...]] = {}
+
+    def rank(self, task: Task) -> Ranking:
+        services = services_of(self._services.layout.root, _environ())
+        found = collect.collect(services, asked(services, task))
+        self.lines = {file.path: file.lines for file in found.files}
+        return Ranking([file.path for file in found.files], [file.path for file in found.tests])
+
+
+def _environ() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PREREAD_")}
