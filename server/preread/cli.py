@@ -51,7 +51,7 @@ def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
     if name in of.positional:
         many = -1 if get_origin(about.annotation) is tuple else 1
         return click.Argument([name], type=kind(about.annotation), required=about.is_required(), nargs=many)
-    flag = f"--{name.replace('_', '-')}"
+    flag = f"--{name.strip('_').replace('_', '-')}"  # `for_` is a field, for `for` is none
     if about.annotation is bool:
         return click.Option([flag, name], is_flag=True, help=about.description)
     return click.Option(

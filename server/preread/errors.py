@@ -27,6 +27,7 @@ CODES: dict[str, Code] = {
     "E_CHECK": Code(-32010, FAILED, "the published dossier breaks rules of the format, or sources do not hold"),
     "E_RECURSION": Code(-32011, FAILED, "the headless builder's own child asked for a dossier"),
     "E_PROMPT": Code(-32012, FAILED, "a template of the project names an unknown variable or cannot be rendered"),
+    "E_GATES": Code(-32013, FAILED, "the hooks that come with Preread are not there, or do not answer"),
     # Why the static builder stood in: codes of `degraded` and `partial` replies, which are no errors.
     "E_CLI": Code(-32020, FAILED, "the Claude Code program is not there, too old or cannot be started"),
     "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was refused"),

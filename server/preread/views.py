@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from preread.operations.checking import CheckReply, WrongReply
     from preread.operations.context import DossierStatus, ShowReply, StatusReply
     from preread.operations.doctor import DoctorReply
+    from preread.operations.gates import GatesReply
+    from preread.operations.hooks import Explained
     from preread.operations.knowledge import SearchReply
     from preread.operations.setup import InitReply
     from preread.published import RunRecord
@@ -264,6 +266,53 @@ def doctor(reply: "DoctorReply") -> Iterator[Block]:
             yield f"{'':17}{look.hint}"
 
 
+def gates(reply: "GatesReply") -> Iterator[Block]:
+    if reply.action == "test":
+        rows = [(DECIDED[path.decision], path.target, path.served_by or "-", _by(path)) for path in reply.paths]
+        yield Table(("would be", "path", "feature", "by"), rows)
+        yield from () if reply.mode == "block" else reply.says
+        return
+    for path in reply.paths:
+        yield f"{path.target} would be {DECIDED[path.decision]}."
+        yield from (f"  {label:<9} {text}" for label, text in _explained(path) if text)
+    yield from () if reply.paths else reply.says
+
+
+DECIDED = {"block": "blocked", "remark": "remarked", "failure": "let through", "pass": "passed"}
+
+
+def _by(path: "Explained") -> str:
+    if path.broken is not None:
+        return f"the gates file is broken, line {path.broken.line}"
+    if path.own:
+        return "the project's own file"
+    return f"line {path.line}: {path.rule}" if path.rule is not None else "no rule"
+
+
+def _explained(path: "Explained") -> Iterator[tuple[str, str]]:
+    """Why a path would get what it gets: what a person would look up one after the other."""
+    yield "project", path.project or "none: no folder above it holds .project or .git"
+    yield "by", f"{_by(path)}" if path.gates or path.broken else "no gates file: nothing is gated"
+    if path.broken is not None:
+        yield "broken", path.broken.why
+    if path.mode is not None:
+        yield "mode", f"{path.mode} ({path.mode_from})"
+    if path.feature is not None:
+        alias = f", an alias of {path.served_by}" if path.served_by != path.feature else ""
+        text = f", from {path.captured!r}" if path.captured and path.captured != path.feature else ""
+        yield "feature", f"{path.feature}{text}{alias}"
+        yield "file", "is there: a write is only remarked on" if path.exists else "is new"
+    for found in path.dossiers:
+        files = ", ".join(f"{name} {what}" for name, what in found.files.items())
+        marks = [mark for mark, holds in (("being built", found.building), ("stale", found.stale)) if holds]
+        stands = "stands" if found.stands else "does not stand"
+        yield "dossier", f"{'; '.join([stands, *marks])} in {found.project}: {files}"
+    yield "near", ", ".join(path.near)
+    yield from (("ignored", note) for note in path.notes)
+    yield "model", path.text
+    yield "person", path.person
+
+
 VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.load": load,
     "context.extend": load,
@@ -275,4 +324,5 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "knowledge.search": facts,
     "config.init": init,
     "config.doctor": doctor,
+    "config.gates": gates,
 }

@@ -30,13 +30,14 @@ def catalogue(operations: Iterable[Operation]) -> str:
     return "\n".join(
         f"- {operation.name}({signature(operation.request)}): {operation.doc}"
         for operation in operations
-        if operation.effect != "execute"
+        if operation.effect != "execute" and not operation.personal
     )
 
 
 def find(operations: Iterable[Operation], method: str) -> Operation:
     """The operation of this full or bare name. Raises E_USAGE."""
     every = {operation.name: operation for operation in operations}
+    offered = [name for name, operation in every.items() if not operation.personal]
     if method in every:
         found = every[method]
     else:
@@ -45,14 +46,20 @@ def find(operations: Iterable[Operation], method: str) -> Operation:
             names = " or ".join(f"`{operation.name}`" for operation in bare)
             raise PrereadError("E_USAGE", f"`{method}` is more than one operation.", f"Say {names}.")
         if not bare:
-            words = {*every, *(name.partition(".")[2] for name in every)}
+            words = {*offered, *(name.partition(".")[2] for name in offered)}
             shown = ascii(method[:60])[1:-1]
             raise PrereadError(
                 "E_USAGE",
                 f"There is no operation `{shown}`.{nearest(method, words)}",
-                f"Operations: {', '.join(sorted(every))}.",
+                f"Operations: {', '.join(sorted(offered))}.",
             )
         found = bare[0]
+    if found.personal:
+        raise PrereadError(
+            "E_USAGE",
+            f"{found.name} is for people, and cannot be called over MCP.",
+            "Tell the person what you would change, and go on without it.",
+        )
     if found.effect == "execute":
         raise PrereadError(
             "E_USAGE",

@@ -17,6 +17,7 @@ MODULES = {
     "wrong": "checking",
     "init": "setup",
     "doctor": "doctor",
+    "gates": "gates",
 }
 
 

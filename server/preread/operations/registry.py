@@ -81,6 +81,7 @@ class Operation:
     limit: Callable[[Services, Any], float] | None = None  # seconds after which it ends what it started
     # The reply, where it needs no waiting: it spares a command line the event loop. None: run it.
     at_once: Callable[[Services, Any], Any] | None = None
+    personal: bool = False  # for people alone: no agent is offered it, or may call it
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
 
     @property

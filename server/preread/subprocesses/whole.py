@@ -1,4 +1,4 @@
-"""A program run to its end: nothing on its standard input, all of its output kept."""
+"""A program run to its end: all of its output kept, and nothing on its standard input but what it is fed."""
 
 import os
 import signal
@@ -58,8 +58,9 @@ def run(
     timeout: float,
     environ: Mapping[str, str],
     check: Callable[[], None] = never,
+    feed: bytes = b"",
 ) -> Done:
-    """Run a program to its end without standard input. `check` may raise to cancel; the program is ended then.
+    """Run a program to its end, with `feed` as its standard input. `check` may raise to cancel; it is ended then.
 
     A program that cannot be started is status 127 with the reason in `err`, as a shell has it.
     """
@@ -68,7 +69,7 @@ def run(
             list(argv),
             cwd=cwd,
             env=dict(environ),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -76,11 +77,13 @@ def run(
     except (OSError, ValueError) as error:
         return Done(127, b"", str(error).encode())
     deadline = time.monotonic() + timeout
+    unsent: bytes | None = feed or None
     try:
         while True:
             try:
-                out, err = process.communicate(timeout=SLICE)
+                out, err = process.communicate(unsent, timeout=SLICE)
             except subprocess.TimeoutExpired:
+                unsent = None  # it is kept there, and must not be given twice
                 check()
                 if time.monotonic() > deadline:
                     kill_tree(process)
