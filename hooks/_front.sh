@@ -1,12 +1,15 @@
 # The part of every hook that is bash: it reads the event, says "pass" by itself where that is certain, and lets hook.py
 # decide all else. It is sourced; bash 3.2 syntax; no process is started before the exact path.
-# Whatever happens, the hook ends with status 0: status 2 would lock the person out.
+# Whatever happens, a hook ends with status 0: status 2 would lock the person out.
 
 LC_ALL=C
 set -f
-event='' rest=1
+IFS=$' \t\n'
+NAME=${0##*/}
 HOOKS=${BASH_SOURCE[0]%/*}
-LIMIT=16384 # bytes: what an argument may hold on every system, and a usual event needs
+LIMIT=16384 # bytes: what an argument may hold on every system, and more than a usual event needs
+SECONDS=0
+event='' rest=1
 
 leave() { exit 0; }
 
@@ -19,65 +22,82 @@ failure() {
 # Fills `event`; `rest` is empty when that is all of it. NUL bytes are dropped, here as in hook.py.
 read_event() {
   case $OSTYPE in msys* | cygwin*) return ;; esac # there an argument would be rewritten where it looks like a path
-  if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 401)); then
+  if [ "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}" -ge 41 ]; then
     # -N reads in blocks, where -n and -d read each byte by itself.
-    IFS= read -r -N "$LIMIT" event 2>/dev/null || rest=''
+    IFS= read -r -N "$LIMIT" event || rest=''
   else
-    IFS= read -r -d '' -n "$LIMIT" event 2>/dev/null || rest=''
-  fi
+    IFS= read -r -d '' -n "$LIMIT" event || rest=''
+  fi 2>/dev/null
 }
 
 # Fills `python`: the launcher's, else the first on PATH that is no shim, without starting any to find out.
 find_python() {
-  local folder name shims='' IFS=:
+  local folder name shim='' IFS=:
   python=${CLAUDE_PLUGIN_DATA:+$CLAUDE_PLUGIN_DATA/python}
-  [ -n "$python" ] && [ -x "$python" ] && [ ! -d "$python" ] && return
+  [ -n "$python" ] && is_program "$python" && return
   for name in python3 python; do
-    for folder in ${PATH:-} /usr/local/bin /opt/homebrew/bin /usr/bin; do
+    for folder in ${PATH:-} /usr/local/bin /opt/homebrew/bin /usr/bin /bin; do
       python=$folder/$name
-      [ -x "$python" ] && [ ! -d "$python" ] || continue
+      is_program "$python" || continue
       case $OSTYPE:$folder in
-        *:*/shims | *:*/WindowsApps) shims=${shims:-$python} ;;
-        # Apple's stub asks the person to install something when its tools are not there.
+        *:*/shims | *:*/WindowsApps) shim=${shim:-$python} ;;
+        # Apple's stub asks the person to install something where its tools are not there.
         darwin*:/usr/bin) [ -x /Library/Developer/CommandLineTools/usr/bin/python3 ] && return ;;
         *) return ;;
       esac
     done
   done
-  python=$shims
+  python=$shim
 }
 
-# Lets hook.py decide, and prints what it says. An answer is one line: `-` for a pass, or JSON.
+is_program() { [ -f "$1" ] && [ -x "$1" ]; }
+
+# Lets hook.py decide, and prints what it says: an answer is one line, `-` for a pass, or JSON.
 exact() {
   local python answer='' from=part
   find_python
   [ -n "$python" ] || failure "no Python was found for $NAME"
   [ -n "$rest" ] || from=whole
-  set -- -I -S -X utf8 -B
-  [ -z "${CLAUDE_PLUGIN_DATA:-}" ] || set -- -I -S -X utf8 -X "pycache_prefix=$CLAUDE_PLUGIN_DATA/pycache"
-  set -- "$@" "$HOOKS/hook.py" "$NAME"
-  [ -z "$event" ] || set -- "$@" "$from" "$event"
-  answer=$("$python" "$@" 2>/dev/null)
-  case $? in
-    0) ;;
-    142 | 14) failure "$NAME took longer than five seconds" ;;
-    *) failure "$NAME could not be decided: Python failed" ;;
-  esac
+  if [ -n "${CLAUDE_PLUGIN_DATA:-}" ]; then
+    set -- -X "pycache_prefix=$CLAUDE_PLUGIN_DATA/pycache"
+  else
+    set -- -B
+  fi
+  run_limited "$python" -I -S -X utf8 "$@" "$HOOKS/hook.py" "$NAME" "$from" "$event"
   case $answer in
     -) ;;
     '{'*'}') printf '%s\n' "$answer" ;;
-    *) [ -z "$event" ] && [ -z "$answer" ] || failure "$NAME could not be decided: Python said nothing" ;;
+    *)
+      [ "$SECONDS" -lt 5 ] || failure "$NAME took longer than five seconds"
+      failure "$NAME could not be decided, because Python failed"
+      ;;
   esac
   leave
 }
 
-# Passes where nothing can be gated: in a dossier's own build, and where the person has switched the gates off.
+# Fills `answer` with what a command prints. hook.py ends itself after five seconds; a Python that does not even get
+# there is left behind.
+run_limited() {
+  if [ ! -e /dev/fd/0 ]; then
+    answer=$("$@" 2>/dev/null)
+    return
+  fi
+  { exec 3< <(exec "$@" <&4 2>/dev/null 4<&-); } 4<&0
+  if [ "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}" -ge 41 ]; then
+    IFS= read -r -t 7 -N 1000000 answer <&3
+  else
+    IFS= read -r -t 7 answer <&3
+  fi 2>/dev/null
+  answer=${answer%$'\n'}
+  [ "$SECONDS" -lt 7 ] || kill "${!:-0}" 2>/dev/null
+}
+
+# Passes where nothing is ever gated: in a dossier's own build, and where the person has switched the gates off.
 pass_when_off() {
   [ -z "${PREREAD_CHILD:-}" ] && [ "${PREREAD_GATES:-}" != off ] && return
   [ -z "$rest" ] || cat >/dev/null 2>&1
   leave
 }
 
-NAME=${0##*/}
 read_event
 pass_when_off
