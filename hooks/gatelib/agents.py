@@ -103,9 +103,8 @@ def _several(where: Scene, features: list[str]) -> str:
     for feature in features:
         root = dossiers.root_of(where, feature)
         places_.append(feature + ": " + (dossiers.shown(where, root, feature) if root else "no dossier yet"))
-    return (
-        "Several agents were sent off at once. Your dossier is that of the feature that your task names (%s). Read it first."
-        % ("; ".join(places_))
+    return "Several agents were sent off at once. Your dossier is that of the feature that your task names ({}). Read it first.".format(
+        "; ".join(places_)
     )
 
 
@@ -150,9 +149,8 @@ def _no_plan(where: Scene, event: dict[str, Any], feature: str, _: str) -> str |
     if _has_stage(where, event, feature, "PLAN"):
         return None
     return (
-        "Write the plan under ## PLAN in .project/runs/%s.md before you stop: one bullet a test, each ending in its source in round brackets. "
+        f"Write the plan under ## PLAN in .project/runs/{feature}.md before you stop: one bullet a test, each ending in its source in round brackets. "
         "Why: test-generator works from that file, and nothing stands there yet. Where nothing is to be tested, write one bullet that says why."
-        % feature
     )
 
 
@@ -161,9 +159,8 @@ def _no_drafts(where: Scene, event: dict[str, Any], feature: str, agent_id: str)
     if any(_has_drafts(os.path.join(root, ".draft"), since) for root in _roots(where, event)):
         return None
     return (
-        "Write the planned tests of the feature %s below .draft/ before you stop, and their paths under ## WRITE in .project/runs/%s.md. "
+        f"Write the planned tests of the feature {feature} below .draft/ before you stop, and their paths under ## WRITE in .project/runs/{feature}.md. "
         "Why: no file there is yours yet. If one cannot be written, say in your reply which and why."
-        % (feature, feature)
     )
 
 
@@ -185,8 +182,8 @@ def _no_lesson(where: Scene, event: dict[str, Any], feature: str, _: str) -> str
     if _has_stage(where, event, feature, "LEARN"):
         return None
     return (
-        "Write ## LEARN into .project/runs/%s.md before you stop: the facts that you added to .project/knowledge.md, word for word, or "
-        "`- nothing learned: <why>`. Why: the run log has no bullet there, so the work counts as unfinished." % feature
+        f"Write ## LEARN into .project/runs/{feature}.md before you stop: the facts that you added to .project/knowledge.md, word for word, or "
+        "`- nothing learned: <why>`. Why: the run log has no bullet there, so the work counts as unfinished."
     )
 
 

@@ -93,11 +93,11 @@ def _files(rows: list[tuple[str, str]], one: str, many: str) -> str:
 def _text(where: Scene, rows: list[tuple[str, str]]) -> str:
     first, *others = sorted({feature for _, feature in rows})
     more = "".join([", " + texts.call(name) for name in others[: MAX_FEATURES - 1]])
-    then = ("also make the call%s%s, " % ("" if len(others) == 1 else "s", more[1:]) if others else "") + (
+    then = ("also make the call{}{}, ".format("" if len(others) == 1 else "s", more[1:]) if others else "") + (
         "check these files against what the dossier%s of traps, helpers and proven patterns, mend them, and end your turn"
         % ("s say" if others else " says")
     )
-    why = "%s in this session, .project/gates names %s, and %s." % (
+    why = "{} in this session, .project/gates names {}, and {}.".format(
         _files(rows, "was written", "were written"), "it" if len(rows) == 1 else "them", where.lacks(first),
     )  # fmt: skip
     return texts.demand(first, where.roots, then, why)

@@ -105,12 +105,10 @@ def brief(where: Scene, feature: str, room: int) -> str:
     """A dossier's place, age and text; or how to get it where there is none."""
     root = root_of(where, feature)
     if root is None:
-        return "There is no dossier for the feature %s yet. Call %s %s before you go on." % (
-            feature, texts.call(feature), texts.FIND,
-        )  # fmt: skip
+        return f"There is no dossier for the feature {feature} yet. Call {texts.call(feature)} {texts.FIND} before you go on."  # fmt: skip
     stale = ""
     if places.stale(root, feature):
-        stale = " It is stale: %s refreshes it." % texts.call(feature)
+        stale = f" It is stale: {texts.call(feature)} refreshes it."
     place = shown(where, root, feature)
-    head = "The dossier of the feature %s is in %s (%s).%s\n" % (feature, place, age(root, feature), stale)
+    head = f"The dossier of the feature {feature} is in {place} ({age(root, feature)}).{stale}\n"
     return head + text(root, feature, room - len(head))

@@ -1,4 +1,4 @@
-"""What sort of failure a test's output tells of: `locator`, `wait`, `assertion`, `auth`, `environment`, `network`, `other`."""
+"""The kind of a failure by its text: `locator`, `wait`, `assertion`, `auth`, `environment`, `network`, `other`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ OTHER = "other"
 # more stands first: a refused connection is told as a time-out too, a missing element as a failed assertion.
 ROWS = (
     ("auth", ("error reading storage state",)),
+    ("environment", ("modulenotfounderror",)),
     ("network", ("econnrefused",)),
     ("network", ("econnreset",)),
     ("network", ("enotfound",)),
@@ -34,7 +35,6 @@ ROWS = (
     ("environment", ("command not found",)),
     ("environment", ("cannot find module",)),
     ("environment", ("cannot find package",)),
-    ("environment", ("modulenotfounderror",)),
     ("environment", ("importerror",)),
     ("environment", ("no module named",)),
     ("environment", ("executable doesn't exist",)),
@@ -52,6 +52,7 @@ ROWS = (
     ("environment", ("enoent",)),
     ("environment", ("no such file or directory",)),
     ("environment", ("file not found",)),
+    ("environment", ("file or directory not found",)),
     ("environment", ("docker daemon",)),
     ("environment", ("operationalerror",)),
     ("environment", ("syntaxerror",)),

@@ -93,7 +93,7 @@ _NAMES = tuple(
 # The first message: pytest marks it; else the first line that reads as one.
 _MARKED = re.compile(r"^(?:E  +|(?:FAILED|ERROR) \S+ - )(?P<message>\S.*)")
 _MESSAGE = re.compile(
-    r"^\s*(?:\[\w+\] )?(?P<message>"
+    r"^(?!=)\s*(?:\[\w+\] )?(?P<message>"
     r"(?:[A-Za-z][\w.:]{0,80})?(?:Error|Exception|Failure|Timeout|TimeoutExpired)\b.*|(?:Test t|T)imeout .*|(?:Unable|Cannot|FATAL) .*"
     r"|expect\(.*|assert\w*\b.*|thread '.*|\w+_test\.go:\d+: .*|Failure/Error: .*|error(?:\[\w+\])?: .*"
     r"|.{0,80}(?:not found|No tests? (?:files? )?found|no tests ran).*)"
@@ -177,7 +177,7 @@ def _name(found: Outcome, line: str) -> None:
             groups = match.groupdict()
             name = " > ".join(part.strip(" ─") for part in groups["name"].split(" › "))
             file = groups.get("file") or re.split(r"::| > |:\d+$", name)[0]
-            name = "%s > %s" % (file, name) if groups.get("file") else name
+            name = f"{file} > {name}" if groups.get("file") else name
             file = file if "." in file or "/" in file else ""
             if name[:MAX_NAME] not in found.names:
                 found.names.append(name[:MAX_NAME])

@@ -41,7 +41,7 @@ def append(root: str, record: dict) -> None:
         handle = os.open(path, _APPEND, 0o666)
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise OSError("%s is no file" % path)
+                raise OSError(f"{path} is no file")
             alone = _lock(handle)
             if attempt < ATTEMPTS - 1 and not _is_still(handle, path):
                 continue  # another hook has cut it meanwhile

@@ -122,19 +122,17 @@ def _feature(about: _About, streak: Streak) -> str:
 
 def _research(_: Scene, about: _About, streak: Streak) -> str:
     return (
-        'Call %s and what failed as its "description" %s, and read the code that the failure points to, then retry this command. '
-        "Why: %s: what you know does not explain it, and another try costs more than reading."
-        % (texts.call(_feature(about, streak)), texts.FIND, _why(about, streak))
+        f'Call {texts.call(_feature(about, streak))} and what failed as its "description" {texts.FIND}, and read the code that the failure points to, then retry this command. '
+        f"Why: {_why(about, streak)}: what you know does not explain it, and another try costs more than reading."
     )
 
 
 def _analysis(_: Scene, about: _About, streak: Streak) -> str:
     feature = _feature(about, streak)
     return (
-        "Dispatch the agent preread:failure-classifier with `feature: %s` in its prompt (without a tool to dispatch agents, do its work "
-        "yourself: find out whether test, environment or code is wrong), write the cause down under ## FIX in .project/runs/%s.md, then "
-        "retry this command. Why: %s: it wants an analysis, not one more change."
-        % (feature, feature, _why(about, streak))
+        f"Dispatch the agent preread:failure-classifier with `feature: {feature}` in its prompt (without a tool to dispatch agents, do its work "
+        f"yourself: find out whether test, environment or code is wrong), write the cause down under ## FIX in .project/runs/{feature}.md, then "
+        f"retry this command. Why: {_why(about, streak)}: it wants an analysis, not one more change."
     )
 
 
@@ -151,5 +149,5 @@ def _unread(where: Scene, about: _About) -> str | None:
     missing = next((name for name in about.features if not where.stands(name)), None)
     if missing is None or not sessions.mark(where.root, where.session, "unread"):
         return None
-    why = "this command tests the feature %s, and %s; the run itself goes on" % (missing, where.lacks(missing))
+    why = f"this command tests the feature {missing}, and {where.lacks(missing)}; the run itself goes on"
     return texts.demand(missing, where.roots, "change or write tests of it", why + ".")

@@ -49,6 +49,7 @@ VALUED = frozenset(
     """-c -k -m -n -p -o -t -g -r --config --rootdir --project --reporter --grep --outputFile --ignore --confcutdir
     --junitxml --junit-xml --cov-config --cov-report --tsconfig --setup --require --import --manifest-path -f""".split()
 )
+EXPANDED = frozenset("$`*?{")  # with one of these a word stands for what bash makes of it
 # Words that may be folders' names, too, and are a runner's own.
 NO_TARGETS = frozenset((*SCRIPTS, "run", "run-script", "exec", "nextest", "workspace", "-"))
 _FOLDERS = frozenset(("-C", "--prefix", "--cwd", "--dir"))  # the run happens there
@@ -104,7 +105,7 @@ def runs(commands: Iterable[list[str]], cwd: str) -> list[Run]:
 
 def _entered(folder: str, words: list[str]) -> str:
     words = [word for word in words if word != "--"]
-    literal = len(words) == 1 and words[0] not in ("-", "") and not words[0].startswith("~")
+    literal = len(words) == 1 and words[0] not in ("-", "") and words[0][0] != "~" and EXPANDED.isdisjoint(words[0])
     return os.path.normpath(os.path.join(folder, words[0])) if literal else folder
 
 
@@ -190,7 +191,8 @@ def _targets(words: list[str], folder: str) -> list[str]:
     skip = False
     for word in words[1:]:
         valued, skip = skip, word in VALUED or word in _FOLDERS
-        if valued or word.startswith("-") or word in NO_TARGETS or len(found) >= MAX_TARGETS:
+        expanded = not EXPANDED.isdisjoint(word)
+        if valued or expanded or word.startswith("-") or word in NO_TARGETS or len(found) >= MAX_TARGETS:
             continue
         path = os.path.normpath(os.path.join(folder, without_place(word)))
         module = _of_module(word, folder) if "unittest" in words else ""

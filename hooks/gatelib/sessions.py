@@ -46,7 +46,7 @@ def make_folder(root: str, *names: str) -> str:
             os.mkdir(place)
         except FileExistsError:
             if not stat.S_ISDIR(os.lstat(place).st_mode):
-                raise NotADirectoryError("%s is a link or no folder" % place) from None
+                raise NotADirectoryError(f"{place} is a link or no folder") from None
     return place
 
 
@@ -231,7 +231,8 @@ def prune(root: str) -> None:
     old = sorted((_changed(os.path.join(folder, name)), name) for name in _names(folder))[:MAX_PRUNED]
     for changed, name in old:
         place = os.path.join(folder, name)
-        if changed < aged and all(_changed(os.path.join(place, inner)) < aged for inner in _names(place)):
+        inside = _names(place) if _is_folder(place) else []
+        if changed < aged and all(_changed(os.path.join(place, inner)) < aged for inner in inside):
             _remove(place)
 
 

@@ -52,7 +52,7 @@ def _ungated(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer
 
 
 def _hint() -> str:
-    return "To refresh one, or to have one for another feature, call %s %s." % (texts.call("<name>"), texts.FIND)
+    return "To refresh one, or to have one for another feature, call {} {}.".format(texts.call("<name>"), texts.FIND)
 
 
 def _text(where: Scene, again: list[str]) -> str:
@@ -99,7 +99,7 @@ def _row(root: str, name: str, why: str) -> str:
     facts = freshness.manifest(dossiers.folder(root, name)).get("facts")
     count = ", %d facts" % len(facts) if isinstance(facts, list) and facts else ""
     stale = ", stale: " + events.shown(why, 120) if why else ""
-    return "- %s: .project/context/%s/ (%s%s%s)\n" % (name, name, dossiers.age(root, name), count, stale)
+    return f"- {name}: .project/context/{name}/ ({dossiers.age(root, name)}{count}{stale})\n"
 
 
 def _list(rows: list[str]) -> str:

@@ -41,7 +41,8 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     return None
 
 
-def _runs(event: dict[str, Any]) -> list[Run]:
+def runs_of(event: dict[str, Any]) -> list[Run]:
+    """The runs of tests in a Bash event."""
     given = events.input_of(event)
     command, cwd = given.get("command"), event.get("cwd")
     if not isinstance(command, str) or not isinstance(cwd, str) or not os.path.isabs(cwd):
