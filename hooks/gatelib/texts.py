@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatelib import near, places
+from gatelib import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,12 @@ def reason(feature: str, rules: Rules, roots: list[str]) -> str:
     for problem in problems:
         if problem != "none":
             return "the dossier of " + feature + " is incomplete (" + problem + ")"
-    return "there is no dossier for " + feature + " yet" + near.hint(feature, rules, roots)
+    why = "there is no dossier for " + feature + " yet"
+    if any(places.dossiers(root) for root in roots):
+        from gatelib import near
+
+        why += near.hint(feature, rules, roots)
+    return why
 
 
 def demand(feature: str, roots: list[str], then: str, why: str) -> str:
