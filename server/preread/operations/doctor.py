@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
 
 from preread import __version__, db, project, published, settings
 from preread.builders import cli as claude
@@ -18,6 +17,8 @@ from preread.errors import PrereadError
 from preread.languages import LANGUAGES
 from preread.layout import Layout
 from preread.models import Model
+from preread.operations import doctor_hooks
+from preread.operations.look import Look, fail, ok, warn
 from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.services import Services
 from preread.settings import Settings
@@ -30,15 +31,6 @@ PACKAGES = (
 
 class DoctorRequest(Asked):
     """Nothing to choose."""
-
-
-class Look(Model):
-    """One thing that was looked at."""
-
-    name: str
-    state: Literal["ok", "warn", "fail"]
-    found: str
-    hint: str = ""
 
 
 class DoctorReply(Model):
@@ -60,24 +52,12 @@ def _all(services: Services) -> tuple[Look, ...]:
     return (*_machine(services), *_project(services))
 
 
-def _ok(name: str, found: str, hint: str = "") -> Look:
-    return Look(name=name, state="ok", found=found, hint=hint)
-
-
-def _warn(name: str, found: str, hint: str) -> Look:
-    return Look(name=name, state="warn", found=found, hint=hint)
-
-
-def _fail(name: str, found: str, hint: str) -> Look:
-    return Look(name=name, state="fail", found=found, hint=hint)
-
-
 # -- the machine
 
 
 def _machine(services: Services) -> Iterator[Look]:
-    yield _ok("preread", f"{__version__} in {Path(__file__).parents[1]}")
-    yield _ok("python", f"{platform.python_version()} on {platform.platform(terse=True)}")
+    yield ok("preread", f"{__version__} in {Path(__file__).parents[1]}")
+    yield ok("python", f"{platform.python_version()} on {platform.platform(terse=True)}")
     yield _packages()
     yield _git(services)
     yield _sqlite()
@@ -93,8 +73,8 @@ def _packages() -> Look:
         except metadata.PackageNotFoundError:
             missing.append(name)
     if missing:
-        return _fail("packages", f"missing: {', '.join(missing)}", "Run: pip install --upgrade preread")
-    return _ok("packages", ", ".join(there))
+        return fail("packages", f"missing: {', '.join(missing)}", "Run: pip install --upgrade preread")
+    return ok("packages", ", ".join(there))
 
 
 def _version(services: Services, program: str, *arguments: str) -> str:
@@ -115,9 +95,9 @@ def _version(services: Services, program: str, *arguments: str) -> str:
 
 def _git(services: Services) -> Look:
     try:
-        return _ok("git", _version(services, "git", "--version"))
+        return ok("git", _version(services, "git", "--version"))
     except PrereadError as error:
-        return _warn("git", error.message, "Install git: without it dossiers lack the project's history.")
+        return warn("git", error.message, "Install git: without it dossiers lack the project's history.")
 
 
 def _sqlite() -> Look:
@@ -126,8 +106,8 @@ def _sqlite() -> Look:
             connection.execute("CREATE VIRTUAL TABLE words USING fts5 (body, tokenize = 'porter unicode61')")
     except sqlite3.Error as error:
         hint = "Use a Python whose sqlite3 is built with FTS5, such as one from python.org."
-        return _fail("sqlite", f"{sqlite3.sqlite_version}: {error}", hint)
-    return _ok("sqlite", f"{sqlite3.sqlite_version} with full-text search")
+        return fail("sqlite", f"{sqlite3.sqlite_version}: {error}", hint)
+    return ok("sqlite", f"{sqlite3.sqlite_version} with full-text search")
 
 
 def _grammars() -> Look:
@@ -135,17 +115,17 @@ def _grammars() -> Look:
     missing = [name for name, module in wanted.items() if importlib.util.find_spec(module) is None]
     if missing:
         hint = "Run: pip install --upgrade preread. Until then these are read by plainer rules."
-        return _warn("grammars", f"missing: {', '.join(missing)}", hint)
-    return _ok("grammars", ", ".join(wanted))
+        return warn("grammars", f"missing: {', '.join(missing)}", hint)
+    return ok("grammars", ", ".join(wanted))
 
 
 def _claude(services: Services) -> Look:
     try:
         found = claude.find(services)
     except located.NoCli as error:
-        look = _ok if services.settings.claude == "off" or not located.is_there(services) else _warn
+        look = ok if services.settings.claude == "off" or not located.is_there(services) else warn
         return look("claude", f"{error.fault.reason}; the static builder serves every level", error.fault.hint)
-    return _ok("claude", f"Claude Code {found.text} at {found.path}")
+    return ok("claude", f"Claude Code {found.text} at {found.path}")
 
 
 # -- the project
@@ -156,23 +136,23 @@ def _project(services: Services) -> Iterator[Look]:
     try:
         layout = project.open_layout(start)
     except PrereadError as error:
-        yield _fail("project", error.message, error.hint)
+        yield fail("project", error.message, error.hint)
         return
-    yield _ok("project", f"{layout.root}: {_why(layout, start)}")
+    yield ok("project", f"{layout.root}: {_why(layout, start)}")
     yield _writable(layout)
     try:
         chosen = settings.load(layout, services.environ)
     except PrereadError as error:
-        yield _fail("settings", error.message, error.hint)
+        yield fail("settings", error.message, error.hint)
     else:
-        yield _ok("settings", _origins(layout, chosen, services))
+        yield ok("settings", _origins(layout, chosen, services))
         own = replace(services, layout=layout, settings=chosen)
         yield _would_run(own)
         yield _servers(own)
-    yield _gates(layout)
+    yield from doctor_hooks.looks(replace(services, layout=layout))
     names = published.features(layout)
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    yield _ok("dossiers", f"{len(names)}: {shown}" if names else "none yet; preread load FEATURE makes one")
+    yield ok("dossiers", f"{len(names)}: {shown}" if names else "none yet; preread load FEATURE makes one")
     yield _database(layout)
 
 
@@ -190,9 +170,9 @@ def _writable(layout: Layout) -> Look:
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
-        return _fail("writable", f"{place}: {error.strerror}", f"Make {place} yours to write.")
+        return fail("writable", f"{place}: {error.strerror}", f"Make {place} yours to write.")
     note = "" if place == layout.project else "; .project will be made by the first load or by preread init"
-    return _ok("writable", f"{place}{note}")
+    return ok("writable", f"{place}{note}")
 
 
 def _origins(layout: Layout, chosen: Settings, services: Services) -> str:
@@ -214,40 +194,24 @@ def _would_run(services: Services) -> Look:
     text = f"load would use the {'static' if level == 'light' else 'claude'} builder at level {level}"
     text += f", at most {chosen.limit(level):g} s"
     if level == "light" or headless:
-        return _ok("builder", text if level == "light" else f"{text} and ${chosen.max_usd:g}, model {chosen.model}")
-    return _warn("builder", text, f'Level {level} needs Claude Code; install it, or set level = "auto".')
+        return ok("builder", text if level == "light" else f"{text} and ${chosen.max_usd:g}, model {chosen.model}")
+    return warn("builder", text, f'Level {level} needs Claude Code; install it, or set level = "auto".')
 
 
 def _servers(services: Services) -> Look:
     """Whether each configured MCP server is known, and has tools that may be called."""
     chosen = services.settings
     if not chosen.mcp:
-        return _ok("servers", "none configured; dossiers come from the repository alone")
+        return ok("servers", "none configured; dossiers come from the repository alone")
     found = servers.chosen(services)
     if found.warnings:
-        return _warn("servers", " ".join(found.warnings), "Mend `mcp` and `mcp_tools` in .project/config.toml.")
-    return _ok("servers", ", ".join(f"{name} ({len(found.rules)} tools)" for name in found.config))
-
-
-def _gates(layout: Layout) -> Look:
-    try:
-        lines = layout.gates.read_text("utf-8").split("\n")
-    except FileNotFoundError:
-        return _warn("gates", "no .project/gates, so nothing is gated", "Run: preread init")
-    except (OSError, UnicodeDecodeError) as error:
-        return _fail("gates", f"{layout.gates} cannot be read: {error}", "Mend it or delete it.")
-    words = [line.split("#")[0].split() for line in lines]
-    modes = [row[1] for row in words if len(row) == 2 and row[0] == "mode"]
-    rules = sum(1 for row in words if row and row[0] != "mode")
-    wrong = [mode for mode in modes if mode not in {"block", "warn", "off"}]
-    if wrong:
-        return _fail("gates", f"mode {wrong[0]} is none", "Write `mode block`, `mode warn` or `mode off`.")
-    return _ok("gates", f"mode {modes[0] if modes else 'block'}, {rules} rules")
+        return warn("servers", " ".join(found.warnings), "Mend `mcp` and `mcp_tools` in .project/config.toml.")
+    return ok("servers", ", ".join(f"{name} ({len(found.rules)} tools)" for name in found.config))
 
 
 def _database(layout: Layout) -> Look:
     if not layout.db.exists():
-        return _ok("database", "not there yet; it is derived from the files")
+        return ok("database", "not there yet; it is derived from the files")
     try:
         with closing(sqlite3.connect(f"{layout.db.as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -255,9 +219,9 @@ def _database(layout: Layout) -> Look:
     except sqlite3.Error as error:
         verdict, version = str(error), db.VERSION
     if verdict == "ok" and version == db.VERSION:
-        return _ok("database", f"healthy, {layout.db.stat().st_size // 1024} KB")
+        return ok("database", f"healthy, {layout.db.stat().st_size // 1024} KB")
     found = verdict if verdict != "ok" else f"made by another version ({version})"
-    return _warn("database", found, "Nothing to do: the next load makes it anew from the files.")
+    return warn("database", found, "Nothing to do: the next load makes it anew from the files.")
 
 
 DOCTOR = Operation(
