@@ -1,0 +1,367 @@
+# Paths are text here, as the contract has it.
+# ruff: noqa: PTH110, PTH118
+"""What the gates decide, as docs/gates.md says it, in plain slow Python: the second opinion on `hooks/`.
+
+Nothing here is imported from the hooks or from the package, and nothing is written.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import _gate_prompts as prompts
+import _gate_shell as shell
+from _gate_project import (
+    BrokenGatesError,
+    Rules,
+    candidates,
+    dossier_problem,
+    feature_of_text,
+    is_feature,
+    is_path,
+    located,
+    near,
+    project_of_folder,
+    read_rules,
+    slug,
+    standing,
+    time_in,
+)  # fmt: skip
+
+CALL = "mcp__plugin_preread_preread__load_context"
+FIND = "(if it is not among your tools, search them for load_context)"
+PATHS = {
+    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"
+}  # fmt: skip
+OWN_FILES = {".project/gates", ".project/config.toml"}
+OWN_FOLDERS = (".project/.state", ".project/context", ".project/.cache")
+SEVERITY = ("block", "remark", "failure", "pass")
+
+
+class OddEventError(Exception):
+    """An event that is none."""
+
+
+class Decision(NamedTuple):
+    """What is decided, what the model reads, what the person reads (of which only fragments are given)."""
+
+    kind: str
+    text: str = ""
+    person: tuple[str, ...] = ()
+
+
+PASS = Decision("pass")
+
+
+def failure(*fragments: str) -> Decision:
+    return Decision("failure", "", ("preread: ", *fragments, "; this call was let through"))
+
+
+def shown(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)[:200]
+
+
+def call(feature: str, **more: Any) -> str:
+    return f"{CALL} with {json.dumps({'feature': feature, **more})}"
+
+
+@dataclass
+class Gate:
+    """One call that is looked at."""
+
+    event: dict[str, Any]
+    environ: Mapping[str, str]
+    tool: str
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def session_root(self) -> str | None:
+        return project_of_folder(self.environ.get("CLAUDE_PROJECT_DIR")) or project_of_folder(self.event.get("cwd"))
+
+    def roots(self, root: str) -> list[str]:
+        return list(dict.fromkeys(filter(None, [root, self.session_root])))
+
+    def mode(self, rules: Rules, root: str) -> str:
+        switch = self.environ.get("PREREAD_GATES", "")
+        if switch in {"off", "warn", "block"}:
+            return switch
+        if switch:
+            self.notes += ["preread: ", "PREREAD_GATES"]
+        for each in self.roots(root):
+            path = os.path.join(each, ".project", ".state", "gates-off")
+            if not os.path.lexists(path):
+                continue
+            until = time_in(path, forever=True)
+            if until is None:
+                self.notes += ["preread: ", "gates-off"]
+            elif until > time.time():
+                return "off"
+        if rules.mode == "off":
+            return "off"
+        if self.environ.get("CI", "").lower() not in {"", "0", "false"}:
+            return "warn"
+        return rules.mode or "block"
+
+    def blocked(self, text: str, rules: Rules, root: str) -> Decision:
+        mode = self.mode(rules, root)
+        if mode == "off":
+            return PASS
+        if mode == "warn":
+            return Decision("remark", text, tuple(self.notes))
+        return Decision("block", text, (*self.notes, "preread gates off --for 2h", "PREREAD_GATES=off", "mode off"))
+
+    def remarked(self, text: str, rules: Rules, root: str) -> Decision:
+        return PASS if self.mode(rules, root) == "off" else Decision("remark", text, tuple(self.notes))
+
+    # -- the dossier of a feature
+
+    def stale(self, feature: str, root: str) -> bool:
+        stands = next(each for each in self.roots(root) if dossier_problem(each, feature) == "")
+        return os.path.exists(os.path.join(stands, ".project", ".cache", "stale", feature))
+
+    def building(self, feature: str, root: str) -> bool:
+        hints = (os.path.join(each, ".project", ".cache", "building", feature) for each in self.roots(root))
+        return any((time_in(hint) or 0) > time.time() for hint in hints)
+
+    def reason(self, feature: str, rules: Rules, root: str) -> str:
+        """Why the dossier does not hold; empty where it stands."""
+        problems = [dossier_problem(each, feature) for each in self.roots(root)]
+        if "" in problems:
+            return ""
+        for problem in problems:
+            if problem != "none":
+                return f"the dossier of {feature} is incomplete ({problem})"
+        return f"there is no dossier for {feature} yet{near(feature, rules, self.roots(root))}"
+
+    def demanded(self, feature: str, root: str, then: str, why: str) -> str:
+        if self.building(feature, root):
+            return (
+                f"Call {call(feature)} again: its dossier is being built, and the call joins that build; "
+                f"then {then}. Why: {why}"
+            )
+        return f"Call {call(feature)} {FIND}, then {then}. Why: {why}"
+
+    # -- files
+
+    def write(self, path: str) -> Decision:
+        return self.own_file(path, removes=False) or self.gated_file(path)
+
+    def own_file(self, path: str, *, removes: bool) -> Decision | None:
+        places = located(path)
+        for root, relative in places:
+            lower = relative.lower()
+            owned = lower in OWN_FILES or any(f"{lower}/".startswith(f"{folder}/") for folder in OWN_FOLDERS)
+            if not owned and not (removes and lower == ".project"):
+                continue
+            try:
+                rules = read_rules(root)
+            except BrokenGatesError as broken:
+                return failure(str(broken))
+            if rules is not None:
+                return self.blocked(own_text(shown(places[0][1]), relative, removes=removes), rules, root)
+        return None
+
+    def gated_file(self, path: str) -> Decision:
+        places = candidates(path)
+        for root, relative in places:
+            try:
+                rules = read_rules(root)
+            except BrokenGatesError as broken:
+                return failure(str(broken))
+            feature = rules and rules.feature_of(relative)
+            if rules and feature:
+                return self.file(path, shown(places[0][1]), feature, rules, root)
+        return PASS
+
+    def file(self, path: str, name: str, feature: str, rules: Rules, root: str) -> Decision:
+        tool = "command" if self.tool == "Bash" else self.tool
+        reason = self.reason(feature, rules, root)
+        if not reason and not self.stale(feature, root):
+            return PASS
+        if not reason:
+            why = f"{name} is gated, and what its dossier cites has changed."
+            text = f"The dossier of {feature} is stale: call {call(feature)} to refresh it. Why: {why}"
+            return self.remarked(text, rules, root)
+        if os.path.exists(path):
+            why = f"{name} is gated, and {reason}."
+            if self.building(feature, root):
+                return self.remarked(self.demanded(feature, root, f"go on with this {tool}", why), rules, root)
+            return self.remarked(f"Call {call(feature)} before you go on with this {tool}. Why: {why}", rules, root)
+        why = (
+            f"{name} is a new file for the feature {feature}, and {reason}: "
+            "its proven patterns, traps and helpers have to be read before it is written."
+        )
+        return self.blocked(self.demanded(feature, root, f"retry this {tool}", why), rules, root)
+
+    def bash(self, command: str) -> Decision:
+        cwd = self.event.get("cwd")
+        folder = shell.absolute(cwd, "/") if isinstance(cwd, str) and cwd.startswith("/") and is_path(cwd) else None
+        found = [self.action(action) for action in shell.actions(command, folder)]
+        return min(found, key=lambda decision: SEVERITY.index(decision.kind), default=PASS)
+
+    def action(self, action: shell.Action) -> Decision:
+        self.notes = []
+        if action.what == "switch":
+            return self.switch(action.path)
+        if not is_path(action.path):
+            return PASS
+        if action.what == "remove":
+            return self.own_file(action.path, removes=True) or PASS
+        return self.write(action.path)
+
+    def switch(self, folder: str) -> Decision:
+        for root in dict.fromkeys(filter(None, [project_of_folder(folder), self.session_root])):
+            try:
+                rules = read_rules(root)
+            except BrokenGatesError as broken:
+                return failure(str(broken))
+            if rules is not None:
+                why = "whether the gates hold is the person's to say."
+                text = f"Do not run preread gates off yourself: {TELL}. Why: {why}"
+                return self.blocked(text, rules, root)
+        return PASS
+
+    # -- agents
+
+    def dispatch(self, name: str, prompt: str, asked: set[tuple[str, str]]) -> Decision:
+        root = self.session_root
+        if root is None:
+            return PASS
+        try:
+            rules = read_rules(root)
+        except BrokenGatesError as broken:
+            return failure(str(broken))
+        if rules is None or not rules.gates_agent(name):
+            return PASS
+        feature = named_feature(prompt, rules, root)
+        if feature is None:
+            return self.unknown(name, rules, root, asked)
+        reason = self.reason(feature, rules, root)
+        if reason:
+            why = (
+                f"{shown(name)} works on the feature {feature}, and {reason}: "
+                "its proven patterns, traps and helpers have to be read before it starts."
+            )
+            return self.blocked(self.demanded(feature, root, "retry this dispatch", why), rules, root)
+        if not self.stale(feature, root):
+            return PASS
+        why = f"{shown(name)} works from it, and what it cites has changed."
+        text = f"The dossier of {feature} is stale: call {call(feature)} to refresh it. Why: {why}"
+        return self.remarked(text, rules, root)
+
+    def unknown(self, name: str, rules: Rules, root: str, asked: set[tuple[str, str]]) -> Decision:
+        names = standing([root])[:5]
+        listed = f" (there are dossiers of {', '.join(names)})" if names else ""
+        why = f"the prompt does not name one feature, so the dossier that {shown(name)} needs is not known."
+        text = f"Say feature: <name> in the prompt of this agent{listed}, then retry this dispatch. Why: {why}"
+        session = self.event.get("session_id")
+        if not isinstance(session, str) or not session or (root, session) in asked:
+            return self.remarked(text, rules, root)
+        decision = self.blocked(text, rules, root)
+        if decision.kind == "block":
+            asked.add((root, session))
+        return decision
+
+
+TELL = "tell the person what you would change and let them do it, then go on"
+
+
+def own_text(name: str, relative: str, *, removes: bool) -> str:
+    parts = relative.split("/")
+    if relative.lower().startswith(".project/context/") and (is_feature(parts[2]) or parts[2] == "_project"):
+        again = call(parts[2], force=True)
+        why = "a dossier is checked when it is built, and what is written into it by hand is not."
+        verb = "remove" if removes else "edit"
+        return (
+            f"Do not {verb} {name}: call {again} to have it built again, "
+            f"or run preread wrong FACT for a fact that is wrong. Why: {why}"
+        )
+    why = "it belongs to the person and to Preread, and the gates are built on it."
+    return f"Do not {'remove' if removes else 'write'} {name} yourself: {TELL}. Why: {why}"
+
+
+def named_feature(prompt: str, rules: Rules, root: str) -> str | None:
+    """The feature of a prompt: the first step that names any decides, if it names one."""
+    known = {*standing([root]), *rules.aliases}
+
+    def gated() -> Iterable[str]:
+        for text in filter(is_path, prompts.paths(prompt)):
+            for place, relative in candidates(shell.absolute(text, root)):
+                if place == root and (feature := rules.feature_of(relative)):
+                    yield feature
+                    break
+
+    steps: list[Callable[[], Iterable[str]]] = [
+        lambda: prompts.explicit(prompt, slug),
+        lambda: (word for word in prompts.quoted(prompt) if word in known),
+        gated,
+        lambda: prompts.mentioned(prompt, known),
+        lambda: (word for word in prompts.quoted(prompt) if is_feature(word) and word not in prompts.STOP),
+        lambda: prompts.described(prompt, slug),
+    ]
+    for step in steps:
+        names = {rules.served_by(name if name == "_project" else feature_of_text(name)) for name in step()}
+        if names:
+            return names.pop() if len(names) == 1 else None
+    return None
+
+
+# -- events
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    def refuse(constant: str) -> None:
+        raise OddEventError(constant)
+
+    try:
+        event = json.loads(data.replace(b"\0", b"").decode("utf-8"), parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise OddEventError(str(error)) from None
+    if not isinstance(event, dict) or not isinstance(event.get("tool_name"), str):
+        raise OddEventError("no event")
+    return event
+
+
+def argument(event: dict[str, Any], key: str) -> str:
+    given = event.get("tool_input")
+    value = given.get(key) if isinstance(given, dict) else None
+    if not isinstance(value, str) or not value:
+        raise OddEventError(key)
+    return value
+
+
+def written_path(event: dict[str, Any], key: str) -> str:
+    path, cwd = argument(event, key), event.get("cwd")
+    if not is_path(path):
+        raise OddEventError("no path")
+    if path.startswith("/"):
+        return shell.absolute(path, "/")
+    if not isinstance(cwd, str) or not cwd.startswith("/") or not is_path(cwd):
+        raise OddEventError("no folder")
+    return shell.absolute(path, cwd)
+
+
+def decide(hook: str, data: bytes, environ: Mapping[str, str], asked: set[tuple[str, str]] | None = None) -> Decision:
+    """What `pre-spec-write` or `pre-task-gate` decides; `asked` is what it remembers of sessions."""
+    if environ.get("PREREAD_CHILD") or environ.get("PREREAD_GATES") == "off":
+        return PASS
+    try:
+        event = parse(data)
+        gate = Gate(event, environ, event["tool_name"])
+        if hook == "pre-spec-write" and gate.tool in PATHS:
+            return gate.write(written_path(event, PATHS[gate.tool]))
+        if hook == "pre-spec-write" and gate.tool == "Bash":
+            return gate.bash(argument(event, "command"))
+        if hook == "pre-task-gate" and gate.tool in {"Agent", "Task"}:
+            given = event.get("tool_input")
+            if not isinstance(given, dict):
+                raise OddEventError("tool_input")
+            name, prompt = given.get("subagent_type"), given.get("prompt")
+            if isinstance(name, str) and name:
+                return gate.dispatch(name, prompt if isinstance(prompt, str) else "", set() if asked is None else asked)
+    except OddEventError:
+        return failure()
+    return PASS
