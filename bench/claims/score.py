@@ -1,0 +1,141 @@
+"""How many of the hand-written facts a dossier built by Preread holds, per kind and split; the rule is in match.py.
+
+    PYTHONPATH=server python bench/claims/score.py CLONES OUT [--held-out] [NAME …]
+
+CLONES is a folder with a clone of each repository at the manifest's commit; each is copied, and the dossier is built in
+the copy without a model. Features held out are left alone without --held-out. Into OUT go, for each feature:
+<name>.found.tsv (each hand-written fact, found or missed, and the built fact that has it) and <name>.unmatched.tsv (the
+built facts that match none). In the second a person writes `kept` or `not` into the first column: is the fact true, and
+worth its line? The next run keeps these words and counts them.
+"""
+
+import argparse
+import csv
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from gold import Case, cases, read, tree_of
+from match import Said, agreement, said
+
+from preread import dossier
+from preread.layout import BY_NAME, Layout
+from preread.models import Fact
+from preread.tree import Tree
+
+TIMEOUT = 900
+VERDICTS = ("kept", "not")
+
+
+def built_in(root: Path, case: Case) -> list[tuple[str, Fact]]:
+    """The facts of the dossier that Preread builds in `root`, each with its file."""
+    command = [sys.executable, "-m", "preread", "load", case.feature]
+    command += ["--description", case.description, "--level", "light"]
+    done = subprocess.run(command, check=False, cwd=root, capture_output=True, text=True, timeout=TIMEOUT)
+    folder = Layout(root).dossier(case.feature)
+    if done.returncode or not folder.is_dir():
+        raise SystemExit(f"{case.name}: no dossier, exit {done.returncode}\n{done.stdout[-500:]}{done.stderr[-500:]}")
+    found = []
+    for path in sorted(folder.glob("*.md")):
+        if path.name in BY_NAME:
+            draft, _ = dossier.parse(path.name, case.feature, path.read_text())
+            found += [(path.name, fact) for section in draft.sections for fact in section.facts]
+    return found
+
+
+def scratch(clone: Path, folder: str) -> Path:
+    """A copy of a clone with nothing of Preread's in it."""
+    root = Path(folder).resolve() / clone.name
+    shutil.copytree(clone, root, symlinks=True, ignore=lambda at, _: {".project"} if Path(at) == clone else set())
+    return root
+
+
+def judged(path: Path) -> dict[str, str]:
+    """What a person wrote about the unmatched facts of the last run."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="") as lines:
+        return {row["fact"]: row["kept|not"] for row in csv.DictReader(lines, delimiter="\t")}
+
+
+def write(path: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    with path.open("w", newline="") as out:
+        csv.writer(out, delimiter="\t", lineterminator="\n").writerows([head, *rows])
+
+
+def best(gold: Said, built: list[Said]) -> tuple[str, str]:
+    """How a hand-written fact is found, by words before by code, and by which built fact."""
+    found = sorted(((how, other.text) for other in built if (how := agreement(gold, other))), reverse=True)
+    return found[0] if found else ("", "")
+
+
+def score(case: Case, tree: Tree, built: list[tuple[str, Fact]], out: Path) -> Counter[tuple[str, str]]:
+    """Counts of one feature: (kind, how) for the hand-written facts, ("built", what) for the built ones."""
+    facts, _ = read(case)
+    gold = [said(fact.text, fact.sources, tree) for fact in facts]
+    mine = [said(fact.text, fact.sources, tree) for _, fact in built]
+    counts: Counter[tuple[str, str]] = Counter()
+    rows = []
+    for wanted, one in zip(facts, gold, strict=True):
+        how, by = best(one, mine)
+        counts[wanted.kind, how or "missed"] += 1
+        rows.append((f"by {how}" if how else "missed", wanted.kind, wanted.text, by))
+    write(out / f"{case.name}.found.tsv", ("found", "kind", "hand-written", "built"), rows)
+    path = out / f"{case.name}.unmatched.tsv"
+    before = judged(path)
+    left = []
+    for (name, fact), one in zip(built, mine, strict=True):
+        if any(agreement(other, one) for other in gold):
+            counts["built", "matched"] += 1
+            continue
+        verdict = before.get(fact.text, "")
+        counts["built", verdict if verdict in VERDICTS else "unjudged"] += 1
+        left.append((verdict, name, fact.text, ", ".join(fact.sources)))
+    write(path, ("kept|not", "file", "fact", "sources"), left)
+    return counts
+
+
+def share(label: str, counts: Counter[tuple[str, str]], kinds: list[str]) -> str:
+    words, code, missed = (sum(counts[kind, how] for kind in kinds) for how in ("words", "code", "missed"))
+    total = words + code + missed
+    return f"  {label:<15}{words + code:>4} of {total:<4}{(words + code) / (total or 1):>5.0%}   by words {words}"
+
+
+def report(title: str, counts: Counter[tuple[str, str]]) -> None:
+    kinds = sorted({kind for kind, _ in counts} - {"built"})
+    print(title, *(share(kind, counts, [kind]) for kind in kinds), share("all", counts, kinds), sep="\n")
+    what = ", ".join(f"{counts['built', name]} {name}" for name in ("matched", *VERDICTS, "unjudged"))
+    print(f"  built facts: {what}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clones", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--held-out", action="store_true", help="also what rules are not tuned on: rarely")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    splits: dict[str, Counter[tuple[str, str]]] = {}
+    for case in cases():
+        if (given.names and case.name not in given.names) or (case.split == "held-out" and not given.held_out):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            root = scratch(given.clones / case.clone, folder)
+            tree = tree_of(root)
+            if (head := tree.git("rev-parse", "HEAD").out.decode().strip()) != case.commit:
+                raise SystemExit(f"{case.name}: the clone is at {head}, the facts are about {case.commit}")
+            counts = score(case, tree, built_in(root, case), given.out)
+        report(case.name, counts)
+        splits[case.split] = splits.get(case.split, Counter()) + counts
+    for split, counts in splits.items():
+        report(f"\n{split}", counts)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
