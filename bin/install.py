@@ -28,7 +28,7 @@ COMPILED = "import pydantic_core, tree_sitter"  # what is not for this machine f
 TAIL = 600  # characters of the installer's last words
 
 
-class Failed(Exception):
+class Failed(Exception):  # noqa: N818 - what happened, said to a person
     """What went wrong, and what to do."""
 
 
@@ -49,11 +49,11 @@ def make(path: str, wanted: list[str]) -> None:
         os.rename(part, path)
     except (OSError, subprocess.SubprocessError) as error:
         why = _last_words(log) if isinstance(error, subprocess.SubprocessError) else str(error)
-        command = " ".join(["uv pip install" if shutil.which("uv") else f"{_base()} -m pip install", *map(_quoted, wanted)])
+        command = " ".join([f"{_base()} -m pip install", *(f"'{line}'" for line in wanted)])
         raise Failed(
             f"its Python packages could not be installed: {why}\n"
-            f"All that the installer printed is in {log}. Look at the network, the proxy and the package index, then start "
-            f"again. Or install them into a Python of your own (`{command}`) and set PREREAD_PYTHON to its path."
+            f"All that the installer printed is in {log}. Look at the network, the proxy and the package index, then "
+            f"start again. Or set PREREAD_PYTHON to a Python that has them ({command})."
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -81,14 +81,13 @@ def _fill(part: str, wanted: list[str], log: IO[str]) -> None:
     uv = shutil.which("uv")
     if uv:
         try:
-            _with_uv(uv, part, wanted, log)
-            return
+            return _with_uv(uv, part, wanted, log)
         except (OSError, subprocess.SubprocessError):
             log.write("\nuv failed; now with pip\n")
             log.flush()
-            _run(["rm", "-rf", part], log)
-            os.makedirs(part, exist_ok=True)
-    _with_pip(part, wanted, log)
+            shutil.rmtree(part, ignore_errors=True)
+            os.makedirs(part)
+    return _with_pip(part, wanted, log)
 
 
 def _with_uv(uv: str, part: str, wanted: list[str], log: IO[str]) -> None:
@@ -119,7 +118,13 @@ def _run(command: list[str], log: IO[str]) -> None:
     log.write(f"$ {' '.join(command)}\n")
     log.flush()
     subprocess.run(
-        command, cwd=os.path.dirname(log.name), env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True
+        command,
+        cwd=os.path.dirname(log.name),
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        check=True,
     )
 
 
@@ -130,7 +135,3 @@ def _last_words(log: str) -> str:
         complaints = [line for line in lines if line.lower().startswith(("error", "fatal", "the virtual environment"))]
         return " ".join(complaints or lines[-5:])[-TAIL:] or "the installer said nothing"
     return "the installer's output cannot be read"
-
-
-def _quoted(requirement: str) -> str:
-    return f"'{requirement}'"

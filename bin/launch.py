@@ -1,6 +1,6 @@
 """Runs Preread for the plugin: keeps an environment with its packages in the plugin's data folder, then becomes it.
 
-Only the standard library, and grammar of Python 3.8, so that an old Python can say what is missing. `preread` starts it.
+Only the standard library, and grammar of Python 3.8: an old Python can say what is missing. `preread` starts it.
 The packages are those of pyproject.toml; Preread's own code runs from the plugin's folder, where nothing is written.
 
 In the data folder:
@@ -30,7 +30,7 @@ IN_PLACE = "--in-place"  # the first argument of a start behind relay.py, which 
 RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('preread', None, '__main__', True)"
 
 
-class Unready(Exception):
+class Unready(Exception):  # noqa: N818 - what happened, said to a person
     """Preread cannot run: what happened, and what to do."""
 
 
@@ -62,10 +62,10 @@ def main(arguments: list[str]) -> None:
 def become_preread(arguments: list[str], *, in_place: bool) -> None:
     """Run it, where it is ready or `in_place` allows to wait until it is. Raises Unready."""
     if sys.version_info < OLDEST:
+        found = f"{sys.version_info[0]}.{sys.version_info[1]} at {sys.executable}"
         raise Unready(
-            f"it needs Python 3.11 or newer and found only {sys.version_info[0]}.{sys.version_info[1]} at {sys.executable}. "
-            "Install a newer one (https://www.python.org/downloads, or `uv python install 3.13`), or set PREREAD_PYTHON to "
-            "the path of one."
+            f"it needs Python 3.11 or newer and found only {found}. Install a newer one "
+            "(https://www.python.org/downloads, or `uv python install 3.13`), or set PREREAD_PYTHON to the path of one."
         )
     wanted = dependencies()
     if os.environ.get("PREREAD_PYTHON") and satisfied(wanted):
@@ -103,7 +103,7 @@ def satisfied(wanted: list[str]) -> bool:
     import re
     from importlib import metadata
 
-    def numbers(version: str) -> "list[int]":
+    def numbers(version: str) -> list[int]:
         return [int(part) for part in re.findall(r"\d+", version)]
 
     for line in wanted:
@@ -120,7 +120,7 @@ def satisfied(wanted: list[str]) -> bool:
 
 
 def data_folders(environ: Mapping[str, str]) -> list[str]:
-    """Where an environment may be: the plugin's data folder; where that is not said, as in a shell, those that there are."""
+    """Where an environment may be: the plugin's data folder; in a shell, where nobody says it, those that there are."""
     if environ.get("CLAUDE_PLUGIN_DATA"):
         return [os.path.abspath(environ["CLAUDE_PLUGIN_DATA"])]
     home = os.path.expanduser("~")
@@ -168,8 +168,8 @@ def locked(environment: Environment, wanted: list[str]) -> int | None:
         if environment.ready():
             return None
         raise Unready(
-            f"it keeps its Python packages in {environment.data}, where nothing can be written. Make it writable, or set "
-            f"PREREAD_PYTHON to a Python that has the packages (`pip install {PLUGIN}`)."
+            f"it keeps its Python packages in {environment.data}, where nothing can be written. Make it writable, or "
+            f"set PREREAD_PYTHON to a Python that has the packages (`pip install {PLUGIN}`)."
         )
     while True:
         fcntl.flock(lock, fcntl.LOCK_SH)

@@ -1,9 +1,9 @@
 """Stands in for Preread's MCP server while that is being installed: answers what it can, holds what it cannot.
 
-A client gives a server 30 seconds to start; packages may take longer. So the handshake and the lists are answered at once,
-from answers.json, which the real server gave. All else waits in the pipe of a start of ours that takes its time: once its
-environment is there it becomes the server, and from its first message on this only passes bytes. Where it fails, calls get
-the reason, and the next one tries again. Only the standard library, and grammar of Python 3.8.
+A client gives a server 30 seconds to start; packages may take longer. So the handshake and the lists are answered at
+once, from answers.json, which the real server gave. All else waits in the pipe of a start of ours that takes time:
+once its environment is there it becomes the server, and from its first message on this only passes bytes. If it fails,
+calls get the reason, and the next one tries again. Only the standard library, and grammar of Python 3.8.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the real server answers to the questions that bin/relay.py answers in its place: `python tests/_answers.py` writes it."""
+"""What the real server answers to what bin/relay.py answers in its place; `python tests/_answers.py` writes it anew."""
 
 import json
 import subprocess
