@@ -1,7 +1,8 @@
 """`hook.py NAME < event`: the decision of one hook, printed once as JSON; a pass prints nothing. Always exits 0.
 
-`hook.py NAME whole EVENT` and `hook.py NAME part EVENT_SO_FAR < rest` are how the bash front calls it, which has read from
-stdin already: there a pass prints `-`, so that silence is known for a failure. `hook.py --explain` is in gatelib/explain.py.
+`hook.py NAME whole EVENT` and `hook.py NAME part EVENT_SO_FAR < rest` are how the bash front calls it, which has read
+from stdin already: there a pass prints `-`, so that silence is known for a failure. What `hook.py --explain` takes and
+gives, gatelib/explain.py says.
 
 All else is in gatelib/entry.py, which Python keeps compiled; this file is compiled each time.
 """
@@ -13,7 +14,7 @@ sys.path.insert(0, __file__.rpartition("/")[0] or ".")
 try:
     from gatelib.entry import main
 except BaseException as error:
-    kind = type(error).__name__
-    print('{"systemMessage": "preread: the gates cannot be loaded (' + kind + '); this call was let through"}')
+    why = "the gates cannot be loaded (" + type(error).__name__ + ")"
+    sys.stdout.write('{"systemMessage": "preread: ' + why + '; this call was let through"}\n')
 else:
     main(sys.argv[1:])

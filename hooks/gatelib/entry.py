@@ -47,9 +47,9 @@ def _decide(name: str, arguments: list[str]) -> events.Answer:
     library = getattr(__import__("gatelib." + module), module)
     try:
         answer: events.Answer = getattr(library, function)(events.read(_input(arguments)), os.environ)
-        return answer
     except events.Odd as error:
-        return events.note(name + ": " + str(error))
+        answer = events.note(name + ": " + str(error))
+    return answer
 
 
 def _input(arguments: list[str]) -> bytes:

@@ -31,13 +31,13 @@ class _Plain:
         raise ValueError(name + " is no JSON")
 
 
-def parse(text: str) -> Any:
-    """`json.loads` by its C scanner alone: what `json` imports costs more than a decision. In any doubt `json` decides."""
+def parse(text: str) -> Any:  # noqa: ANN401
+    """`json.loads` by its C scanner alone, for `json` is slow to import; in any doubt it decides."""
     try:
         from _json import make_scanner  # type: ignore[import-not-found,unused-ignore]
 
         text = text.strip(" \t\n\r")
-        value, end = make_scanner(_Plain)(text, 0)
+        value, end = make_scanner(_Plain)(text, 0)  # type: ignore[arg-type]
         if end == len(text):
             return value
     except Exception:  # noqa: S110 - a scanner without `json` raises even SystemError for invalid text
@@ -121,7 +121,7 @@ def encode(answer: Answer) -> str:
     return _encode(answer, quote)
 
 
-def _encode(value: Any, quote: Any) -> str:
+def _encode(value: Any, quote: Any) -> str:  # noqa: ANN401
     if isinstance(value, str):
         return str(quote(value))
     if not isinstance(value, dict):

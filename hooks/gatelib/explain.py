@@ -7,12 +7,12 @@ In, on stdin: {"target": PATH, "cwd": FOLDER, "tool": "Write"}; `tool` may be le
     broken      null, or {"line": 3, "why": "…"}           notes     switches that are ignored, and why
     mode        block, warn, off; null without rules       mode_from where that comes from: `line 2`, `CI`, …
     off_until   epoch seconds where `mode` off has an end, else null
-    candidates  in their order: {"project", "path", "line", "rule", "gates", "captured"}; `line`, `rule` and `gates` (false
-                for an exemption) are null where no rule matches
+    candidates  in their order: {"project", "path", "line", "rule", "gates", "captured"}; three are null where no rule
+                matches, and `gates` is false for an exemption
     own         whether it is one of the project's own files
     line, rule  of the rule that gated it, or that exempted it where none did; null without one
     captured    the text of {feature}, "" without one
-    feature     the feature of that text, or null          served_by the feature whose dossier counts (an alias is followed)
+    feature     the feature of that text, or null          served_by the feature whose dossier counts, after aliases
     dossiers    where it is looked for: {"project", "files": {"summary.md": "there", …}, "stands", "building", "stale"};
                 a file is `there`, `missing`, `empty` or `no file`
     near        names near to it, where it does not stand
@@ -29,7 +29,7 @@ from gatelib.gate import Call
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Optional
+    from typing import Any
 
 
 def decide(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
@@ -49,7 +49,7 @@ def decide(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
 
 def _look(call: Call, path: str, told: dict[str, Any]) -> None:
     """Fill in what the rules, the switches and the dossiers say. Raises rules.Broken."""
-    deciding: Optional[rules.Rule] = None
+    deciding: rules.Rule | None = None
     for root, relative in places.candidates(path, ""):
         found = call.rules(root)
         if told["gates"] is None:
@@ -75,9 +75,7 @@ def _look(call: Call, path: str, told: dict[str, Any]) -> None:
             _switch(call, told, told["project"], found)
 
 
-def _decided(
-    call: Call, told: dict[str, Any], root: str, found: rules.Rules, rule: rules.Rule, captured: str
-) -> None:
+def _decided(call: Call, told: dict[str, Any], root: str, found: rules.Rules, rule: rules.Rule, captured: str) -> None:
     told.update(project=root, gates=os.path.join(root, ".project", "gates"))
     told.update(line=rule.line, rule=rule.text, captured=captured)
     _switch(call, told, root, found)

@@ -7,7 +7,8 @@ from gatelib import events, places, rules, switches
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Optional
+
+    from gatelib.rules import Rules
 
 
 class Verdict:
@@ -31,14 +32,14 @@ class Call:
         self.environ = environ
         self.word = word  # what a text calls it: "retry this Write"
         self.session = places.session_root(event, environ)
-        self._rules: dict[str, Optional[rules.Rules]] = {}
+        self._rules: dict[str, Rules | None] = {}
 
     @property
     def cwd(self) -> str:
         cwd = self.event.get("cwd")
         return cwd if isinstance(cwd, str) else ""
 
-    def rules(self, root: str) -> Optional[rules.Rules]:
+    def rules(self, root: str) -> Rules | None:
         """The rules of a project, read once. Raises rules.Broken."""
         if root not in self._rules:
             self._rules[root] = rules.read(root)
@@ -48,7 +49,7 @@ class Call:
         """Where dossiers are looked for: the project of the file, then that of the session."""
         return [root] if self.session in (None, root) else [root, str(self.session)]
 
-    def blocked(self, text: str, person: str, found: rules.Rules, root: str) -> Verdict:
+    def blocked(self, text: str, person: str, found: Rules, root: str) -> Verdict:
         """A block, as far as the mode goes."""
         switch = switches.switch(found, self.roots(root), self.environ)
         if switch.mode != "block":
@@ -57,7 +58,7 @@ class Call:
 
         return Verdict("block", events.with_notes(events.block(text, texts.person(person)), switch.notes))
 
-    def remarked(self, text: str, found: rules.Rules, root: str) -> Verdict:
+    def remarked(self, text: str, found: Rules, root: str) -> Verdict:
         return self._remark(text, switches.switch(found, self.roots(root), self.environ))
 
     def _remark(self, text: str, switch: switches.Switch) -> Verdict:
@@ -67,7 +68,9 @@ class Call:
 
     def stale(self, feature: str, root: str) -> bool:
         """Whether the dossier, where it stands, was found to be stale."""
-        return next((places.stale(each, feature) for each in self.roots(root) if not places.problem(each, feature)), False)
+        return next(
+            (places.stale(each, feature) for each in self.roots(root) if not places.problem(each, feature)), False
+        )
 
 
 def failure(line: str) -> Verdict:

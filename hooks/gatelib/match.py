@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Optional
 
-
-def match(pattern: list[str], text: str) -> Optional[str]:
+def match(pattern: list[str], text: str) -> str | None:
     """What {feature} captures, "" without one, None without a match.
 
     Wildcards take as much as they can from left to right, {feature} as little.
@@ -18,45 +14,45 @@ def match(pattern: list[str], text: str) -> Optional[str]:
     if pattern.count("{feature}") > 1:
         return _same_twice(pattern, text, table)
     at, captured = 0, ""
-    for place, token in enumerate(pattern):
-        end = next(end for end in _ends(token, text, at) if table[place + 1][end])
-        if token == "{feature}":
+    for place, part in enumerate(pattern):
+        end = next(end for end in _ends(part, text, at) if table[place + 1][end])
+        if part == "{feature}":
             captured = text[at:end]
         at = end
     return captured
 
 
 def _reachable(pattern: list[str], text: str) -> list[bytearray]:
-    """For each token and each position: whether the tokens from there on can match the rest of the text."""
+    """For each part and each position: whether the parts from there on can match the rest of the text."""
     size = len(text)
     after = bytearray(size + 1)
     after[size] = 1
     table = [after]
-    for token in reversed(pattern):
+    for part in reversed(pattern):
         here = bytearray(size + 1)
-        if token == "*" or token == "{feature}":
+        if part == "*" or part == "{feature}":
             free = 0
             for at in range(size, -1, -1):
                 if at < size and text[at] == "/":
                     free = 0
-                if token == "*":
+                if part == "*":
                     free = here[at] = free or after[at]
                 else:
                     here[at] = free if at < size and text[at] != "/" else 0
                     free = free or after[at]
-        elif token == "**":
+        elif part == "**":
             last = after.rfind(1)
             here[: last + 1] = b"\1" * (last + 1)
-        elif token == "**/":
+        elif part == "**/":
             folder = 0
             for at in range(size, -1, -1):
                 folder = folder or (at < size and text[at] == "/" and after[at + 1])
                 here[at] = 1 if folder or after[at] else 0
-        elif token == "?":
+        elif part == "?":
             for at in range(size):
                 here[at] = after[at + 1] if text[at] != "/" else 0
         else:
-            literal = token[1:]
+            literal = part[1:]
             at = text.find(literal)
             while at >= 0:
                 here[at] = after[at + len(literal)]
@@ -67,22 +63,22 @@ def _reachable(pattern: list[str], text: str) -> list[bytearray]:
     return table
 
 
-def _ends(token: str, text: str, at: int) -> list[int] | range:
-    """The positions at which a token that begins at `at` can end, the preferred first."""
-    if token == "**":
+def _ends(part: str, text: str, at: int) -> list[int] | range:
+    """The positions at which a part that begins at `at` can end, the preferred first."""
+    if part == "**":
         return range(len(text), at - 1, -1)
-    if token == "**/":
+    if part == "**/":
         return [end + 1 for end in range(len(text) - 1, at - 1, -1) if text[end] == "/"] + [at]
     slash = text.find("/", at)
     stop = len(text) if slash < 0 else slash
-    if token == "*":
+    if part == "*":
         return range(stop, at - 1, -1)
-    if token == "{feature}":
+    if part == "{feature}":
         return range(at + 1, stop + 1)
-    return [at + (1 if token == "?" else len(token) - 1)]
+    return [at + (1 if part == "?" else len(part) - 1)]
 
 
-def _same_twice(pattern: list[str], text: str, table: list[bytearray]) -> Optional[str]:
+def _same_twice(pattern: list[str], text: str, table: list[bytearray]) -> str | None:
     """A pattern with {feature} twice: each text that the first can be is tried in the place of the others."""
     first = pattern.index("{feature}")
     starts = [0]
@@ -92,7 +88,7 @@ def _same_twice(pattern: list[str], text: str, table: list[bytearray]) -> Option
     for at in starts:
         for end in _ends("{feature}", text, at):
             name = text[at:end]
-            rest = ["=" + name if token == "{feature}" else token for token in pattern[first + 1 :]]
+            rest = ["=" + name if part == "{feature}" else part for part in pattern[first + 1 :]]
             if table[first + 1][end] and _reachable(rest, text[end:])[0][0]:
                 return name
     return None

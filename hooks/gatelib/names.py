@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from gatelib import near, places
@@ -11,7 +10,6 @@ from gatelib.rules import PROJECT, Rules, feature_of_text, is_feature, slug
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Optional
 
 LONGEST = 200_000  # characters of a prompt that are looked at
 STOP = frozenset(
@@ -33,7 +31,7 @@ WORD = r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*"
 NAME = "(" + WORD + r"(?:\s+" + WORD + "){0,2})"
 
 
-def feature_in(prompt: str, rules: Rules, roots: list[str]) -> Optional[str]:
+def feature_in(prompt: str, rules: Rules, roots: list[str]) -> str | None:
     """The feature that serves what a prompt names; None where that is nothing, or several things."""
     prompt = prompt[:LONGEST]
     known = frozenset([*near.standing(roots), *rules.aliases])
@@ -96,7 +94,10 @@ def _mentioned(prompt: str, known: Iterable[str]) -> Iterable[str]:
 def _described(prompt: str) -> Iterable[str]:
     """`the login flow`, `test plan for the checkout page`."""
     end = r"\s*(?:[.,;:!?()\[\]{}\n]|$)"
-    patterns = [r"\bthe\s+" + NAME + r"\s+(?:" + NOUNS + r")\b", r"\btests?(?:\s+(?:plan|cases))?\s+for\s+(?:the\s+)?" + NAME + end]
+    patterns = [
+        r"\bthe\s+" + NAME + r"\s+(?:" + NOUNS + r")\b",
+        r"\btests?(?:\s+(?:plan|cases))?\s+for\s+(?:the\s+)?" + NAME + end,
+    ]
     for pattern in patterns:
         for found in re.finditer(pattern, prompt, re.IGNORECASE):
             if STOP.isdisjoint(found.group(1).lower().split()) and slug(found.group(1)):

@@ -7,8 +7,6 @@ from gatelib.rules import PROJECT, is_feature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
-
     from gatelib.rules import Rules
 
 SHOWN = 2
@@ -38,11 +36,13 @@ def hint(asked: str, rules: Rules, roots: list[str]) -> str:
     if not found:
         return ""
     line = "alias " + asked + " " + rules.served_by(found[0])
-    start = " (there is one for " + ", ".join(found) + ": if that is the feature, load that one and name the file for it, "
+    start = (
+        " (there is one for " + ", ".join(found) + ": if that is the feature, load that one and name the file for it, "
+    )
     return start + 'or have the person add "' + line + '" to .project/gates)'
 
 
-def _kind(asked: str, name: str) -> Optional[int]:
+def _kind(asked: str, name: str) -> int | None:
     """How two names are near, the nearest kind first; None where they are not."""
     if asked.replace("-", "") == name.replace("-", ""):
         return 0

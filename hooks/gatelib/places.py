@@ -9,7 +9,7 @@ from gatelib import events
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, Optional
+    from typing import Any
 
 REQUIRED = ("patterns.md", "codebase.md", "summary.md")
 SMALL = 4096  # what a hint or a switch holds at most
@@ -28,7 +28,7 @@ def absolute(path: str, cwd: str) -> str:
     return path[1:] if path.startswith("//") else path
 
 
-def project_of(path: str) -> Optional[str]:
+def project_of(path: str) -> str | None:
     """The nearest folder above `path` that holds a `.project` folder or `.git`."""
     here = os.path.dirname(path)
     while True:
@@ -40,7 +40,7 @@ def project_of(path: str) -> Optional[str]:
         here = above
 
 
-def session_root(event: Mapping[str, Any], environ: Mapping[str, str]) -> Optional[str]:
+def session_root(event: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
     """The project of the session: of CLAUDE_PROJECT_DIR, or where that has none, of the event's cwd."""
     for folder in (environ.get("CLAUDE_PROJECT_DIR"), event.get("cwd")):
         if isinstance(folder, str) and os.path.isabs(folder) and is_path(folder):
@@ -52,7 +52,7 @@ def session_root(event: Mapping[str, Any], environ: Mapping[str, str]) -> Option
 
 def is_path(text: str) -> bool:
     """Whether a file can have this name: no NUL, no half of a surrogate pair."""
-    return "\0" not in text and (text.isascii() or not any(["\ud800" <= char <= "\udfff" for char in text]))
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text))
 
 
 def located(path: str) -> list[tuple[str, str]]:
@@ -82,7 +82,7 @@ def _undrafted(relative: str) -> str:
     return "/".join([folder for folder in folders if folder != ".draft"] + [name])
 
 
-def content(path: str, size: int) -> Optional[bytes]:
+def content(path: str, size: int) -> bytes | None:
     """The first `size` bytes of a regular file; None for whatever else is there. Raises OSError; never waits."""
     if os.stat(path).st_mode & 0o170000 != 0o100000:
         return None
@@ -93,7 +93,7 @@ def content(path: str, size: int) -> Optional[bytes]:
         os.close(handle)
 
 
-def seconds(path: str) -> Optional[float]:
+def seconds(path: str) -> float | None:
     """The time that a small file holds; None where it holds none. Raises OSError."""
     text = (content(path, SMALL) or b"").strip()
     whole, dot, part = text.partition(b".")
@@ -104,7 +104,7 @@ def problem(root: str, feature: str) -> str:
     """What a dossier lacks: `none` where nothing of it is there, "" where it stands. Raises OSError."""
     folder = os.path.join(root, ".project", "context", feature)
     states = [file_state(os.path.join(folder, name)) for name in REQUIRED]
-    if all([state == "missing" for state in states]):
+    if all(state == "missing" for state in states):
         return "none"
     return next((name + " is " + state for name, state in zip(REQUIRED, states) if state), "")
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Optional
-
 LARGEST = 1 << 20
 LONGEST_FEATURE = 64
 PROJECT = "_project"
@@ -52,7 +48,7 @@ class Rules:
         self.agents: list[tuple[str, bool]] = []
         self.aliases: dict[str, str] = {}
 
-    def find(self, relative: str) -> tuple[Optional[Rule], str]:
+    def find(self, relative: str) -> tuple[Rule | None, str]:
         """The first rule that matches a path, gate or exemption, and what its {feature} captured."""
         for rule in self.rules:
             found = capture(rule.pattern, relative)
@@ -60,7 +56,7 @@ class Rules:
                 return rule, found
         return None, ""
 
-    def feature_of(self, relative: str) -> Optional[str]:
+    def feature_of(self, relative: str) -> str | None:
         """The feature whose dossier a path needs; None where no rule gates it."""
         rule, found = self.find(relative)
         return self.served_by(feature_for(rule, found)) if rule is not None and rule.gates else None
@@ -97,17 +93,17 @@ def slug(text: str) -> str:
 
 def is_feature(text: str) -> bool:
     """Whether a text is a feature name, `_project` aside."""
-    shaped = len(text) <= LONGEST_FEATURE and all([part and SLUG.issuperset(part) for part in text.split("-")])
+    shaped = len(text) <= LONGEST_FEATURE and all(part and SLUG.issuperset(part) for part in text.split("-"))
     return shaped and text not in DEVICES
 
 
-def read(root: str) -> Optional[Rules]:
+def read(root: str) -> Rules | None:
     """The rules of a project; None without a gates file. Raises Broken."""
-    text = _text(os.path.join(root, ".project", "gates"))  # noqa: PTH118
+    text = _text(os.path.join(root, ".project", "gates"))
     return None if text is None else parse(text)
 
 
-def _text(path: str) -> Optional[str]:
+def _text(path: str) -> str | None:
     try:
         # A FIFO must not make a gate wait: it is opened without blocking, and then seen to be no file.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -201,7 +197,7 @@ def tokens(pattern: str) -> list[str]:
     return [*found, "=" + pattern[start:]] if start < at else found
 
 
-def capture(pattern: list[str], text: str) -> Optional[str]:
+def capture(pattern: list[str], text: str) -> str | None:
     """What {feature} captures where the pattern matches the whole text ("" without one); None where it does not."""
     # Almost every rule is told apart by its literal ends, and `match` is loaded for the others alone.
     first, last = pattern[0], pattern[-1]

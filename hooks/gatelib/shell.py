@@ -7,21 +7,18 @@ import os
 from gatelib import shellcommands, shellwords
 from gatelib.shellwords import ARITHMETIC, BROKEN, CLOSERS, END, OPERATOR, REDIRECTION, WORD, Token, Unreadable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Optional
-
 DEEPEST = 60  # compound commands in one another: beyond it a text counts as one that bash could not read
 WRITES = frozenset(["&>>", "&>", ">>", ">|", ">&", ">"])
+ENDING = frozenset([")", ";;", ";&", ";;&", "|", "|&", *CLOSERS])  # of a part that was not begun
 NOTHING = Token(END, "")
 
 
-def actions(text: str, cwd: Optional[str]) -> list[tuple[str, str]]:
+def actions(text: str, cwd: str | None) -> list[tuple[str, str]]:
     """(`write` or `remove`, absolute path) in the order of the text; (`switch`, folder) for `preread gates off`."""
     return _parsed(text, cwd).actions
 
 
-def targets(text: str, cwd: Optional[str]) -> list[str]:
+def targets(text: str, cwd: str | None) -> list[str]:
     """The absolute paths that a text plainly writes."""
     return [path for action, path in actions(text, cwd) if action == "write"]
 
@@ -31,7 +28,7 @@ def commands(text: str) -> list[list[str]]:
     return _parsed(text, None).commands
 
 
-def _parsed(text: str, cwd: Optional[str]) -> _Parser:
+def _parsed(text: str, cwd: str | None) -> _Parser:
     parser = _Parser(shellwords.tokens(text), cwd)
     try:
         parser.sequence(())
@@ -43,7 +40,7 @@ def _parsed(text: str, cwd: Optional[str]) -> _Parser:
 class _Parser:
     """Walks the commands in their order, with the folder that each of them runs in (None: not known)."""
 
-    def __init__(self, tokens: list[Token], cwd: Optional[str]) -> None:
+    def __init__(self, tokens: list[Token], cwd: str | None) -> None:
         self.tokens = tokens
         self.cwd = cwd
         self.at = 0
@@ -78,9 +75,7 @@ class _Parser:
                 return
             if self.is_operator(";", "&", "\n", "&&", "||"):
                 self.at += 1
-            elif token.kind == OPERATOR and token.raw != "(":
-                raise Unreadable
-            elif token.kind == WORD and token.raw in CLOSERS:
+            elif token.raw in ENDING and token.kind in (WORD, OPERATOR):
                 raise Unreadable
             else:
                 self.pipeline()
@@ -204,7 +199,7 @@ class _Parser:
             self.commands.append([word.raw if word.value is None else word.value for word in words])
             shellcommands.perform(self, words)
 
-    def words(self) -> Optional[list[Token]]:
+    def words(self) -> list[Token] | None:
         """The words of a simple command; None where a function's definition begins."""
         words: list[Token] = []
         while self.token.kind in (WORD, REDIRECTION):
@@ -223,7 +218,7 @@ class _Parser:
             raise Unreadable
         return words
 
-    def act(self, action: str, path: Optional[str]) -> None:
+    def act(self, action: str, path: str | None) -> None:
         """Note what is done to a path, where it is literal and the folder that it is relative to is known."""
         if path and (path.startswith("/") or self.cwd is not None):
             self.actions.append((action, self.absolute(path)))

@@ -6,19 +6,19 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional, Protocol
+    from typing import Protocol
 
     from gatelib.shellwords import Token
 
-    Words = list[Optional[str]]
+    Words = list[str | None]
 
     class Walker(Protocol):
         """What notes the actions: gatelib.shell's parser."""
 
-        cwd: Optional[str]
+        cwd: str | None
         actions: list[tuple[str, str]]
 
-        def act(self, action: str, path: Optional[str]) -> None: ...
+        def act(self, action: str, path: str | None) -> None: ...
         def absolute(self, path: str) -> str: ...
 
 
@@ -78,25 +78,13 @@ def _operands(words: Words) -> Words:
     return [word for word in words[:end] if not _is_option(word)] + words[end + 1 :]
 
 
-def _is_option(word: Optional[str]) -> bool:
+def _is_option(word: str | None) -> bool:
     return word is not None and word.startswith("-")
 
 
 def _copy(walker: Walker, name: str, words: Words) -> None:
     """`cp` and `mv`: the last operand is written, or what stands below it under each source's name."""
-    folder: Optional[str] = None
-    named = False
-    sources: Words = []
-    left = iter(words)
-    for word in left:
-        if word in ("-t", "--target-directory"):
-            folder, named = next(left, None), True
-        elif word is not None and word.startswith("--target-directory="):
-            folder, named = word.partition("=")[2], True
-        elif word == "--":
-            sources += left
-        elif not _is_option(word):
-            sources.append(word)
+    folder, named, sources = _copied(words)
     if not named:
         if len(sources) < 2:
             return
@@ -111,6 +99,24 @@ def _copy(walker: Walker, name: str, words: Words) -> None:
     if name == "mv":
         for source in sources:
             walker.act("remove", source)
+
+
+def _copied(words: Words) -> tuple[str | None, bool, Words]:
+    """The folder of `-t`, whether there was one, and the operands."""
+    folder: str | None = None
+    named = False
+    operands: Words = []
+    left = iter(words)
+    for word in left:
+        if word in ("-t", "--target-directory"):
+            folder, named = next(left, None), True
+        elif word is not None and word.startswith("--target-directory="):
+            folder, named = word.partition("=")[2], True
+        elif word == "--":
+            operands += left
+        elif not _is_option(word):
+            operands.append(word)
+    return folder, named, operands
 
 
 def _is_folder(walker: Walker, path: str) -> bool:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Optional
-
 REDIRECTIONS = ("&>>", "&>", ">>", ">|", ">&", "<<<", "<<-", "<<", "<&", "<>", "<", ">")
 OPERATORS = (";;&", ";;", ";&", "&&", "||", "|&", "|", "&", ";", "(", ")", "\n")
 # Words that end one part of a compound command; `((` is arithmetic after these, as after an operator.
@@ -22,7 +18,7 @@ class Token:
 
     __slots__ = ("kind", "raw", "value")
 
-    def __init__(self, kind: str, raw: str, value: Optional[str] = None) -> None:
+    def __init__(self, kind: str, raw: str, value: str | None = None) -> None:
         self.kind = kind
         self.raw = raw
         self.value = value
@@ -49,7 +45,7 @@ class _Reader:
         self.at = 0
         self.found: list[Token] = []
         self.documents: list[tuple[str, bool]] = []  # here-documents whose bodies follow: delimiter, tabs are dropped
-        self.brackets: Optional[dict[int, int]] = None
+        self.brackets: dict[int, int] | None = None
 
     def skip_blanks(self) -> bool:
         """Go to the next token; whether there is one."""

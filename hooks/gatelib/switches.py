@@ -9,7 +9,6 @@ from gatelib import events, places
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Optional
 
     from gatelib.rules import Rules
 
@@ -21,7 +20,7 @@ class Switch:
 
     __slots__ = ("mode", "notes", "source", "until")
 
-    def __init__(self, mode: str, source: str, notes: list[str], until: Optional[float] = None) -> None:
+    def __init__(self, mode: str, source: str, notes: list[str], until: float | None = None) -> None:
         self.mode = mode
         self.source = source
         self.notes = notes
@@ -53,7 +52,7 @@ def switch(rules: Rules, roots: Iterable[str], environ: Mapping[str, str]) -> Sw
     return Switch(rules.mode, source, notes)
 
 
-def _gates_off(root: str, notes: list[str]) -> tuple[bool, Optional[float]]:
+def _gates_off(root: str, notes: list[str]) -> tuple[bool, float | None]:
     path = os.path.join(root, ".project", ".state", "gates-off")
     if not os.path.lexists(path):
         return False, None

@@ -8,7 +8,6 @@ from gatelib.gate import PASS, Call, Verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Optional
 
 OURS = ("test-planner", "test-generator", "test-healer", "failure-classifier", "pattern-learner")
 
@@ -78,7 +77,7 @@ def _unknown(call: Call, agent: str, found: rules.Rules, root: str) -> Verdict:
     return verdict
 
 
-def _remember(call: Call, agent: str, feature: Optional[str], root: str) -> None:
+def _remember(call: Call, agent: str, feature: str | None, root: str) -> None:
     """Write down what `subagent-start` will not be told; a session without a name has nothing to be found by."""
     session, tool_use = call.event.get("session_id"), call.event.get("tool_use_id")
     if isinstance(session, str) and session and isinstance(tool_use, str) and tool_use:

@@ -101,5 +101,3 @@ def unknown(name: str, names: list[str]) -> str:
     why = "the prompt does not name one feature, so the dossier that " + name + " needs is not known."
     say = "Say feature: <name> in the prompt of this agent" + listed
     return say + ", then retry this dispatch. Why: " + why
-
-

@@ -10,7 +10,6 @@ from gatelib.gate import PASS, Call, Verdict, failure
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Optional
 
 KEYS = {"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 OWN_FILES = (".project/gates", ".project/config.toml")
@@ -34,18 +33,18 @@ def decide(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
 
 def judge(call: Call, path: str, removes: bool = False) -> Verdict:
     """The verdict on one absolute path that is written or removed; a gates file that is broken is a failure."""
+    located = places.located(path)
+    name = events.shown(located[0][1]) if located else ""
     try:
-        places_of = places.located(path)
-        name = events.shown(places_of[0][1]) if places_of else ""
         verdict = _own_file(call, path, name, removes)
         if verdict is None and not removes:
             verdict = _gated_file(call, path, name)
-        return verdict or PASS
     except rules.Broken as broken:
         return failure(str(broken))
+    return verdict or PASS
 
 
-def _own_file(call: Call, path: str, name: str, removes: bool) -> Optional[Verdict]:
+def _own_file(call: Call, path: str, name: str, removes: bool) -> Verdict | None:
     """The verdict on a file of the gates' own."""
     for variant in dict.fromkeys([path, os.path.realpath(path)]):
         for root, relative in _below_dot_project(variant):
@@ -78,7 +77,7 @@ def is_own(relative: str, removes: bool = False) -> bool:
     lower = relative.lower()
     if lower in OWN_FILES or (removes and lower == ".project"):
         return True
-    return any([(lower + "/").startswith(folder + "/") for folder in OWN_FOLDERS])
+    return any((lower + "/").startswith(folder + "/") for folder in OWN_FOLDERS)
 
 
 def dossier_of(relative: str) -> str:
@@ -89,7 +88,7 @@ def dossier_of(relative: str) -> str:
     return parts[2] if rules.is_feature(parts[2]) or parts[2] == rules.PROJECT else ""
 
 
-def _gated_file(call: Call, path: str, name: str) -> Optional[Verdict]:
+def _gated_file(call: Call, path: str, name: str) -> Verdict | None:
     for root, relative in places.candidates(path, ""):
         found = call.rules(root)
         feature = found.feature_of(relative) if found is not None else None
