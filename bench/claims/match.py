@@ -1,9 +1,11 @@
 """When a built fact says what a hand-written one says: it cites the same place and has its words.
 
 The same place: lines of one file that overlap (a test is the lines it stands on, a whole file only overlaps a whole
-file), the same commit, or the absence of the same text. Its words: a backticked text of four characters or more that
-both have, blanks folded (`by code`), or at least half of the hand-written fact's content words (`by words`). Content
-words are the runs of letters, digits and underscores, three or more, lower case, without the words of STOP.
+file), the same commit, or the absence of the same text. Its words: at least half of the hand-written fact's content
+words (`by words`); or a quarter of them, and one of its backticked texts of four characters or more as a whole word,
+blanks folded (`by code`): that a function is named says nothing yet about its trap. Content words are the parts of
+names and words, three letters or more, lower case, without the words of STOP. What only cites the same place (`place
+only`) is not found: a span of a whole function overlaps all that is said about it.
 """
 
 import re
@@ -22,6 +24,8 @@ STOP = frozenset(
     out over under again once still even ever never yet too very own same per via
     """.split()
 )
+
+PART = re.compile(r"[A-Z]{3,}(?![a-z])|[A-Z][a-z]{2,}|[a-z]{3,}|\d{3,}")  # of a name in any case
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,20 @@ def place(ref: Ref, tree: Tree) -> Place:
 def said(text: str, cited: Iterable[str], tree: Tree) -> Said:
     refs = [ref for ref in map(sources.parse, cited) if ref is not None]
     code = frozenset(" ".join(quote.split()) for quote in dossier.quotes(text))
-    words = frozenset(word for word in re.findall(r"\w{3,}", text.lower()) if word not in STOP)
-    return Said(text, tuple(place(ref, tree) for ref in refs), code, words)
+    words = frozenset(part.lower() for part in PART.findall(text)) - STOP
+    return Said(" ".join(text.split()), tuple(place(ref, tree) for ref in refs), code, words)
+
+
+def holds(text: str, code: str) -> bool:
+    """Whether a backticked text stands in a fact, not inside a longer word."""
+    return re.search(rf"(?<!\w){re.escape(code)}(?!\w)", text) is not None
 
 
 def agreement(gold: Said, built: Said) -> str:
-    """`words`, `code`, or nothing: how far a built fact says what a hand-written one does."""
+    """`words`, `code`, `place` or nothing: how far a built fact says what a hand-written one does."""
     if not any(mine.meets(other) for mine in gold.places for other in built.places):
         return ""
-    if 2 * len(gold.words & built.words) >= len(gold.words):
+    share = len(gold.words & built.words) / max(len(gold.words), 1)
+    if share >= 1 / 2:
         return "words"
-    return "code" if gold.code & built.code else ""
+    return "code" if share >= 1 / 4 and any(holds(built.text, code) for code in gold.code) else "place"

@@ -4,13 +4,14 @@
 
 CLONES is a folder with a clone of each repository at the manifest's commit; each is copied, and the dossier is built in
 the copy without a model. Features held out are left alone without --held-out. Into OUT go, for each feature:
-<name>.found.tsv (each hand-written fact, found or missed, and the built fact that has it) and <name>.unmatched.tsv (the
+<name>.found.tsv (each hand-written fact, how it is found, and the built fact that has it) and <name>.unmatched.tsv (the
 built facts that match none). In the second a person writes `kept` or `not` into the first column: is the fact true, and
 worth its line? The next run keeps these words and counts them.
 """
 
 import argparse
 import csv
+import os
 import shutil
 import subprocess
 import sys
@@ -22,12 +23,15 @@ from pathlib import Path
 from gold import Case, cases, read, tree_of
 from match import Said, agreement, said
 
+import preread
 from preread import dossier
 from preread.layout import BY_NAME, Layout
 from preread.models import Fact
 from preread.tree import Tree
 
+FOUND = ("words", "code")  # the ways to be found, the better first
 TIMEOUT = 900
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(preread.__file__).parents[1])}
 VERDICTS = ("kept", "not")
 
 
@@ -35,7 +39,9 @@ def built_in(root: Path, case: Case) -> list[tuple[str, Fact]]:
     """The facts of the dossier that Preread builds in `root`, each with its file."""
     command = [sys.executable, "-m", "preread", "load", case.feature]
     command += ["--description", case.description, "--level", "light"]
-    done = subprocess.run(command, check=False, cwd=root, capture_output=True, text=True, timeout=TIMEOUT)
+    done = subprocess.run(
+        command, check=False, cwd=root, env=ENVIRONMENT, capture_output=True, text=True, timeout=TIMEOUT
+    )
     folder = Layout(root).dossier(case.feature)
     if done.returncode or not folder.is_dir():
         raise SystemExit(f"{case.name}: no dossier, exit {done.returncode}\n{done.stdout[-500:]}{done.stderr[-500:]}")
@@ -68,9 +74,9 @@ def write(path: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) ->
 
 
 def best(gold: Said, built: list[Said]) -> tuple[str, str]:
-    """How a hand-written fact is found, by words before by code, and by which built fact."""
-    found = sorted(((how, other.text) for other in built if (how := agreement(gold, other))), reverse=True)
-    return found[0] if found else ("", "")
+    """How a hand-written fact is found, and by which built fact."""
+    ways = {agreement(gold, other): other.text for other in reversed(built)}  # the first of each way
+    return next(((how, ways[how]) for how in (*FOUND, "place") if how in ways), ("missed", ""))
 
 
 def score(case: Case, tree: Tree, built: list[tuple[str, Fact]], out: Path) -> Counter[tuple[str, str]]:
@@ -82,14 +88,14 @@ def score(case: Case, tree: Tree, built: list[tuple[str, Fact]], out: Path) -> C
     rows = []
     for wanted, one in zip(facts, gold, strict=True):
         how, by = best(one, mine)
-        counts[wanted.kind, how or "missed"] += 1
-        rows.append((f"by {how}" if how else "missed", wanted.kind, wanted.text, by))
+        counts[wanted.kind, how] += 1
+        rows.append((how, wanted.kind, wanted.text, by))
     write(out / f"{case.name}.found.tsv", ("found", "kind", "hand-written", "built"), rows)
     path = out / f"{case.name}.unmatched.tsv"
     before = judged(path)
     left = []
     for (name, fact), one in zip(built, mine, strict=True):
-        if any(agreement(other, one) for other in gold):
+        if any(agreement(other, one) in FOUND for other in gold):
             counts["built", "matched"] += 1
             continue
         verdict = before.get(fact.text, "")
@@ -100,9 +106,9 @@ def score(case: Case, tree: Tree, built: list[tuple[str, Fact]], out: Path) -> C
 
 
 def share(label: str, counts: Counter[tuple[str, str]], kinds: list[str]) -> str:
-    words, code, missed = (sum(counts[kind, how] for kind in kinds) for how in ("words", "code", "missed"))
-    total = words + code + missed
-    return f"  {label:<15}{words + code:>4} of {total:<4}{(words + code) / (total or 1):>5.0%}   by words {words}"
+    words, code, place, missed = (sum(counts[kind, how] for kind in kinds) for how in (*FOUND, "place", "missed"))
+    found, total = words + code, words + code + place + missed
+    return f"  {label:<15}{found:>4} of {total:<4}{found / (total or 1):>5.0%}   by words {words}, place only {place}"
 
 
 def report(title: str, counts: Counter[tuple[str, str]]) -> None:
