@@ -1,4 +1,4 @@
-"""The hooks around a session as tests use them: real processes under a bare environment, with events like the real ones."""
+"""The hooks around a session as tests use them: real processes, a bare environment, events like the real ones."""
 
 import json
 import os

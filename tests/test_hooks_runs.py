@@ -15,7 +15,7 @@ from _session_hooks import HOOKS, SESSION, Scene, gated
 from conftest import run_cli
 
 sys.path.append(str(HOOKS))
-from gatelib import kinds, outcomes, results, runners, scrub, shell  # noqa: E402
+from gatelib import kinds, outcomes, results, runners, scrub, shell
 
 OUTPUTS = Path(__file__).parent / "data" / "runs"  # what the runners really print
 FAILED = "FAILED tests/test_login.py::test_error - AssertionError: assert 1 == 2\n1 failed, 3 passed in 0.12s\n"
@@ -175,7 +175,7 @@ TOLD = [
 # Summaries of runners that are not at hand, as their documentation shows them: passed, failed.
 SUMMARIES = [
     (
-        "--- FAIL: TestLogin (0.00s)\n    login_test.go:12: got 1, want 2\nFAIL\nFAIL\tshop/login\t0.01s\nok  \tshop/cart\t0.02s",
+        "--- FAIL: TestLogin (0.00s)\n    a_test.go:12: got 1, want 2\nFAIL\nFAIL\tshop/a\t0.01s\nok  \tshop/b\t0.02s",
         1,
         1,
     ),
@@ -197,10 +197,10 @@ SAID = [
     ("TimeoutError: locator.click: Timeout 30000ms exceeded.\nCall log:\n  - waiting for locator('#go')", "locator"),
     ("Error: expect(locator).toBeVisible() failed\nTimeout: 5000ms\nError: element(s) not found", "locator"),
     ("Error: strict mode violation: getByRole('button') resolved to 2 elements", "locator"),
-    ("TimeoutError: locator.click: Timeout 9ms exceeded.\n - locator resolved to <button>\n - element is not enabled", "wait"),
+    ("TimeoutError: locator.click: Timeout\n - locator resolved to <button>\n - element is not enabled", "wait"),
     ("Timeout 5000ms exceeded", "wait"),
     ("TimeoutError: page.waitForURL: Timeout 5000ms exceeded.", "wait"),
-    ("Error: expect(locator).toHaveText(expected) failed\nExpected: \"a\"\nReceived: \"b\"\nTimeout: 5000ms", "assertion"),
+    ("Error: expect(locator).toHaveText(expected) failed\nReceived: \"b\"\nTimeout: 5000ms", "assertion"),
     ("AssertionError: assert 3 == 4", "assertion"),
     ("E   requests.exceptions.ConnectionError: Connection refused", "network"),
     ("Error: page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/", "network"),
@@ -333,7 +333,8 @@ def test_no_secret_is_written_down(scene: Scene) -> None:
     )
     command = (
         f"API={secrets[0]} env PW={secrets[0]} npx playwright test --token={secrets[3]} --api-key {secrets[3]} "
-        f"--header 'Authorization: Bearer {secrets[0]}' --url https://me:{secrets[5]}@shop.example/x tests/login.spec.ts {secrets[1]}"
+        f"--header 'Authorization: Bearer {secrets[0]}' --url https://me:{secrets[5]}@shop.example/x "
+        f"tests/login.spec.ts {secrets[1]}"
     )
     output = f"Error: password: '{secrets[5]}', {secrets[2]} {secrets[4]} DB_PASSWORD={secrets[0]}\n1 failed in 2s\n"
     scene.write(".project/runs/login.md", "# Run log: login\n\n## RUN\n")
@@ -354,9 +355,7 @@ def test_ordinary_words_are_no_secrets() -> None:
 
 def test_an_enormous_hostile_output_is_read_in_no_time_and_to_one_line(scene: Scene) -> None:
     noise = ("\x1b[31m" + "═" * 500 + "\x00\x1b]0;" + "E" * 700 + "\ud800 - - - › › ›\r\n") * 4000
-    begun = time.monotonic()
-    scene.tests("pytest tests/test_login.py", noise + "\n" + FAILED, 1)
-    assert time.monotonic() - begun < 5
+    assert scene.tests("pytest tests/test_login.py", noise + "\n" + FAILED, 1) is None  # nor was it ended after 5 s
     (record,) = scene.results
     assert (record["outcome"], record["failures"]) == ("failed", 1)
     assert len(json.dumps(record)) < 12_000

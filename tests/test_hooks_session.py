@@ -14,12 +14,13 @@ from _session_hooks import GATES, HOOKS, SESSION, Scene, context_of, gated, make
 from conftest import child_environ, git, make_repository, run_cli
 
 sys.path.append(str(HOOKS))
-from gatelib import freshness, sessions  # noqa: E402
+from gatelib import freshness, sessions
 
 CALL = 'mcp__plugin_preread_preread__load_context with {"feature": "%s"}'
 TIMEOUT = "Timeout 5000ms exceeded\n  1 failed\n"
 HOOK_NAMES = (
-    "pre-retry-gate", "post-test-run", "post-task", "session-start", "subagent-start", "subagent-stop", "pre-compact", "stop",
+    "pre-retry-gate", "post-test-run", "post-task", "session-start", "subagent-start", "subagent-stop", "pre-compact",
+    "stop",
 )  # fmt: skip
 
 
@@ -141,8 +142,9 @@ def test_the_hook_and_the_package_agree_on_every_span_of_a_built_dossier(project
 def test_odd_files_have_the_digest_that_the_package_gives_them(tmp_path: Path) -> None:
     """Line ends, encodings, sizes, links and names, each side by side with the package itself."""
     contents = {
-        "crlf.txt": b"one\r\ntwo\r\n", "bom.txt": b"\xef\xbb\xbfone\ntwo", "latin.txt": b"caf\xe9\nx\n", "nul.txt": b"a\0b\n",
-        "cr.txt": b"a\rb\n\r\n", "form.txt": b"a\x0cb\n\xe2\x80\xa8c\n", "large.txt": b"x\n" * 600_000, "empty.txt": b"",
+        "crlf.txt": b"one\r\ntwo\r\n", "bom.txt": b"\xef\xbb\xbfone\ntwo", "latin.txt": b"caf\xe9\nx\n",
+        "nul.txt": b"a\0b\n", "cr.txt": b"a\rb\n\r\n", "form.txt": b"a\x0cb\n\xe2\x80\xa8c\n",
+        "large.txt": b"x\n" * 600_000, "empty.txt": b"",
         "no-end.txt": b"a\nb", "a (b)/c,d.txt": b"x\n",
     }  # fmt: skip
     for name, data in contents.items():
@@ -156,7 +158,8 @@ def test_odd_files_have_the_digest_that_the_package_gives_them(tmp_path: Path) -
         ref for name in names for ref in (f"<{name}>", f"<{name}>:1", f"<{name}>:2", f"<{name}>:1-2", f"<{name}>:9")
     ]
     script = (
-        "import json, os, sys\nfrom pathlib import Path\nfrom preread import sources\nfrom preread.layout import Layout\n"
+        "import json, os, sys\nfrom pathlib import Path\nfrom preread import sources\n"
+        "from preread.layout import Layout\n"
         "from preread.subprocesses import run\nfrom preread.tree import Tree\n"
         "tree = Tree(Layout(Path(sys.argv[1])), run, dict(os.environ))\n"
         "def now(text):\n    try: return sources.resolve(sources.parse(text), tree).digest\n"
@@ -418,10 +421,8 @@ def test_two_failures_of_a_kind_ask_for_research_once(scene: Scene) -> None:
     answer = scene.before(RUN)
     text = reason_of(answer)
     assert text.startswith("Call " + CALL % "login" + ' and what failed as its "description"')
-    assert (
-        "then retry this command. Why: tests/login.spec.ts failed 2 times in a row in the same way (wait: Timeout 5000ms exceeded)"
-        in text
-    )
+    why = "Why: tests/login.spec.ts failed 2 times in a row in the same way (wait: Timeout 5000ms exceeded)"
+    assert f"then retry this command. {why}" in text
     assert "gates off" in answer["systemMessage"]
     assert "gates off" not in text
     assert scene.before(RUN) is None

@@ -79,7 +79,7 @@ def started(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
 
 
 def feature_of(where: Scene, agent: str, agent_id: str) -> tuple[list[str], bool]:
-    """The feature of an agent that starts, none where its dispatch named none; or those it may be, and that it is not sure."""
+    """The feature of an agent that starts (none where none was named) and True; or those it may be, and False."""
     end = time.monotonic() + PATIENCE
     while True:
         # In this order: `post-task` writes down the agent before it forgets the dispatch.
@@ -103,8 +103,9 @@ def _several(where: Scene, features: list[str]) -> str:
     for feature in features:
         root = dossiers.root_of(where, feature)
         places_.append(feature + ": " + (dossiers.shown(where, root, feature) if root else "no dossier yet"))
-    return "Several agents were sent off at once. Your dossier is that of the feature that your task names ({}). Read it first.".format(
-        "; ".join(places_)
+    return (
+        "Several agents were sent off at once. Your dossier is that of the feature that your task names "
+        f"({'; '.join(places_)}). Read it first."
     )
 
 
@@ -149,8 +150,9 @@ def _no_plan(where: Scene, event: dict[str, Any], feature: str, _: str) -> str |
     if _has_stage(where, event, feature, "PLAN"):
         return None
     return (
-        f"Write the plan under ## PLAN in .project/runs/{feature}.md before you stop: one bullet a test, each ending in its source in round brackets. "
-        "Why: test-generator works from that file, and nothing stands there yet. Where nothing is to be tested, write one bullet that says why."
+        f"Write the plan under ## PLAN in .project/runs/{feature}.md before you stop: one bullet a test, each with its "
+        "source in round brackets at its end. Why: test-generator works from that file, and nothing stands there yet. "
+        "Where nothing is to be tested, write one bullet that says why."
     )
 
 
@@ -159,8 +161,9 @@ def _no_drafts(where: Scene, event: dict[str, Any], feature: str, agent_id: str)
     if any(_has_drafts(os.path.join(root, ".draft"), since) for root in _roots(where, event)):
         return None
     return (
-        f"Write the planned tests of the feature {feature} below .draft/ before you stop, and their paths under ## WRITE in .project/runs/{feature}.md. "
-        "Why: no file there is yours yet. If one cannot be written, say in your reply which and why."
+        f"Write the planned tests of the feature {feature} below .draft/ before you stop, and their paths under "
+        f"## WRITE in .project/runs/{feature}.md. Why: no file there is yours yet. If one cannot be written, say in your reply "
+        "which and why."
     )
 
 
@@ -182,8 +185,9 @@ def _no_lesson(where: Scene, event: dict[str, Any], feature: str, _: str) -> str
     if _has_stage(where, event, feature, "LEARN"):
         return None
     return (
-        f"Write ## LEARN into .project/runs/{feature}.md before you stop: the facts that you added to .project/knowledge.md, word for word, or "
-        "`- nothing learned: <why>`. Why: the run log has no bullet there, so the work counts as unfinished."
+        f"Write ## LEARN into .project/runs/{feature}.md before you stop: the facts that you added to "
+        ".project/knowledge.md, word for word, or `- nothing learned: <why>`. Why: the run log has no bullet there, so "
+        "the work counts as unfinished."
     )
 
 

@@ -86,18 +86,19 @@ def _is_changed(name: str, seen: list[int], before: object, at: float) -> bool:
 
 def _files(rows: list[tuple[str, str]], one: str, many: str) -> str:
     shown = ", ".join(events.shown(path, 120) for path, _ in rows[:SHOWN])
-    more = " and %d more" % (len(rows) - SHOWN) if len(rows) > SHOWN else ""
+    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     return shown + more + " " + (one if len(rows) == 1 else many)
 
 
 def _text(where: Scene, rows: list[tuple[str, str]]) -> str:
     first, *others = sorted({feature for _, feature in rows})
     more = "".join([", " + texts.call(name) for name in others[: MAX_FEATURES - 1]])
-    then = ("also make the call{}{}, ".format("" if len(others) == 1 else "s", more[1:]) if others else "") + (
-        "check these files against what the dossier%s of traps, helpers and proven patterns, mend them, and end your turn"
-        % ("s say" if others else " says")
+    also = f"also make the call{'s' if len(others) > 1 else ''}{more[1:]}, " if others else ""
+    say = "dossiers say" if others else "dossier says"
+    check = (
+        f"check these files against what the {say} of traps, helpers and proven patterns, mend them, and end your turn"
     )
     why = "{} in this session, .project/gates names {}, and {}.".format(
         _files(rows, "was written", "were written"), "it" if len(rows) == 1 else "them", where.lacks(first),
     )  # fmt: skip
-    return texts.demand(first, where.roots, then, why)
+    return texts.demand(first, where.roots, also + check, why)

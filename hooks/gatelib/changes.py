@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SECONDS = 2.0
+STATUS_SECONDS = 2.0
 WALK_SECONDS = 1.0
 MAX_PATHS = 5_000
 MAX_OUTPUT = 4_000_000
@@ -24,7 +24,7 @@ _GIT = (
 _ENVIRON = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 
 
-def git(root: str, *arguments: str) -> bytes | None:
+def git(root: str, *arguments: str, seconds: float = 1.0) -> bytes | None:
     """What git says; None where it fails, is not there, or takes too long."""
     import subprocess
 
@@ -32,7 +32,7 @@ def git(root: str, *arguments: str) -> bytes | None:
     try:
         done = subprocess.run(
             [*_GIT, *arguments], cwd=root, env={**environ, **_ENVIRON}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=SECONDS,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds, check=False,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
@@ -47,7 +47,8 @@ def head(root: str) -> str:
 
 def dirty(root: str) -> list[str] | None:
     """The files that differ from the last commit, untracked ones too; None where git cannot say."""
-    said = git(root, "status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=all", "--", ".")
+    what = ("status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=all", "--", ".")
+    said = git(root, *what, seconds=STATUS_SECONDS)
     if said is None:
         return None
     top = _above(root)
@@ -71,12 +72,11 @@ def committed(root: str, since: float, before: str) -> list[str]:
     if not before or not now or now == before:
         return []
     said = git(
-        root, "log", "--relative", "--name-only", "-z", "--format=", "--no-renames", "--diff-filter=AM", "--max-count=200",
-        "--since=%d" % since, now, "^" + before, "--", ".",
+        root, "log", "--relative", "--name-only", "-z", "--format=", "--no-renames", "--diff-filter=AM",
+        "--max-count=200", f"--since={int(since)}", now, "^" + before, "--", ".",
     )  # fmt: skip
-    return list(dict.fromkeys(os.fsdecode(name.strip(b"\n")) for name in (said or b"").split(b"\0") if name.strip()))[
-        :MAX_PATHS
-    ]
+    names = [os.fsdecode(name.strip(b"\n")) for name in (said or b"").split(b"\0")]
+    return [name for name in dict.fromkeys(names) if name][:MAX_PATHS]
 
 
 def touched(root: str, since: float) -> Iterator[str]:

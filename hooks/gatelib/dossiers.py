@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from gatelib.scene import Scene
 
 # As much of a dossier's text as fits, in this order.
-ORDER = (
-    "summary.md", "anti-patterns.md", "patterns.md", "existing-tests.md", "failures.md", "requirements.md", "codebase.md",
-)  # fmt: skip
+ORDER = tuple(
+    name + ".md"
+    for name in ("summary", "anti-patterns", "patterns", "existing-tests", "failures", "requirements", "codebase")
+)
 MOST = 9_500  # characters of a hook's context; the program cuts at 10,000
 MAX_FILE = 400_000
 MAX_DOSSIERS = 300
@@ -69,7 +70,7 @@ def age(root: str, feature: str) -> str:
     for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             count = seconds // size
-            return "%d %s%s old" % (count, word, "" if count == 1 else "s")
+            return f"{count} {word}{'' if count == 1 else 's'} old"
     return "new"
 
 
@@ -105,7 +106,8 @@ def brief(where: Scene, feature: str, room: int) -> str:
     """A dossier's place, age and text; or how to get it where there is none."""
     root = root_of(where, feature)
     if root is None:
-        return f"There is no dossier for the feature {feature} yet. Call {texts.call(feature)} {texts.FIND} before you go on."  # fmt: skip
+        call = f"Call {texts.call(feature)} {texts.FIND} before you go on."
+        return f"There is no dossier for the feature {feature} yet. {call}"
     stale = ""
     if places.stale(root, feature):
         stale = f" It is stale: {texts.call(feature)} refreshes it."

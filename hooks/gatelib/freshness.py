@@ -14,6 +14,10 @@ import time
 
 from gatelib import sessions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 SCHEMA = 1
 MAX_BYTES = 1_000_000  # a larger file has no lines for the package either
 MAX_MANIFEST = 4_000_000
@@ -95,7 +99,7 @@ def now(source: str, files: Files) -> str | None:
     return digest(lines[start - 1 : end]) if lines is not None and start <= end <= len(lines) else ""
 
 
-def manifest(folder: str) -> dict:
+def manifest(folder: str) -> dict[str, Any]:
     """A dossier's manifest; empty where there is none that this can read."""
     found = sessions.read(os.path.join(folder, "manifest.json"), MAX_MANIFEST)
     return found if found.get("schema_version") == SCHEMA else {}
@@ -108,7 +112,7 @@ def why_stale(spans: object, files: Files, end: float) -> str | None:
             return None
         is_now = now(source, files)
         if is_now is not None and is_now != known:
-            return (CHANGED if is_now else GONE) + source
+            return f"{CHANGED if is_now else GONE}{source}"
     return ""
 
 

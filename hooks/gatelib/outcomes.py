@@ -17,13 +17,14 @@ SECTION = 6_000  # characters of the failure by which its kind is told
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 
+_PYTEST = "failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed"
 # Each summary line of a runner: what its groups count. A run of several programs, crates or modules prints several,
 # which add up; so no two patterns may fit the same line, nor two lines of one summary.
 _COUNTS = tuple(
     re.compile(pattern)
     for pattern in (
         # pytest: "== 1 failed, 2 passed in 0.1s ==", quietly without the rules
-        r"^=* ?(?P<pytest>(?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)(?:, )?)+) in [\d.:]+",
+        r"^=* ?(?P<pytest>(?:\d+ (?:" + _PYTEST + r")(?:, )?)+) in [\d.:]+",
         # unittest
         r"^FAILED \((?P<unittest>(?:failures|errors|skipped|expected failures|unexpected successes)=\d+[^)]*)\)$",
         r"^Ran (?P<ran>\d+) tests? in ",
@@ -94,14 +95,16 @@ _NAMES = tuple(
 _MARKED = re.compile(r"^(?:E  +|(?:FAILED|ERROR) \S+ - )(?P<message>\S.*)")
 _MESSAGE = re.compile(
     r"^(?!=)\s*(?:\[\w+\] )?(?P<message>"
-    r"(?:[A-Za-z][\w.:]{0,80})?(?:Error|Exception|Failure|Timeout|TimeoutExpired)\b.*|(?:Test t|T)imeout .*|(?:Unable|Cannot|FATAL) .*"
+    r"(?:[A-Za-z][\w.:]{0,80})?(?:Error|Exception|Failure|Timeout|TimeoutExpired)\b.*"
+    r"|(?:Test t|T)imeout .*|(?:Unable|Cannot|FATAL) .*"
     r"|expect\(.*|assert\w*\b.*|thread '.*|\w+_test\.go:\d+: .*|Failure/Error: .*|error(?:\[\w+\])?: .*"
     r"|.{0,80}(?:not found|No tests? (?:files? )?found|no tests ran).*)"
 )
 _MORE = re.compile(r"^(?:thread '.*panicked at|Failure/Error:|(?:Error: )?expect\(|AssertionError(?: \[\w+\])?:?$)")
 # Where the text of one failure is over.
 _ANOTHER = re.compile(
-    r"={10}|_{3,} |-{20}|FAIL(?:ED|URE)?\b|ERROR\b| *--- |(?: FAIL|⎯⎯)| +\d+\) |  ● |not ok |# Subtest|---- |  \d+ failed$"
+    r"={10}|_{3,} |-{20}|FAIL(?:ED|URE)?\b|ERROR\b| *--- |(?: FAIL|⎯⎯)| +\d+\) |  ● |not ok |# Subtest|---- "
+    r"|  \d+ failed$"
 )
 _CODE = re.compile(r"^\s*(?:>?\s*\d* ?\||at )")
 

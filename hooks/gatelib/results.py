@@ -13,6 +13,10 @@ import time
 
 from gatelib import sessions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 try:
     import fcntl
 except ImportError:  # on Windows lines are appended all the same; two that cut at once may lose one
@@ -32,7 +36,7 @@ def place(root: str) -> str:
     return os.path.join(root, ".project", ".state", "results.jsonl")
 
 
-def append(root: str, record: dict) -> None:
+def append(root: str, record: dict[str, Any]) -> None:
     """Add a record. Raises OSError where it cannot be written, or the file is a link or none."""
     sessions.make_folder(root, ".state")
     line = json.dumps(record, separators=(", ", ": ")).encode("ascii") + b"\n"
@@ -98,7 +102,7 @@ def _tail(handle: int, most: int) -> list[bytes]:
     return lines[1:] if size > most else lines
 
 
-def of_session(root: str, session: object) -> list[dict]:
+def of_session(root: str, session: object) -> list[dict[str, Any]]:
     """The runs of a session that are still there, the oldest first."""
     try:
         handle = os.open(place(root), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

@@ -43,7 +43,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     if text is None or streak is None:
         remark = _unread(where, about)
         return None if remark is None else events.with_notes(events.remark(remark), where.notes)
-    person = "%s failed %d times in a row in the same way, and its next run was held back" % (about.shown, streak.count)
+    person = f"{about.shown} failed {streak.count} times in a row in the same way, and its next run was held back"
     answer = events.block(text, texts.person(person))
     return events.with_notes(answer if where.mode == "block" else events.remark(text), where.notes)
 
@@ -58,7 +58,7 @@ class _About:
         self.targets = testruns.targets_of(found, where)
         self.features = testruns.features_of(found, where)
         named = self.targets or [self.command]
-        self.shown = events.shown(named[0]) + (" and %d more" % (len(named) - 1) if len(named) > 1 else "")
+        self.shown = events.shown(named[0]) + (f" and {len(named) - 1} more" if len(named) > 1 else "")
 
     def is_of(self, record: dict[str, Any]) -> bool:
         """Whether a recorded run was on the same: the same targets, features, or the same command without any."""
@@ -102,7 +102,7 @@ def _limit(where: Scene, about: _About, streak: Streak) -> str | None:
         return _enough(about, streak)
     for limit, text in ((ANALYSIS, _analysis), (RESEARCH, _research)):
         if streak.count >= limit:
-            name = "retry %d %s" % (limit, streak.first.get("id"))  # a new streak is told anew
+            name = f"retry {limit} {streak.first.get('id')}"  # a new streak is told anew
             return text(where, about, streak) if sessions.mark(where.root, where.session, name) else None
     return None
 
@@ -111,7 +111,7 @@ def _why(about: _About, streak: Streak) -> str:
     message = streak.last.get("message")
     said = ": " + events.shown(message, LONGEST_MESSAGE) if isinstance(message, str) and message else ""
     kind = events.shown(str(streak.kind), 20)
-    return "%s failed %d times in a row in the same way (%s%s)" % (about.shown, streak.count, kind, said)
+    return f"{about.shown} failed {streak.count} times in a row in the same way ({kind}{said})"
 
 
 def _feature(about: _About, streak: Streak) -> str:
@@ -122,25 +122,28 @@ def _feature(about: _About, streak: Streak) -> str:
 
 def _research(_: Scene, about: _About, streak: Streak) -> str:
     return (
-        f'Call {texts.call(_feature(about, streak))} and what failed as its "description" {texts.FIND}, and read the code that the failure points to, then retry this command. '
-        f"Why: {_why(about, streak)}: what you know does not explain it, and another try costs more than reading."
+        f'Call {texts.call(_feature(about, streak))} and what failed as its "description" {texts.FIND}, and read the '
+        f"code that the failure points to, then retry this command. Why: {_why(about, streak)}: what you know does not "
+        "explain it, and another try costs more than reading."
     )
 
 
 def _analysis(_: Scene, about: _About, streak: Streak) -> str:
     feature = _feature(about, streak)
     return (
-        f"Dispatch the agent preread:failure-classifier with `feature: {feature}` in its prompt (without a tool to dispatch agents, do its work "
-        f"yourself: find out whether test, environment or code is wrong), write the cause down under ## FIX in .project/runs/{feature}.md, then "
-        f"retry this command. Why: {_why(about, streak)}: it wants an analysis, not one more change."
+        f"Dispatch the agent preread:failure-classifier with `feature: {feature}` in its prompt (without a tool to "
+        "dispatch agents, do its work yourself: find out whether test, environment or code is wrong), write the cause "
+        f"down under ## FIX in .project/runs/{feature}.md, then retry this command. Why: {_why(about, streak)}: it "
+        "wants an analysis, not one more change."
     )
 
 
 def _enough(about: _About, streak: Streak) -> str:
+    run = events.shown(str(streak.last.get("id")), 40)
     return (
-        "Do not run %s again: leave what fails out with its reason beside it (skip the test, name run:%s), tell the person what fails and "
-        "what you found, then go on with the rest. Why: %s, and %d are the most."
-        % (about.shown, events.shown(str(streak.last.get("id")), 40), _why(about, streak), ENOUGH)
+        f"Do not run {about.shown} again: leave what fails out with its reason beside it (skip the test, name run:{run}"
+        "), tell the person what fails and what you found, then go on with the rest. "
+        f"Why: {_why(about, streak)}, and {ENOUGH} are the most."
     )
 
 

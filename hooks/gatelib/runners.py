@@ -41,7 +41,8 @@ STARTED_WITHIN = 8  # words
 MODULE_RUNNERS = frozenset(("pytest", "unittest", "tox", "nox"))
 # With one of these nothing is run.
 NO_RUN = frozenset(
-    "--version --help -h --collect-only --collectonly --co --list --listTests --list-tests --no-run --showConfig".split()
+    """--version --help -h --collect-only --collectonly --co --list --listTests --list-tests --no-run
+    --showConfig""".split()
 )
 PACKAGE_OPTIONS = frozenset(("--prefix", "-C", "--filter", "-F", "--cwd", "-w", "--workspace", "--dir"))
 # Options whose value looks like a target and is none.
@@ -90,13 +91,13 @@ def runs(commands: Iterable[list[str]], cwd: str) -> list[Run]:
     """The runs of tests among a shell text's simple commands."""
     found: list[Run] = []
     folder = cwd
-    for words in commands:
+    for command in commands:
         for run in found:
             run.last = False
-        if words and words[0] in ("cd", "pushd"):
-            folder = _entered(folder, words[1:])
+        if command and command[0] in ("cd", "pushd"):
+            folder = _entered(folder, command[1:])
             continue
-        words = [word[:MAX_WORD] for word in words[:200]]
+        words = [word[:MAX_WORD] for word in command[:200]]
         start = _starts_at(words)
         if start is not None and NO_RUN.isdisjoint(words[start:]):
             found.append(Run(words, start, folder))

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 
 HIDDEN = "***"
-_NAME = r"[\w.-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|api[-_]?key|apikey|private[-_]?key|access[-_]?key|credential|cookie|authorization)[\w.-]{0,40}"
+_NAME = (
+    r"[\w.-]{0,40}(?:token|secret|passw(?:or)?d|passphrase|(?:api|private|access)[-_]?key|credential|cookie|authorization)"
+    r"[\w.-]{0,40}"
+)
 _NAMED = re.compile(r"^-{0,2}" + _NAME + r"$", re.IGNORECASE)
 _SHORT = re.compile(
     r"(?<![\w.-])(-{0,2}" + _NAME + r"[\"']?\s?(?:=(?!=)|:(?!:|\d+\b))\s?[\"']?)[^\s\"',;)}\]]+", re.IGNORECASE
 )
 _SHAPES = re.compile(
     r"(?<![\w-])(?:"
-    r"(?:sk|pk|rk)[-_][A-Za-z0-9_-]{10,}|gh[a-z]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{10,}|xox[a-z]-[\w-]{8,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|npm_[A-Za-z0-9]{20,}|eyJ[\w-]{8,}\.[\w.-]{8,}|-----BEGIN [A-Z ]+-----.*"
+    r"(?:sk|pk|rk)[-_][A-Za-z0-9_-]{10,}|gh[a-z]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{10,}"
+    r"|xox[a-z]-[\w-]{8,}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|npm_[A-Za-z0-9]{20,}|eyJ[\w-]{8,}\.[\w.-]{8,}"
+    r"|-----BEGIN [A-Z ]+-----.*"
     r"|(?:[Bb]earer|[Bb]asic) [\w.~+/=-]{8,})"
 )
 _IN_URL = re.compile(r"(?<=://)[^\s/@\"']{1,200}@")

@@ -17,6 +17,10 @@ import time
 
 from gatelib import events
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 AGED = 600.0  # seconds after which a dispatch that no agent claimed is forgotten: its call was refused, or died
 KEPT_DAYS = 30
 MAX_BYTES = 2_000_000
@@ -38,7 +42,7 @@ def safe(name: object) -> str:
 
 
 def make_folder(root: str, *names: str) -> str:
-    """The folder `.project/NAMES` of a project, made where it is not there; raises OSError where a link is on its way."""
+    """The folder `.project/NAMES` of a project, made where it is not there. Raises OSError for a link on its way."""
     place = os.path.join(root, ".project")
     for name in ("", *names):
         place = os.path.join(place, name) if name else place
@@ -77,7 +81,7 @@ def read_bytes(path: str, most: int = MAX_BYTES) -> bytes | None:
         os.close(handle)
 
 
-def read(path: str, most: int = MAX_BYTES) -> dict:
+def read(path: str, most: int = MAX_BYTES) -> dict[str, Any]:
     """The JSON object in a file; an empty one when there is none that can be read."""
     data = read_bytes(path, most)
     try:
@@ -89,7 +93,7 @@ def read(path: str, most: int = MAX_BYTES) -> dict:
 
 def write_bytes(path: str, data: bytes) -> None:
     """Put a file in place whole: nobody sees half of it, and a link of that name is replaced, not followed."""
-    beside = "%s.%d.%x.tmp" % (path, os.getpid(), time.time_ns())
+    beside = f"{path}.{os.getpid()}.{time.time_ns():x}.tmp"
     handle = os.open(beside, _MAKE, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -163,7 +167,7 @@ def claim(root: str, session: object, tool_use: str, agent_id: object, agent: st
 
 
 def launched(root: str, session: object, tool_use_id: object, agent_id: object) -> None:
-    """Write down which agent a dispatch became, before the dispatch is forgotten: `subagent-start` looks in that order."""
+    """Write down which agent a dispatch became, then forget the dispatch: `subagent-start` relies on that order."""
     record = read(_place(root, session, "dispatched", safe(tool_use_id)))
     if isinstance(record.get("feature"), str) and isinstance(record.get("agent"), str):
         _become(root, session, agent_id, record["agent"], record["feature"])
@@ -212,12 +216,12 @@ def in_use(root: str, session: object) -> list[str]:
 # -- the start
 
 
-def started(root: str, session: object) -> dict:
+def started(root: str, session: object) -> dict[str, Any]:
     """What was written down when a session began; empty when nothing was."""
     return read(_place(root, session, "start.json"))
 
 
-def start(root: str, session: object, record: dict) -> None:
+def start(root: str, session: object, record: dict[str, Any]) -> None:
     import json
 
     place = os.path.join(folder_of(root, session), "start.json")

@@ -1,4 +1,4 @@
-"""`session-start` and `pre-compact`: what a session should know of the dossiers, at its start and after a compaction."""
+"""`session-start` and `pre-compact`: what a session is to know of the dossiers, first and after a compaction."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _looked_at(where: Scene) -> list[tuple[str, str, str]]:
 
 def _row(root: str, name: str, why: str) -> str:
     facts = freshness.manifest(dossiers.folder(root, name)).get("facts")
-    count = ", %d facts" % len(facts) if isinstance(facts, list) and facts else ""
+    count = f", {len(facts)} facts" if isinstance(facts, list) and facts else ""
     stale = ", stale: " + events.shown(why, 120) if why else ""
     return f"- {name}: .project/context/{name}/ ({dossiers.age(root, name)}{count}{stale})\n"
 
@@ -106,7 +106,7 @@ def _list(rows: list[str]) -> str:
     text = ""
     for number, row in enumerate(rows):
         if len(text) + len(row) > MAX_LIST:
-            return text + "- and %d older ones in .project/context/\n" % (len(rows) - number)
+            return text + f"- and {len(rows) - number} older ones in .project/context/\n"
         text += row
     return text
 

@@ -149,4 +149,4 @@ def bullet(record: dict[str, Any]) -> str:
     """A record as docs/run-log.md has it under RUN."""
     kind = " (" + record["kind"] + ")" if record["kind"] else ""
     message = ": " + record["message"] if record["message"] else ""
-    return "run:" + record["id"] + " " + record["outcome"] + kind + message
+    return f"run:{record['id']} {record['outcome']}{kind}{message}"
