@@ -31,6 +31,12 @@ pass() {
   leave
 }
 
+# Whether a name of Preread's own agents (gatelib/agents.py) stands in the event.
+names_own_agent() {
+  case $event in *test-planner* | *test-generator* | *test-healer* | *failure-classifier* | *pattern-learner*) return 0 ;; esac
+  [ -n "$rest" ] # it may stand in what was not read
+}
+
 # Whether the command may run tests: a word of the table of runners (gatelib/runners.py) stands in the tool's input.
 may_run_tests() {
   local input

@@ -14,7 +14,7 @@ from _session_hooks import GATES, HOOKS, SESSION, Scene, context_of, gated, make
 from conftest import child_environ, git, make_repository, run_cli
 
 sys.path.append(str(HOOKS))
-from gatelib import freshness, sessions
+from gatelib import agents, freshness, sessions
 
 CALL = 'mcp__plugin_preread_preread__load_context with {"feature": "%s"}'
 TIMEOUT = "Timeout 5000ms exceeded\n  1 failed\n"
@@ -608,6 +608,12 @@ def test_a_dispatch_that_failed_or_aged_is_forgotten(scene: Scene) -> None:
     make_older(scene.root / ".project/.state/sessions" / SESSION / "dispatched/toolu_000002", 601)
     _dispatch(scene, "toolu_000003", "login")
     assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-one")))
+
+
+def test_every_agent_of_the_table_gets_past_the_front() -> None:
+    script = f". {HOOKS}/_near.sh; rest=; for event; do names_own_agent || echo $event; done"
+    done = subprocess.run(["bash", "-c", script, "bash", *agents.OWN, "Explore"], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("Explore\n", "")
 
 
 # -- subagent-stop

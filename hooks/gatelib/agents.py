@@ -161,9 +161,9 @@ def _no_drafts(where: Scene, event: dict[str, Any], feature: str, agent_id: str)
     if any(_has_drafts(os.path.join(root, ".draft"), since) for root in _roots(where, event)):
         return None
     return (
-        f"Write the planned tests of the feature {feature} below .draft/ before you stop, and their paths under "
-        f"## WRITE in .project/runs/{feature}.md. Why: no file there is yours yet. If one cannot be written, say in your reply "
-        "which and why."
+        f"Write the planned tests of the feature {feature} below .draft/ before you stop, and their paths as bullets "
+        f"of ## WRITE in .project/runs/{feature}.md. Why: no file there is yours yet. If one cannot be written, say in "
+        "your reply which and why."
     )
 
 
