@@ -1,6 +1,8 @@
 # Which calls of the file tools and of Bash are certain to pass: a test that may say no too often, and never a yes that
 # hook.py would not say. Everything unusual is a no. It is sourced after _front.sh; bash 3.2 syntax.
 
+BLANK=$' \t'
+
 passes_surely() {
   local head tail
   [ -z "$rest" ] || return 1
@@ -49,7 +51,7 @@ is_ungated() {
 # Whether the rules in $2 are plainly none for the relative path $1. A rule is told by what is literal in it: its start,
 # and the start and the end of its last part.
 no_rule_for() {
-  local path=$1 name=${1##*/} text='' line last start end IFS=$'\n'
+  local path=$1 name=${1##*/} text='' line last lead start end IFS=$'\n'
   [ -f "$2" ] && [ -r "$2" ] || return 1
   IFS= read -r -d '' text <"$2" && return 1 # it ended at a NUL
   [ "${#text}" -le 65536 ] || return 1
@@ -71,7 +73,8 @@ no_rule_for() {
     start=${last%%['*?{']*}
     end=${last##*['*?}']}
     case $last in *'**'*) start= ;; esac
-    [[ $name == "$start"* && $name == *"$end" && $path == "${line%%['*?{']*}"* ]] && return 1
+    lead=${line%%['*?{']*}
+    case $name in "$start"*) case $name in *"$end") case $path in "$lead"*) return 1 ;; esac ;; esac ;; esac
   done
   return 0
 }
@@ -79,9 +82,9 @@ no_rule_for() {
 # Takes the comment and the white space around it from `line`; fails on what it would not take as hook.py does.
 clean_line() {
   line=${line%$'\r'}
-  line=${line#"${line%%[!$' \t']*}"}
-  case $line in '#'*) line= ;; *[$' \t']'#'*) line=${line%%[$' \t']'#'*} ;; esac
-  line=${line%"${line##*[!$' \t']}"}
+  line=${line#"${line%%[!$BLANK]*}"}
+  case $line in '#'*) line= ;; *[$BLANK]'#'*) line=${line%%[$BLANK]'#'*} ;; esac
+  line=${line%"${line##*[!$BLANK]}"}
 }
 
 # Whether $1, which has white space in it or is a word of its own, is a directive in its usual form.
@@ -101,7 +104,7 @@ is_plain_directive() {
 # Whether a command, as JSON spells it and with all that follows it, plainly writes nothing: no redirection, and not
 # the name of a command that writes, however it is quoted.
 writes_nothing() {
-  local text=$1
+  local text=$1 harmless
   [ "${#text}" -le 4096 ] || return 1
   case $text in *"\$'"* | *'$\"'* | *'\\\n'*) return 1 ;; esac
   text=${text//'\n'/ }
@@ -110,9 +113,10 @@ writes_nothing() {
     *'>'*)
       # Of these the shell takes nothing else for the target; a bare quote is the end of the JSON string.
       [ ! -e /.project ] && [ ! -e /.git ] || return 1
-      text=${text//'>/dev/null'[ ';&|)"']/ }
-      text=${text//'> /dev/null'[ ';&|)"']/ }
-      text=${text//'>&'[12][ ';&|)"']/ }
+      for harmless in '>/dev/null' '> /dev/null' '>&[12]'; do
+        harmless=$harmless'[ ;&|)"]' # in a name, because bash 3.2 ends a quoted pattern at a slash
+        text=${text//$harmless/ }
+      done
       case $text in *'>'*) return 1 ;; esac
       ;;
   esac
