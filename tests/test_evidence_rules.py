@@ -3,6 +3,7 @@
 `found` holds everything that any rule finds in these projects to the check: sources resolve, quotes stand.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -470,6 +471,20 @@ def test_reported_failures_are_those_of_the_feature_s_tests(tmp_path: Path) -> N
 def test_reported_says_nothing_of_a_report_that_cannot_be_read(tmp_path: Path, report: str) -> None:
     write(tmp_path, {**SHOP, "reports/junit.xml": report})
     assert rule(tmp_path, "reported") == []
+
+
+def test_recorded_failures_are_those_of_the_feature_s_tests(tmp_path: Path) -> None:
+    """More of them in test_recorded_runs.py."""
+    runs = [
+        {"id": f"r-{name}", "at": 0, "outcome": "failed", "failed": [f"tests/{name}.py::{name}"], "message": "wet"}
+        for name in ("test_basket_adds", "test_rain")
+    ]
+    write(tmp_path, {**SHOP, ".project/.state/results.jsonl": "\n".join(map(json.dumps, runs))})
+    findings = rule(tmp_path, "recorded")
+    assert [finding.text for finding in findings] == [
+        "`tests/test_basket_adds.py::test_basket_adds` failed on 1970-01-01: wet"
+    ]
+    assert cited(findings) == {"run:r-test_basket_adds"}
 
 
 def test_repeated_fixes_are_fixes_of_one_thing(tmp_path: Path) -> None:

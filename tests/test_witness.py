@@ -123,7 +123,7 @@ CASES: dict[str, dict[str, Change]] = {
         "a build of another process": Change(forced_elsewhere, new("after five wrong passwords")),
         "its ticket": Change(patched(".project/tickets/SHOP-1.md", "five", "nine"), built),
         "a hint that it is stale": Change(text(".project/.cache/stale/login", "a reason\n"), same),
-        "an alias": Change(text(".project/gates", "alias login paint\n"), lambda _, after: "/paint/" in after["path"]),
+        "an alias": Change(patched(".project/gates", "#alias", " alias"), lambda _, after: "/paint/" in after["path"]),
     },
     "roundabout": {
         "a ticket that only a fact cites": Change(patched(".project/tickets/SHOP-2.md", "by mail", "by post"), built),
@@ -134,9 +134,12 @@ CASES: dict[str, dict[str, Change]] = {
 }
 
 
+MORE = {"tests/deep/.gitignore": "odd*\n", "a/b/notes.txt": "none\n", ".project/gates": "#alias login paint\n"}
+
+
 def prepared(folder: Path, name: str) -> Path:
     """A project in which each case of a group has what it changes."""
-    project = small(folder / name.replace(" ", "-"), {"tests/deep/.gitignore": "odd*\n", "a/b/notes.txt": "none\n"})
+    project = small(folder / name.replace(" ", "-"), MORE)
     (project / "tests/empty").mkdir()
     text("tests/deep/odd_test.py", "# this is no address\n")(project)
     if name == "roundabout":

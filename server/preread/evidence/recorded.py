@@ -85,7 +85,10 @@ def _told(name: str, runs: list[Run]) -> Finding | None:
 def _history(name: str, runs: list[Run]) -> Iterator[tuple[Run, bool]]:
     """The runs in which this test took part, as far as can be told, and whether it passed."""
     broken = [run for run in runs if name in _failed(run)]
-    commands, targets = {run.command for run in broken}, {target for run in broken for target in run.targets}
+    commands, targets = (
+        {run.command for run in broken if run.command},
+        {target for run in broken for target in run.targets},
+    )
     for run in runs:
         if name in _failed(run):
             yield run, False

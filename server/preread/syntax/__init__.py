@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from preread.languages import Language, language_of
@@ -52,6 +53,16 @@ _RULES = {
     "Rust": "rust",
     "Go": "go",
 }
+# Languages that are a table of their grammar's nodes, by the end of the table's module.
+_TABLES = {
+    "Kotlin": "kotlin",
+    "C": "c",
+    "C++": "c",
+    "C#": "csharp",
+    "Ruby": "ruby",
+    "PHP": "php",
+    "Swift": "swift",
+}
 
 MAX_CHARACTERS = 400_000  # of a file
 MAX_LINE = 20_000  # characters
@@ -67,8 +78,7 @@ def outline(path: str, text: str) -> Outline:
         from preread.syntax.plain import plain_outline
 
         return plain_outline(language, text)
-    found: Outline = _rules("outline", language)(source)
-    return found
+    return _outline(source, language)
 
 
 def details(path: str, text: str) -> Details:
@@ -81,13 +91,18 @@ def details(path: str, text: str) -> Details:
         from preread.syntax.plain import plain_details
 
         return plain_details(language, text)
-    found: Details = _rules("details", language)(source, _rules("outline", language)(source))
+    found: Details = _rules("details", language)(source, _outline(source, language))
+    return found
+
+
+def _outline(source: "Source", language: Language) -> Outline:
+    found: Outline = _rules("outline", language)(source)
     return found
 
 
 def _parsed(path: str, text: str, language: Language) -> "Source | None":
     """The file parsed when there are rules for its language's grammar and the grammar takes it."""
-    if language.name not in _RULES:
+    if language.name not in _RULES and language.name not in _TABLES:
         return None
     from preread.syntax.grammars import parse
 
@@ -95,9 +110,12 @@ def _parsed(path: str, text: str, language: Language) -> "Source | None":
 
 
 def _rules(what: str, language: Language) -> Callable[..., Any]:
-    """The function of this language that reads outlines or details; its module has its name."""
-    name = f"{what}_{_RULES[language.name]}"
+    """The function that reads outlines or details of this language; its module has its name."""
+    name = f"{what}_{_RULES.get(language.name, 'table')}"
     function: Callable[..., Any] = getattr(importlib.import_module(f"preread.syntax.{name}"), name)
+    if language.name in _TABLES:
+        tables = importlib.import_module(f"preread.syntax.table_{_TABLES[language.name]}").TABLES
+        return partial(function, table=tables[language.name])
     return function
 
 

@@ -35,7 +35,7 @@ _NAMES = frozenset(
     "identifier this super self import field_identifier type_identifier package_identifier property_identifier"
     " scoped_identifier crate".split()
 )
-_SUBSCRIPTS = frozenset(("subscript_expression", "subscript", "index_expression", "array_access"))
+SUBSCRIPTS = frozenset(("subscript_expression", "subscript", "index_expression", "array_access"))
 _MEMBERS = {
     "member_expression": ("object", "property"),
     "attribute": ("object", "attribute"),
@@ -71,6 +71,8 @@ class Collector:
     """Gathers details of one file. A handler takes (node, hook) and returns the hook for the node's children."""
 
     identifiers = frozenset(("identifier", "shorthand_property_identifier"))
+    strings = _STRINGS
+    carriers = _CARRIERS
     see_all = frozenset[str]()  # names whose use reads every parameter: locals, arguments
 
     def __init__(self, source: Source, outline: Outline) -> None:
@@ -179,7 +181,7 @@ class Collector:
                 name, inner = node.child_by_field_name("name"), node.child_by_field_name("object")
                 parts.append((("." if inner is not None else "") + self.source.text(name)) if name is not None else "")
                 node = inner
-            elif kind in _SUBSCRIPTS:
+            elif kind in SUBSCRIPTS:
                 parts.append("[…]")
                 node = node.children[0] if node.children else None
             elif kind in _TRANSPARENT:
@@ -206,19 +208,21 @@ class Collector:
         while stack and len(literals) < _MAX_LITERALS:
             child = stack.pop()
             kind = child.type
-            if kind in _STRINGS:
+            if kind in self.strings:
                 literals.append(self.raw(child))
-            elif kind in _KEYS:
-                key = child.child_by_field_name(_KEYS[kind])
-                if key is not None:
-                    keywords.append(self.source.fold(key).strip("'\""))
-                    stack.extend(part for part in reversed(child.named_children) if part != key)
+            elif (key := self.key(child)) is not None:
+                keywords.append(self.source.fold(key).strip("'\""))
+                stack.extend(part for part in reversed(child.named_children) if part != key)
             elif kind in ("shorthand_property_identifier", "method_definition"):
                 name = child.child_by_field_name("name") or child
                 keywords.append(self.source.fold(name))
-            elif kind in _CARRIERS:
+            elif kind in self.carriers:
                 stack.extend(reversed(child.named_children))
         return tuple(literals), tuple(keywords)
+
+    def key(self, node: "Node") -> "Node | None":
+        """The name under which an argument or a property is passed."""
+        return node.child_by_field_name(_KEYS[node.type]) if node.type in _KEYS else None
 
     def raw(self, string: "Node") -> str:
         """The text between the quotes of a string node, as it stands in the source."""
@@ -235,13 +239,14 @@ class Collector:
             if not stack:
                 break
             part = stack.pop()
-            if part.type in _STRINGS:
-                runs += self._runs_of(part)
+            if part.type in self.strings:
+                runs += self.runs_of(part)
             else:
                 stack.extend(reversed(part.named_children))
         return runs
 
-    def _runs_of(self, string: "Node") -> list[str]:
+    def runs_of(self, string: "Node") -> list[str]:
+        """The literal parts of a string."""
         parts = string.children
         if len(parts) < 2:
             return [self.raw(string)]
