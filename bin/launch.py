@@ -41,6 +41,7 @@ class Environment:
         self.data = data
         self.path = os.path.join(data, "venv-" + digest)
         self.python = os.path.join(self.path, "bin", "python")
+        self.cache = os.path.join(self.path, "pycache")
 
     def ready(self) -> bool:
         """Whether it was made to its end and its Python is still there: a link that leads nowhere is no program."""
@@ -50,17 +51,17 @@ class Environment:
 def main(arguments: list[str]) -> None:
     in_place = arguments[:1] == [IN_PLACE]
     arguments = arguments[in_place:]
-    relayed = not in_place and arguments[:1] == ["mcp"] and not os.isatty(0)
+    soon = not in_place and arguments[:1] == ["mcp"] and not os.isatty(0)
     try:
-        become_preread(arguments, in_place=not relayed)
+        become_preread(arguments, soon=soon)
     except Unready as error:
-        if not relayed:
+        if not soon:
             sys.exit(f"preread: {error}")
         become_relay(arguments)
 
 
-def become_preread(arguments: list[str], *, in_place: bool) -> None:
-    """Run it, where it is ready or `in_place` allows to wait until it is. Raises Unready."""
+def become_preread(arguments: list[str], *, soon: bool) -> None:
+    """Run it, once it is installed; where it is wanted `soon`, only if that takes no time. Raises Unready."""
     if sys.version_info < OLDEST:
         found = f"{sys.version_info[0]}.{sys.version_info[1]} at {sys.executable}"
         raise Unready(
@@ -69,13 +70,22 @@ def become_preread(arguments: list[str], *, in_place: bool) -> None:
         )
     wanted = dependencies()
     if os.environ.get("PREREAD_PYTHON") and satisfied(wanted):
-        run(sys.executable, os.path.join(data_folders(os.environ)[0], "pycache"), arguments)
+        cache = os.path.join(data_folders(os.environ)[0], "pycache")
+        if soon and not warm(cache):
+            raise Unready("its first start takes longer")
+        run(sys.executable, cache, arguments)
     environment = chosen(os.environ, digest(wanted))
-    if not in_place and not environment.ready():
+    if soon and not (environment.ready() and warm(environment.cache)):
         raise Unready("it is not installed yet")
     lock = locked(environment, wanted)
     link(environment)
-    run(environment.python, os.path.join(environment.path, "pycache"), arguments, lock)
+    run(environment.python, environment.cache, arguments, lock)
+
+
+def warm(cache: str) -> bool:
+    """Whether the server has been compiled: without that its start takes seconds, and a client waits for about two."""
+    source = os.path.join(PLUGIN, "server", "preread", "mcp_server", "server")
+    return os.path.exists(f"{cache}{source}.{sys.implementation.cache_tag}.pyc")
 
 
 def dependencies() -> list[str]:
@@ -189,12 +199,12 @@ def locked(environment: Environment, wanted: list[str]) -> int | None:
 # -- becoming something else
 
 
-def run(python: str, pycache: str, arguments: list[str], lock: int | None = None) -> None:
+def run(python: str, cache: str, arguments: list[str], lock: int | None = None) -> None:
     """Become Preread, which holds the lock to its end."""
     if lock is not None:
         os.set_inheritable(lock, True)
     server = os.path.join(PLUGIN, "server")
-    os.execv(python, [python, "-I", "-X", "pycache_prefix=" + pycache, "-c", RUN, server, *arguments])
+    os.execv(python, [python, "-I", "-X", "pycache_prefix=" + cache, "-c", RUN, server, *arguments])
 
 
 def become_relay(arguments: list[str]) -> None:

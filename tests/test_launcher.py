@@ -144,6 +144,8 @@ def test_another_version_of_the_plugin_keeps_the_environment_and_other_dependenc
     (old,) = machine.environments
     with machine.server() as server:  # it runs in the old one
         server.initialize()
+        server.call(1)
+        server.receive()
         project.write_text(text.replace('"rich>=14"', '"rich>=14.0"'))
         installed(machine)
         assert old in machine.environments
@@ -439,8 +441,11 @@ def test_a_server_that_dies_ends_the_stand_in_with_its_status(machine: Machine, 
         assert server.process.wait(PATIENCE) == 128 + signal.SIGTERM
 
 
-def test_once_it_is_installed_the_start_becomes_the_server_and_holds_its_environment(machine: Machine, uv: Uv) -> None:
-    installed(machine)
+def test_once_it_has_run_the_start_becomes_the_server_and_holds_its_environment(machine: Machine, uv: Uv) -> None:
+    with machine.server() as server:
+        server.initialize()
+        server.call(1)
+        server.receive()
     with machine.server() as server:
         server.initialize()
         itself = psutil.Process(server.process.pid)
@@ -448,3 +453,15 @@ def test_once_it_is_installed_the_start_becomes_the_server_and_holds_its_environ
         assert Path(itself.cmdline()[0]).is_relative_to(machine.data)
         with next(machine.data.glob("venv-*.lock")).open() as lock, pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_first_start_that_has_to_compile_the_server_is_answered_for_too(machine: Machine) -> None:
+    machine.environ["PREREAD_PYTHON"] = sys.executable
+    with machine.server() as server:
+        server.initialize()
+        assert "relay.py" in " ".join(psutil.Process(server.process.pid).cmdline())
+        server.call(1)
+        assert server.receive()["result"]["structuredContent"]["status"] == "ok"
+    with machine.server() as server:
+        server.initialize()
+        assert "relay.py" not in " ".join(psutil.Process(server.process.pid).cmdline())
