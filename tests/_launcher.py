@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -48,13 +49,13 @@ def real_python() -> str:
     return os.path.realpath(sys.executable)
 
 
-def copy_plugin(folder: Path) -> Path:
+def copy_plugin(folder: Path, parts: Iterable[str] = PARTS) -> Path:
     """The plugin as it is installed, without what its own use leaves in it."""
-    for name in PARTS:
+    for name in parts:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            folder.mkdir(exist_ok=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     return folder
 
