@@ -14,7 +14,7 @@ from preread.operations import every
 
 OPERATIONS = every()
 
-COMMANDS = ["load", "extend", "show", "status", "evidence", "facts", "check", "wrong", "init", "doctor", "mcp"]
+COMMANDS = ["load", "extend", "show", "status", "evidence", "facts", "check", "wrong", "init", "doctor", "gates", "mcp"]
 
 
 def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:
@@ -28,7 +28,7 @@ def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:
         for name, field in operation.request.model_fields.items():
             assert field.description
             if name not in operation.positional:
-                assert f"--{name.replace('_', '-')}" in words
+                assert f"--{name.strip('_').replace('_', '-')}" in words
                 assert field.description in words
         assert "--project DIR" in words
         assert "--json" in words

@@ -70,6 +70,12 @@ def test_how_much_has_to_be_shared_depends_on_the_name(tmp_path: Path, name: str
     assert bool(told(tmp_path, "socks", SPANS)) is is_told
 
 
+def test_one_file_of_many_spans_is_not_the_same_files(tmp_path: Path) -> None:
+    cited = {f"src/long.py:{n}": "x" for n in range(1, 10)} | {"src/b.py:1": "x", "src/c.py:1": "x"}
+    published(tmp_path, "proxies", {ref: "x" for ref in cited if "long" in ref})
+    assert told(tmp_path, "socks", cited) == []
+
+
 def test_nearly_the_same_name_without_shared_files_is_told_so(tmp_path: Path) -> None:
     published(tmp_path, "login", {})
     (said,) = told(tmp_path, "log-in", SPANS)
