@@ -116,6 +116,12 @@ def test_a_test_that_a_report_has_as_failed_is_told_once(tmp_path: Path) -> None
     assert [f.text for f in found(tmp_path, "reported", "login")] == ["`test_login_shows_an_error` failed: no error"]
 
 
+def test_a_name_with_quotes_and_slashes_stands_in_its_run(tmp_path: Path) -> None:
+    name = 'tests/test_login.py > it\'s "fine" \\ für alle'
+    (finding,) = told(tmp_path, [run(1, "failed", failed=[name])])
+    assert finding.text.startswith(f"`{name}` failed on")
+
+
 def test_no_more_than_a_few_of_many_are_told(tmp_path: Path) -> None:
     runs = [run(n, "failed", failed=[f"tests/test_login.py::test_login_{i}" for i in range(20)]) for n in range(3)]
     assert len(told(tmp_path, runs)) == 4
