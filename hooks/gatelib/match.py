@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
+# The wildcards of a pattern in the order in which they are tried at one place.
+WILDCARDS = ("**/", "**", "*", "?", "{feature}")
+
+
+def parts(pattern: str) -> list[str]:
+    """A pattern cut into wildcards and the literal texts between them; a literal text begins with `=`."""
+    found: list[str] = []
+    start = at = 0
+    while at < len(pattern):
+        wildcard = next((word for word in WILDCARDS if pattern.startswith(word, at)), "")
+        if wildcard == "**/" and at and pattern[at - 1] != "/":
+            wildcard = "**"
+        if wildcard:
+            found += ["=" + pattern[start:at], wildcard] if start < at else [wildcard]
+            start = at + len(wildcard)
+        at += len(wildcard) or 1
+    return [*found, "=" + pattern[start:]] if start < at else found
+
 
 def match(pattern: list[str], text: str) -> str | None:
     """What {feature} captures, "" without one, None without a match.

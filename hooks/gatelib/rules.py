@@ -13,8 +13,6 @@ DEVICES = frozenset(
     ["con", "prn", "aux", "nul", *["com" + str(n) for n in range(1, 10)], *["lpt" + str(n) for n in range(1, 10)]]
 )
 SLUG = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
-# The wildcards of a pattern in the order in which they are tried at one place.
-WILDCARDS = ("**/", "**", "*", "?", "{feature}")
 
 
 class Broken(Exception):  # noqa: N818 - the word of docs/gates.md
@@ -31,7 +29,7 @@ class Rule:
 
     __slots__ = ("gates", "line", "pattern", "text")
 
-    def __init__(self, line: int, text: str, gates: bool, pattern: list[str]) -> None:
+    def __init__(self, line: int, text: str, gates: bool, pattern: str) -> None:
         self.line = line
         self.text = text
         self.gates = gates
@@ -163,7 +161,7 @@ def _take(found: Rules, number: int, line: str) -> None:
     pattern = pattern[2:] if pattern.startswith("./") else pattern[1:] if pattern.startswith("/") else pattern
     if not pattern:
         raise Broken(number, "has no pattern")
-    found.rules.append(Rule(number, line, gates, tokens(pattern)))
+    found.rules.append(Rule(number, line, gates, pattern))
 
 
 def _directive(found: Rules, number: int, word: str, rest: list[str]) -> None:
@@ -182,27 +180,12 @@ def _directive(found: Rules, number: int, word: str, rest: list[str]) -> None:
         found.agents.append((rest[0], word == "agent"))
 
 
-def tokens(pattern: str) -> list[str]:
-    """A pattern cut into wildcards and the literal texts between them; a literal text begins with `=`."""
-    found: list[str] = []
-    start = at = 0
-    while at < len(pattern):
-        wildcard = next((word for word in WILDCARDS if pattern.startswith(word, at)), "")
-        if wildcard == "**/" and at and pattern[at - 1] != "/":
-            wildcard = "**"
-        if wildcard:
-            found += ["=" + pattern[start:at], wildcard] if start < at else [wildcard]
-            start = at + len(wildcard)
-        at += len(wildcard) or 1
-    return [*found, "=" + pattern[start:]] if start < at else found
-
-
-def capture(pattern: list[str], text: str) -> str | None:
+def capture(pattern: str, text: str) -> str | None:
     """What {feature} captures where the pattern matches the whole text ("" without one); None where it does not."""
-    # Almost every rule is told apart by its literal ends, and `match` is loaded for the others alone.
-    first, last = pattern[0], pattern[-1]
-    if (first[0] == "=" and not text.startswith(first[1:])) or (last[0] == "=" and not text.endswith(last[1:])):
+    # Almost every rule is told apart by how it ends, and `match` is loaded for the others alone.
+    last = max(map(pattern.rfind, "/*?}"))
+    if not text.endswith(pattern[last + 1 :]):
         return None
-    from gatelib.match import match
+    from gatelib.match import match, parts
 
-    return match(pattern, text)
+    return match(parts(pattern), text)
