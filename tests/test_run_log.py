@@ -28,13 +28,14 @@ LOG = {
 }
 DOSSIER = {f".project/context/login/{name}.md": "# x\n" for name in ("patterns", "codebase", "summary")}
 RECORD = [{"id": "r1", "outcome": "failed"}, {"id": "r2", "outcome": "passed"}, {"id": "r3", "outcome": "error"}]
+RECORDED = ".project/.state/results.jsonl"
 FILES = {
     "login.py": "one\ntwo\nthree\n",
     "tests/test_login.py": "def test_login_gives_a_token():\n    pass\n",
     "tests/test_promoted.py": "",
     ".draft/tests/test_locked.py": "",
     ".project/knowledge.md": f"# Knowledge\n\n## Ways\n- {LEARNED} (login.py:2)\n",
-    ".project/.state/results.jsonl": "".join(json.dumps(line) + "\n" for line in RECORD) + '{"id": "r4", "outc',
+    RECORDED: "".join(json.dumps(line) + "\n" for line in RECORD) + '{"id": "r4", "outc',
     **DOSSIER,
 }
 
@@ -76,7 +77,7 @@ def test_the_example_of_the_page_is_a_log_by_its_own_rules(tmp_path: Path) -> No
         "src/login/Form.tsx": "x\n" * 60,
         "tests/login.spec.ts": 'test("shows the rate limit", async () => {});\n' + "\n" * 30,
         ".draft/tests/login.spec.ts": "",
-        ".project/.state/results.jsonl": "".join(json.dumps(run) + "\n" for run in runs),
+        RECORDED: "".join(json.dumps(run) + "\n" for run in runs),
         ".project/knowledge.md": "# Knowledge\n\n## Waits\n- wait: the error appears after `networkidle` (a:3)\n",
     }
     assert checked(tmp_path, example[1], files).problems == ()
@@ -87,6 +88,11 @@ def test_an_unfinished_log_is_checked_as_far_as_it_goes(tmp_path: Path, count: i
     found = checked(tmp_path, log(dict.fromkeys(STAGES[count:])))
     assert found.problems == ()
     assert (found.stage, found.finished) == (STAGES[count - 1] if count else "", False)
+
+
+def test_a_run_whose_name_begins_like_another_is_another(tmp_path: Path) -> None:
+    longer = json.dumps({"id": "r20", "outcome": "failed"})
+    assert checked(tmp_path, log(), {RECORDED: FILES[RECORDED] + f"\n{longer}\n"}).problems == ()
 
 
 def test_a_stage_that_is_begun_and_empty_is_not_yet_reached(tmp_path: Path) -> None:
