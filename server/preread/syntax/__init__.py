@@ -1,6 +1,7 @@
 """Source text read without a model: what a file defines, tests and imports, and what stands inside."""
 
 import importlib
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,10 @@ _TABLES = {
     "Swift": "swift",
 }
 
+# What only a header of C++ holds; both languages call theirs `.h`.
+_CPLUSPLUS = re.compile(
+    r"^[ \t]*(?:class\s+\w|namespace\b[^;=]*\{|template\s*<|(?:public|private|protected)\s*:|using\s+\w+\s*=)", re.MULTILINE
+)
 MAX_CHARACTERS = 400_000  # of a file
 MAX_LINE = 20_000  # characters
 
@@ -138,4 +143,6 @@ def _readable(path: str, text: str) -> Language | None:
         return None
     if len(text) > MAX_LINE and max(map(len, text.split("\n"))) > MAX_LINE:
         return None
+    if language.name == "C" and path.lower().endswith(".h") and _CPLUSPLUS.search(text):
+        return language_of("x.hpp")
     return language

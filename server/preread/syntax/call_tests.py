@@ -98,10 +98,9 @@ class _Walk:
         if name[:1] in "xf" and _PENDING.match(name):
             marks.insert(0, name)
         outer = node.parent
-        while outer is not None and outer.type in self.table.links | {"member_call_expression"}:  # test(…)->skip()
+        if outer is not None and (outer.type in self.table.links or outer.type == "member_call_expression"):  # test(…)->skip()
             behind = self.source.fold_between(node.end_byte, outer.end_byte)
             marks += [behind] if _PENDING.search(behind) else []
-            outer = None
         return tuple(marks)
 
     def _behind(self, node: "Node") -> "Node | None":

@@ -17,6 +17,7 @@ _MAX_LINKS = 40  # of a call chain that a callee spells out
 _PLAIN = re.compile(r"[@$&~\\]?\$?[\w:\\.`?!]+")
 _TYPE_ARGUMENTS = re.compile(r"<[^<>()]*>")
 _CONTENT = re.compile(r"content|text|escape|str_part|escaped")
+_BEFORE_VALUE = re.compile(r"^#\s*define\s+\w+\s*|^[^=]*=\s*")
 _TRANSPARENT = frozenset(
     "try_expression await_expression unary_expression postfix_expression optional_chaining_expression".split()
 )
@@ -67,7 +68,7 @@ class _Collector(Collector):
     def constants(self) -> list[Member]:
         """The constants of the outline: the signature holds the value."""
         return [
-            Member(s.name, s.signature.partition("=")[2].strip()[:120], s.start, s.container.rpartition(".")[2], "constant")
+            Member(s.name, _BEFORE_VALUE.sub("", s.signature, count=1)[:120], s.start, s.container.rpartition(".")[2], "constant")
             for s in self.outline.symbols
             if s.kind == "constant"
         ]
@@ -75,6 +76,8 @@ class _Collector(Collector):
     def _call(self, node: "Node", hook: str) -> str:
         if node.id in self._inner:
             return hook
+        if node.type in self.table.families:
+            self._family(node, hook)
         parts = self.table.parts(node)
         if parts.inner is not None:
             self._inner.add(parts.inner.id)
@@ -246,10 +249,10 @@ class _Collector(Collector):
 
     def raw(self, string: "Node") -> str:
         """The text between the quotes of a string node, as it stands in the source."""
-        content = [part for part in string.named_children if part.type != "interpolation_start"]
-        if not content:
+        quotes = [part for part in string.children if not part.is_named]
+        if len(quotes) < 2:
             return self.source.text(string).lstrip("@$LuU8R").strip("\"'`")
-        return self.source.data[content[0].start_byte : content[-1].end_byte].decode("utf-8", "ignore")
+        return self.source.data[quotes[0].end_byte : quotes[-1].start_byte].decode("utf-8", "ignore")
 
     def runs_of(self, string: "Node") -> list[str]:
         """The literal parts of a string."""

@@ -13,7 +13,7 @@ from preread.syntax.text import comment_text, first_sentence, nested
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_TAIL = re.compile(r"(\s*;?\s+end|[\s;{=]+)$")
+_TAIL = re.compile(r"(\s*;?\s+end|[\s;{=(]+)$")
 _WRAPPERS = frozenset(("modifiers", "attribute_list"))
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 _MOST_LINES = 4000  # of a test, searched for what skips it
@@ -23,11 +23,16 @@ def outline_table(source: Source, table: Table) -> Outline:
     """The outline of a parsed file."""
     walk = _Walk(source, table)
     walk.run()
-    return Outline(
+    found = Outline(
         tuple(sorted(walk.symbols, key=lambda symbol: (symbol.start, -symbol.end))),
         tuple(sorted(walk.tests, key=lambda test: (test.start, -test.end))),
         tuple(sorted(walk.imports, key=lambda found: found.line)),
     )
+    if not source.root.has_error and not walk.misread:
+        return found
+    from preread.syntax.mending import mended
+
+    return mended(source, table, found, walk.misread)
 
 
 class _Block(NamedTuple):
@@ -47,6 +52,7 @@ class _Walk:
         self.symbols: list[Symbol] = []
         self.tests: list[TestCase] = []
         self.imports: list[Import] = []
+        self.misread: list[Node] = []
         self._stack = [_Block(source.root)]
 
     def run(self) -> None:
@@ -74,8 +80,10 @@ class _Walk:
                 self.imports += table.imports[kind](self.source, node)
             if kind in table.kinds:
                 self._define(node, block, above)
-            elif kind in table.holders or kind == "ERROR":
+            if kind in table.holders or kind == "ERROR":
                 self._stack.append(block._replace(node=node, above=tuple(above)))
+            elif kind in table.misread:
+                self.misread.append(node)
             above = []
             ended = node.end_point[0]
 
@@ -108,7 +116,8 @@ class _Walk:
         if kind == "constant":
             line_end = self.source.data.find(b"\n", begin, end)
             end = line_end if line_end >= 0 else end
-        signature = found.signature or _TAIL.sub("", self.source.fold_between(begin, end))
+        signature = found.signature or self.source.fold_between(begin, end)
+        signature = _TAIL.sub("", signature.partition("{")[0] if kind in TYPES else signature)
         text = "\n".join(comment_text(self.source.text(comment)) for comment in above)
         doc = first_sentence(_MARKUP.sub("", text) if "</" in text else text)
         lines = line_at(self.source, node, begin), last_line(node)
@@ -128,12 +137,13 @@ class _Walk:
     def _test(self, node: "Node", found: Named, container: str, marks: tuple[str, ...]) -> None:
         tests = self.table.tests
         others = [mark for mark in marks if not tests.marks.search(mark) or "(" in mark]
-        start = line_at(self.source, node, annotations(self.source, node, self.table)[1])
+        begin = found.begin if found.begin >= 0 else annotations(self.source, node, self.table)[1]
         if tests.skips is not NEVER:
             text = self.source.data[node.start_byte : node.end_byte].decode("utf-8", "ignore")
             for line in text.split("\n")[:_MOST_LINES]:
                 skip = tests.skips.search(line)
                 others += [skip[0].strip()] if skip else []
+        start = line_at(self.source, node, begin)
         self.tests.append(TestCase(found.name, start, last_line(node), container, (), tuple(others)))
 
 

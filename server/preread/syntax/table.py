@@ -24,6 +24,7 @@ class Named(NamedTuple):
     kind: SymbolKind | Literal["test"]
     owner: str = ""  # the type of a member that is defined outside of it, the suite of a test
     signature: str = ""  # "" where it is the node's text up to its body
+    begin: int = -1  # offset; -1 where it is the node's own
 
 
 class Shape(NamedTuple):
@@ -82,6 +83,7 @@ class Table:
     identifiers: frozenset[str]
     define: Callable[[Source, "Node"], Iterable[Named]] | None = None  # None: the field "name"
     holders: frozenset[str] = frozenset()  # nodes that define nothing and are looked into
+    misread: frozenset[str] = frozenset()  # nodes that are no declarations, where the grammar took one for another thing
     bodies: frozenset[str] = frozenset()  # bodies of definitions, where no field is called so
     marks: frozenset[str] = frozenset()  # annotations
     imports: Mapping[str, Callable[[Source, "Node"], Iterable[Import]]] = field(default_factory=dict)
@@ -118,9 +120,9 @@ class Table:
                 elif of.type in _ARGUMENTS:
                     arguments = of
         if block is not None and arguments is None and function is not None and function.type == node.type:
-            before = self.parts(function)
-            if before.block is None:
-                return before._replace(block=block, inner=function)
+            last = function.named_children[-1:]
+            if last and last[0].type in _ARGUMENTS:
+                return self.parts(function)._replace(block=block, inner=function)
         return Parts(function, child(node, shape.receiver) if shape.receiver else None, arguments, block, inner)
 
 
@@ -134,7 +136,7 @@ def child(node: "Node", field_name: str) -> "Node | None":
 def by_name(source: Source, node: "Node", kind: SymbolKind) -> list[Named]:
     """The definition whose name is the node's field "name"."""
     name = node.child_by_field_name("name")
-    return [Named(source.fold(name, 80), kind)] if name is not None else []
+    return [Named(source.fold(name, 400), kind)] if name is not None else []
 
 
 def words_before(source: Source, node: "Node", end: "Node | None") -> str:

@@ -18,7 +18,7 @@ _KINDS: dict[str, SymbolKind] = {
     "field_declaration": "method",
     "struct_specifier": "class",
     "class_specifier": "class",
-    "union_specifier": "type",
+    "union_specifier": "class",
     "enum_specifier": "enum",
     "type_definition": "type",
     "alias_declaration": "type",
@@ -65,10 +65,11 @@ def _function(source: Source, node: "Node") -> Iterable[Named]:
         return ()
     written = source.fold(name)
     if _TEST_MACRO.fullmatch(written) and declarator is not None:
+        begin = declarator.start_byte
         given = [part.strip() for part in source.fold(declarator).partition("(")[2].rstrip(") ").split(",")]
         if written.startswith("BOOST"):
-            return (Named(given[0], "test"),)
-        return (Named(given[-1], "test", given[0] if len(given) > 1 else ""),)
+            return (Named(given[0], "test", begin=begin),)
+        return (Named(given[-1], "test", given[0] if len(given) > 1 else "", begin=begin),)
     if written in _KEYWORDS:
         return ()
     owner, _, last = re.sub(r"<[^<>]*>", "", written).rpartition("::")
@@ -142,7 +143,7 @@ _C = Table(
     define=_define,
     holders=frozenset(
         "preproc_if preproc_ifdef preproc_elif preproc_else linkage_specification declaration_list namespace_definition"
-        " template_declaration export_declaration type_definition declaration".split()
+        " template_declaration export_declaration type_definition declaration friend_declaration".split()
     ),
     marks=frozenset(("attribute_declaration",)),
     imports={"preproc_include": _include},
@@ -159,7 +160,7 @@ _C = Table(
             r"|(AND_)?(GIVEN|WHEN|THEN)"
         ),
         groups=re.compile(r"TEST_SUITE(_BEGIN)?|BOOST_AUTO_TEST_SUITE"),
-        skips=re.compile(r"(GTEST_SKIP|SKIP|TEST_IGNORE(_MESSAGE)?|skip)\(.*"),
+        skips=re.compile(r"(GTEST_SKIP|SKIP|TEST_IGNORE(_MESSAGE)?|skip)\([^)]*\)"),
         hooks=re.compile(r"(SetUp|TearDown)(TestSuite|TestCase)?|setUp|tearDown|(group_)?(setup|teardown)"),
         assertions=re.compile(
             r"(\w+::)*((EXPECT|ASSERT|CHECK|REQUIRE|BOOST_(CHECK|REQUIRE|TEST)|TEST_ASSERT|ck_assert|assert|FAIL|ADD_FAILURE"
@@ -174,5 +175,6 @@ TABLES = {
         _C,
         calls={**_C.calls, "new_expression": Shape("type", prefix="new ")},
         throws=frozenset(("throw_statement",)),
+        raising=re.compile(r"(\w+::)*\w*(fatal|die|panic|report_error|throw_)\w*", re.IGNORECASE),
     ),
 }

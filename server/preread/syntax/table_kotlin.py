@@ -70,6 +70,7 @@ TABLES = {
         kinds=_KINDS,
         define=_define,
         bodies=frozenset(("class_body", "enum_class_body", "function_body")),
+        misread=frozenset(("annotated_expression",)),  # a class with a comment among its annotations
         marks=frozenset(("annotation",)),
         imports={"import": _import},
         calls={"call_expression": Shape()},

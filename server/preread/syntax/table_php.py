@@ -32,7 +32,11 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
 def _property(source: Source, node: "Node") -> list[tuple[str, str]]:
     of = node.child_by_field_name("type")
     elements = [child.child_by_field_name("name") for child in node.named_children if child.type == "property_element"]
-    return [(source.fold(name), source.fold(of, 120) if of is not None else "") for name in elements if name is not None]
+    return [(source.fold(name).lstrip("$"), source.fold(of, 120) if of is not None else "") for name in elements if name is not None]
+
+
+def _promoted(source: Source, node: "Node") -> list[tuple[str, str]]:
+    return [(name.lstrip("$"), of) for name, of in typed(source, node)]
 
 
 def _use(source: Source, node: "Node") -> list[Import]:
@@ -79,7 +83,7 @@ TABLES = {
         families={
             "enum_case": Family("enum", entries),
             "property_declaration": Family("field", _property),
-            "property_promotion_parameter": Family("field", typed),
+            "property_promotion_parameter": Family("field", _promoted),
         },
         throws=frozenset(("throw_expression", "throw_statement")),
         parameters={"simple_parameter": "name"},

@@ -87,7 +87,7 @@ TABLES = {
             names=re.compile(r"test([A-Z0-9_]\w*)?"),
             cases=re.compile(r"[xf]?it|test"),
             groups=re.compile(r"[xf]?(describe|context)"),
-            skips=re.compile(r"(try )?XCTSkip(If|Unless)?\(.*"),
+            skips=re.compile(r"XCTSkip(If|Unless)?\([^)]*\)?"),
             hooks=re.compile(r"(setUp|tearDown)(WithError)?|(before|after)(Each|All|Suite)|justBeforeEach"),
             assertions=re.compile(r"XCT(Assert|Fail|Unwrap)\w*|#(expect|require)|expect\(…\)\.(to|notTo|toNot|toEventually)\w*"),
         ),
