@@ -177,6 +177,7 @@ def main() -> None:
     plan = manifest()
     entries = chosen(plan, options)
     options.to.mkdir(parents=True, exist_ok=True)
+    target = options.to / f"retrieval-{time.strftime('%Y%m%d-%H%M%S')}.json"
     found: dict[str, dict[str, Outcome]] = {}
     for entry in entries:
         clone = Clone.of(entry, options.clones.resolve(), options.source)
@@ -185,15 +186,18 @@ def main() -> None:
         names = options.systems.split(",")
         found[entry.name] = run(clone, cases, made(names, options), tasks(options.issues, entry, clone, cases))
         weigh(clone, made(names, options), found[entry.name])
+        write(target, found)  # after each, because a run is long
     say("")
     print_tables(found)
-    target = options.to / f"retrieval-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    print(f"\nwritten to {target}")
+
+
+def write(target: Path, found: dict[str, dict[str, Outcome]]) -> None:
     data = {
         repository: {name: vars(outcome) for name, outcome in outcomes.items()}
         for repository, outcomes in found.items()
     }
     target.write_text(json.dumps({"arguments": sys.argv[1:], "found": data}, indent=1), encoding="utf-8")
-    print(f"\nwritten to {target}")
 
 
 if __name__ == "__main__":
