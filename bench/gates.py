@@ -38,7 +38,7 @@ def event(place: Path, tool: str, **fields: str) -> bytes:
     """An event as Claude Code sends it."""
     sent = {
         "session_id": "597d140e-6480-496a-ab20-8bfc3962013a",
-        "transcript_path": "/home/person/.claude/projects/-home-person-shop/597d140e-6480-496a-ab20-8bfc3962013a.jsonl",
+        "transcript_path": "/srv/person/.claude/projects/-home-person-shop/597d140e-6480-496a-ab20-8bfc3962013a.jsonl",
         "cwd": str(place),
         "prompt_id": "01c6eb09-85c2-47bb-b9e1-faf91760e835",
         "permission_mode": "default",
