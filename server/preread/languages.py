@@ -38,9 +38,17 @@ LANGUAGES: tuple[Language, ...] = (
     Language("Java", (".java",), "//", _C_BLOCK, ("tree_sitter_java", "language")),
     Language("Kotlin", (".kt", ".kts"), "//", _C_BLOCK, ("tree_sitter_kotlin", "language")),
     Language("C", (".c", ".h"), "//", _C_BLOCK, ("tree_sitter_c", "language")),
-    Language("C++", (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp"), "//", _C_BLOCK, ("tree_sitter_cpp", "language")),
+    Language(
+        "C++", (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp"), "//", _C_BLOCK, ("tree_sitter_cpp", "language")
+    ),
     Language("C#", (".cs",), "//", _C_BLOCK, ("tree_sitter_c_sharp", "language")),
-    Language("Ruby", (".rb", ".rake", ".gemspec", "rakefile", "gemfile"), "#", ("=begin", "=end"), ("tree_sitter_ruby", "language")),
+    Language(
+        "Ruby",
+        (".rb", ".rake", ".gemspec", "rakefile", "gemfile"),
+        "#",
+        ("=begin", "=end"),
+        ("tree_sitter_ruby", "language"),
+    ),
     Language("PHP", (".php", ".phtml"), "//", _C_BLOCK, ("tree_sitter_php", "language_php")),
     Language("Swift", (".swift",), "//", _C_BLOCK, ("tree_sitter_swift", "language")),
     Language("Shell", (".sh", ".bash", ".zsh", ".ksh", ".bats"), "#", None, None),
@@ -75,7 +83,8 @@ _GENERATED_FILE = re.compile(
     re.IGNORECASE,
 )
 _TEST_FILE = re.compile(
-    r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|cc|cpp|c|dart)$|_tests?\.(rs|py)$"
+    r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|dart)$|_tests?\.(rs|py)$"
+    r"|^(test|tst)[-_].*\.(c|cc|cpp|cxx|rb)$|[-_](tests?|unittests?|spec)\.(c|cc|cpp|cxx)$"
     r"|[.\-_](test|tests|spec|e2e|cy|e2e-spec|test-d)\.[cm]?[jt]sx?$|^(test|spec)\.[cm]?[jt]sx?$"
     r"|_spec\.rb$|\.bats$|\.setup\.[cm]?[jt]s$",
 )

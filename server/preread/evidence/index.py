@@ -18,7 +18,8 @@ from preread.services import Services
 from preread.syntax import Outline
 from preread.tree import Tree, glob_pattern, is_young
 
-ANALYSIS = "1:"  # raise it when outlines or words of the same text come out otherwise: files are then read again
+# Files are read again when it is another one. Rules of outlines change it by themselves; raise it for those of words.
+ANALYSIS = f"1.{syntax.edition()}:"
 BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
 LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
 UNREAD = frozenset({"generated", "data"})  # listed by path alone

@@ -7,6 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from preread.languages import Language, language_of
+from preread.syntax.comments import split_comments
+from preread.syntax.edition import edition
+from preread.syntax.embedded import split_script
 from preread.syntax.model import (
     Assertion,
     Attribute,
@@ -39,6 +42,7 @@ __all__ = [
     "Symbol",
     "TestCase",
     "details",
+    "edition",
     "enclosing",
     "outline",
 ]
@@ -53,6 +57,8 @@ _RULES = {
     "Java": "java",
     "Rust": "rust",
     "Go": "go",
+    "Vue": "script",
+    "Svelte": "script",
 }
 # Languages that are a table of their grammar's nodes, by the end of the table's module.
 _TABLES = {
@@ -65,9 +71,11 @@ _TABLES = {
     "Swift": "swift",
 }
 
+_COMPONENTS = frozenset(("Vue", "Svelte"))  # markup with scripts in it
 # What only a header of C++ holds; both languages call theirs `.h`.
 _CPLUSPLUS = re.compile(
-    r"^[ \t]*(?:class\s+\w|namespace\b[^;=]*\{|template\s*<|(?:public|private|protected)\s*:|using\s+\w+\s*=)", re.MULTILINE
+    r"^[ \t]*(?:class\s+\w|namespace\b[^;=]*\{|template\s*<|(?:public|private|protected)\s*:|using\s+\w+\s*=)",
+    re.MULTILINE,
 )
 MAX_CHARACTERS = 400_000  # of a file
 MAX_LINE = 20_000  # characters
@@ -97,6 +105,9 @@ def details(path: str, text: str) -> Details:
 
         return plain_details(language, text)
     found: Details = _rules("details", language)(source, _outline(source, language))
+    if language.name in _COMPONENTS:
+        _, comments = split_comments(language, split_script(text)[1].split("\n"))
+        found = found._replace(comments=tuple(sorted((*found.comments, *comments), key=lambda comment: comment.start)))
     return found
 
 
@@ -111,6 +122,9 @@ def _parsed(path: str, text: str, language: Language) -> "Source | None":
         return None
     from preread.syntax.grammars import parse
 
+    if language.name in _COMPONENTS:
+        script = language_of("component.ts")
+        return parse(path, split_script(text)[0], script) if script is not None and "<script" in text else None
     return parse(path, text, language)
 
 

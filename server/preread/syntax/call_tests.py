@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LAST = re.compile(r"[`#]?(\w+[!?]?)`?$")
-_CLOSURES = frozenset(("anonymous_function", "anonymous_function_creation_expression", "arrow_function", "lambda_literal"))
+_CLOSURES = frozenset(
+    ("anonymous_function", "anonymous_function_creation_expression", "arrow_function", "lambda_literal")
+)
 _PENDING = re.compile(r"[xf](?=[a-z])|pending|skip|ignore|disabled|todo|broken", re.IGNORECASE)
 _MARK_KINDS = frozenset(("simple_symbol", "pair"))
 
@@ -98,7 +100,9 @@ class _Walk:
         if name[:1] in "xf" and _PENDING.match(name):
             marks.insert(0, name)
         outer = node.parent
-        if outer is not None and (outer.type in self.table.links or outer.type == "member_call_expression"):  # test(…)->skip()
+        if outer is not None and (
+            outer.type in self.table.links or outer.type == "member_call_expression"
+        ):  # test(…)->skip()
             behind = self.source.fold_between(node.end_byte, outer.end_byte)
             marks += [behind] if _PENDING.search(behind) else []
         return tuple(marks)

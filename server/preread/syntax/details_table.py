@@ -8,7 +8,7 @@ from preread.languages import role_of
 from preread.syntax.details_walk import SUBSCRIPTS, Collector, Handler
 from preread.syntax.grammars import Source, first_line
 from preread.syntax.model import Details, Member, Outline, Symbol
-from preread.syntax.table import TYPES, Parts, Table, child
+from preread.syntax.table import NEVER, TYPES, Parts, Table, child
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,8 +24,8 @@ _TRANSPARENT = frozenset(
 _CARRIERS = frozenset(
     "argument value_argument array list array_creation_expression array_element_initializer array_literal"
     " dictionary_literal collection_literal initializer_list initializer_pair initializer_expression hash pair"
-    " binary_expression additive_expression parenthesized_expression concatenated_string implicit_array_creation_expression"
-    " array_creation_expression element_value tuple_expression chained_string".split()
+    " binary_expression additive_expression parenthesized_expression concatenated_string"
+    " implicit_array_creation_expression element_value tuple_expression chained_string".split()
 )
 _KEYS = {"pair": "key", "argument": "name", "value_argument": "name"}
 
@@ -56,19 +56,24 @@ class _Collector(Collector):
     def handlers(self) -> dict[str, Handler]:
         table = self.table
         functions = [kind for kind, of in table.kinds.items() if of in ("function", "method")]
-        return (
-            dict.fromkeys(functions, self._function)
-            | dict.fromkeys(table.families, self._family)
-            | dict.fromkeys(table.throws, self._throw)
-            | dict.fromkeys(table.checks, self._check)
-            | (dict.fromkeys(table.strings, self._string) if table.embedded.pattern != "(?!)" else {})
-            | dict.fromkeys(table.calls, self._call)
-        )
+        handlers: dict[str, Handler] = dict.fromkeys(functions, self._function)
+        if table.embedded is not NEVER:
+            handlers |= dict.fromkeys(table.strings, self._string)
+        handlers |= dict.fromkeys(table.families, self._family)
+        handlers |= dict.fromkeys(table.throws, self._throw)
+        handlers |= dict.fromkeys(table.checks, self._check)
+        return handlers | dict.fromkeys(table.calls, self._call)
 
     def constants(self) -> list[Member]:
         """The constants of the outline: the signature holds the value."""
         return [
-            Member(s.name, _BEFORE_VALUE.sub("", s.signature, count=1)[:120], s.start, s.container.rpartition(".")[2], "constant")
+            Member(
+                s.name,
+                _BEFORE_VALUE.sub("", s.signature, count=1)[:120],
+                s.start,
+                s.container.rpartition(".")[2],
+                "constant",
+            )
             for s in self.outline.symbols
             if s.kind == "constant"
         ]
@@ -154,7 +159,9 @@ class _Collector(Collector):
                 for part in held.named_children:
                     if part.type in self.table.parameters:
                         names = part.children_by_field_name(self.table.parameters[part.type]) or part.named_children[:1]
-                        name = next((n for n in names if n.type in self.identifiers and n.start_byte < body.start_byte), None)
+                        name = next(
+                            (n for n in names if n.type in self.identifiers and n.start_byte < body.start_byte), None
+                        )
                         if name is not None:
                             self.add_parameter(name, self.source.text(name), symbol.name, body.end_byte)
         hooks = self.table.tests.hooks
@@ -175,7 +182,11 @@ class _Collector(Collector):
     def _is_imposed(self, symbol: Symbol, body: "Node") -> bool:
         """Whether somebody else says which parameters a function takes; or it is only a stub."""
         inside = self.source.fold(body, 60).strip("{} ;")
-        if not inside or re.match(r"throw|TODO|fatalError|return null$", inside) or self.table.imposed.search(symbol.signature):
+        if (
+            not inside
+            or re.match(r"throw|TODO|fatalError|return null$", inside)
+            or self.table.imposed.search(symbol.signature)
+        ):
             return True
         outer = self._type_at(symbol.start)
         inherits = outer is not None and (

@@ -1,12 +1,18 @@
-"""Headings of Markdown and reStructuredText as symbols that hold their sections."""
+"""Headings of documents, markup, templates and YAML as symbols that hold their sections."""
 
 import re
 
-from preread.syntax.model import Symbol
+from preread.syntax.model import Symbol, SymbolKind
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _ADORNMENT = re.compile(r"^([=\-`:.'\"~^_*+#])\1{2,}$")
+_MARKUP_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.{1,400}?)</h\1\s*>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+_TEMPLATE = re.compile(r"\{%-?\s*(end)?(block|macro)\b\s*(\w*)([^%]{0,160})")
+_KEY = re.compile(r"""( *)(?:"([^"]+)"|'([^']+)'|([\w$./@-][^:#"'{}\[\]]*?))\s*:\s*(?:[&!][\w!/.-]+\s*)?(?:#.*)?$""")
+_SCALAR = re.compile(r":\s*(?:[&!]\S+\s+)?[|>][+\-\d]{0,2}\s*(?:#.*)?$")
+_MOST_KEYS = 1000
 _SETEXT = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
 
 
@@ -57,6 +63,57 @@ def rst_headings(lines: list[str]) -> list[tuple[int, int, str]]:
         if style not in styles:
             styles.append(style)
         found.append((number - 1, styles.index(style) + 1, title))
+    return found
+
+
+def markup_headings(lines: list[str]) -> list[tuple[int, int, str]]:
+    """(line, level, title) of each heading element that stands on one line."""
+    found = []
+    for number, line in enumerate(lines, 1):
+        for heading in _MARKUP_HEADING.finditer(line) if "<h" in line or "<H" in line else ():
+            title = " ".join(_TAG.sub(" ", heading[2]).split())
+            if title:
+                found.append((number, int(heading[1]), title[:160]))
+    return found
+
+
+def template_parts(lines: list[str]) -> list[Symbol]:
+    """The named blocks of a template as headings, its macros as functions."""
+    found: list[Symbol] = []
+    open_: list[Symbol] = []
+    for number, line in enumerate(lines, 1):
+        for end, what, name, rest in _TEMPLATE.findall(line) if "{%" in line else ():
+            if end:
+                if open_:
+                    found.append(open_.pop()._replace(end=number))
+            elif name:
+                signature = f"{what} {name}{rest}".rstrip(" -")
+                kind: SymbolKind = "function" if what == "macro" else "heading"
+                container = ".".join(outer.name for outer in open_[-6:])
+                open_.append(Symbol(name, kind, number, number, container, signature[:160], "", ()))
+    return sorted((*found, *open_), key=lambda symbol: (symbol.start, -symbol.end))
+
+
+def yaml_headings(lines: list[str]) -> list[tuple[int, int, str]]:
+    """(line, level, key) of the keys that hold more than a value, on the two outer levels."""
+    found: list[tuple[int, int, str]] = []
+    inner = 0  # indentation of the second level, once it is known
+    scalar = -1  # indentation of the key whose text runs on
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip()
+        if not stripped or stripped[0] == "#":
+            continue
+        indent = len(line) - len(line.lstrip())
+        if scalar >= 0 and indent > scalar:
+            continue
+        scalar = indent if _SCALAR.search(line) else -1
+        key = _KEY.fullmatch(line.rstrip())
+        if indent == 0:
+            inner = 0
+        elif not inner:
+            inner = indent
+        if key and indent in (0, inner) and len(found) < _MOST_KEYS:
+            found.append((number, 1 if indent == 0 else 2, (key[2] or key[3] or key[4]).strip()))
     return found
 
 

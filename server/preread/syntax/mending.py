@@ -27,7 +27,9 @@ def mended(source: Source, table: Table, found: Outline, misread: list["Node"]) 
     language = language_of(source.path)
     if not broken or language is None:
         return found
-    entries: list[Symbol | TestCase] = sorted((*found.symbols, *found.tests), key=lambda entry: (entry.start, -entry.end))
+    entries: list[Symbol | TestCase] = sorted(
+        (*found.symbols, *found.tests), key=lambda entry: (entry.start, -entry.end)
+    )
     outer = _outer_functions(entries)
     starts = {entry.start for entry in entries}
     added: list[Symbol | TestCase] = []

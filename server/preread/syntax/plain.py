@@ -6,7 +6,14 @@ from collections.abc import Callable
 from preread.languages import Language
 from preread.syntax.blocks import block_ends
 from preread.syntax.comments import split_comments
-from preread.syntax.headings import markdown_headings, rst_headings, sections
+from preread.syntax.headings import (
+    markdown_headings,
+    markup_headings,
+    rst_headings,
+    sections,
+    template_parts,
+    yaml_headings,
+)
 from preread.syntax.model import Call, Details, Import, Outline, Symbol, SymbolKind
 from preread.syntax.text import first_sentence
 
@@ -40,8 +47,8 @@ _SHELL_FUNCTION = re.compile(
 )
 _SHELL_INLINE = re.compile(r"^[ \t]*(?:function\s+)?(?P<b>[A-Za-z_][\w:.-]*)\s*\(\s*\)\s*\{")
 _SQL_RULE = re.compile(
-    r"^\s*create\s+(?:or\s+replace\s+|temporary\s+|temp\s+|unique\s+|materialized\s+)*"
-    r"(?P<key>table|view|function|procedure|type|index|trigger)\s+(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]]+)",
+    r"^\s*create\s+(?:or\s+replace\s+|temporary\s+|temp\s+|unlogged\s+|virtual\s+|unique\s+|materialized\s+|recursive\s+)*"
+    r"(?P<key>table|view|function|procedure|type|domain|index|trigger|schema|sequence|policy)\s+(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]]+)",
     re.IGNORECASE,
 )
 _NOT_NAMES = frozenset("if for while switch catch return else do sizeof when foreach lock using function fun".split())
@@ -56,17 +63,25 @@ _C_DECLARES = re.compile(
     r"(?<![\w])(?!(?:return|await|throw|new|else|case|in|do|yield|co_await)\b)[A-Za-z_]\w*[\s*&]+$"
 )
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
-_DATA = frozenset("HTML Jinja CSS YAML TOML JSON".split())
+_DATA = frozenset("CSS TOML JSON".split())
+_HEADINGS = {
+    "Markdown": markdown_headings,
+    "reStructuredText": rst_headings,
+    "HTML": markup_headings,
+    "Jinja": markup_headings,
+    "YAML": yaml_headings,
+}
+_TEMPLATES = frozenset(("HTML", "Jinja"))
 _C_LIKE = frozenset(("C", "C++", "C#", "Java"))
 
 
 def plain_outline(language: Language, text: str) -> Outline:
     """An outline by plain rules; nothing but headings for documents and nothing at all for data."""
     lines = _lines(text)
-    if language.name == "Markdown":
-        return Outline(tuple(sections(markdown_headings(lines), len(lines))))
-    if language.name == "reStructuredText":
-        return Outline(tuple(sections(rst_headings(lines), len(lines))))
+    if language.name in _HEADINGS:
+        headings = sections(_HEADINGS[language.name](lines), len(lines))
+        parts = template_parts(lines) if language.name in _TEMPLATES else []
+        return Outline(tuple(sorted((*headings, *parts), key=lambda symbol: (symbol.start, -symbol.end))))
     if language.name in _DATA:
         return Outline()
     code, comments = split_comments(language, lines)

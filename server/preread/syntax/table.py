@@ -83,7 +83,9 @@ class Table:
     identifiers: frozenset[str]
     define: Callable[[Source, "Node"], Iterable[Named]] | None = None  # None: the field "name"
     holders: frozenset[str] = frozenset()  # nodes that define nothing and are looked into
-    misread: frozenset[str] = frozenset()  # nodes that are no declarations, where the grammar took one for another thing
+    misread: frozenset[str] = (
+        frozenset()
+    )  # nodes that are no declarations, where the grammar took one for another thing
     bodies: frozenset[str] = frozenset()  # bodies of definitions, where no field is called so
     marks: frozenset[str] = frozenset()  # annotations
     imports: Mapping[str, Callable[[Source, "Node"], Iterable[Import]]] = field(default_factory=dict)

@@ -34,7 +34,9 @@ _PLAIN_NAMES = frozenset(
     "identifier field_identifier type_identifier destructor_name operator_name operator_cast qualified_identifier"
     " template_function".split()
 )
-_TEST_MACRO = re.compile(r"(?:TYPED_)?TEST(?:_[FPCG]|_GROUP)?|BOOST_(?:AUTO|FIXTURE|DATA)_TEST_CASE|START_TEST|Test|Theory|MU_TEST")
+_TEST_MACRO = re.compile(
+    r"(?:TYPED_)?TEST(?:_[FPCG]|_GROUP)?|BOOST_(?:AUTO|FIXTURE|DATA)_TEST_CASE|START_TEST|Test|Theory|MU_TEST"
+)
 _KEYWORDS = frozenset("if for while switch return sizeof defined".split())
 
 
@@ -88,7 +90,9 @@ def _declaration(source: Source, node: "Node") -> Iterable[Named]:
         in_type = node.parent is not None and node.parent.type == "field_declaration_list"
         return (Named(source.fold(name), "method"),) if in_type else ()
     before = source.fold_between(node.start_byte, name.start_byte)
-    is_constant = re.search(r"\b(const|constexpr|constinit)\b", before) is not None and "*" not in before.split("const")[-1]
+    is_constant = (
+        re.search(r"\b(const|constexpr|constinit)\b", before) is not None and "*" not in before.split("const")[-1]
+    )
     valued = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
     return (Named(source.fold(name), "constant"),) if is_constant and valued is not None else ()
 

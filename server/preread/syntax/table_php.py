@@ -32,7 +32,11 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
 def _property(source: Source, node: "Node") -> list[tuple[str, str]]:
     of = node.child_by_field_name("type")
     elements = [child.child_by_field_name("name") for child in node.named_children if child.type == "property_element"]
-    return [(source.fold(name).lstrip("$"), source.fold(of, 120) if of is not None else "") for name in elements if name is not None]
+    return [
+        (source.fold(name).lstrip("$"), source.fold(of, 120) if of is not None else "")
+        for name in elements
+        if name is not None
+    ]
 
 
 def _promoted(source: Source, node: "Node") -> list[tuple[str, str]]:
@@ -95,7 +99,9 @@ TABLES = {
             cases=re.compile(r"test|it|todo"),
             groups=re.compile(r"describe"),
             skips=re.compile(r"(\$this->|self::|static::)markTest(Skipped|Incomplete)\([^)]*\)"),
-            hooks=re.compile(r"setUp(BeforeClass)?|tearDown(AfterClass)?|(before|after)(Each|All)|Before(Class)?|After(Class)?"),
+            hooks=re.compile(
+                r"setUp(BeforeClass)?|tearDown(AfterClass)?|(before|after)(Each|All)|Before(Class)?|After(Class)?"
+            ),
             assertions=re.compile(
                 r"((\$this->|self::|static::|Assert::)(assert\w*|fail|expectException\w*|expectOutput\w*)|expect\(…\).*)",
                 re.DOTALL,

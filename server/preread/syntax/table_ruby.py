@@ -37,7 +37,10 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
         return ()
     called, first = source.fold(method), given.named_children[0]
     if called in _WRAPPING and first.type in ("method", "singleton_method"):  # private def hidden
-        return [named._replace(signature=source.fold(first).partition("\n")[0][:160]) for named in by_name(source, first, "function")]
+        return [
+            named._replace(signature=source.fold(first).partition("\n")[0][:160])
+            for named in by_name(source, first, "function")
+        ]
     if called in _DEFINING and first.type == "simple_symbol":
         return (Named(source.fold(first).lstrip(":"), "function", "", source.fold(node).split("{")[0].split(" do")[0]),)
     return ()
@@ -89,7 +92,9 @@ TABLES = {
             groups=re.compile(r"[xf]?(describe|context|feature|example_group)|shared_examples(_for)?|shared_context"),
             untitled=re.compile(r"[xf]?(it|specify|example)|its"),
             skips=re.compile(r"^\s*(skip|pending|omit)\b.*"),
-            hooks=re.compile(r"((config|c)\.)?(before|after|around|prepend_before|append_after)|setup|teardown|(before|after)_(all|each)"),
+            hooks=re.compile(
+                r"((config|c)\.)?(before|after|around|prepend_before|append_after)|setup|teardown|(before|after)_(all|each)"
+            ),
             fixtures=re.compile(r"(let!?|let_it_be|subject!?|given!?)"),
             assertions=re.compile(
                 r"(assert|refute|must|wont|flunk)\w*|(is_expected|expect(\(…\))?|allow\(…\))\.(to|not_to|to_not)"

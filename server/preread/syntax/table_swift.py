@@ -56,7 +56,9 @@ def _property(source: Source, node: "Node") -> list[tuple[str, str]]:
 
 
 def _import(source: Source, node: "Node") -> list[Import]:
-    written = re.sub(r"^.*?\bimport\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?", "", source.fold(node))
+    written = re.sub(
+        r"^.*?\bimport\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?", "", source.fold(node)
+    )
     module, _, name = written.partition(".")
     return [Import(module, (name,) if name else (), node.start_point[0] + 1)]
 
@@ -89,7 +91,9 @@ TABLES = {
             groups=re.compile(r"[xf]?(describe|context)"),
             skips=re.compile(r"XCTSkip(If|Unless)?\([^)]*\)?"),
             hooks=re.compile(r"(setUp|tearDown)(WithError)?|(before|after)(Each|All|Suite)|justBeforeEach"),
-            assertions=re.compile(r"XCT(Assert|Fail|Unwrap)\w*|#(expect|require)|expect\(…\)\.(to|notTo|toNot|toEventually)\w*"),
+            assertions=re.compile(
+                r"XCT(Assert|Fail|Unwrap)\w*|#(expect|require)|expect\(…\)\.(to|notTo|toNot|toEventually)\w*"
+            ),
         ),
     )
 }
