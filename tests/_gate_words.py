@@ -117,10 +117,11 @@ class Lexer:
                 self.at += 1
         end, self.at = min(self.at, len(self.text)), start
         raw = self.text[start:end]
-        if raw.isdecimal() and raw.isascii() and self.text[end : end + 1] in {"<", ">"}:
+        before = self.tokens[-1] if self.tokens else None
+        copies = before is not None and before.raw in {">&", "<&"}
+        if raw.isdecimal() and raw.isascii() and self.text[end : end + 1] in {"<", ">"} and not copies:
             self.at = end  # the number of a file descriptor
             return
-        before = self.tokens[-1] if self.tokens else None
         if before and before.kind == "redirection" and before.raw in {"<<", "<<-"}:
             self.delimiters.append((value, before.raw == "<<-"))
         self.add("word", raw, value if literal else None, end)

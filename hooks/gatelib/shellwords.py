@@ -109,9 +109,10 @@ class _Reader:
         start = self.at
         value, literal = self.parts(start)
         raw = self.text[start : self.at]
-        if raw.isdigit() and raw.isascii() and self.text.startswith(("<", ">"), self.at):
-            return  # the number of a file descriptor
         before = self.found[-1] if self.found else None
+        copies = before is not None and before.raw in (">&", "<&")  # `2>&1>x`: this 1 is what is copied
+        if raw.isdigit() and raw.isascii() and self.text.startswith(("<", ">"), self.at) and not copies:
+            return  # the number of a file descriptor
         if before is not None and before.kind == REDIRECTION and before.raw in ("<<", "<<-"):
             self.documents.append((value, before.raw == "<<-"))
         self.found.append(Token(WORD, raw, value if literal else None))
