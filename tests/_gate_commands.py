@@ -1,0 +1,135 @@
+"""Random Bash commands for the fuzzing of the gates: plain writes in every form, and what only looks like one."""
+
+import random
+import re
+import shlex
+
+REDIRECTIONS = (">", ">>", ">|", "&>", "&>>", ">&", "2>", "1>>", "3>", "<", "<>", "2>&1 >")
+HARMLESS = (
+    "ls", "npx playwright test {}", "cat {} 2>&1 | tail -5", "git checkout main -- {}",
+    "python3 -c 'open(\"{}\", \"w\")'",
+    "echo \"a > {}\"", "echo 'x > {}'", "echo a \\> {}", "ls # > {}", "[[ a > {} ]]", "(( a > 3 ))", "touch {}",
+    "bash -c 'echo > {}'", "x=$(echo > {})", "echo `cat > {}`", "wc < {}", "diff <(cat {}) x", "cat <<< {}", "rm {}",
+    "cat {} >/dev/null", "cat {} > /dev/null 2>&1", "cat {} >&2", "command -v tee {}", "echo tee {}", "sed -n p {}",
+    "true",
+    "sed 's/i/-i/' {}", "preread gates test {}", "preread gates on", "echo preread gates off",
+    "git commit -m 'cp a {}'",
+    "echo $((1 > 0)) {}", "a=(1 2 3)", "grep -r '>' {}", "echo \"$(echo '>' {})\"", "echo $'it\\'s > {}'", "cd",
+    "cd -", "popd",
+    "x=1", "eval 'cat > {}'", "echo a#b {}", "tee", "sed -i", "cp {}", "mv {}", "rm -rf", "echo {} >&-", "dd of={}",
+    "PREREAD_GATES=off claude -p x", "echo \"${x:-a > {}}\"",
+)  # fmt: skip
+WRITES = (
+    "tee {}", "tee -a {} {}", "tee -- {}", "tee /dev/null {} > /dev/null", "cp a.ts {}", "cp -f {} {}", "cp {} {} {}",
+    "cp -t {} {}", "cp --target-directory={} {}", "cp -- {} {}", "mv a.ts {}", "mv {} {}", "mv -f {} /tmp/nowhere/x",
+    "sed -i s/a/b/ {}", "sed -i '' s/a/b/ {}", "sed -i '' -e s/a/b/ {}", "sed -Ei.bak s/a/b/ {} {}",
+    "sed -i.bak -f x {}",
+    "sed --in-place -e x {}", "sed --in-place=.o --expression x {}", "sed -ni p {}", "sed s/a/b/ -i {}",
+    "sed -e x -i {}",
+    "sed -i \"s/$a/b/\" {}", "sed -i -- s/a/b/ {}", "rm -rf {}", "rm -- {}", "rm -f {} {}", "preread gates off",
+    "preread --project {} gates off --for 2h", "python3 -m preread gates off", "/opt/x/preread gates --for 1h off",
+    "/usr/bin/tee {}", "\\cp a {}", "'tee' {}", "t\"e\"e {}", "cd {}", "cd -P {}", "pushd {}",
+    "cd {} && > login.spec.ts",
+)  # fmt: skip
+PREFIXES = (
+    "",
+    "",
+    "",
+    "",
+    "",
+    "sudo ",
+    "sudo -u bob ",
+    "env X=1 ",
+    "env -u A B=2 ",
+    "command ",
+    "time ",
+    "X=1 ",
+    "exec ",
+    "nohup ",
+    "! ",
+)
+AROUND = (
+    "( {} )", "{{ {}; }}", "if true; then {}; fi", "if {}; then :; else {}; fi", "for i in 1 2; do {}; done",
+    "while read -r l; do {}; done < in", "until false; do\n{}\ndone", "case $x in a|b) {};; *) {};; esac",
+    "f() {{ {}; }}",
+    "function g {{ {}; }}", "{{\n{}\n}} > {{target}}", "( {} ) >> {{target}}", "for ((i=0;i<3;i++)); do {}; done",
+    "while :; do {}; done > {{target}}", "if :; then {}; elif :; then {}; fi", "! {}", "time {{ {}; }}",
+)  # fmt: skip
+JOINTS = (" && ", "; ", " || ", " | ", "\n", " ;", "&&", " |& ", "|", " \\\n && ", "\n\n", " & ")
+NOT_LITERAL = (
+    "$X/{}",
+    "{}$X",
+    "$(pwd)/{}",
+    "`touch pwned`{}",
+    "~/{}",
+    "{{a,b}}{}",
+    "{}*",
+    "$(touch pwned)",
+    "[ab]{}",
+    '"$PWD/"{}',
+)
+DELIMITERS = ("EOF", "'EOF'", '"EOF"', "\\EOF", "E-O_F")
+
+
+class Commands:
+    """Makes commands whose targets come from `path`, a function."""
+
+    def __init__(self, rng: random.Random, paths: list[str]) -> None:
+        self.rng, self.paths = rng, paths
+
+    def target(self) -> str:
+        """A path as one word of the shell, mostly a literal one."""
+        rng, path = self.rng, self.rng.choice(self.paths)
+        if rng.random() < 0.1:
+            return rng.choice(NOT_LITERAL).format(path if re.fullmatch(r"[\w./-]+", path) else "x")
+        how = rng.random()
+        if how < 0.5:
+            return shlex.quote(path)
+        if how < 0.7:
+            return '"' + re.sub(r'([$`"\\])', r"\\\1", path) + '"'
+        if how < 0.85 and "\n" not in path:
+            return re.sub(r"([^\w./-])", r"\\\1", path, flags=re.ASCII)
+        cut = rng.randint(0, len(path))
+        return shlex.quote(path[:cut]) + '""' + shlex.quote(path[cut:])
+
+    def filled(self, text: str) -> str:
+        return re.sub(r"\{\}", lambda _: self.target(), text)
+
+    def simple(self) -> str:
+        rng = self.rng
+        how = rng.random()
+        if how < 0.3:
+            text = self.filled(rng.choice(HARMLESS))
+        elif how < 0.65:
+            text = rng.choice(PREFIXES) + self.filled(rng.choice(WRITES))
+        elif how < 0.8:
+            delimiter = rng.choice(DELIMITERS)
+            operator = rng.choice(("<<", "<<", "<< ", "<<-"))
+            body = "\n".join(rng.choice(("x", "> {}", "tee {}", "\t$(touch pwned)", "it's", "EOFx")) for _ in range(3))
+            end = ("\t" if operator == "<<-" else "") + delimiter.strip("'\"\\")
+            place = rng.choice(("cat {} > {}", "cat > {1} {0}", "tee {1} {0} >/dev/null"))
+            text = place.format(operator + delimiter, self.target()) + "\n" + self.filled(body) + "\n" + end + "\n"
+        else:
+            text = rng.choice(PREFIXES) + "echo x"
+        if how >= 0.8 or (how < 0.65 and rng.random() < 0.15):
+            text += rng.choice((" ", "")) + rng.choice(REDIRECTIONS) + rng.choice((" ", "")) + self.target()
+        return text
+
+    def compound(self, depth: int) -> str:
+        text = self.rng.choice(AROUND)
+        inner = re.sub(r"(?<!\{)\{\}(?!\})", lambda _: self.text(depth - 1), text)
+        inner = re.sub(r"\n *;(?!;)", "\n", inner)  # what stands behind a here-document needs no other end
+        return inner.replace("{{target}}", self.target()).replace("{{", "{").replace("}}", "}")
+
+    def text(self, depth: int = 2) -> str:
+        rng = self.rng
+        parts = [
+            self.compound(depth) if depth and rng.random() < 0.25 else self.simple()
+            for _ in range(rng.choice((1, 1, 2, 3)))
+        ]
+        text = parts[0]
+        for part in parts[1:]:
+            text += ("" if text.endswith("\n") else rng.choice(JOINTS)) + part
+        if depth == 2 and rng.random() < 0.03:
+            text += rng.choice(("; echo 'x", '\necho "x', "; echo `x", " # it's", "\n)", "; echo $(x"))
+        return text
