@@ -9,6 +9,7 @@ In the data folder:
     venv-<digest>.lock    held alone by who makes or removes it, shared by each process that runs in it
     python                a link to the Python behind it, for the hooks
     install.log           what the last installation printed
+    unready               why the last start failed, while it does: the gates only warn then
 """
 
 from __future__ import annotations
@@ -56,8 +57,23 @@ def main(arguments: list[str]) -> None:
         become_preread(arguments, soon=soon)
     except Unready as error:
         if not soon:
+            leave_word(str(error))
             sys.exit(f"preread: {error}")
         become_relay(arguments)
+
+
+def leave_word(reason: str) -> None:
+    """Say to the hooks that nothing here could open a gate and why; or, without a reason, that it can."""
+    if not os.environ.get("CLAUDE_PLUGIN_DATA"):
+        return  # a shell's command: the session's server may well run
+    word = os.path.join(os.environ["CLAUDE_PLUGIN_DATA"], "unready")
+    with suppress(OSError):
+        if reason:
+            os.makedirs(os.path.dirname(word), exist_ok=True)
+            with open(word, "w", encoding="utf-8") as file:
+                file.write(reason + "\n")
+        elif os.path.lexists(word):
+            os.unlink(word)
 
 
 def become_preread(arguments: list[str], *, soon: bool) -> None:
@@ -203,6 +219,7 @@ def run(python: str, cache: str, arguments: list[str], lock: int | None = None) 
     """Become Preread, which holds the lock to its end."""
     if lock is not None:
         os.set_inheritable(lock, True)
+    leave_word("")
     server = os.path.join(PLUGIN, "server")
     os.execv(python, [python, "-I", "-X", "pycache_prefix=" + cache, "-c", RUN, server, *arguments])
 

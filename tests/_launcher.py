@@ -131,6 +131,16 @@ class Machine:
     def server(self) -> "Server":
         return Server(self.start("mcp", stdin=subprocess.PIPE))
 
+    def gated_write(self) -> dict[str, Any]:
+        """What the plugin's gate says of a new file that wants a dossier."""
+        (self.project / ".project").mkdir(exist_ok=True)
+        (self.project / ".project" / "gates").write_text("**/{feature}.spec.ts\n")
+        tool = {"tool_name": "Write", "tool_input": {"file_path": str(self.project / "login.spec.ts"), "content": ""}}
+        event = json.dumps({"session_id": "s", "cwd": str(self.project), "hook_event_name": "PreToolUse", **tool})
+        hook = [str(shutil.which("bash")), str(self.plugin / "hooks" / "pre-spec-write")]
+        done = subprocess.run(hook, input=event.encode(), env=self.environ, stdout=subprocess.PIPE, timeout=PATIENCE)
+        return dict(json.loads(done.stdout))
+
     @property
     def environments(self) -> list[str]:
         """Folders of environments, whole or not."""

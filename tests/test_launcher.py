@@ -392,6 +392,19 @@ def test_where_it_cannot_be_installed_calls_say_why_and_the_next_one_tries_again
         assert server.receive()["result"]["structuredContent"]["status"] == "ok"
 
 
+def test_a_gate_only_warns_while_nothing_could_open_it(machine: Machine, uv: Uv) -> None:
+    assert machine.gated_write()["hookSpecificOutput"]["permissionDecision"] == "deny"
+    uv.fail()
+    machine.environ["PIP_NO_INDEX"] = "1"
+    assert machine.run("--version")[0] == 1
+    warned = machine.gated_write()
+    assert "could not be installed" in warned["systemMessage"]
+    assert "permissionDecision" not in warned["hookSpecificOutput"]
+    uv.fail(on=False)
+    assert machine.run("--version")[0] == 0
+    assert machine.gated_write()["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, "input"])
 def test_it_ends_with_its_client_while_it_is_installed_and_so_does_the_installer(
     machine: Machine, uv: Uv, way: signal.Signals | str

@@ -48,8 +48,24 @@ def switch(rules: Rules, roots: Iterable[str], environ: Mapping[str, str]) -> Sw
         return Switch("off", "line " + str(rules.mode_line), notes)
     if environ.get("CI", "").lower() not in ("", "0", "false"):
         return Switch("warn", "CI", notes)
+    if rules.mode == "block" and _unready(environ, notes):
+        return Switch("warn", "the plugin's server cannot start", notes)
     source = "line " + str(rules.mode_line) if rules.mode_line else "the default"
     return Switch(rules.mode, source, notes)
+
+
+def _unready(environ: Mapping[str, str], notes: list[str]) -> bool:
+    """Whether the launcher left word that it cannot start the server: then nothing could open a gate."""
+    data = environ.get("CLAUDE_PLUGIN_DATA", "")
+    try:
+        why = places.content(os.path.join(data, "unready"), places.SMALL) if data else None
+    except OSError:
+        return False
+    if why is None:
+        return False
+    reason = events.shown(why.decode("utf-8", "replace").strip(), 200)
+    notes.append("its server cannot start, so the gates only warn: " + reason)
+    return True
 
 
 def _gates_off(root: str, notes: list[str]) -> tuple[bool, float | None]:
