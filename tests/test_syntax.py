@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from preread import syntax
+from preread.languages import language_of
 from preread.syntax import Details, Outline, details, enclosing, grammars, outline
+from preread.syntax.plain import plain_details, plain_outline
 
 DATA = Path(__file__).parent / "data" / "syntax"
 
@@ -436,10 +438,11 @@ class TestPlainRules:
         calls: list[str],
         comments: list[str],
     ) -> None:
-        text = read(file)
-        found = outline(file, text)
+        text, language = read(file), language_of(file)
+        assert language is not None
+        found = plain_outline(language, text)
         assert [(s.name, s.kind, s.start, s.end) for s in found.symbols] == symbols
-        inside = details(file, text)
+        inside = plain_details(language, text)
         assert [call.callee for call in inside.calls] == calls
         assert [comment.text for comment in inside.comments] == comments
 

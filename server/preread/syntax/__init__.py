@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from preread.languages import Language, language_of
 from preread.syntax.comments import split_comments
-from preread.syntax.edition import edition
+from preread.syntax.editions import edition
 from preread.syntax.embedded import split_script
 from preread.syntax.model import (
     Assertion,

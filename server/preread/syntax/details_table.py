@@ -47,7 +47,9 @@ class _Collector(Collector):
         self.strings = table.strings
         self.identifiers = table.identifiers
         self.in_tests = role_of(source.path) in ("test", "support")
-        self._by_start: dict[int, Symbol] = {symbol.start: symbol for symbol in reversed(outline.symbols)}
+        self._by_start: dict[int, Symbol] = {
+            symbol.start: symbol for symbol in reversed(outline.symbols) if symbol.kind in ("function", "method")
+        }
         self._types = [symbol for symbol in outline.symbols if symbol.kind in TYPES]
         self._type_starts = [symbol.start for symbol in self._types]
         self._asserted: set[int] = set()  # offsets at which a recorded chain of calls starts
@@ -155,7 +157,10 @@ class _Collector(Collector):
         body = self.table.body(node)
         if body is not None and self.table.parameters and not self._is_imposed(symbol, body):
             # Some grammars have the parameters in a list of their own, some right in the function.
-            for held in (node, *(part for part in node.named_children if part.type.endswith("parameters"))):
+            for held in (
+                node,
+                *(part for part in node.named_children if part.type.endswith(("parameters", "parameter_list"))),
+            ):
                 for part in held.named_children:
                     if part.type in self.table.parameters:
                         names = part.children_by_field_name(self.table.parameters[part.type]) or part.named_children[:1]
@@ -175,7 +180,7 @@ class _Collector(Collector):
         last = node.end_point[0] + 1
         for line in range(first_line(node), min(last, first_line(node) + 12) + 1):
             symbol = self._by_start.get(line)
-            if symbol is not None and symbol.kind in ("function", "method"):
+            if symbol is not None:
                 return symbol if symbol.end <= last else None
         return None
 

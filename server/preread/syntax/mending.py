@@ -39,8 +39,24 @@ def mended(source: Source, table: Table, found: Outline, misread: list["Node"]) 
         within = outer.get(symbol.start)
         if within is not None and _indent(lines, symbol.start) > _indent(lines, within.start):
             continue
+        before = added[-1] if added else None
+        if before is not None and symbol.start <= before.end and _is_function(before):
+            if _indent(lines, symbol.start) > _indent(lines, before.start):
+                continue
+            added[-1] = before._replace(end=symbol.start - 1)
         added.append(_test_of(symbol, lines, table) or symbol)
-    return _joined(entries, added, found) if added else found
+    known = [entry for entry in entries if _is_function(entry)]
+    return _joined(entries, [_cut(entry, known, lines) for entry in added], found) if added else found
+
+
+def _cut(entry: Symbol | TestCase, known: list[Symbol | TestCase], lines: list[str]) -> Symbol | TestCase:
+    """A function that ends where the next one begins: its braces may not be balanced."""
+    if not _is_function(entry):
+        return entry
+    indent = _indent(lines, entry.start)
+    within = (other.start for other in known if entry.start < other.start <= entry.end)
+    following = next((start for start in within if _indent(lines, start) <= indent), None)
+    return entry._replace(end=following - 1) if following is not None else entry
 
 
 def _broken_lines(root: "Node", table: Table, last: int) -> set[int]:
@@ -65,10 +81,14 @@ def _outer_functions(entries: list[Symbol | TestCase]) -> dict[int, Symbol | Tes
     outer: dict[int, Symbol | TestCase] = {}
     last = 0
     for entry in entries:
-        if entry.start > last and (isinstance(entry, TestCase) or entry.kind in ("function", "method")):
+        if entry.start > last and _is_function(entry):
             outer.update(dict.fromkeys(range(entry.start, entry.end + 1), entry))
             last = entry.end
     return outer
+
+
+def _is_function(entry: Symbol | TestCase) -> bool:
+    return isinstance(entry, TestCase) or entry.kind in ("function", "method")
 
 
 def _indent(lines: list[str], number: int) -> int:
@@ -100,9 +120,8 @@ def _joined(entries: list[Symbol | TestCase], added: list[Symbol | TestCase], fo
     tests: list[TestCase] = []
     for entry in entries:
         placed = entry
-        is_function = isinstance(entry, TestCase) or entry.kind in ("function", "method")
-        cut = next((start for start in starts if entry.start < start <= entry.end), None) if is_function else None
-        if cut is not None:
+        cut = next((start for start in starts if entry.start < start <= entry.end), None)
+        if cut is not None and _is_function(entry):
             placed = placed._replace(end=cut - 1)
         home = next((outer for outer in reversed(types) if outer.start < entry.start <= outer.end), None)
         if isinstance(placed, TestCase):

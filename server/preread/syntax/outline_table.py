@@ -59,45 +59,50 @@ class _Walk:
         """Reads the whole file, iteratively."""
         while self._stack:
             self._read(self._stack.pop())
-        tests = self.table.tests
-        if self.in_tests and (tests.cases is not NEVER or tests.groups is not NEVER):
+        declared = self.table.tests.declared
+        if self.in_tests and declared is not None and declared.search(self.source.data):
             self.tests += call_tests(self.source, self.table)
 
     def _read(self, block: _Block) -> None:
         table = self.table
         above = list(block.above)
+        inherited = bool(above)  # the comments stand above the holder: what comes first in it may be far below
         ended = -1  # the row on which the last node that is no comment ended
         for node in block.node.named_children:
             kind = node.type
             row = node.start_point[0]
-            if above and above[-1].end_point[0] + 1 < row:
+            if above and not inherited and above[-1].end_point[0] + 1 < row:
                 above = []
             if kind.endswith("comment"):
                 if row != ended:
-                    above.append(node)
+                    above = [*(above if not inherited else ()), node]
+                    inherited = False
                 continue
             if kind in table.imports:
                 self.imports += table.imports[kind](self.source, node)
             if kind in table.kinds:
                 self._define(node, block, above)
             if kind in table.holders or kind == "ERROR":
-                self._stack.append(block._replace(node=node, above=tuple(above)))
+                self._stack.append(block._replace(node=node, above=tuple(above) if kind in table.wrappers else ()))
             elif kind in table.misread:
                 self.misread.append(node)
-            above = []
+            elif inherited and kind not in table.kinds:
+                continue
+            above, inherited = [], False
             ended = node.end_point[0]
 
     def _define(self, node: "Node", block: _Block, above: list["Node"]) -> None:
         body = self.table.body(node)
-        marks, begin = annotations(self.source, node, self.table)
+        marks, after = annotations(self.source, node, self.table)
         for found in self.table.named(self.source, node):
             if not found.name:
                 continue
+            begin = max(after, found.begin)
             container = nested(block.container, found.owner) if found.owner else block.container
             is_method = found.kind == "function" and (block.in_type or bool(found.owner))
             kind = "method" if is_method else found.kind
             if self._is_test(found, marks, above):
-                self._test(node, found, container, marks)
+                self._test(node, found, container, marks, begin)
             elif kind != "test":
                 self._symbol(node, found, kind, container, (marks, begin, body, above))
             if kind in TYPES and body is not None:
@@ -134,10 +139,9 @@ class _Walk:
             or (tests.doc is not NEVER and any(tests.doc.search(self.source.text(comment)) for comment in above))
         )
 
-    def _test(self, node: "Node", found: Named, container: str, marks: tuple[str, ...]) -> None:
+    def _test(self, node: "Node", found: Named, container: str, marks: tuple[str, ...], begin: int) -> None:
         tests = self.table.tests
         others = [mark for mark in marks if not tests.marks.search(mark) or "(" in mark]
-        begin = found.begin if found.begin >= 0 else annotations(self.source, node, self.table)[1]
         if tests.skips is not NEVER:
             text = self.source.data[node.start_byte : node.end_byte].decode("utf-8", "ignore")
             for line in text.split("\n")[:_MOST_LINES]:

@@ -63,6 +63,7 @@ class Tests:
     marks: re.Pattern[str] = NEVER  # an annotation that makes a function a test
     names: re.Pattern[str] = NEVER  # of functions that are tests, in a test file
     doc: re.Pattern[str] = NEVER  # searched in the comment above a function
+    declared: re.Pattern[bytes] | None = None  # what a file holds where calls declare tests; None: they never do
     cases: re.Pattern[str] = NEVER  # what is called to declare a test
     groups: re.Pattern[str] = NEVER  # … or a group of them
     untitled: re.Pattern[str] = NEVER  # cases that may go without a title
@@ -83,6 +84,7 @@ class Table:
     identifiers: frozenset[str]
     define: Callable[[Source, "Node"], Iterable[Named]] | None = None  # None: the field "name"
     holders: frozenset[str] = frozenset()  # nodes that define nothing and are looked into
+    wrappers: frozenset[str] = frozenset()  # holders of one definition: a comment above is about it
     misread: frozenset[str] = (
         frozenset()
     )  # nodes that are no declarations, where the grammar took one for another thing

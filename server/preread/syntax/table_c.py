@@ -75,7 +75,10 @@ def _function(source: Source, node: "Node") -> Iterable[Named]:
     if written in _KEYWORDS:
         return ()
     owner, _, last = re.sub(r"<[^<>]*>", "", written).rpartition("::")
-    return (Named(last if not written.startswith("operator") else written, "function", owner.replace("::", ".")),)
+    last = written if written.startswith("operator") else last
+    # What ends a test of Check is a macro without a semicolon: it counts as the next function's type.
+    begin = of.end_byte if of is not None and source.text(of) == "END_TEST" else -1
+    return (Named(last, "function", owner.replace("::", "."), begin=begin),)
 
 
 def _declaration(source: Source, node: "Node") -> Iterable[Named]:
@@ -149,6 +152,7 @@ _C = Table(
         "preproc_if preproc_ifdef preproc_elif preproc_else linkage_specification declaration_list namespace_definition"
         " template_declaration export_declaration type_definition declaration friend_declaration".split()
     ),
+    wrappers=frozenset(("template_declaration", "export_declaration", "type_definition", "declaration")),
     marks=frozenset(("attribute_declaration",)),
     imports={"preproc_include": _include},
     calls={"call_expression": Shape("function")},
@@ -159,6 +163,7 @@ _C = Table(
     raising=re.compile(r"(\w+::)*\w*(error|fatal|die|panic|invalid|errx?|warnx?|perror)\w*", re.IGNORECASE),
     tests=Tests(
         names=re.compile(r"(test_|Test)\w+|test[A-Z]\w*|\w+_test"),
+        declared=re.compile(rb"TEST_CASE|SCENARIO|TEST_SUITE"),
         cases=re.compile(
             r"(TEMPLATE_)?(TEST_CASE|SCENARIO)(_METHOD|_FIXTURE|_TEMPLATE)?\w*|(DYNAMIC_)?SECTION|SUBCASE"
             r"|(AND_)?(GIVEN|WHEN|THEN)"

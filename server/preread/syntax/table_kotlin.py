@@ -90,6 +90,7 @@ TABLES = {
         embedded=re.compile(r"\$([A-Za-z_]\w*)"),
         tests=Tests(
             marks=re.compile(r"^@(\w+\.)*(Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b"),
+            declared=re.compile(rb"\w(Spec|Feature)\b"),
             cases=re.compile(r'[xf]?(test|it|should|scenario|then|Then|expect)|"'),
             groups=re.compile(r"[xf]?(context|describe|given|Given|when|When|and|And|feature)"),
             hooks=re.compile(

@@ -96,6 +96,7 @@ TABLES = {
             marks=re.compile(r"^#\[.*\bTest\b"),
             names=re.compile(r"test[A-Z0-9_]\w*"),
             doc=re.compile(r"(?m)^\s*(/\*)?\*+\s*@test\b"),
+            declared=re.compile(rb"\b(test|it|todo|describe)\("),
             cases=re.compile(r"test|it|todo"),
             groups=re.compile(r"describe"),
             skips=re.compile(r"(\$this->|self::|static::)markTest(Skipped|Incomplete)\([^)]*\)"),

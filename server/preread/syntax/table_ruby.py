@@ -37,10 +37,8 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
         return ()
     called, first = source.fold(method), given.named_children[0]
     if called in _WRAPPING and first.type in ("method", "singleton_method"):  # private def hidden
-        return [
-            named._replace(signature=source.fold(first).partition("\n")[0][:160])
-            for named in by_name(source, first, "function")
-        ]
+        head = " ".join(source.text(first).partition("\n")[0].split())[:160]
+        return [named._replace(signature=head) for named in by_name(source, first, "function")]
     if called in _DEFINING and first.type == "simple_symbol":
         return (Named(source.fold(first).lstrip(":"), "function", "", source.fold(node).split("{")[0].split(" do")[0]),)
     return ()
@@ -88,6 +86,7 @@ TABLES = {
         raising=re.compile(r"(Kernel\.)?(raise|fail|abort)"),
         tests=Tests(
             names=re.compile(r"test_\w+[?!]?"),
+            declared=re.compile(rb"\b(it|specify|example|scenario|test|should|describe|context|feature)\b"),
             cases=re.compile(r"[xf]?(it|specify|example|scenario)|its|test|should|pending"),
             groups=re.compile(r"[xf]?(describe|context|feature|example_group)|shared_examples(_for)?|shared_context"),
             untitled=re.compile(r"[xf]?(it|specify|example)|its"),

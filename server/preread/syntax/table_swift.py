@@ -87,6 +87,7 @@ TABLES = {
         tests=Tests(
             marks=re.compile(r"^@Test\b"),
             names=re.compile(r"test([A-Z0-9_]\w*)?"),
+            declared=re.compile(rb"\bQuick\b|\bdescribe\("),
             cases=re.compile(r"[xf]?it|test"),
             groups=re.compile(r"[xf]?(describe|context)"),
             skips=re.compile(r"XCTSkip(If|Unless)?\([^)]*\)?"),
