@@ -161,6 +161,8 @@ class Events:
         env = dict(rng.choice(ENVIRONMENTS)) if self.chance(0.12) else {}
         if self.chance(0.3):
             env["CLAUDE_PROJECT_DIR"] = self.scene.filled(rng.choice(FOLDERS_OF_SESSIONS))
+        if self.chance(0.1):
+            env["CLAUDE_PLUGIN_DATA"] = str(self.scene.base / "data")
         return Event(hook, self.written(event), env)
 
     def spoil(self, event: dict[str, Any]) -> None:

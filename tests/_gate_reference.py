@@ -1,5 +1,5 @@
 # Paths are text here, as the contract has it.
-# ruff: noqa: PTH110, PTH118
+# ruff: noqa: PTH110, PTH113, PTH118
 """What the gates decide, as docs/gates.md says it, in plain slow Python: the second opinion on `hooks/`.
 
 Nothing here is imported from the hooks or from the package, and nothing is written.
@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import _gate_prompts as prompts
@@ -103,7 +104,16 @@ class Gate:
             return "off"
         if self.environ.get("CI", "").lower() not in {"", "0", "false"}:
             return "warn"
+        if rules.mode in {"", "block"} and (why := self.unready()) is not None:
+            self.notes += ["preread: ", "only warn", why]
+            return "warn"
         return rules.mode or "block"
+
+    def unready(self) -> str | None:
+        """Why the server cannot start, where the launcher has left word of it."""
+        data = self.environ.get("CLAUDE_PLUGIN_DATA", "")
+        path = os.path.join(data, "unready")
+        return shown(Path(path).read_text().strip()) if data and os.path.isfile(path) else None
 
     def blocked(self, text: str, rules: Rules, root: str) -> Decision:
         mode = self.mode(rules, root)

@@ -134,6 +134,8 @@ def world(rng: random.Random, base: Path) -> Scene:
         project(rng, scene, other)
     for _ in range(rng.choice((0, 3, 20))):
         scene.write(f"{rng.choice(FOLDERS)}/{rng.choice(NAMES)}", b"x")
+    if rng.random() < 0.3:
+        scene.write("../data/unready", b"no Python\n")
     for name, target in rng.sample(LINKS, rng.choice((0, 0, 1, 2))):
         link = scene.project / name
         if not link.exists() and not link.is_symlink():
