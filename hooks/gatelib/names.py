@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from gatelib import near, places
-from gatelib.rules import PROJECT, Rules, feature_of_text, is_feature, slug
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from gatelib.rules import PROJECT, Rules, feature_of_text, slug
 
 LONGEST = 200_000  # characters of a prompt that are looked at
 STOP = frozenset(
@@ -25,80 +18,67 @@ wizards journey journeys story stories unit e2e integration end-to-end regressio
 app application please here there
 """.split()
 )
-NOUNS = "flow|page|feature|screen|form|dialog|module|endpoint|api|component|view|wizard|journey|story"
-AROUND = "\"'`()<>,;:!?*"
-WORD = r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*"
-NAME = "(" + WORD + r"(?:\s+" + WORD + "){0,2})"
+QUOTES = "\"'`"
+BARE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_.-")
+SMALL_LETTERS = dict(zip(range(ord("A"), ord("Z") + 1), "abcdefghijklmnopqrstuvwxyz"))
 
 
 def feature_in(prompt: str, rules: Rules, roots: list[str]) -> str | None:
     """The feature that serves what a prompt names; None where that is nothing, or several things."""
     prompt = prompt[:LONGEST]
-    known = frozenset([*near.standing(roots), *rules.aliases])
-    steps: list[Callable[[], Iterable[str]]] = [
-        lambda: _explicit(prompt),
-        lambda: [word for word in _quoted(prompt) if word in known],
-        lambda: _gated(prompt, rules, roots),
-        lambda: _mentioned(prompt, known),
-        lambda: [word for word in _quoted(prompt) if is_feature(word) and word not in STOP],
-        lambda: _described(prompt),
-    ]
-    for step in steps:
-        found = {rules.served_by(name if name == PROJECT else feature_of_text(name)) for name in step()}
-        if found:
-            return found.pop() if len(found) == 1 else None
-    return None
+    found = {served(name, rules) for name in explicit(prompt)}
+    if not found:
+        # The explicit form is the usual one; what finds the others is slow to load.
+        from gatelib import prompts
+
+        found = prompts.features(prompt, rules, roots)
+    return found.pop() if len(found) == 1 else None
 
 
-def _explicit(prompt: str) -> Iterable[str]:
-    """`feature: login`, `"feature": "login"`, `**Feature:** login`, …"""
-    value = r"""(?:(["'`])([^"'`\n]+)\1|([A-Za-z0-9_.-]+))"""
-    for found in re.finditer(r"""(?<!\w)["'`]?feature["'`]?[ \t*]*[:=][ \t*]*""" + value, prompt, re.IGNORECASE):
-        quoted, bare = found.group(2), found.group(3)
-        name = PROJECT if PROJECT in (quoted, bare) else slug(quoted or bare)
-        if name and (quoted or name not in STOP):
-            yield name
+def served(name: str, rules: Rules) -> str:
+    """The feature that serves a name of a prompt."""
+    return rules.served_by(name if name == PROJECT else feature_of_text(name))
 
 
-def _quoted(prompt: str) -> list[str]:
-    """What stands between two equal quotes or backticks on one line."""
-    return [found.group(2) for found in re.finditer(r"""(?<!\w)(["'`])([^"'`\n]+)\1(?!\w)""", prompt)]
+def explicit(prompt: str) -> list[str]:
+    """The names of `feature: login`, `"feature": "login"`, `**Feature:** login`, …"""
+    small = prompt.translate(SMALL_LETTERS)
+    found = []
+    at = small.find("feature")
+    while at >= 0:
+        start = _value(small, at)
+        quoted, end = _text(small, start) if start else ("", 0)
+        name = PROJECT if quoted.strip(QUOTES) == PROJECT else slug(quoted.strip(QUOTES))
+        if name and (quoted[0] in QUOTES or name not in STOP):
+            found.append(name)
+        at = small.find("feature", max(end, at + 1))
+    return found
 
 
-def _gated(prompt: str, rules: Rules, roots: list[str]) -> Iterable[str]:
-    """The features of the paths in a prompt that a rule gates, in the session's project."""
-    for text in dict.fromkeys([*_quoted(prompt), *prompt.split()]):
-        path = _without_line(text.lstrip(AROUND).rstrip(AROUND + "."))
-        if ("/" in path or re.search(r"\.[A-Za-z0-9]+$", path)) and places.is_path(path):
-            named = places.candidates(path, roots[0])
-            features = [rules.feature_of(relative) for root, relative in named if root == roots[0]]
-            yield from [feature for feature in features if feature is not None][:1]
+def _value(text: str, at: int) -> int:
+    """Where the value of a `feature` begins that stands at `at`; 0 where it has none."""
+    if at and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        return 0
+    at += len("feature")
+    at = _past(text, at + (text[at : at + 1] in tuple(QUOTES)), " \t*")
+    return _past(text, at + 1, " \t*") if text[at : at + 1] in (":", "=") else 0
 
 
-def _without_line(path: str) -> str:
-    """`a.ts` of `a.ts:12` and `a.ts:12:3`."""
-    return re.sub(r":\d+(:\d+)?$", "", path)
+def _past(text: str, at: int, what: str) -> int:
+    while at < len(text) and text[at] in what:
+        at += 1
+    return at
 
 
-def _mentioned(prompt: str, known: Iterable[str]) -> Iterable[str]:
-    """Known names as whole words, the longest first; it hides the shorter ones in it."""
-    names = sorted([name for name in known if name not in STOP], key=lambda name: (-len(name), name))
-    if not names:
-        return
-    forms = "|".join([re.escape(name).replace(r"\-", "[ _-]") for name in names])
-    for found in re.finditer(r"(?<![\w-])(?:" + forms + r")(?![\w-])", prompt, re.IGNORECASE):
-        text = found.group().lower()
-        yield PROJECT if text == PROJECT else text.replace(" ", "-").replace("_", "-")
-
-
-def _described(prompt: str) -> Iterable[str]:
-    """`the login flow`, `test plan for the checkout page`."""
-    end = r"\s*(?:[.,;:!?()\[\]{}\n]|$)"
-    patterns = [
-        r"\bthe\s+" + NAME + r"\s+(?:" + NOUNS + r")\b",
-        r"\btests?(?:\s+(?:plan|cases))?\s+for\s+(?:the\s+)?" + NAME + end,
-    ]
-    for pattern in patterns:
-        for found in re.finditer(pattern, prompt, re.IGNORECASE):
-            if STOP.isdisjoint(found.group(1).lower().split()) and slug(found.group(1)):
-                yield slug(found.group(1))
+def _text(text: str, start: int) -> tuple[str, int]:
+    """The value that begins at `start`, with its quotes, and where it ends."""
+    end = start
+    if text[start : start + 1] in tuple(QUOTES):
+        end += 1
+        while end < len(text) and text[end] not in QUOTES + "\n":
+            end += 1
+        is_closed = end > start + 1 and text[end : end + 1] == text[start]
+        return (text[start : end + 1], end + 1) if is_closed else ("", 0)
+    while end < len(text) and text[end] in BARE:
+        end += 1
+    return text[start:end], end
