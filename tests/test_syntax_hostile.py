@@ -11,6 +11,15 @@ from preread.languages import LANGUAGES
 from preread.syntax import Details, Outline, details, grammars, outline
 
 PATHS = [f"tests/test_x{language.suffixes[0]}" for language in LANGUAGES] + ["cart_test.go", "x.test.tsx"]
+PATHS += [
+    "CartSpec.kt",
+    "CartTests.swift",
+    "CartTests.cs",
+    "cart_spec.rb",
+    "CartTest.php",
+    "test_cart.c",
+    "cart_test.cc",
+]
 TEXTS = {
     "nothing": "",
     "a NUL": "def f\0(): pass\0",
@@ -84,7 +93,8 @@ def test_an_error_in_the_syntax_leaves_the_rest_readable() -> None:
 
 FRAGMENTS = st.sampled_from(
     "def class f ( ) { } [ ] : \n \n \" ' ` ${ // /* */ # => < > /> @ . , = test it describe expect \0 \r \f \ud800 é"
-    " enum type func fn return async const assert raise throw | ! ; -".split(" ")
+    " enum type func fn return async const assert raise throw | ! ; - <?php fun end do module #if #else #endif struct"
+    " typedef int void @Test [Fact] TEST( START_TEST END_TEST namespace template < operator val".split(" ")
 )
 
 
