@@ -7,7 +7,7 @@ set -f
 IFS=$' \t\n'
 NAME=${0##*/}
 HOOKS=${BASH_SOURCE[0]%/*}
-LIMIT=16384 # bytes: what an argument may hold on every system, and more than a usual event needs
+LIMIT=16384 # bytes: what one variable may hold on every system, and more than a usual event needs
 SECONDS=0
 event='' rest=1
 
@@ -21,7 +21,7 @@ failure() {
 
 # Fills `event`; `rest` is empty when that is all of it. NUL bytes are dropped, here as in hook.py.
 read_event() {
-  case $OSTYPE in msys* | cygwin*) return ;; esac # there an argument would be rewritten where it looks like a path
+  case $OSTYPE in msys* | cygwin*) return ;; esac # there a variable would be rewritten where it looks like a path
   if [ "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}" -ge 41 ]; then
     # -N reads in blocks, where -n and -d read each byte by itself.
     IFS= read -r -N "$LIMIT" event || rest=''
@@ -63,7 +63,9 @@ exact() {
   else
     set -- -B
   fi
-  run_limited "$python" -I -S -X utf8 "$@" "$HOOKS/hook.py" "$NAME" "$from" "$event"
+  # Not an argument: those anybody on the machine can read.
+  export PREREAD_EVENT=$event
+  run_limited "$python" -I -S -X utf8 "$@" "$HOOKS/hook.py" "$NAME" "$from"
   case $answer in
     -) ;;
     '{'*'}') printf '%s\n' "$answer" ;;

@@ -480,7 +480,7 @@ def test_a_usual_call_starts_no_python(project: Path, tmp_path: Path, shell: str
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_what_was_read_reaches_python_unchanged(project: Path, tmp_path: Path, shell: str) -> None:
-    text = program(tmp_path / "data" / "python", '#!/bin/bash\nprintf "%s" "${@: -1}" >all; cat >>all; echo -\n')
+    text = program(tmp_path / "data" / "python", '#!/bin/bash\nprintf "%s" "$PREREAD_EVENT" >all; cat >>all; echo -\n')
     env = {"CLAUDE_PLUGIN_DATA": str(text.parent), "PATH": os.environ["PATH"]}
     for size in (10, 16_300, 200_000):
         call = (
@@ -489,6 +489,17 @@ def test_what_was_read_reaches_python_unchanged(project: Path, tmp_path: Path, s
         )
         subprocess.run([shell, "-p", HOOKS / "pre-spec-write"], input=call, env=env, cwd=tmp_path, check=True)
         assert (tmp_path / "all").read_bytes() == call
+
+
+def test_what_a_call_writes_is_in_no_arguments_where_others_on_the_machine_could_read_it(
+    project: Path, tmp_path: Path
+) -> None:
+    text = program(tmp_path / "data" / "python", '#!/bin/bash\nprintf "%s\\n" "$@" >arguments; echo -\n')
+    env = {"CLAUDE_PLUGIN_DATA": str(text.parent), "PATH": os.environ["PATH"]}
+    call = event("Write", project, file_path=str(project / "a.spec.ts"), content="hunter2")
+    subprocess.run(["bash", "-p", HOOKS / "pre-spec-write"], input=call, env=env, cwd=tmp_path, check=True)
+    assert "hook.py" in (tmp_path / "arguments").read_text()
+    assert "hunter2" not in (tmp_path / "arguments").read_text()
 
 
 # -- what the sources may use

@@ -54,7 +54,7 @@ def _decide(name: str, arguments: list[str]) -> events.Answer:
 
 def _input(arguments: list[str]) -> bytes:
     """The bytes of the event: what the front has read, and what it left."""
-    blocks = [os.fsencode(text) for text in arguments[1:2]]
+    blocks = [os.fsencode(os.environ.pop("PREREAD_EVENT", "")) if arguments else b""]
     while arguments[:1] != ["whole"]:
         block = os.read(0, 1 << 20)
         if not block:
