@@ -85,6 +85,36 @@ def test_symbols_are_the_definitions_that_the_feature_names(tmp_path: Path) -> N
     assert "rain" not in texts(findings)
 
 
+def test_symbols_tell_what_functions_decide(tmp_path: Path) -> None:
+    python = (
+        "def basket_check(name, count):\n    if (\n        count > 3\n    ):\n        raise ValueError('too many')\n"
+    )
+    python += (
+        "    if not name:\n        return None\n    if count == 3 and name:\n        name.pop()\n        name.clear()\n"
+    )
+    script = "export function basketRow(row) {\n  if (row.kind === 'gift') return null;\n  return row.price;\n}\n"
+    write(tmp_path, {"shop/basket.py": python, "web/basket.ts": script})
+    said = texts(rule(tmp_path, "symbols"))
+    assert "if `( count > 3 )`: `raise ValueError('too many')`" in said or "if `count > 3`: `raise ValueError(" in said
+    assert "if `count == 3 and name`: `name.pop()`, `name.clear()`" in said
+    assert "`basketRow`: if `row.kind === 'gift'`: `return null`" in said
+
+
+def test_twins_are_functions_that_stand_twice_and_are_alike(tmp_path: Path) -> None:
+    body = "    def basket_send(self, names):\n        for name in names:\n            self.go(name)\n"
+    body += "            self.count += 1\n        return {}\n\n"
+    code = "class Slow:\n" + body.format(1) + "class Quick:\n" + body.format(2)
+    write(tmp_path, {"shop/basket.py": code})
+    findings = rule(tmp_path, "twins")
+    assert "`basket_send` stands twice, in `Slow` and `Quick`" in texts(findings)
+    other = (
+        code[: code.index("class Quick")]
+        + "class Quick:\n    def basket_send(self, names):\n        a()\n        b()\n"
+    )
+    write(tmp_path, {"shop/basket.py": other + "        c()\n        return names\n"})
+    assert rule(tmp_path, "twins") == []
+
+
 def test_constants_are_named_values_and_families_near_the_feature(tmp_path: Path) -> None:
     enum = "\n\nclass BasketState(Enum):\n    OPEN = 'open'\n    PAID = 'paid'\n    GONE = 'gone'\n"
     write(tmp_path, {**SHOP, "shop/basket.py": "from enum import Enum\n\n" + BASKET + enum})
@@ -256,8 +286,19 @@ def test_groups_are_the_feature_s_tests_by_class_or_block(tmp_path: Path) -> Non
         {**SHOP, "tests/test_basket.py": grouped, "tests/test_rain.py": "def test_rain_falls():\n    assert 1\n"},
     )
     findings = rule(tmp_path, "groups")
-    assert "`TestBasket`: 2 tests: adds; empties" in texts(findings)
+    assert "`TestBasket`, 2 tests: `test_adds`, `test_empties`" in texts(findings)
     assert "rain" not in texts(findings)
+
+
+def test_groups_of_many_tests_are_parted_by_what_their_names_share(tmp_path: Path) -> None:
+    names = [f"basket_{word}_{n}" for word in ("colour", "weight") for n in ("one", "two", "three", "four")]
+    tests = "import pytest\n\n\n" + "".join(f"def test_{name}():\n    assert 1\n\n\n" for name in names)
+    tests += "@pytest.mark.parametrize('n', [1])\ndef test_basket_weight_rows(n):\n    assert n  # as in #12\n"
+    write(tmp_path, {**SHOP, "tests/test_basket.py": tests})
+    said = texts(rule(tmp_path, "groups"))
+    assert "on weight: `test_basket_weight_one`" in said
+    assert "rows of `test_basket_weight_rows` #12" in said
+    assert "on colour: " in said
 
 
 def test_helpers_are_page_objects_and_functions_that_the_tests_use(tmp_path: Path) -> None:
@@ -287,7 +328,7 @@ def test_unmentioned_symbols_are_public_names_in_no_test(tmp_path: Path) -> None
     more = BASKET + "\n\ndef basket_weight():\n    return 1\n\n\ndef _basket_secret():\n    return 2\n"
     write(tmp_path, {**SHOP, "shop/basket.py": more})
     findings = rule(tmp_path, "unmentioned_symbols")
-    assert "no test names `basket_weight`" in texts(findings)
+    assert "no test names `BasketError`, `basket_weight`" in texts(findings)
     assert 'absent:tests/**~"basket_weight"' in cited(findings)
     assert "basket_total" not in texts(findings)
     assert "_basket_secret" not in texts(findings)
@@ -309,7 +350,7 @@ def test_unmentioned_messages_are_errors_that_no_test_shows(tmp_path: Path) -> N
     )
     write(tmp_path, {**SHOP, "shop/basket.py": more, "tests/test_basket.py": shown})
     said = texts(rule(tmp_path, "unmentioned_messages"))
-    assert "BasketError `no name (given`: no test shows it" in said
+    assert "no test shows `no name (given`" in said
     assert "too many" not in said
 
 
@@ -322,6 +363,18 @@ def test_unmentioned_members_are_values_of_a_family_that_tests_leave_out(tmp_pat
     assert "no test names `PAYING` of BasketState" in texts(findings)
     assert "OPENED" not in texts(findings)
     assert "CLOSED" not in texts(findings)  # by its value it is shown
+
+
+def test_unmentioned_options_are_switches_that_no_test_passes(tmp_path: Path) -> None:
+    code = "def basket_open(name, limit=3, strict=False, *, locked=None, colour='red'):\n"
+    code += "    return (name, limit, strict, locked, colour)\n"
+    tests = "from shop.basket import basket_open\n\n\ndef test_basket_opens():\n    basket_open('a', colour='blue')\n"
+    write(tmp_path, {"shop/basket.py": code, "tests/test_basket.py": tests})
+    findings = rule(tmp_path, "unmentioned_options")
+    assert "`strict`" in texts(findings)
+    assert 'absent:tests/**~"strict="' in cited(findings)
+    assert "limit" not in texts(findings)  # may be passed by its place
+    assert "colour" not in texts(findings)
 
 
 # -- traps
@@ -341,6 +394,23 @@ def test_warnings_are_comments_that_warn_at_the_feature_s_symbols(tmp_path: Path
     assert "one after another" not in texts(findings)
     assert "tooling" not in texts(findings)
     assert "rains" not in texts(findings)
+
+
+def test_warnings_are_told_with_the_sentence_that_they_hang_on(tmp_path: Path) -> None:
+    comment = "        # Safari keeps the old lines for a while. So never empty them here.\n"
+    more = BASKET.replace("        return sum", f"{comment}        return sum")
+    write(tmp_path, {**SHOP, "shop/basket.py": more})
+    said = texts(rule(tmp_path, "warnings"))
+    assert "`basket_total`: `Safari keeps the old lines for a while. So never empty them here`" in said
+
+
+def test_warnings_of_docstrings_are_sentences_and_no_fields(tmp_path: Path) -> None:
+    code = 'def basket_size(count):\n    """How many.\n\n    This should be called after the lines are sorted.\n\n'
+    code += '    :param count: never zero\n    """\n    return count\n'
+    write(tmp_path, {**SHOP, "shop/basket.py": code})
+    said = texts(rule(tmp_path, "warnings"))
+    assert "`basket_size`: `This should be called after the lines are sorted`" in said
+    assert "zero" not in said
 
 
 def test_version_notes_are_what_docstrings_say_of_changes(tmp_path: Path) -> None:
@@ -394,7 +464,32 @@ def test_unread_parameters_are_those_that_a_function_s_body_never_holds(tmp_path
         assert harmless not in said
 
 
+def test_changed_arguments_are_parameters_that_a_function_changes_in_place(tmp_path: Path) -> None:
+    code = "def basket_fill(names, lines):\n    names.append('mug')\n    return lines\n\n\n"
+    code += "def basket_copy(names):\n    names = list(names)\n    names.append('mug')\n    return names\n"
+    write(tmp_path, {"shop/basket.py": code})
+    findings = rule(tmp_path, "changed_arguments")
+    assert [finding.text for finding in findings] == ["`basket_fill` changes what it is given: `names.append('mug')`"]
+    assert cited(findings) == {"shop/basket.py:1-2"}
+
+
 # -- what was taken back
+
+
+def test_turned_round_is_what_was_dropped_or_switched_and_no_chore(tmp_path: Path) -> None:
+    commit(tmp_path, SHOP, "begin")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, "Drop the basket's loop detection")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Remove unused imports of the basket")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Make the basket faster")
+    findings = rule(tmp_path, "turned_round")
+    assert [finding.text for finding in findings] == ["2026: `Drop the basket's loop detection`"]
+
+
+def test_turned_round_reaches_back_beyond_a_renamed_file(tmp_path: Path) -> None:
+    commit(tmp_path, {"old/all.py": "X = 1\n"}, "begin")
+    commit(tmp_path, {"old/all.py": "X = 2\n"}, "Drop the basket's loop detection")
+    commit(tmp_path, SHOP, "Put goods into modules of their own")
+    assert "loop detection" in texts(rule(tmp_path, "turned_round"))
 
 
 def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from preread import atomic, dossier, sources
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
-RULES_VERSION = "1"  # raise it when findings or their places change: standing dossiers are then built again
+RULES_VERSION = "2"  # raise it when findings or their places change: standing dossiers are then built again
 MOST_PER_SECTION = 12
 
 
@@ -30,10 +30,12 @@ PLACES: dict[str, Place] = {
     "known way": Place("patterns.md", "Known ways"),
     "disagreement": Place("anti-patterns.md", "Documents and code disagree"),
     "reverted": Place("anti-patterns.md", "Tried, taken back"),
+    "turned": Place("anti-patterns.md", "Dropped, switched, put back"),
     "known trap": Place("anti-patterns.md", "Known traps"),
     "warning": Place("anti-patterns.md", "Warned about in the code"),
     "deprecated": Place("anti-patterns.md", "Deprecated"),
     "unread": Place("anti-patterns.md", "Never read"),
+    "changed": Place("anti-patterns.md", "Changes what it is given"),
     "gap": Place("existing-tests.md", "Not covered"),
     "extend": Place("existing-tests.md", "Extend these"),
     "helper": Place("existing-tests.md", "Page objects and helpers"),
@@ -48,6 +50,7 @@ PLACES: dict[str, Place] = {
     "route": Place("codebase.md", "Routes"),
     "selector": Place("codebase.md", "Elements"),
     "setting": Place("codebase.md", "Settings"),
+    "twin": Place("codebase.md", "Stands twice"),
     "caller": Place("codebase.md", "Called from outside"),
 }
 SYMBOLS = "symbol"  # placed by their file, a section each

@@ -1,4 +1,4 @@
-"""What went wrong before: failing tests in reports, errors fixed more than once, tests that are not trusted."""
+"""What goes wrong: failing tests in reports, tests that are not trusted."""
 
 import re
 from collections import defaultdict
@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from preread import inputs
-from preread.evidence import phrases, words
-from preread.evidence.history import FIX, Commit
+from preread.evidence import phrases
 from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.sources import Ref
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
 SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout)\b.*[:\w]|\bexpected\b|\bassert")
-CHANGELOG = re.compile(r"(?i)^(docs?/)?(changelog|changes|history|news)(\.\w+)?$")
-BULLET = re.compile(r"\s*[-*+]\s+\S")
-MOST_FIXES = 5
 
 
 class Failure(NamedTuple):
@@ -99,114 +95,6 @@ def _escaped(name: str) -> str:
     from xml.sax.saxutils import escape
 
     return escape(name, {'"': "&quot;"})
-
-
-def repeated_fixes(view: View) -> Iterator[Finding]:
-    """What was fixed more than once: fixes whose subjects are about the same thing, or name the same issue."""
-    left = [c for c in view.commits if c.is_fix and (view.relevance(c.subject) > 0 or _small_at_home(view, c))][:80]
-    n = 0
-    while left and n < 4:
-        latest = left.pop(0)
-        same = [latest, *(c for c in left if _same_thing(latest, c, view.wanted))]
-        if len(same) < 2:
-            continue
-        left = [c for c in left if c not in same]
-        n += 1
-        yield Finding(
-            rule="repeated_fixes",
-            kind="again",
-            text=f"fixed {len(same)} times, last {latest.date}: {phrases.quote(phrases.subject(latest.subject), 100)}",
-            sources=tuple(f"commit:{c.sha[:9]}" for c in same[:4]),
-            reason="fixes whose subjects are about the same thing",
-            score=0.8 + 0.1 * min(1.0, view.relevance(latest.subject)),
-        )
-
-
-def _same_thing(one: Commit, other: Commit, feature: frozenset[str]) -> bool:
-    """Two fixes of one thing: most words of the shorter subject beside the feature's, or an issue that both name."""
-    a, b = _topic(one.subject) - feature, _topic(other.subject) - feature
-    shared = a & b
-    by_words = len(shared) >= 2 and len(shared) >= 0.6 * min(len(a), len(b))
-    return by_words or (bool(set(one.issues) & set(other.issues)) and bool(shared))
-
-
-def _topic(subject: str) -> set[str]:
-    return {words.stem(w) for w in words.of_sentence(subject) if len(w) > 3} - {
-        "fixed",
-        "correct",
-        "again",
-        "error",
-        "bug",
-        "regression",
-        "issu",
-        "crash",
-        "prevent",
-        "handl",
-    }
-
-
-def _small_at_home(view: View, commit: Commit) -> bool:
-    """Whether a commit changed little else than the feature's own files."""
-    home = sum(view.relevance(path) >= 1 for path in commit.files)
-    return len(commit.files) <= 4 and 2 * home >= len(commit.files) > 0
-
-
-def fixes(view: View) -> Iterator[Finding]:
-    """The latest fixes of the feature, with what their authors wrote of the cause."""
-    n = 0
-    told = {source for finding in repeated_fixes(view) for source in finding.sources[:1]}
-    for commit in view.commits:
-        about = view.relevance(commit.subject)
-        if (
-            not commit.is_fix
-            or f"commit:{commit.sha[:9]}" in told
-            or (about < 0.5 and not _small_at_home(view, commit))
-        ):
-            continue
-        n += 1
-        why = phrases.plain(phrases.sentence(commit.body, 130)) if _is_prose(commit.body) else ""
-        yield Finding(
-            rule="fixes",
-            kind="fix",
-            text=phrases.quote(phrases.subject(commit.subject), 100) + (f": {why}" if why else ""),
-            sources=(f"commit:{commit.sha[:9]}",),
-            reason="a fix that touched the feature's files",
-            score=0.4 + 0.25 * min(1.0, about) + (0.1 if why else 0.0),
-        )
-        if n >= MOST_FIXES:
-            return
-
-
-def _is_prose(body: str) -> bool:
-    first = body.strip().split("\n", 1)[0]
-    return len(first) > 25 and not re.match(
-        r"(?i)[*#<-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts",
-        first,
-    )
-
-
-def changelog(view: View) -> Iterator[Finding]:
-    """Fixes that the changelog tells of the feature, newest first."""
-    n = 0
-    for path in sorted(p for p in view.services.tree.files if CHANGELOG.search(p))[:3]:
-        lines = view.services.tree.lines(path) or []
-        for number, line in enumerate(lines, 1):
-            if n >= 4:
-                return
-            if not BULLET.match(line):
-                continue
-            said, end = phrases.paragraph(lines, number)
-            if view.relevance(said) < 1 or not FIX.search(said) or not phrases.provable(said):
-                continue
-            n += 1
-            yield Finding(
-                rule="changelog",
-                kind="fix",
-                text=phrases.quote(re.sub(r"^[-*+]\s+", "", said), 150),
-                sources=(str(Ref("lines", path, number, end)),),
-                reason="the changelog tells of a fix",
-                score=0.55 - 0.02 * n,
-            )
 
 
 class Marked(NamedTuple):

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.languages import language_of
 from preread.models import Finding
 from preread.sources import Ref
+from preread.syntax import Parameter
 
-MOST = 5
+MOST, MOST_MESSAGES, MOST_OPTIONS = 6, 9, 4
 # A test of another language cannot be expected to name a symbol of this one, but may well show its messages.
 KIN = ({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"}, {"Java", "Kotlin"}, {"C", "C++"})
 TEST_FOLDER = re.compile(
@@ -83,29 +83,28 @@ def _absent(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def unmentioned_symbols(view: View) -> Iterator[Finding]:
-    """Public functions and classes of the feature whose names stand in no test."""
-    n = 0
+    """Public functions and classes of the feature whose names stand in no test, one fact a file."""
+    found: dict[str, list[tuple[HotSymbol, tuple[str, ...]]]] = {}
     for hot in view.symbols:
         name = hot.symbol.name
-        if (
-            _is_private(hot)
-            or len(name) < 5
-            or hot.symbol.kind not in {"function", "method", "class", "component"}
-            or n >= MOST
-        ):
+        if _is_private(hot) or len(name) < 5 or hot.symbol.kind not in {"function", "method", "class", "component"}:
             continue
-        if view.candidates(name, ("test", "support")):
+        if sum(map(len, found.values())) >= MOST or view.candidates(name, ("test", "support")):
             continue
-        if not (absent := _absent(view, name, _tests_for(view, hot.file))):
+        if any(other.symbol.name == name for other, _ in found.get(hot.file.path, ())):
             continue
-        n += 1
+        if absent := _absent(view, name, _tests_for(view, hot.file)):
+            found.setdefault(hot.file.path, []).append((hot, absent))
+    for group in found.values():
         yield Finding(
             rule="unmentioned_symbols",
             kind="gap",
-            text=f"no test names {code(name)}",
-            sources=(hot.file.cite(hot.symbol.start), *absent),
-            reason="a public name of the feature that stands in no test",
-            score=0.35 + 0.35 * hot.score,
+            text=f"no test names {phrases.names([hot.symbol.name for hot, _ in group], MOST)}",
+            sources=tuple(
+                dict.fromkeys(s for hot, absent in group for s in (hot.file.cite(hot.symbol.start), *absent))
+            ),
+            reason="public names of the feature that stand in no test",
+            score=0.35 + 0.35 * group[0][0].score,
         )
 
 
@@ -126,27 +125,40 @@ def _is_private(hot: HotSymbol) -> bool:
 
 
 def unmentioned_messages(view: View) -> Iterator[Finding]:
-    """Errors that the feature raises and whose messages no test shows."""
+    """Errors that the feature raises and whose messages no test shows, one fact a function."""
+    found: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {}
     n = 0
-    for file in view.sources[:6]:
+    for file in view.sources[:8]:
         for item in file.details.raises:
             message = " ".join(item.message.split())
-            if len(message) < 12 or message.count(" ") < 2 or not view.is_hot(file, item.line) or n >= MOST:
+            if len(message) < 12 or message.count(" ") < 2 or n >= MOST_MESSAGES:
+                continue
+            if not view.is_hot(file, item.line) and view.relevance(message) < 1:
                 continue
             literal = message[:60]
             at = _line_holding(file, item.line, literal)
-            if not at or not (absent := _absent(view, literal, _tests_for(view, file))):
+            if not at or not (absent := _absent_shortly(view, literal, _tests_for(view, file))):
                 continue
             n += 1
-            who = f"{item.exception} " if item.exception else ""
-            yield Finding(
-                rule="unmentioned_messages",
-                kind="gap",
-                text=f"{who}{code(literal)}: no test shows it",
-                sources=(file.cite(at), *absent),
-                reason="an error of the feature that no test reaches by its message",
-                score=0.62,
-            )
+            found.setdefault((file.path, item.within), []).append((literal, file.cite(at), absent))
+    for messages in found.values():
+        shown = messages[:3]
+        yield Finding(
+            rule="unmentioned_messages",
+            kind="gap",
+            text=f"no test shows {phrases.names([literal for literal, _, _ in shown], 3)}",
+            sources=tuple(dict.fromkeys(s for _, at, absent in shown for s in (at, *absent))),
+            reason="errors of the feature that no test reaches by their messages",
+            score=0.62 + 0.1 * min(1.0, max(view.relevance(literal) for literal, _, _ in shown)),
+        )
+
+
+def _absent_shortly(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """Proofs that no test holds a text, by as few of its first words as no test holds."""
+    short = literal[:32].rsplit(" ", 1)[0]
+    if len(short) >= 16 and (absent := _absent(view, short, paths)):
+        return absent
+    return _absent(view, literal, paths)
 
 
 def _line_holding(file: FileView, line: int, literal: str) -> int:
@@ -189,3 +201,52 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
                 reason="values of the feature that stand in no test",
                 score=0.66,
             )
+
+
+def unmentioned_options(view: View) -> Iterator[Finding]:
+    """Options of the feature's public functions, parameters with a default, that no test passes by name."""
+    n, told = 0, set[str]()
+    for file in view.sources[:6]:
+        if not file.path.endswith((".py", ".pyi")):
+            continue  # elsewhere arguments have no names
+        hot = {h.symbol.name for h in view.symbols if h.file is file and h.score >= 0.5 and not _is_private(h)}
+        found: dict[str, dict[str, tuple[int, tuple[str, ...]]]] = {}
+        for parameter in file.details.parameters:
+            name, function = parameter.name, parameter.function.rpartition(".")[2]
+            about = view.relevance(name) >= 1 and (function == "__init__" or not function.startswith("_"))
+            if len(name) < 4 or name.startswith("_") or not (function in hot or about):
+                continue
+            line = file.lines[parameter.line - 1] if parameter.line <= len(file.lines) else ""
+            default = re.search(rf"(?<!\w){re.escape(name)}\s*(?::[^=]+)?=\s*(\S+)", line)
+            if default is None or not _is_passed_by_name(file, parameter, default[1]):
+                continue
+            if name in told:
+                continue
+            if absent := _absent(view, f"{name}=", _tests_for(view, file)):
+                told.add(name)
+                found.setdefault(function, {}).setdefault(name, (parameter.line, absent))
+        for function, options in found.items():
+            if n >= MOST_OPTIONS or len(options) > 6:
+                continue  # nobody passes any: it is called by other means
+            n += 1
+            shown = list(options.items())[:3]
+            of = f" of {function}" if function in hot else ""
+            cites = [file.cite(line) for _, (line, _) in shown]
+            yield Finding(
+                rule="unmentioned_options",
+                kind="gap",
+                text=f"no test sets {phrases.names([name for name, _ in shown], 3)}{of}",
+                sources=tuple(dict.fromkeys((*cites, *(s for _, (_, absent) in shown for s in absent)))),
+                reason="options of the feature that no test passes by name",
+                score=0.68 + (0.1 if function in hot else 0.05),
+            )
+
+
+def _is_passed_by_name(file: FileView, parameter: Parameter, default: str) -> bool:
+    """Whether callers can be expected to spell a parameter out: a switch, or one that stands after many or a star."""
+    own = [p for p in file.details.parameters if p.function == parameter.function]
+    place = next((i for i, p in enumerate(own) if p.name == parameter.name), 0)
+    first = own[0].line if own else parameter.line
+    before = "\n".join(file.lines[first - 1 : parameter.line]).rpartition(parameter.name)[0]
+    starred = re.search(r"(?<!\w)\*\s*,", before)
+    return bool(starred) or place >= 4 or default.strip(",):") in {"True", "False"}

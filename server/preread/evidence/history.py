@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 Log = Callable[..., bytes]  # what `git log` prints, given its arguments
 
 MOST_COMMITS = 400  # looked at for subjects and files
+MOST_MENTIONING = 150  # whose messages are read
 MOST_PATCHES = 120  # looked at line by line
 RECORD, FIELD = "\x1e", "\x1f"
 FIX = re.compile(
@@ -83,6 +84,18 @@ def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
     if not paths:
         return []
     records = _records(log, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", *paths)
+    found = [_commit(fields, [p for p in fields[5].split("\n") if p]) for fields in records]
+    return [commit for commit in found if not BOT.search(commit.author)]
+
+
+def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
+    """The latest commits whose messages hold any of these, wherever the files then stood; newest first."""
+    if not patterns:
+        return []
+    wanted = [f"--grep={pattern}" for pattern in patterns]
+    records = _records(
+        log, f"-n{MOST_MENTIONING}", "--no-merges", "-i", "-F", *wanted, "--no-renames", "--name-only", "--", "."
+    )
     found = [_commit(fields, [p for p in fields[5].split("\n") if p]) for fields in records]
     return [commit for commit in found if not BOT.search(commit.author)]
 

@@ -65,7 +65,7 @@ def calls(view: View) -> Iterator[Finding]:
     scored = []
     for callee, use in uses.items():
         last = callee.rpartition(".")[2]
-        if _is_dull(callee) or (len(use.cases) < 2 and total > 3) or not phrases.provable(callee):
+        if _is_dull(callee) or (len(use.cases) < 2 and total > 1) or not phrases.provable(callee):
             continue
         named = len(set(view.candidates(last, ("test", "support"))) & set(others))
         elsewhere = named / len(others) if others else 0.0
@@ -100,15 +100,19 @@ def _call(kind: str, callee: str, use: _Use, total: int, elsewhere: tuple[int, i
     """The commonest call of one callee as its source has it, and where else."""
     forms = Counter(" ".join(call.text.split()) for _, call in use.calls)
     best = forms.most_common(1)[0][0]
-    file, call = next((f, c) for f, c in use.calls if " ".join(c.text.split()) == best)
+    ordered = sorted(use.calls, key=lambda item: (item[0].path != use.calls[0][0].path, item[1].line))
+    file, call = next((f, c) for f, c in ordered if " ".join(c.text.split()) == best)
     span = " ".join(" ".join(file.lines[call.line - 1 : call.end]).split())
     shown = best if best in span and len(best) <= 100 else callee if callee in span else callee.rpartition(".")[2]
-    second = next(((f, c) for f, c in use.calls if " ".join(c.text.split()) != best and c.line != call.line), None)
+    second = next(((f, c) for f, c in ordered if " ".join(c.text.split()) != best and c.line != call.line), None)
     many = f"{len(use.cases)} of {total} tests here"
     named, others = elsewhere
     rare = f", named in {named} of {others} other test files" if named else ", named in no other test file"
     rare = rare if others and named * 3 <= others else ""
     sources = [file.cite(call.line, min(call.end, call.line + 8))]
+    made = next((s for s in file.outline.symbols if s.name == callee and s.kind == "function"), None)
+    if made is not None:  # a helper beside the tests
+        sources.insert(0, file.cite(made.start, made.end))
     if second is not None:
         sources.append(second[0].cite(second[1].line))
     return Finding(
@@ -130,11 +134,13 @@ def assertions(view: View) -> Iterator[Finding]:
                 shapes[_shape(item.text)].append((hot, item))
     total = len(view.cases)
     ordered = sorted(shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0]))
-    for shape, found in ordered[:5]:
+    for shape, found in ordered[:3]:
         n = len({id(hot) for hot, _ in found})
         if n < max(2, total // 8) and total > 3 and not re.search(r"raises|toThrow|rejects", shape):
             continue
         whole = [pair for pair in found if phrases.balanced(pair[0].file.lines[pair[1].line - 1])] or found
+        if whole is found and not re.search(r"raises|toThrow|rejects", shape):
+            continue  # none stands on one line
         hot, item = min(whole, key=lambda pair: (len(pair[1].text), pair[1].line))
         yield Finding(
             rule="assertions",

@@ -15,7 +15,7 @@ CRITERIA = re.compile(
     r"|out of scope|notes?$"
 )
 OTHER_DOCS = re.compile(r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d")
-MOST = 14
+MOST, MOST_SECTIONS = 14, 4
 
 
 def knowledge(view: View) -> Iterator[Finding]:
@@ -93,7 +93,7 @@ def documents(view: View) -> Iterator[Finding]:
             named = view.relevance(symbol.name) if not view.whole_project else 0.5
             at_home = view.relevance(doc.path) >= 1 and not view.whole_project
             if (
-                n >= 6
+                n >= MOST_SECTIONS
                 or symbol.end - symbol.start > 200
                 or not phrases.provable(symbol.name)
                 or (named < 1 and not at_home)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.view import FileView, View
+from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
 from preread.sources import Ref
 
@@ -18,13 +18,14 @@ BUILTIN_FIXTURES = frozenset(
 
 def fixtures(view: View) -> Iterator[Finding]:
     """Fixtures that the feature's tests ask for, with where they are made."""
-    counts = Counter(name for hot in view.cases for name in dict.fromkeys(hot.case.params))
+    asked = {id(hot): _asked(hot) for hot in view.cases}
+    counts = Counter(name for names in asked.values() for name in names)
     total = len(view.cases)
     for name, n in counts.most_common(12):
         if not phrases.provable(name) or (n == 1 and total > 4):
             continue
-        user = next(hot for hot in view.cases if name in hot.case.params)
-        used = _line_with(user.file, user.case.start, min(user.case.end, user.case.start + 6), name)
+        user = next(hot for hot in view.cases if name in asked[id(hot)])
+        used = _line_with(user.file, max(1, user.case.start - 6), min(user.case.end, user.case.start + 6), name)
         made = None if name in BUILTIN_FIXTURES else _fixture_definition(view, name)
         sources = [s for s in (made[0] if made else "", user.file.cite(used) if used else "") if s]
         if not sources:
@@ -38,6 +39,12 @@ def fixtures(view: View) -> Iterator[Finding]:
             reason="the feature's tests ask for it",
             score=0.35 + 0.35 * n / total + (0.2 if made else -0.1),
         )
+
+
+def _asked(hot: HotCase) -> tuple[str, ...]:
+    """The fixtures that a test asks for, by parameters and by marks."""
+    marked = [name for mark in hot.case.marks if "usefixtures" in mark for name in re.findall(r"[\"'](\w+)[\"']", mark)]
+    return tuple(dict.fromkeys((*hot.case.params, *marked)))
 
 
 def _line_with(file: FileView, start: int, end: int, name: str) -> int:
@@ -123,6 +130,8 @@ def shared_imports(view: View) -> Iterator[Finding]:
                 seen[item.module].append((file, item.line))
     for _module, places in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0]))[:5]:
         file, line = places[0]
+        if not phrases.balanced(file.lines[line - 1]):
+            continue  # a list over several lines: its first says nothing
         yield Finding(
             rule="shared_imports",
             kind="setup",

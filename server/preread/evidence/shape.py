@@ -3,14 +3,15 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 
 from preread import syntax
 from preread.dossier import code
-from preread.evidence import phrases
+from preread.evidence import decisions, phrases
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
 from preread.sources import Ref
-from preread.syntax import Member
+from preread.syntax import Member, Symbol
 
 ROUTE = re.compile(r"/[A-Za-z0-9_\-/{}:<>\[\].$*]*[A-Za-z][A-Za-z0-9_\-/{}:<>\[\].$*]*")
 ROUTERS = frozenset(
@@ -44,18 +45,50 @@ def symbols(view: View) -> Iterator[Finding]:
             m.line == symbol.start and m.name == symbol.name for m in hot.file.details.members
         ):
             continue  # a value: the next rule has it
-        head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
-        if symbol.container and symbol.container not in head:
-            head += f" of {code(symbol.container)}" if phrases.provable(symbol.container) else f" of {symbol.container}"
-        said = phrases.plain(phrases.sentence(symbol.doc, 110)) if symbol.doc else ""
+        decided = decisions.decided(hot.file, symbol) if symbol.kind in {"function", "method"} else ""
+        if decided and phrases.provable(symbol.name):  # what it decides says more than what it is given
+            head, said = code(symbol.name), decided
+        else:
+            head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
+            said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc else ""
+            if symbol.container and symbol.container not in head:
+                named = code(symbol.container) if phrases.provable(symbol.container) else symbol.container
+                head += f" of {named}"
         yield Finding(
             rule="symbols",
             kind="symbol",
             text=f"{head}: {said}" if said else head,
             sources=(hot.cite,),
             reason=f"`{symbol.name}` or what it holds is named by the request",
-            score=(0.35 + 0.4 * hot.score + (0.1 if said else 0.0)) * (0.6 if symbol.name in DULL_METHODS else 1.0),
+            score=(0.3 + 0.4 * hot.score + (0.2 if decided else 0.1 if said else 0.0))
+            * (0.6 if symbol.name in DULL_METHODS else 1.0),
         )
+
+
+def twins(view: View) -> Iterator[Finding]:
+    """Functions that stand twice in one file under one name and are much alike: a change goes to both."""
+    for file in view.sources[:6]:
+        named: dict[str, list[Symbol]] = defaultdict(list)
+        for symbol in file.outline.symbols:
+            if symbol.kind in {"function", "method"} and len(symbol.name) > 4 and not symbol.name.startswith("__"):
+                named[symbol.name.removeprefix("async_")].append(symbol)
+        for name, both in named.items():
+            if len(both) != 2 or both[0].container == both[1].container or view.relevance(name) < 0.5:
+                continue
+            one, other = (file.lines[s.start : s.end] for s in both)
+            alike = SequenceMatcher(None, [line.strip() for line in one], [line.strip() for line in other]).ratio()
+            called = all(any(name in line for line in lines) for lines in (one, other))
+            if not phrases.provable(name) or min(len(one), len(other)) < 4 or alike < 0.6 or called:
+                continue
+            where = " and ".join(code(s.container) if phrases.provable(s.container) else s.container for s in both)
+            yield Finding(
+                rule="twins",
+                kind="twin",
+                text=f"{code(name)} stands twice, in {where}, {round(100 * alike)} % alike: change both",
+                sources=tuple(file.cite(s.start, s.end) for s in both),
+                reason="one name in two places with nearly the same lines",
+                score=0.7,
+            )
 
 
 def constants(view: View) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Traps: comments that warn, deprecated helpers, parameters that are never read."""
+"""Traps: notes on versions, deprecated helpers, parameters that are never read."""
 
 import re
 from collections import Counter, defaultdict
@@ -10,81 +10,12 @@ from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.syntax import Symbol
 
-STRONG = re.compile(
-    r"(?i)\b(don['’]?t|do not|never|must not|mustn['’]?t|careful|beware|race|deadlock|security|CVE-\d|unsafe|dangerous"
-    r"|workaround|hack|breaks?|subtle|surprising(ly)?|historically|order matters|on purpose"
-    r"|intentional(ly)?)\b"
-    r"|(?:^|[,;.—-] )otherwise\b|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION)\b)"
-)
-WEAK = re.compile(
-    r"\b(NOTE|TODO|N\.B\.)\b|(?<![\w&])#\d{2,6}\b|\bgh-\d+|issues/\d+"
-    r"|(?i:\b(must|only because|assum\w+|legacy|backwards?[- ]compat\w*|for now|temporary|compatibility)\b)"
-)
-TOOLING = re.compile(
-    r"(?i)^\W*(type:|noqa|pragma|eslint|prettier|ts-(ignore|expect)|pylint|mypy|nosec|fmt:|ruff|isort|@ts-|istanbul"
-    r"|v8 ignore|region|copyright|spdx|licensed?\b|sourcemapping)"
-)
-CODE_LIKE = re.compile(r"[;{}]\s*$|^\s*(return|const|let|var|if|for|import|from|def|self\.)\b.*[=(:]")
 DEPRECATED = re.compile(r"(?i)@deprecated\b|\bdeprecated\b|DeprecationWarning|PendingDeprecationWarning")
 INSTEAD = re.compile(
     r"(?i)(?:use|call|prefer|replaced by|superseded by|in favou?r of|instead of \w+,? use|switch to|see)\s+"
     r"(?:\{@link\s+)?[`'\":]*(?:\w+:`)?[~.]*([A-Za-z_][\w.]*(?:\(\))?)"
 )
 VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
-
-
-def warnings(view: View) -> Iterator[Finding]:
-    """Comments at the feature's symbols that warn."""
-    n, seen = 0, set[str]()
-    for file in (*view.sources[:8], *view.tests[:4]):
-        for comment in file.details.comments:
-            folded = " ".join(comment.text.split())
-            if TOOLING.search(folded) or CODE_LIKE.search(comment.text) or len(folded) < 30 or n >= 14:
-                continue
-            strong = STRONG.search(folded)
-            weak = WEAK.search(folded) if file.role == "source" else None
-            here = view.is_hot(file, comment.start) or view.is_hot(file, comment.end + 1) or view.relevance(folded) >= 1
-            if not strong and comment.start < 10 and not comment.within:
-                continue  # a file's head speaks of its origin
-            found = strong or weak
-            if found is None or not here or DEPRECATED.search(folded) or len(folded) > 900:
-                continue
-            said = _around(folded, found.start())
-            if said in seen:
-                continue
-            seen.add(said)
-            n += 1
-            where = (
-                f"{code(comment.within)}: "
-                if phrases.provable(comment.within) and re.fullmatch(r"[\w.]+", comment.within)
-                else ""
-            )
-            yield Finding(
-                rule="warnings",
-                kind="warning",
-                text=where + phrases.quote(said, 150),
-                sources=(file.cite(comment.start, comment.end),),
-                reason=f"a comment that warns: {found[0]}",
-                score=(0.75 if strong else 0.5)
-                + 0.15 * min(1.0, view.relevance(folded))
-                - (0.2 if file.role != "source" else 0),
-            )
-
-
-def _around(text: str, at: int) -> str:
-    """The sentence that holds position `at`, without a leading mark."""
-    start = max(text.rfind(". ", 0, at) + 2 if text.rfind(". ", 0, at) >= 0 else 0, 0)
-    end = text.find(". ", at)
-    if at - start > 100:  # the clause that warns, not a long way to it
-        start = max(
-            (
-                text.rfind(mark, start, at) + len(mark)
-                for mark in (", ", "; ", ": ", " — ", " - ")
-                if mark in text[start:at]
-            ),
-            default=start,
-        )
-    return text[start : end if end >= 0 else len(text)].strip().rstrip(".")
 
 
 def version_notes(view: View) -> Iterator[Finding]:
@@ -249,3 +180,37 @@ def unread_parameters(view: View) -> Iterator[Finding]:
                 reason="a parameter that its function does not use",
                 score=0.8,
             )
+
+
+def changed_arguments(view: View) -> Iterator[Finding]:
+    """Parameters that the feature's functions change in place: what the caller handed over is changed with them."""
+    for hot in view.symbols:
+        symbol, file = hot.symbol, hot.file
+        if symbol.kind not in {"function", "method"} or symbol.end - symbol.start > 200:
+            continue
+        names = [p.name for p in file.details.parameters if symbol.start <= p.line <= symbol.end and p.used]
+        names = [n for n in dict.fromkeys(names) if n not in {"self", "cls", "this", "ctx", "kwargs"} and len(n) > 2]
+        for name in names:
+            again = re.compile(
+                rf"(?<![\w.]){re.escape(name)}\s*(?::[^=]+)?=(?!=)|(?:let|const|var)\s+{re.escape(name)}\b"
+            )
+            change = re.compile(
+                rf"(?<![\w.\[]){re.escape(name)}"
+                r"(?:\.(?:append|extend|insert|push|unshift|splice|setdefault|update|clear|add|delete|remove)\("
+                r"|\[[^\]]+\]\s*=(?!=))"
+            )
+            for number in range(symbol.start + 1, min(symbol.end, len(file.lines)) + 1):
+                line = file.lines[number - 1]
+                if again.search(line) and not change.search(line):
+                    break  # from here on it is its own
+                if not change.match(line.strip()):
+                    continue
+                yield Finding(
+                    rule="changed_arguments",
+                    kind="changed",
+                    text=f"{code(symbol.name)} changes what it is given: {phrases.quote_line(file, number, 70)}",
+                    sources=(file.cite(symbol.start, number),),
+                    reason="a parameter that is changed in place",
+                    score=0.7,
+                )
+                break

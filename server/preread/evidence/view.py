@@ -21,6 +21,7 @@ from preread.syntax import Call, Details, Outline, Symbol, TestCase
 MOST_SYMBOLS = 24
 MOST_CASES = 60
 SYMBOL_FLOOR = 0.35  # of the best symbol's score; what is below belongs to something else
+FEW_SYMBOLS, LOW_FLOOR = 12, 0.15  # where so few are above it, those that follow
 
 
 @dataclass
@@ -116,6 +117,12 @@ class View:
         """Stems of the description's words."""
         return frozenset(words.stem(word) for word in self.query.description)
 
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """Identifiers that the description spells out: `BindEnv`, `line_ranges`, no plain words."""
+        found = words.IDENTIFIER.findall(self.request.description)
+        return frozenset(name for name in found if "_" in name.strip("_") or re.search(r"[a-z][A-Z]", name))
+
     def relevance(self, *names: str) -> float:
         """How much these identifiers or sentences are about the feature: 1 when they hold all its words."""
         if self.whole_project:
@@ -165,7 +172,7 @@ class View:
         best = found[0].score if found else 1.0
         unique: dict[tuple[str, str, str], HotSymbol] = {}
         for hot in found:
-            if hot.score < SYMBOL_FLOOR * best:
+            if hot.score < (SYMBOL_FLOOR if len(unique) >= FEW_SYMBOLS else LOW_FLOOR) * best:
                 break
             key = (hot.file.path, hot.symbol.container, hot.symbol.name)
             other = unique.get(key)  # overloads: the longest one is the implementation
@@ -178,11 +185,13 @@ class View:
             outside = self.mentions_of(symbol.name)
             return 0.2 + min(outside, 20) / 20 if symbol.kind != "method" else 0.1
         extra = len(words.stems(symbol.name) - self.wanted - self.also)
+        if symbol.name in self.spelled:
+            return 2.0  # whatever else its name holds
         named = 2.0 * self.relevance(symbol.name) / (1 + 0.25 * extra) + 0.9 * self.relevance(symbol.container)
         body = " ".join(file.lines[symbol.start - 1 : min(symbol.end, symbol.start + 200)])
         said = 0.6 * min(1.0, self.relevance(body)) if not named else 0.0
         public = 0.8 if symbol.name.startswith("_") else 1.0
-        return public * (named + said + 0.7 * at_home) if named + said + at_home >= 0.5 else 0.0
+        return public * (named + said + 0.7 * at_home) if named + said + at_home >= 0.3 else 0.0
 
     def mentions_of(self, identifier: str) -> int:
         """In how many files an identifier stands; cheap, from the index."""
@@ -268,6 +277,18 @@ class View:
         """The latest commits of the feature's files, newest first."""
         chosen = [f.path for f in (*self.sources[:6], *self.tests[:4])]
         return history.commits_of(self.kept.log, chosen)
+
+    @cached_property
+    def told(self) -> list[history.Commit]:
+        """Commits whose subjects are about the feature, and those of its files, newest first; the former reach back
+        beyond renames."""
+        found = {commit.sha: commit for commit in self.commits}
+        if not self.whole_project:
+            stems = sorted(self.wanted, key=len)
+            for commit in history.mentioning(self.kept.log, stems[-2:]):
+                if self.relevance(commit.subject) >= 1:
+                    found.setdefault(commit.sha, commit)
+        return sorted(found.values(), key=lambda commit: commit.date, reverse=True)
 
     @cached_property
     def patches(self) -> list[history.Patch]:

@@ -75,9 +75,9 @@ HOLDS = {
 KINDS = tuple(
     kind.replace("_", " ")
     for kind in """
-    disagreement reverted known_trap warning deprecated unread gap again failed reported marked fix known_way setup act
-    select wait replace assert example extend helper document criterion constant route setting selector caller symbol
-    command
+    disagreement reverted turned known_trap warning deprecated unread changed gap again failed reported marked fix
+    known_way setup act select wait replace assert example extend helper document criterion constant route setting
+    selector caller twin symbol command
     """.split()
 )
 MOST_TICKET, MOST_STANDING, MOST_FENCE = 20_000, 20_000, 40

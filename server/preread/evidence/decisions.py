@@ -1,0 +1,129 @@
+"""Decisions: the conditions of a function and what each leads to, as its lines have them."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.evidence import phrases
+from preread.evidence.view import FileView
+from preread.syntax import Symbol
+
+CONDITION = re.compile(r"(?:\}\s*)?(?:else\s+)?(?:if|elif|elsif|unless|guard)\b\s*(?!let\b)(.+)$")
+ENDS = re.compile(r"(?:\s*\{|:|\s+then|\s+else\s*\{)$")
+EFFECT = re.compile(
+    r"\b(return|raise|throw|panic|continue|break|pop|del|delete|remove|warn|exit|abort|append|push|set\w*)\b"
+)
+COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
+PLAIN = re.compile(r"^\(?!?\s*\w+\s*(?:is (?:not )?None|[!=]==?\s*(?:nil|null|undefined|None))?\)?$")
+ERRORS = re.compile(r"^err(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
+MOST, MOST_LINES, LONGEST, MOST_SAID = 3, 160, 70, 200
+
+
+class Decision(NamedTuple):
+    """One condition and the line it leads to."""
+
+    line: int
+    condition: str
+    effect: str
+    then: str  # what follows it at the same depth
+    worth: float
+
+
+def decided(file: FileView, symbol: Symbol) -> str:
+    """The decisions of a function that tell most, in their order: "if `a`: `b`; if `c`: `d`", or nothing."""
+    found = sorted(_decisions(file, symbol), key=lambda one: (-one.worth, one.line))
+    chosen: list[Decision] = []
+    left, told = MOST_SAID, set[str]()
+    for one in found[: 2 * MOST]:
+        size = len(one.condition) + len(one.effect) + len(one.then) + 8
+        if len(chosen) < MOST and one.worth > 0 and size <= left and one.condition not in told:
+            chosen.append(one)
+            told.add(one.condition)
+            left -= size
+    chosen.sort(key=lambda one: one.line)
+    return "; ".join(
+        f"if {_quoted(one.condition)}: {', '.join(_quoted(line) for line in (one.effect, one.then) if line)}"
+        for one in chosen
+    )
+
+
+def _quoted(text: str) -> str:
+    return phrases.quote(text, LONGEST) if phrases.provable(text) else text
+
+
+def _decisions(file: FileView, symbol: Symbol) -> Iterator[Decision]:
+    lines = file.lines[: min(symbol.end, symbol.start + MOST_LINES)]
+    for number in range(symbol.start, len(lines)):
+        match = CONDITION.match(lines[number].strip())
+        if not match:
+            continue
+        condition, last = _whole(lines, number, match[1])
+        condition, effect = _parted(condition)
+        then = ""
+        if not effect:
+            effect, after = _effect(lines, last + 1)
+            then, _ = _effect(lines, after) if effect and after and _is_level(lines, last + 1, after) else ("", 0)
+        if not condition or not effect or ERRORS.search(condition) or len(condition) > LONGEST:
+            continue
+        yield Decision(number + 1, condition, effect, then if len(then) <= LONGEST else "", _worth(condition, effect))
+
+
+def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
+    """A condition over as many lines as its brackets are open, four at most."""
+    text, last = first, number
+    while not phrases.balanced(text.removesuffix("{")) and last + 1 < len(lines) and last < number + 4:
+        last += 1
+        text = f"{text} {lines[last].strip()}"
+    return (text, last) if phrases.balanced(text.rstrip(" {")) else ("", last)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """A condition without its brackets, and what follows on its own line."""
+    if not text.startswith("("):
+        return ENDS.sub("", text.rstrip()).strip(), ""
+    depth = 0
+    for at, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            rest = text[at + 1 :].strip()
+            if rest in {"", "{", ":"}:
+                return text[1:at].strip(), ""
+            if re.match(r"(and|or|[&|=!<>+?.\-])", rest):
+                return ENDS.sub("", text.rstrip()).strip(), ""
+            return text[1:at].strip(), rest.strip("{} ;")
+    return "", ""
+
+
+def _is_level(lines: list[str], one: int, other: int) -> bool:
+    """Whether two lines stand at the same depth."""
+    if other >= len(lines) or not lines[other].strip() or COMMENT.match(lines[one]):
+        return False
+    return len(lines[one]) - len(lines[one].lstrip()) == len(lines[other]) - len(lines[other].lstrip())
+
+
+def _effect(lines: list[str], number: int) -> tuple[str, int]:
+    """The first statement under a condition, a text that stands so in the source, and the number of the line after."""
+    while number < len(lines) and (not lines[number].strip() or COMMENT.match(lines[number])):
+        number += 1
+    if number >= len(lines):
+        return "", 0
+    text, after = lines[number].strip(), number + 1
+    while not phrases.balanced(text) and after < min(len(lines), number + 5):
+        text, after = f"{text} {lines[after].strip()}", after + 1
+    if not phrases.balanced(text):
+        return "", 0
+    text = re.sub(r"\s*[{;,]$", "", re.sub(r"\s+(#|//)\s.*$", "", text))
+    return (text, after) if not CONDITION.match(text) and text not in {"pass", "}", "..."} else ("", 0)
+
+
+def _worth(condition: str, effect: str) -> float:
+    """How much a decision tells: most when it ends or takes away or has a literal, little when it asks for presence."""
+    literal = bool(re.search(r"[\"'][^\"']+[\"']|\b\d+\b|\b[A-Z][A-Z_]{3,}\b", condition + effect))
+    compares = bool(re.search(r"[<>=!]=|<|>|\bin\b|\bis\b|\bnot\b|!|\bor\b|\band\b|&&|\|\|", condition))
+    return (
+        1.0 * bool(EFFECT.search(effect))
+        + 1.0 * literal
+        + 0.5 * compares
+        - 1.2 * bool(PLAIN.match(condition))
+        - 0.3 * (len(condition) + len(effect) > 110)
+    )
