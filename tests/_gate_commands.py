@@ -48,6 +48,12 @@ PREFIXES = (
     "nohup ",
     "! ",
 )
+# Here-documents in command substitutions: how commit messages are written.
+MESSAGES = (
+    "git commit -m \"$(cat <<{0}\n{1}\n{2}\n)\"", "x=$(cat <<{0} | tr a b\n{1}\n{2}\n)", "echo \"$((1 << 2)) {3}\"",
+    "echo $(cat <<{0}; cat <<< {3}\n{1}\n{2}\n)", "echo $( (cat <<{0})\n{1}\n{2}\n)",
+)  # fmt: skip
+LINES = ("it's", '1) see "x -> {}" ok', "> {}", 'a "b', ":-)", "(", "tee {}", "\\", "# x", "<<X", "$(touch pwned)")
 AROUND = (
     "( {} )", "{{ {}; }}", "if true; then {}; fi", "if {}; then :; else {}; fi", "for i in 1 2; do {}; done",
     "while read -r l; do {}; done < in", "until false; do\n{}\ndone", "case $x in a|b) {};; *) {};; esac",
@@ -109,6 +115,10 @@ class Commands:
             end = ("\t" if operator == "<<-" else "") + delimiter.strip("'\"\\")
             place = rng.choice(("cat {} > {}", "cat > {1} {0}", "tee {1} {0} >/dev/null"))
             text = place.format(operator + delimiter, self.target()) + "\n" + self.filled(body) + "\n" + end + "\n"
+        elif how < 0.85:
+            delimiter = rng.choice(DELIMITERS)
+            body = self.filled("\n".join(rng.choice(LINES) for _ in range(rng.choice((1, 2, 3)))))
+            text = rng.choice(MESSAGES).format(delimiter, body, delimiter.strip("'\"\\"), self.target())
         else:
             text = rng.choice(PREFIXES) + "echo x"
         if how >= 0.8 or (how < 0.65 and rng.random() < 0.15):

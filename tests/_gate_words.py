@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 REDIRECTIONS = ("&>>", "&>", ">>", ">|", ">&", "<<<", "<<-", "<<", "<&", "<>", "<", ">")
 CONTROLS = (";;&", ";;", ";&", "&&", "||", "|&", "|", "&", ";", "(", ")", "\n")
+HERE_DOCUMENT = re.compile(r"""<<(?!<)(-?)[ \t]*(?:'([^']*)'|"([^"]*)"|((?:\\.|[^\s|&;()<>'"$`\\])+))""")
 CLOSERS = {"then", "do", "else", "elif", "fi", "done", "esac", "}"}
 
 
@@ -168,18 +169,20 @@ class Lexer:
                 raise UnreadableError
             self.at += ansi.end()
         elif rest.startswith(("$(", "<(", ">(")):
+            shifts = rest.startswith("$((")
             self.at += 2
-            self.past(")")
+            self.past(")", None if shifts else [])
         elif rest.startswith("${"):
             self.at += 2
             self.past("}")
         else:
             self.at += 1
 
-    def past(self, closer: str) -> None:
-        """Go past the bracket that closes, over quotes and brackets inside."""
+    def past(self, closer: str, documents: list[tuple[str, bool]] | None = None) -> None:
+        """Go past the bracket that closes, over quotes, brackets and the bodies of `documents` inside."""
         while self.at < len(self.text):
             char = self.text[self.at]
+            less = HERE_DOCUMENT.match(self.text, self.at)
             if char == closer:
                 self.at += 1
                 return
@@ -193,7 +196,19 @@ class Lexer:
                 self.expansion()
             elif char == "(" and closer == ")":
                 self.at += 1
-                self.past(")")
+                self.past(")", documents)
+            elif self.text.startswith("<<<", self.at):
+                self.at += 3
+            elif documents is not None and less:
+                self.at = less.end()
+                quoted = less[2] if less[2] is not None else less[3]
+                documents.append((re.sub(r"\\(.)", r"\1", less[4]) if quoted is None else quoted, less[1] == "-"))
+            elif documents and char == "\n":
+                self.at += 1
+                outer, self.delimiters = self.delimiters, documents[:]
+                self.skip_bodies()
+                documents.clear()
+                self.delimiters = outer
             else:
                 self.at += 1
         raise UnreadableError

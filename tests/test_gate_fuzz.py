@@ -96,7 +96,8 @@ def test_a_large_call_is_decided_like_a_small_one(size: int, first: str, tmp_pat
 COMMANDS = 150
 # What is no plain write, would leave the folder, or takes its time.
 LEFT_ALONE = re.compile(
-    r"[$`*~]|\[ab|\{a,b|<>|touch|dd of|eval|bash -c|python|git|npx|claude|sudo|/tmp|while|until|\b(cd|pushd|popd)\b"
+    r"\$(?!\( ?\(?cat <<)|[`*~]|\[ab|\{a,b|<>|touch|dd of|eval|bash -c|python|checkout"
+    r"|npx|claude|sudo|/tmp|while|until|\b(cd|pushd|popd)\b"
 )
 MADE = {"a.ts": "aaa", "a": "a", "in": "l\n", "f.ts": "a", "d/f.ts": "b"}
 

@@ -77,7 +77,7 @@ class _Reader:
         self.found.append(Token(KINDS[raw], raw))
         self.at += len(raw)
         if raw == "\n":
-            self.skip_documents()
+            self.at = _after_documents(text, self.at, self.documents)
 
     def arithmetic(self) -> bool:
         """Take `((…))`, where it stands at a command's place and is no subshell in a subshell."""
@@ -92,18 +92,6 @@ class _Reader:
         self.found.append(Token(ARITHMETIC, "(("))
         self.at = end + 2
         return True
-
-    def skip_documents(self) -> None:
-        text, size = self.text, len(self.text)
-        for delimiter, drops_tabs in self.documents:
-            while self.at < size:
-                end = text.find("\n", self.at)
-                end = size if end < 0 else end
-                line = text[self.at : end]
-                self.at = min(end + 1, size)
-                if (line.lstrip("\t") if drops_tabs else line) == delimiter:
-                    break
-        self.documents = []
 
     def word(self) -> None:
         start = self.at
@@ -197,8 +185,12 @@ def _after_quoted(text: str, at: int, quote: str) -> int:
 def _after_expansion(text: str, at: int, quoted: bool) -> int:
     """Where an expansion or a substitution ends that begins at `at`; brackets nest without recursion."""
     closers: list[str] = []
+    documents: list[tuple[str, bool]] = []
+    arithmetic = 0  # how deep `$((` stands, where `<<` shifts
     while True:
+        before = at
         at = _opened(text, at, quoted or closers[-1:] == ['"'], closers)
+        arithmetic = arithmetic or (len(closers) if text.startswith("$((", before) else 0)
         while closers:
             if at >= len(text):
                 raise Unreadable
@@ -206,18 +198,51 @@ def _after_expansion(text: str, at: int, quoted: bool) -> int:
             if char == closer:
                 closers.pop()
                 at += 1
+                arithmetic = arithmetic if len(closers) >= arithmetic else 0
             elif char == "\\":
                 at += 2
             elif char in "$`":
                 break
             elif closer != '"' and char == "'":
                 at = _found(text, "'", at + 1) + 1
+            elif char == "<" and closer == ")" and not arithmetic:
+                at = _after_less(text, at, documents)
+            elif char == "\n" and closer == ")" and documents:
+                at = _after_documents(text, at + 1, documents)
             else:
                 if char == '"' or (char == "(" and closer == ")"):
                     closers.append('"' if char == '"' else ")")
                 at += 1
         else:
             return at
+
+
+def _after_less(text: str, at: int, documents: list[tuple[str, bool]]) -> int:
+    """Go past `<` in a command substitution; a here-document that it announces is put onto `documents`."""
+    if text.startswith("<<<", at) or not text.startswith("<<", at):
+        return at + (3 if text.startswith("<<<", at) else 1)
+    drops_tabs = text.startswith("-", at + 2)
+    at += 3 if drops_tabs else 2
+    while text.startswith((" ", "\t"), at):
+        at += 1
+    reader = _Reader(text)
+    reader.at = at
+    documents.append((reader.parts(at)[0], drops_tabs))
+    return reader.at
+
+
+def _after_documents(text: str, at: int, documents: list[tuple[str, bool]]) -> int:
+    """Where the bodies end that begin at `at`; `documents` is empty then."""
+    for delimiter, drops_tabs in documents:
+        while at < len(text):
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+            line = text[at:end]
+            at = min(end + 1, len(text))
+            if (line.lstrip("\t") if drops_tabs else line) == delimiter:
+                break
+    documents.clear()
+    return at
 
 
 def _opened(text: str, at: int, quoted: bool, closers: list[str]) -> int:
