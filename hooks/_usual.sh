@@ -32,6 +32,7 @@ is_ungated() {
   local folder=$1 root='' found=''
   case $1 in
     [!/]* | *[[:cntrl:]\\]* | *//* | */./* | */../* | */. | */.. | */) return 1 ;;
+    "${CLAUDE_PLUGIN_DATA:-/}"/*) return 1 ;;
     '' | *.draft/* | *.[pP][rR][oO][jJ][eE][cC][tT]*) return 1 ;;
   esac
   [ ! -L "$1" ] || return 1

@@ -491,6 +491,20 @@ def test_what_was_read_reaches_python_unchanged(project: Path, tmp_path: Path, s
         assert (tmp_path / "all").read_bytes() == call
 
 
+@pytest.mark.parametrize("tool", ["Write", "Bash"])
+def test_the_word_that_makes_the_gates_warn_is_not_the_models_to_write(
+    project: Path, tmp_path: Path, tool: str
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    word = str(data / "unready")
+    given = {"command": f"echo no > {word}"} if tool == "Bash" else {"file_path": word, "content": "no"}
+    answer = run(HOOKS / "pre-spec-write", event(tool, project, **given), {"CLAUDE_PLUGIN_DATA": str(data)})
+    assert is_block(answer)
+    (project / ".project" / "gates").unlink()
+    assert run(HOOKS / "pre-spec-write", event(tool, project, **given), {"CLAUDE_PLUGIN_DATA": str(data)}) == {}
+
+
 def test_what_a_call_writes_is_in_no_arguments_where_others_on_the_machine_could_read_it(
     project: Path, tmp_path: Path
 ) -> None:

@@ -36,12 +36,27 @@ def judge(call: Call, path: str, removes: bool = False) -> Verdict:
     located = places.located(path)
     name = events.shown(located[0][1]) if located else ""
     try:
-        verdict = _own_file(call, path, name, removes)
+        verdict = _plugin_file(call, path, removes) or _own_file(call, path, name, removes)
         if verdict is None and not removes:
             verdict = _gated_file(call, path, name)
     except rules.Broken as broken:
         return failure(str(broken))
     return verdict or PASS
+
+
+def _plugin_file(call: Call, path: str, removes: bool) -> Optional[Verdict]:
+    """The verdict on a file in the plugin's data folder, whose word that its server cannot start makes the gates warn."""
+    data = call.environ.get("CLAUDE_PLUGIN_DATA", "")
+    if not data or not (path + "/").startswith(data.rstrip("/") + "/") or call.session is None:
+        return None
+    found = call.rules(call.session)
+    if found is None:
+        return None
+    from gatelib import texts
+
+    name = events.shown(path)
+    text = texts.own_file(name, "", removes)
+    return call.blocked(text, "the model's own change of " + name + " was stopped", found, call.session)
 
 
 def _own_file(call: Call, path: str, name: str, removes: bool) -> Verdict | None:
