@@ -1,8 +1,8 @@
 """`hook.py NAME < event`: the decision of one hook, printed once as JSON; a pass prints nothing. Always exits 0.
 
 `hook.py NAME whole` and `hook.py NAME part < rest` are how the bash front calls it, which has read the event, or its
-start, into PREREAD_EVENT: there a pass prints `-`, so that silence is known for a failure. What `hook.py --explain` takes and
-gives, gatelib/explain.py says.
+start, into PREREAD_EVENT: there a pass prints `-`, so that silence is known for a failure. What
+`hook.py --explain` takes and gives, gatelib/explain.py says.
 
 All else is in gatelib/entry.py, which Python keeps compiled; this file is compiled each time.
 """

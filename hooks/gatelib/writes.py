@@ -44,8 +44,8 @@ def judge(call: Call, path: str, removes: bool = False) -> Verdict:
     return verdict or PASS
 
 
-def _plugin_file(call: Call, path: str, removes: bool) -> Optional[Verdict]:
-    """The verdict on a file in the plugin's data folder, whose word that its server cannot start makes the gates warn."""
+def _plugin_file(call: Call, path: str, removes: bool) -> Verdict | None:
+    """The verdict on a file in the plugin's data folder: a word there, that no server can start, makes the gates warn."""
     data = call.environ.get("CLAUDE_PLUGIN_DATA", "")
     if not data or not (path + "/").startswith(data.rstrip("/") + "/") or call.session is None:
         return None
