@@ -45,7 +45,7 @@ def judge(call: Call, path: str, removes: bool = False) -> Verdict:
 
 
 def _plugin_file(call: Call, path: str, removes: bool) -> Verdict | None:
-    """The verdict on a file in the plugin's data folder: a word there, that no server can start, makes the gates warn."""
+    """The verdict on a file in the plugin's data folder, where a word that no server can start makes gates warn."""
     data = call.environ.get("CLAUDE_PLUGIN_DATA", "")
     if not data or not (path + "/").startswith(data.rstrip("/") + "/") or call.session is None:
         return None
