@@ -34,25 +34,16 @@ def asked(services: Services, task: Task) -> Request:
     return project.resolve(services, feature=feature_name(feature), description=description, level="light")
 
 
-def _weights(path: float, definitions: float, body: float) -> Callable[[], object]:
-    return lambda: mock.patch.object(rank, "WEIGHTS", (path, definitions, body))
+def _off(name: str) -> Callable[[], object]:
+    return lambda: mock.patch.multiple(rank, FIRST=_without(rank.FIRST, name), THEN=_without(rank.THEN, name))
 
 
-def _parts(**changed: float) -> Callable[[], object]:
-    return lambda: mock.patch.dict(rank.PARTS, changed)
+def _without(signals: tuple[rank.Signal, ...], name: str) -> tuple[rank.Signal, ...]:
+    return tuple(signal for signal in signals if signal.name != name)
 
 
 # Each entry makes a context in which one signal is off.
-SIGNALS: dict[str, Callable[[], object]] = {
-    "path words": _weights(0.0, 3.0, 1.0),
-    "defined names": _weights(4.0, 0.0, 1.0),
-    "body words": _weights(4.0, 3.0, 0.0),
-    "feature words": _parts(feature=0.0),
-    "description words": _parts(description=0.0),
-    "path bonus": lambda: mock.patch.object(rank, "_path_bonus", return_value=1.0),
-    "definition bonus": lambda: mock.patch.object(rank, "_definition_bonus", return_value=1.0),
-    "floor": lambda: mock.patch.object(collect, "FLOOR", 0.0),
-}
+SIGNALS: dict[str, Callable[[], object]] = {signal.name: _off(signal.name) for signal in (*rank.FIRST, *rank.THEN)}
 
 
 class Preread:

@@ -22,6 +22,11 @@ CREATE TABLE files (
 CREATE INDEX files_role ON files (role);
 CREATE VIRTUAL TABLE words USING fts5 (path, defs, body, tokenize = "porter unicode61 tokenchars '_'");
 CREATE TABLE logs (key TEXT PRIMARY KEY, head TEXT NOT NULL, output BLOB NOT NULL);
+CREATE TABLE commits (
+    id INTEGER PRIMARY KEY, sha TEXT NOT NULL UNIQUE, changes TEXT NOT NULL, place INTEGER, paths TEXT NOT NULL
+);
+CREATE VIRTUAL TABLE messages USING fts5 (text, tokenize = "porter unicode61 tokenchars '_'");
+CREATE TABLE past (state TEXT NOT NULL);
 CREATE TABLE sources_of_facts (path TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE facts (
     id TEXT NOT NULL, feature TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,

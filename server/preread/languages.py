@@ -102,7 +102,7 @@ _SUPPORT_FOLDERS = frozenset(
 )
 _SUPPORT_FILE = re.compile(
     r"^conftest\.py$|^(jest|vitest|test|tests|playwright|cypress|global)[.\-_]?(setup|teardown|utils?|helpers?)\b"
-    r"|^(setup|teardown)[-_]?tests?\b|^(spec_helper|rails_helper|test_helper|testutils?|test_utils?|testing)\.\w+$"
+    r"|^(setup|teardown)[-_]?tests?\b|^(spec_helper|rails_helper|test_helper)\.\w+$"
     r"|[-_]test[-_](utils?|helpers?)\.\w+$|\.(po|page|fixture|fixtures|mock|mocks|stub)\.[cm]?[jt]sx?$",
     re.IGNORECASE,
 )

@@ -31,8 +31,7 @@ from preread.layout import PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.services import Services
 
-MOST = {"files": 10, "tests": 7, "helpers": 5, "docs": 6}
-FLOOR = 0.3  # files that score less than this share of the best are about something else
+MOST = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
 
 Rule = Callable[[View], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (
@@ -132,8 +131,7 @@ def _hits(request: Request, query: rank.Query, connection: sqlite3.Connection, k
     if request.feature == PROJECT:
         churn = history.churn(kept.log)
         return {kind: rank.central(connection, kind, churn, MOST[kind]) for kind in rank.ROLES}
-    ranked = {kind: rank.rank(connection, query, kind, MOST[kind]) for kind in rank.ROLES}
-    return {kind: [hit for hit in hits if hit.score >= FLOOR] for kind, hits in ranked.items()}
+    return rank.ranked(connection, query, MOST)
 
 
 def _ranked(view: View, hits: list[Hit]) -> tuple[Ranked, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 
 from preread import atomic, db, syntax
-from preread.evidence import words
+from preread.evidence import past, words
 from preread.evidence.packed import pack
 from preread.languages import role_of
 from preread.services import Services
@@ -38,6 +38,7 @@ def update(services: Services) -> None:
     listed = services.tree.files  # before the lock, because git may take its time
     with _turn(services):
         db.use(services.layout, lambda connection: _update(services, listed, connection))
+        db.use(services.layout, lambda connection: past.update(services.tree, connection))
 
 
 @contextmanager

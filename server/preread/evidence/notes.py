@@ -24,7 +24,8 @@ def knowledge(view: View) -> Iterator[Finding]:
         return
     draft, problems = dossier.parse("knowledge.md", "", view.knowledge)
     view.notes.extend(f".project/{problem}" for problem in problems[:3])
-    own = {file.path for file in (*view.sources[:6], *view.tests[:6])}
+    helpers = [file for file in view.tests if file.role == "support"]
+    own = {file.path for file in (*view.sources[:6], *view.tests[:6], *helpers)}
     for section in draft.sections:
         for fact in section.facts:
             about = view.relevance(fact.text, section.heading)

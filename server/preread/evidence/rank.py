@@ -2,20 +2,29 @@
 
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preread.evidence import words
 from preread.evidence.packed import unpack
+from preread.evidence.search import Asked, Search
+from preread.evidence.signals import commits, names, text
 from preread.models import Request
 from preread.syntax import Outline
 
-WEIGHTS = (4.0, 3.0, 1.0)  # path, definitions, body
 # How much each part of the request says about where to look.
-PARTS = {"feature": 1.0, "description": 0.5, "ticket": 0.25}
-LISTED = 400  # candidates looked at per part of the request
-ROLES = {"files": ("source",), "tests": ("test",), "helpers": ("support",), "docs": ("doc",)}
-MOST_WORDS = 24
+PARTS = {"feature": 1.5, "description": 1.0, "ticket": 0.5}
+ROLES: dict[str, tuple[str, ...]] = {
+    "files": ("source",),
+    "tests": ("test",),
+    "helpers": ("support",),
+    "docs": ("doc",),
+}
+TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # ranked on one scale
+MOST_WORDS = 24  # of a description or a ticket that rules look at; the ranking takes the rarest of all
+DEPTH = 100  # of a signal's list
+HELPER = 0.8  # of a test helper beside tests: what all tests use is about none of them
+STEADY = 10  # of the reciprocal ranks: the larger, the less the first places of one signal count
 
 
 class Hit(NamedTuple):
@@ -35,10 +44,22 @@ class Query(NamedTuple):
     description: tuple[str, ...] = ()
     ticket: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()  # the feature's name as one identifier
+    more: tuple[str, ...] = ()  # what else the description has, and then the ticket
 
     @property
     def all(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.feature, *self.whole, *self.description, *self.ticket)))
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Every word with what it is worth, the likeliest first."""
+        found: dict[str, float] = {}
+        for part, weight in PARTS.items():
+            for word in getattr(self, part) + (self.whole if part == "feature" else ()):
+                found.setdefault(word, weight)
+        for word in self.more:
+            found.setdefault(word, PARTS["description"])
+        return found
 
 
 def query_of(request: Request, ticket_text: str) -> Query:
@@ -47,104 +68,121 @@ def query_of(request: Request, ticket_text: str) -> Query:
     description = tuple(w for w in words.of_sentence(request.description) if w not in feature)
     seen = {*feature, *description}
     ticket = tuple(w for w in words.of_sentence(ticket_text) if w not in seen)
-    return Query(feature, description[:MOST_WORDS], ticket[:MOST_WORDS], words.compounds(request.feature))
+    whole, more = words.compounds(request.feature), description[MOST_WORDS:]
+    return Query(feature, description[:MOST_WORDS], ticket[:MOST_WORDS], whole, more)
 
 
-def _match(terms: Sequence[str]) -> str:
-    return " OR ".join('"' + term.replace('"', "") + '"' for term in terms)
+class Signal(NamedTuple):
+    """One kind of evidence: what it is called, its weight in the fusion, its scores, and why as a person reads it."""
+
+    name: str
+    weight: float
+    scores: Callable[[Search], dict[str, float]]
+    reason: str = ""
 
 
-def _scores(connection: sqlite3.Connection, terms: Sequence[str], roles: Sequence[str]) -> dict[str, float]:
-    """BM25 over path, definitions and body, relative to the best file; higher is better."""
-    if not terms:
-        return {}
-    marks = ", ".join("?" * len(roles))
-    rows = connection.execute(
-        f"SELECT f.path, bm25(words, ?, ?, ?) AS score FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608
-        f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY score, f.path LIMIT ?",
-        (*WEIGHTS, _match(terms), *roles, LISTED),
-    ).fetchall()
-    best = -rows[0][1] if rows else 0.0
-    return {path: -score / best for path, score in rows} if best > 0 else {}
+FIRST: tuple[Signal, ...] = (
+    Signal("words said", 1.0, text.words_said),
+    Signal("words held", 0.7, text.words_held),
+    Signal("similar messages", 0.5, commits.similar_messages, "past commits with these words changed it"),
+    Signal("changed of late", 0.3, commits.changed_of_late),
+    Signal("own name", 0.2, names.own_name),
+)
+THEN: tuple[Signal, ...] = (  # they start from the best by the first ones
+    Signal("changed together", 0.2, commits.changed_together, "it changes together with the files above"),
+    Signal("named after sources", 0.3, names.named_after_sources, "it is named like a source above"),
+)
+PRIORS = frozenset({"changed of late"})  # they order what others found, and find nothing
 
 
 def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) -> list[Hit]:
-    """The best files of one kind (a key of ROLES), at most `limit`, those far below the best left out."""
-    roles = ROLES[kind]
+    """The best files of one kind (a key of ROLES), at most `limit`."""
+    return ranked(connection, query, {kind: limit})[kind]
+
+
+def ranked(connection: sqlite3.Connection, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
+    """The best files of each kind, at most as many as asked for."""
+    asked = Asked(connection, query.weights)
+    done: dict[tuple[str, ...], dict[str, Fused]] = {ROLES["files"]: _fused(Search(asked, ROLES["files"]))}
+    sources = list(done[ROLES["files"]])
+    found = {}
+    for kind, limit in limits.items():
+        roles = TOGETHER.get(kind, ROLES[kind])
+        if roles not in done:
+            done[roles] = _fused(Search(asked, roles, sources))
+        found[kind] = list(_hits(asked, query, done[roles], ROLES[kind], limit))
+    return found
+
+
+class Fused(NamedTuple):
+    """What the fusion says of one file: its score relative to the best, and each signal's share with its place."""
+
+    score: float
+    places: dict[str, int]
+
+
+def _fused(search: Search) -> dict[str, Fused]:
+    """All that any signal names, best first."""
     total: dict[str, float] = {}
-    for part, weight in PARTS.items():
-        terms = getattr(query, part) + (query.whole if part == "feature" else ())
-        for path, score in _scores(connection, terms, roles).items():
-            total[path] = total.get(path, 0.0) + weight * score
-    for path in total:
-        total[path] *= _path_bonus(path, query)
-    likely = sorted(total, key=lambda path: (-total[path], path))[: 4 * limit]
-    rows = {path: _row(connection, path) for path in likely}
-    for path, (_, outline) in rows.items():
-        total[path] *= _definition_bonus(outline, query)
-    ordered = sorted(((path, total[path]) for path in likely), key=lambda item: (-item[1], item[0]))[:limit]
-    best = ordered[0][1] if ordered else 1.0
-    hits = []
-    for path, score in ordered:
-        role, outline = rows[path]
-        hits.append(Hit(path, role, round(score / best, 3), _reasons(connection, path, outline, query), outline))
-    return hits
+    places: dict[str, dict[str, int]] = {}
+    _add(search, FIRST, total, places)
+    search.fused = _ordered(total)
+    _add(search, THEN, total, places)
+    for path in total.keys() & search.helpers:
+        total[path] *= HELPER
+    best = max(total.values(), default=1.0)
+    return {path: Fused(total[path] / best, places[path]) for path in _ordered(total)}
 
 
-def _row(connection: sqlite3.Connection, path: str) -> tuple[str, Outline]:
-    role, packed = connection.execute("SELECT role, outline FROM files WHERE path = ?", (path,)).fetchone()
-    return role, unpack(Outline, packed)
+def _ordered(total: dict[str, float]) -> list[str]:
+    return sorted(total, key=lambda path: (-total[path], path))
 
 
-def _definition_bonus(outline: Outline, query: Query) -> float:
-    """More for a file that defines what the feature is called, and a little for a name that holds it."""
-    wanted = frozenset(words.stem(w) for w in query.feature)
-    bonus = 1.0
-    for symbol in outline.symbols:
-        held = words.stems(symbol.name) if symbol.kind != "heading" else frozenset()
-        if held == wanted:
-            return 1.5
-        if wanted <= held:
-            bonus = 1.2
-    return bonus
+def _add(search: Search, signals: Iterable[Signal], total: dict[str, float], places: dict[str, dict[str, int]]) -> None:
+    for signal in signals:
+        scores = signal.scores(search) if signal.weight else {}
+        order = _ordered({path: score for path, score in scores.items() if score > 0})[:DEPTH]
+        last, place = 0.0, 0
+        for n, path in enumerate(order):
+            if scores[path] != last:  # equal scores are one place
+                last, place = scores[path], n + 1
+            if signal.name not in PRIORS or path in total:
+                total[path] = total.get(path, 0.0) + signal.weight / (STEADY + place)
+                places.setdefault(path, {})[signal.name] = place
 
 
-def _path_bonus(path: str, query: Query) -> float:
-    """More for a path that holds the feature's whole name, and more still for a file named so."""
-    wanted = frozenset(words.stem(w) for w in query.feature)
-    stem = path.rsplit("/", 1)[-1].split(".", 1)[0]
-    in_name, in_path = wanted <= words.stems(stem), wanted <= words.stems(path)
-    extra = len(words.stems(stem) - wanted - {"test", "spec", "index", "page", "main", "init"})
-    return 1.0 + (0.6 / math.sqrt(1 + extra) if in_name else 0.25 if in_path else 0.0)
+def _hits(asked: Asked, query: Query, fused: dict[str, Fused], roles: Sequence[str], limit: int) -> Iterator[Hit]:
+    rows = {path: row for row, (path, role) in asked.files.items() if role in roles}
+    for path in [path for path in fused if path in rows][:limit]:
+        sql = "SELECT role, outline FROM files WHERE id = ?"
+        role, packed = asked.connection.execute(sql, (rows[path],)).fetchone()
+        outline = unpack(Outline, packed)
+        reasons = _reasons(asked, rows[path], path, outline, query, fused[path])
+        yield Hit(path, role, round(fused[path].score, 3), reasons, outline)
 
 
-def _reasons(connection: sqlite3.Connection, path: str, outline: Outline, query: Query) -> tuple[str, ...]:
+def _reasons(asked: Asked, row: int, path: str, outline: Outline, query: Query, fused: Fused) -> tuple[str, ...]:
     """Why a file was chosen, strongest first, in words a person reads."""
     wanted = {words.stem(w): w for w in (*query.feature, *query.description)}
     in_path = [w for s, w in wanted.items() if s in words.stems(path)]
-    names = [s.name for s in outline.symbols if s.kind != "heading"] + [t.name for t in outline.tests]
-    defined = [n for n in dict.fromkeys(names) if words.stems(n) & wanted.keys()]
+    symbols = [s.name for s in outline.symbols if s.kind != "heading"] + [t.name for t in outline.tests]
+    defined = [n for n in dict.fromkeys(symbols) if words.stems(n) & wanted.keys()]
     defined.sort(key=lambda n: -len(words.stems(n) & {words.stem(w) for w in query.feature}))
     reasons = []
     if in_path:
         reasons.append(f"its path holds {_listed(in_path)}")
     if defined:
         reasons.append(f"it defines {_listed(defined)}")
-    rest = [w for w in query.all if w not in in_path]
-    held = [w for w in rest if _holds(connection, path, w)]
-    if held:
-        reasons.append(f"it mentions {_listed(held)}")
+    rest = [term.word for term in asked.terms if row in term.rows and term.word not in in_path]
+    if rest:
+        reasons.append(f"it mentions {_listed(rest)}")
+    reasons += [s.reason for s in (*FIRST, *THEN) if s.reason and fused.places.get(s.name, DEPTH) <= 10]
     return tuple(reasons)
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _holds(connection: sqlite3.Connection, path: str, word: str) -> bool:
-    sql = "SELECT 1 FROM words JOIN files f ON f.id = words.rowid WHERE words MATCH ? AND f.path = ?"
-    return connection.execute(sql, (f'body : "{word}"', path)).fetchone() is not None
 
 
 def central(connection: sqlite3.Connection, kind: str, churn: dict[str, int], limit: int) -> list[Hit]:

@@ -20,6 +20,9 @@ STOP = frozenset(
     whom why will with within without would yes you your add added adds allow allows change changes code ensure
     feature file files fix fixes function functionality implement implementation need needs project support
     supports test tests testing update user users work works write
+    avoid chore correctly enhancement feat handle handles handling improve improved improvement improves improving
+    introduce introduces issue issues now perf possible properly refactor refactored refactoring remove removed
+    removes reduce replace replaced replaces updated updates
     """.split()
 )
 
