@@ -64,7 +64,8 @@ def _by_topic(cases: list[HotCase], feature: frozenset[str]) -> list[tuple[str, 
     """Tests in groups of two to eight whose names share a word that few others have; the others last."""
     words_of = [frozenset(w for w in words.of_sentence(hot.case.name) if words.stem(w) not in feature) for hot in cases]
     counts = Counter(word for found in words_of for word in found)
-    parts, left = [], list(range(len(cases)))
+    parts: list[tuple[str, list[HotCase]]] = []
+    left = list(range(len(cases)))
     for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         same = [i for i in left if word in words_of[i]]
         if len(word) > 2 and 2 <= len(same) <= max(8, len(cases) // 3) and len(parts) < MOST_TOPICS:

@@ -217,10 +217,10 @@ def unmentioned_options(view: View) -> Iterator[Finding]:
             if len(name) < 4 or name.startswith("_") or not (function in hot or about):
                 continue
             line = file.lines[parameter.line - 1] if parameter.line <= len(file.lines) else ""
+            if "=" not in line or name in told:
+                continue
             default = re.search(rf"(?<!\w){re.escape(name)}\s*(?::[^=]+)?=\s*(\S+)", line)
             if default is None or not _is_passed_by_name(file, parameter, default[1]):
-                continue
-            if name in told:
                 continue
             if absent := _absent(view, f"{name}=", _tests_for(view, file)):
                 told.add(name)

@@ -187,11 +187,11 @@ def changelog(view: View) -> Iterator[Finding]:
             if not BULLET.match(line):
                 continue
             said, end = phrases.paragraph(lines, number)
+            if view.relevance(said) < 1 or CHORE.search(said):
+                continue
             said = re.sub(r"^[-*+]\s+", "", said)
             turned = TURN.search(said)
-            if CHORE.search(said):
-                continue
-            if view.relevance(said) < 1 or not (turned or FIX.search(said)) or not phrases.provable(said):
+            if not (turned or FIX.search(said)) or not phrases.provable(said):
                 continue
             held = words.stems_of(said)
             if any(len(held & subject) >= 0.7 * len(subject) for subject in subjects):

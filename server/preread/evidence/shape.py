@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 
 from preread import syntax
 from preread.dossier import code
@@ -75,6 +74,8 @@ def twins(view: View) -> Iterator[Finding]:
         for name, both in named.items():
             if len(both) != 2 or both[0].container == both[1].container or view.relevance(name) < 0.5:
                 continue
+            from difflib import SequenceMatcher  # few projects have twins
+
             one, other = (file.lines[s.start : s.end] for s in both)
             alike = SequenceMatcher(None, [line.strip() for line in one], [line.strip() for line in other]).ratio()
             called = all(any(name in line for line in lines) for lines in (one, other))

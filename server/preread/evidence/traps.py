@@ -190,7 +190,10 @@ def changed_arguments(view: View) -> Iterator[Finding]:
             continue
         names = [p.name for p in file.details.parameters if symbol.start <= p.line <= symbol.end and p.used]
         names = [n for n in dict.fromkeys(names) if n not in {"self", "cls", "this", "ctx", "kwargs"} and len(n) > 2]
+        body = "\n".join(file.lines[symbol.start : symbol.end])
         for name in names:
+            if f"{name}." not in body and f"{name}[" not in body:
+                continue  # a plain look is cheap, a pattern for each name is not
             again = re.compile(
                 rf"(?<![\w.]){re.escape(name)}\s*(?::[^=]+)?=(?!=)|(?:let|const|var)\s+{re.escape(name)}\b"
             )
