@@ -85,6 +85,8 @@ class Preread:
         return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])
 
     def size(self) -> int:
+        if self._sharing is not None:
+            return 0  # it has no index of its own
         assert self._services is not None
         with closing(db._open(self._services.layout.db)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
