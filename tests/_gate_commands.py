@@ -74,6 +74,7 @@ NOT_LITERAL = (
     "[ab]{}",
     '"$PWD/"{}',
 )
+DEPTH = 2
 DELIMITERS = ("EOF", "'EOF'", '"EOF"', "\\EOF", "E-O_F")
 
 
@@ -131,8 +132,10 @@ class Commands:
         inner = re.sub(r"\n *;(?!;)", "\n", inner)  # what stands behind a here-document needs no other end
         return inner.replace("{{target}}", self.target()).replace("{{", "{").replace("}}", "}")
 
-    def text(self, depth: int = 2) -> str:
+    def text(self, depth: int = DEPTH) -> str:
         rng = self.rng
+        if depth == DEPTH and rng.random() < 0.3:  # one write and nothing else
+            return self.filled(rng.choice(WRITES))
         parts = [
             self.compound(depth) if depth and rng.random() < 0.25 else self.simple()
             for _ in range(rng.choice((1, 1, 2, 3)))
@@ -140,6 +143,6 @@ class Commands:
         text = parts[0]
         for part in parts[1:]:
             text += ("" if text.endswith("\n") else rng.choice(JOINTS)) + part
-        if depth == 2 and rng.random() < 0.03:
+        if depth == DEPTH and rng.random() < 0.03:
             text += rng.choice(("; echo 'x", '\necho "x', "; echo `x", " # it's", "\n)", "; echo $(x"))
         return text

@@ -90,6 +90,12 @@ class Events:
     def __init__(self, rng: random.Random, scene: Scene, sessions: Iterator[int] | None = None) -> None:
         self.rng, self.scene = rng, scene
         self.sessions = sessions or itertools.count()
+        self.links = [(path.name, str(path.readlink())) for path in scene.project.iterdir() if path.is_symlink()]
+        gates = scene.project / ".project" / "gates"
+        text = gates.read_text(errors="replace") if gates.is_file() else ""
+        self.patterns = [line.strip(" \t\r!") for line in text.split("\n") if "/" in line or "{feature}" in line] or [
+            "*"
+        ]
         contexts = (scene.project / ".project" / "context").glob("*")
         self.dossiers = sorted(path.name for path in contexts) or ["login"]
         self.existing = sorted(str(path) for path in scene.project.rglob("*.*s"))
@@ -101,6 +107,8 @@ class Events:
         rng = self.rng
         if self.existing and self.chance(0.15):
             return rng.choice(self.existing)
+        if self.chance(0.4):
+            return f"{self.scene.project}/{self.disguised(self.fitting(rng.choice(self.patterns)))}"
         parts = [rng.choice(PARTS) for _ in range(rng.choice((0, 1, 1, 1, 2, 3)))] if self.chance(0.3) else []
         usual = rng.choice(FOLDERS) if self.chance(0.8) else ""
         name = rng.choice(NAMES if self.chance(0.7) else LAST)
@@ -111,9 +119,40 @@ class Events:
         if how < 0.85:
             return path
         start = rng.choice(
-            (f"{self.scene.base}/q/", f"/{self.scene.project}/", f"{self.scene.project}/nested/", "/nowhere/", "C:\\")
+            (
+                f"{self.scene.base}/q/",
+                f"/{self.scene.project}/",
+                f"{self.scene.project}/nested/",
+                f"{self.scene.base}/data/",
+                "C:\\",
+            )
         )
         return start + path
+
+    def fitting(self, pattern: str) -> str:
+        """A path that a pattern names."""
+        rng = self.rng
+        pattern = re.sub(r"[ \t]+#.*", "", pattern).replace("{feature}", rng.choice(FEATURES))
+        folders = rng.choice(("", "", "tests/", "a b/", "src/x/"))
+        path = (
+            pattern.replace("**/", folders).replace("**", rng.choice(("x", "x/y"))).replace("*", rng.choice(("", "x")))
+        )
+        return path.replace("?", "q").removeprefix("./").lstrip("/")
+
+    def disguised(self, path: str) -> str:
+        """The same file, or its draft, by another name."""
+        rng = self.rng
+        how = rng.random()
+        if how < 0.15:
+            return f".draft/{path}"
+        if how < 0.25:
+            return path.replace("/", "/.draft/", 1)
+        if how < 0.3:
+            return rng.choice(("./", "src/../", "nested/", "/")) + path
+        for name, target in self.links:
+            if path.startswith(f"{target}/") and self.chance(0.7):
+                return name + path.removeprefix(target)
+        return path
 
     def relative(self) -> str:
         path = self.path()

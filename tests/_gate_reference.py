@@ -160,19 +160,29 @@ class Gate:
         return self.own_file(path, removes=False) or self.gated_file(path)
 
     def own_file(self, path: str, *, removes: bool) -> Decision | None:
-        places = located(path)
-        for root, relative in places:
-            lower = relative.lower()
-            owned = lower in OWN_FILES or any(f"{lower}/".startswith(f"{folder}/") for folder in OWN_FOLDERS)
-            if not owned and not (removes and lower == ".project"):
-                continue
-            try:
-                rules = read_rules(root)
-            except BrokenGatesError as broken:
-                return failure(str(broken))
-            if rules is not None:
-                return self.blocked(own_text(shown(places[0][1]), relative, removes=removes), rules, root)
+        data = self.environ.get("CLAUDE_PLUGIN_DATA", "").rstrip("/")
+        session = self.session_root
+        if data and f"{path}/".startswith(f"{data}/") and session is not None:
+            found = self.owned(session, shown(path), path, removes=removes)
+            if found is not None:
+                return found
+        for each in dict.fromkeys((path, os.path.realpath(path))):
+            for root, relative in below_dot_project(each):
+                lower = relative.lower()
+                own = lower in OWN_FILES or any(f"{lower}/".startswith(f"{folder}/") for folder in OWN_FOLDERS)
+                if own or (removes and lower == ".project"):
+                    name = shown(next((place for _, place in located(path)), ""))
+                    if (found := self.owned(root, name, relative, removes=removes)) is not None:
+                        return found
         return None
+
+    def owned(self, root: str, name: str, relative: str, *, removes: bool) -> Decision | None:
+        """The decision on an own file, where that project has a gates file."""
+        try:
+            rules = read_rules(root)
+        except BrokenGatesError as broken:
+            return failure(str(broken))
+        return rules and self.blocked(own_text(name, relative, removes=removes), rules, root)
 
     def gated_file(self, path: str) -> Decision:
         places = candidates(path)
@@ -274,6 +284,14 @@ class Gate:
         if decision.kind == "block":
             asked.add((root, session))
         return decision
+
+
+def below_dot_project(path: str) -> Iterable[tuple[str, str]]:
+    """(folder, path from `.project` on) for each folder of that name, the innermost first."""
+    parts = path.split("/")
+    for place in range(len(parts) - 1, 0, -1):
+        if parts[place].lower() == ".project":
+            yield "/".join(parts[:place]) or "/", "/".join(parts[place:])
 
 
 TELL = "tell the person what you would change and let them do it, then go on"

@@ -20,6 +20,13 @@ PATTERNS = (
     "e2e/{Feature}.ts", "tests/é/{feature}.spec.ts", "a#b/{feature}", "**/.*", ".project/**", "**/{feature}.spec.ts/",
     "tests/?*/{feature}", "tests/a}b/{feature}.ts", "$(touch pwned)/{feature}.spec.ts", "a\\b/{feature}*",
 )  # fmt: skip
+# What a project has: with these alone the hooks' front decides much by itself.
+USUAL = (
+    "tests/**/test_{feature}.py", "tests/{feature}.*", "tests/e2e/{feature}.spec.ts", "docs/api.md", "mode block",
+    "src/{feature}/{feature}.ts", "app/[slug]/{feature}.ts", "tests/*-{feature}.spec.ts", "t*/{feature}.spec.??",
+    "./tests/{feature}.ts", "tests**/{feature}.ts", "tests/**", "alias log-in login", "# tests", "", "src/**.spec.ts",
+    "!tests/legacy/**", "agent reviewer", "**/{feature}.spec.ts",
+)  # fmt: skip
 LINES = (
     "mode block", "mode warn", "mode off", "agent reviewer", "!agent test-planner", "agent test-planner",
     "# a comment",
@@ -67,6 +74,8 @@ LINKS = (
 
 
 def gates_text(rng: random.Random) -> bytes:
+    if rng.random() < 0.5:
+        return "\n".join([*rng.choices(USUAL, k=rng.randint(1, 4)), ""]).encode()
     lines = [decorated(rng, rng.choice(PATTERNS)) for _ in range(rng.choice((1, 1, 2, 3, 5, 9)))]
     lines += rng.sample(PATTERNS[:2], rng.randint(0, 2))
     lines += [decorated(rng, rng.choice(LINES), pattern=False) for _ in range(rng.randint(0, 3))]
@@ -136,7 +145,7 @@ def world(rng: random.Random, base: Path) -> Scene:
         scene.write(f"{rng.choice(FOLDERS)}/{rng.choice(NAMES)}", b"x")
     if rng.random() < 0.3:
         scene.write("../data/unready", b"no Python\n")
-    for name, target in rng.sample(LINKS, rng.choice((0, 0, 1, 2))):
+    for name, target in [*LINKS[: rng.choice((0, 0, 1))], *rng.sample(LINKS, rng.choice((0, 0, 1, 2)))]:
         link = scene.project / name
         if not link.exists() and not link.is_symlink():
             link.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 LARGEST = 1 << 20
@@ -108,6 +109,8 @@ def _text(path: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):  # there can be no file, as behind a link to nothing
+            return None
         raise Broken(0, "cannot be read (" + str(error.strerror) + ")") from error
     try:
         if os.fstat(handle).st_mode & 0o170000 != 0o100000:
