@@ -9,7 +9,7 @@ import click
 from preread import cli, layout, settings
 
 # Variables of the environment that are no settings, and where each of them is read.
-VARIABLES = {"GATES": "hooks", "CHILD": "hooks", "PYTHON": "bin"}
+VARIABLES = {"GATES": "hooks", "CHILD": "hooks", "EVENT": "hooks", "PYTHON": "bin"}
 PLACES = frozenset(
     {"config.toml", "gates", "knowledge.md", "tickets", "context", "runs", "prompts", ".state", ".cache", ".gitignore"}
 )

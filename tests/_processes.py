@@ -100,7 +100,7 @@ SMALL = {
 }
 LONG, SHORT = (
     {"PREREAD_MAX_FACTS": "60"},
-    {"PREREAD_MAX_FACTS": "12"},
+    {"PREREAD_MAX_FACTS": "8"},
 )  # two dossiers that differ in every required file
 
 

@@ -394,7 +394,7 @@ def test_projects_served_by_one_process_never_mix(tmp_path: Path) -> None:
     for name in names:
         projects[name] = small(tmp_path / name)
         patch(projects[name], "login.py", 'return f"token-{name}"', f'return f"{name}-{{name}}"')
-        patch(projects[name], "login.py", "A token for who knows", f"Token {name} for who knows")
+        patch(projects[name], "login.py", "NOTE: compare before", f"NOTE: {name} compares before")
     operation = operation_of("load")
     given = operation.request(feature="login")
 
@@ -421,7 +421,7 @@ def test_projects_served_by_one_process_never_mix(tmp_path: Path) -> None:
     told = anyio.run(serve)
     assert [state for _, state, _ in told] == ["built"] * 3 + ["cached"] * 6 + ["cached", "built", "cached"]
     for name, _, dossier in told:
-        assert [other for other in names if f"Token {other} for who knows" in dossier] == [name]
+        assert [other for other in names if f"NOTE: {other} compares before" in dossier] == [name]
 
 
 def test_renewing_a_dossier_keeps_the_ticket_it_was_built_for(project, cli):

@@ -394,7 +394,7 @@ class TestHeadings:
         ("src/latest.c", "source"),
         ("src/Manifest.kt", "source"),
         ("src/contest.cc", "source"),
-        ("lib/testing.rb", "support"),
+        ("lib/testing.rb", "source"),
     ],
 )
 def test_a_test_file_is_told_by_the_customs_of_its_language(path: str, role: str) -> None:

@@ -107,8 +107,8 @@ CASES: dict[str, dict[str, Change]] = {
     "what nothing holds": {
         "a new file": Change(text("tests/test_a.py", "login_again\n"), gone('~"login_again"')),
         "in a folder that was empty": Change(text("tests/empty/test_b.py", "login_reset\n"), gone('~"login_reset"')),
-        "in a new folder": Change(text("tests/c/d/test_c.py", "# no name was given\n"), gone('"no name was given"')),
-        "not ignored any more": Change(patched("tests/deep/.gitignore", "odd", "#od"), gone('"this is no address"')),
+        "in a new folder": Change(text("tests/c/d/test_c.py", "# no name was given\n"), gone('~"no name was given')),
+        "not ignored any more": Change(patched("tests/deep/.gitignore", "odd", "#od"), gone('~"this is no address')),
     },
     "files of Preread": {
         "edited by hand": Change(patched(PATTERNS, "## Call", "## Mine"), new("## Mine")),
