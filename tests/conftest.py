@@ -1,5 +1,6 @@
 """What every test gets: a clean environment, no network, real projects and the real command line."""
 
+import compileall
 import json
 import os
 import shutil
@@ -82,6 +83,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     for name, value in own.items():
         monkeypatch.setenv(name, value)
     return own
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the code once: the processes that tests start write no bytecode, and each would compile it anew."""
+    if not hasattr(session.config, "workerinput"):
+        for folder in ("server", "hooks"):
+            compileall.compile_dir(ROOT / folder, quiet=2)
 
 
 def child_environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
