@@ -168,7 +168,8 @@ def test_progress_is_quiet_when_nobody_looks_and_when_it_is_quick(cli: Cli, proj
 def test_a_long_build_shows_how_long_it_runs_of_how_long_at_most(project: Path, tmp_path: Path) -> None:
     slow = tmp_path / "bin"
     slow.mkdir()
-    (slow / "git").write_text(f'#!/bin/sh\ncase "$*" in *log*) sleep 1.6;; esac\nexec {which("git")} "$@"\n')
+    once = f'*log*) mkdir "{tmp_path}/slept" 2>/dev/null && sleep 3;;'
+    (slow / "git").write_text(f'#!/bin/sh\ncase "$*" in {once} esac\nexec {which("git")} "$@"\n')
     (slow / "git").chmod(0o755)
     old = os.environ["PATH"]
     os.environ["PATH"] = f"{slow}:{old}"
