@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from kinds import SOURCE, TEST, kind_of
 from repositories import Clone, Manifest, manifest
-from texts import clean, closed_by, places_of, subject_key, telling_words
+from texts import clean, places_of, subject_key, telling_words
 
 MOST_SOURCES, MOST_FILES = 6, 40
 FEWEST_SOURCES = 10  # in the tree: with fewer there is nothing to find
@@ -49,6 +49,7 @@ class Case(NamedTuple):
     sources: tuple[str, ...]
     tests: tuple[str, ...]
     hunks: dict[str, list[tuple[int, int]]]  # lines of the parent that the commit changed, by source
+    fresh: int = 0  # sources that the commit added; counted for issues only
 
 
 class _Commit(NamedTuple):
@@ -136,14 +137,12 @@ def _drawn(commits: list[_Commit], seed: str) -> Iterator[_Commit]:
     yield from sorted(commits, key=lambda commit: hashlib.sha256(f"{seed} {commit.sha}".encode()).digest())
 
 
-def cases_of(clone: Clone, plan: Manifest, closing: bool = False) -> list[Case]:
-    """The repository's cases, each after those it could build on; `closing`: only those that close an issue."""
+def cases_of(clone: Clone, plan: Manifest) -> list[Case]:
+    """The repository's cases, each after those it could build on."""
     log = _log(clone)
     first = _first_of_their_subject(log)
     newest = clone.git("rev-list", "--no-merges", "-n", str(plan.window), clone.entry.commit).split()
     candidates = [first[sha] for sha in newest if sha in first and _is_task(first[sha])]
-    if closing:
-        candidates = [commit for commit in candidates if closed_by(f"{commit.subject}\n{commit.body}")]
     found: dict[str, Case] = {}
     for commit in _drawn(candidates, plan.seed):
         if len(found) == plan.cases:

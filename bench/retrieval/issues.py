@@ -1,82 +1,178 @@
-"""Issue texts: fetched once from GitHub for the cases whose commit says which issue it closes, and kept in a folder.
+"""Issue texts as questions: what people reported → the sources that the fix changed, in the tree before it.
 
-    GITHUB_TOKEN=… python bench/retrieval/issues.py --split tuning --issues DIR
-    python bench/retrieval/run.py --split tuning --issues DIR     cases drawn among such commits, asked with it too
+    python bench/retrieval/issues.py --split tuning [--show]     how many cases there are, and their digests
+    python bench/retrieval/run.py --issues --split tuning
 
-The texts belong to their authors and are not committed; who has the network can fetch them again. An issue may have
-been edited after its fix: the file says when it was fetched, and title and description are taken, no comments.
+The texts belong to their authors: they are read at run time from two public collections that issues.toml names by
+URL, commit and path, and none is committed. Which cases there are, and what they leave out: ISSUES.md.
 """
 
 import argparse
+import hashlib
 import json
-import os
-import time
-import urllib.error
-import urllib.request
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-from cases import Case, cases_of
-from repositories import Clone, Entry, manifest
-from systems import Task
-from texts import closed_by
+from cases import MOST_FILES, MOST_SOURCES, Case, digest_of
+from kinds import SOURCE, TEST, kind_of
+from repositories import Clone, Entry, Manifest
 
-
-def tasks(folder: Path | None, entry: Entry, clone: Clone, cases: list[Case]) -> dict[str, Task]:
-    """Commit → its issue's title and description as they are: people do name files there."""
-    place = folder / f"{entry.slug}.json" if folder else None
-    if place is None or not place.exists():
-        return {}
-    texts = json.loads(place.read_text(encoding="utf-8"))["issues"]
-    found = {}
-    for case in cases:
-        issue = next((texts[n] for n in map(str, numbers(clone, case)) if texts.get(n)), None)
-        if issue:
-            found[case.commit] = Task(issue["title"], issue["body"])
-    return found
+ISSUES = Path(__file__).with_name("issues.toml")
+FEWEST_WORDS = 40  # of an issue that SWE-bench Lite would take
+OLD = re.compile(r"^--- a/(.+)$", re.MULTILINE)
+NEW = re.compile(r"^--- /dev/null\n\+\+\+ b/(.+)$", re.MULTILINE)
+_CODE = re.compile(r"<denchmark-code>.*?</denchmark-code>", re.DOTALL)
+_MARK = re.compile(r"</?denchmark[^>]*>")
+_LOST = re.compile(r"\w  \w")  # where that collection lost a piece of code out of a sentence
 
 
-def numbers(clone: Clone, case: Case) -> tuple[int, ...]:
-    return closed_by(clone.git("log", "-1", "--format=%B", case.commit))
+class Report(NamedTuple):
+    """One issue: its text, and its fix as a tree and a commit, or as a tree and the paths that a patch changed."""
+
+    key: str
+    title: str
+    body: str
+    parent: str = ""
+    commit: str = ""
+    changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
-def fetch(api: str, name: str, number: int) -> dict[str, str] | None:
-    """Title and description; None for a pull request, which is no issue, and for what is gone."""
-    headers = {"Accept": "application/vnd.github+json", "User-Agent": "preread-bench"}
-    if token := os.environ.get("GITHUB_TOKEN"):
-        headers["Authorization"] = f"Bearer {token}"
+class Plan(NamedTuple):
+    """The manifest of issues: where texts are, and the repositories that they are about."""
+
+    manifest: Manifest
+    collections: dict[str, Entry]
+    paths: dict[str, str]  # collection → the file or the folder that its texts are in
+    of: dict[str, str]  # repository → its collection
+
+    def collection(self, entry: Entry) -> Entry:
+        return self.collections[self.of[entry.name]]
+
+
+def plan_of_issues() -> Plan:
+    data = tomllib.loads(ISSUES.read_text(encoding="utf-8"))
+    collections, paths, of, entries = {}, {}, {}, []
+    for row in data["collection"]:
+        name = row["url"].removeprefix("https://github.com/")
+        collections[row["name"]] = Entry(name, row["url"], row["commit"], "", "", "")
+        paths[row["name"]] = row["path"]
+    for row in data["repository"]:
+        name = row["url"].removeprefix("https://github.com/")
+        entries.append(Entry(name, row["url"], row["commit"], row["language"], row["split"], row.get("cases", "")))
+        of[name] = row["texts"]
+    return Plan(Manifest(data["seed"], data["most_cases"], 0, tuple(entries)), collections, paths, of)
+
+
+def _of_loc_bench(collection: Clone, path: str, name: str) -> Iterator[Report]:
+    """A file of lines: title and description, the commit before the fix, the fix without its tests as a patch."""
+    for line in collection.git("show", f"{collection.entry.commit}:{path}").splitlines():
+        row = json.loads(line)
+        if row["repo"] == name:
+            title, _, body = row["problem_statement"].partition("\n")
+            old, new = tuple(OLD.findall(row["patch"])), tuple(NEW.findall(row["patch"]))
+            yield Report(row["instance_id"], title, body, row["base_commit"], changed=old, added=new)
+
+
+def _of_denchmark(collection: Clone, path: str, name: str) -> Iterator[Report]:
+    """A file an issue: summary and description as a page showed them, and the commit that fixed it."""
+    folder = f"{collection.entry.commit}:{path}/{name.replace('/', '+').lower()}"
+    for file in collection.git("ls-tree", "--name-only", folder).split():
+        row = json.loads(collection.git("show", f"{folder}/{file}"))
+        words = row["BR"]["BR_text"]
+        body = words["BRdescription"] or ""
+        if not _LOST.search(_MARK.sub("", _CODE.sub("", body))):
+            text = "\n".join(line.strip() for line in _MARK.sub("", body).splitlines())
+            yield Report(
+                file.removesuffix(".json"), words["BRsummary"], text.strip(), commit=row["commit"]["commit_id"]
+            )
+
+
+READERS = {"loc-bench": _of_loc_bench, "denchmark": _of_denchmark}
+
+
+def _fix(clone: Clone, report: Report) -> Report | None:
+    """The report with its tree and its changed paths; None where the clone has not got the commit."""
     try:
-        request = urllib.request.Request(f"{api}/repos/{name}/issues/{number}", headers=headers)
-        with urllib.request.urlopen(request, timeout=30) as reply:
-            data = json.load(reply)
-    except urllib.error.HTTPError as error:
-        if error.code in {404, 410}:
-            return None
-        raise  # a limit was met: what is there is kept, and the next run goes on
-    return None if "pull_request" in data else {"title": data["title"], "body": data["body"] or ""}
+        parents = clone.git("log", "-1", "--format=%P", report.parent or report.commit).split()
+    except subprocess.CalledProcessError:
+        return None
+    if report.parent or not parents:
+        return report if report.parent else None
+    names = clone.git("diff-tree", "-r", "-z", "--no-renames", "--name-status", parents[0], report.commit).split("\0")
+    rows = list(zip(names[1::2], names[0::2], strict=False))
+    old, new = (tuple(path for path, letter in rows if (letter == "A") is added) for added in (False, True))
+    return report._replace(parent=parents[0], changed=old, added=new)
+
+
+def _case(clone: Clone, report: Report) -> Case | None:
+    fix = _fix(clone, report)
+    if fix is None or len(fix.changed) + len(fix.added) > MOST_FILES:
+        return None
+    there = {file.path for file in clone.files(fix.parent)}
+    sources, tests = (tuple(p for p in fix.changed if p in there and kind_of(p) == kind) for kind in (SOURCE, TEST))
+    fresh = sum(kind_of(path) == SOURCE for path in fix.added)
+    if not sources or len(sources) + fresh > MOST_SOURCES:
+        return None
+    return Case(report.key, fix.parent, report.title.strip(), report.body, sources, tests, {}, fresh)
+
+
+def cases_of_issues(clone: Clone, plan: Plan, collection: Clone) -> list[Case]:
+    """A repository's cases, each after those whose trees it could build on."""
+    texts = plan.of[clone.entry.name]
+    reports = {report.key: report for report in READERS[texts](collection, plan.paths[texts], clone.entry.name)}
+    drawn = sorted(reports, key=lambda key: hashlib.sha256(f"{plan.manifest.seed} {key}".encode()).digest())
+    found: list[Case] = []
+    for key in drawn:
+        case = _case(clone, reports[key]) if len(found) < plan.manifest.cases else None
+        if case is not None:
+            found.append(case)
+    if not found:
+        return []
+    order = clone.git("rev-list", "--topo-order", "--reverse", *{case.parent for case in found}).split()
+    place = {commit: n for n, commit in enumerate(order)}
+    return sorted(found, key=lambda case: (place[case.parent], case.commit))
+
+
+def like_lite(case: Case) -> bool:
+    """As SWE-bench Lite chooses: one source changed, none added, a text of 40 words or more."""
+    return len(case.sources) == 1 and not case.fresh and len(f"{case.subject} {case.body}".split()) >= FEWEST_WORDS
+
+
+def names_its_file(case: Case) -> bool:
+    """Whether the text has a changed source's name, or its last two names as a dotted module."""
+    text = f"{case.subject}\n{case.body}".lower()
+    for path in case.sources:
+        folders, _, name = path.lower().rpartition("/")
+        module = f"{folders.rpartition('/')[2]}.{name.rpartition('.')[0]}".removesuffix(".__init__")
+        if (name in text and name != "__init__.py") or ("." in module.strip(".") and module in text):
+            return True
+    return False
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("tuning", "held-out"), default="tuning")
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
-    parser.add_argument("--source", default="")
-    parser.add_argument("--issues", type=Path, required=True)
-    parser.add_argument("--api", default="https://api.github.com")
+    parser.add_argument("--source", default="", help="where clones come from instead of the URL, like /mirrors/{slug}")
+    parser.add_argument("--split", choices=("tuning", "held-out"))
+    parser.add_argument("--repo", action="append")
+    parser.add_argument("--show", action="store_true", help="print what the cases are, but for their texts")
     options = parser.parse_args()
-    plan = manifest()
-    options.issues.mkdir(parents=True, exist_ok=True)
-    for entry in (entry for entry in plan.entries if entry.split == options.split):
-        clone = Clone.of(entry, options.clones.resolve(), options.source)
-        wanted = {number for case in cases_of(clone, plan, closing=True) for number in numbers(clone, case)}
-        place = options.issues / f"{entry.slug}.json"
-        kept = json.loads(place.read_text(encoding="utf-8"))["issues"] if place.exists() else {}
-        try:
-            for number in sorted(wanted - set(map(int, kept))):
-                kept[str(number)] = fetch(options.api, entry.name, number)
-        finally:
-            data = {"fetched": time.strftime("%Y-%m-%d"), "issues": kept}
-            place.write_text(json.dumps(data, indent=1), encoding="utf-8")
-        print(f"{entry.name:<30} {sum(map(bool, kept.values()))} issues of {len(wanted)} numbers", flush=True)
+    plan = plan_of_issues()
+    for entry in plan.manifest.entries:
+        if entry.name not in (options.repo or [entry.name]) or entry.split != (options.split or entry.split):
+            continue
+        collection = Clone.of(plan.collection(entry), options.clones, options.source)
+        cases = cases_of_issues(Clone.of(entry, options.clones, options.source), plan, collection)
+        lite, named = sum(map(like_lite, cases)), sum(map(names_its_file, cases))
+        note = "" if digest_of(cases) == entry.digest else f"   the manifest has {entry.digest or 'none'}"
+        print(f"{entry.name:<36} {digest_of(cases)}  like Lite {lite}, names its file {named}{note}", flush=True)
+        for case in cases if options.show else ():
+            print(f"  {case.commit} {case.parent[:10]} {case.sources} {case.tests}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
     python bench/retrieval/run.py --split tuning
     python bench/retrieval/run.py --repo pallets/click --limit 20 --systems preread,bm25
     python bench/retrieval/run.py --split tuning --systems preread --ablate
+    python bench/retrieval/run.py --split tuning --issues
 
 It prints tables and writes every rank into bench/results/. Definitions, data, figures: README.md beside this file.
 """
@@ -18,26 +19,34 @@ from pathlib import Path
 import measures
 import own
 from cases import Case, cases_of, digest_of
-from issues import tasks
+from issues import cases_of_issues, like_lite, names_its_file, plan_of_issues
 from repomap import Aider
-from repositories import Clone, Entry, Manifest, manifest
+from repositories import Clone, Entry, manifest
 from systems import Bm25, Fts5, KeywordCount, System, Task
 from tables import print_tables
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-QUESTIONS: dict[str, Callable[[Case], Task]] = {
+Questions = dict[str, Callable[[Case], Task]]
+QUESTIONS: Questions = {
     "subject": lambda case: Task(case.subject),
     "message": lambda case: Task(case.subject, case.body),
 }
+OF_ISSUES: Questions = {"issue": lambda case: Task(case.subject, case.body)}
 LONG = 40  # words of a body from which on a message reads like an issue's text
+PARTS: dict[str, dict[str, Callable[[Case], bool]]] = {  # of a question's cases, measured apart
+    "message": {"long message": lambda case: len(case.body.split()) >= LONG},
+    "issue": {
+        "issue like Lite": like_lite,
+        "issue like Lite, its file not named": lambda case: like_lite(case) and not names_its_file(case),
+    },
+}
 
 
 @dataclass
 class Outcome:
     """What one system did in one repository."""
 
-    rows: dict[str, list[measures.Row]] = field(default_factory=dict)  # by question
-    long: list[measures.Row] = field(default_factory=list)  # of the messages with a long body
+    rows: dict[str, list[measures.Row]] = field(default_factory=dict)  # by question, and by part of one
     ranks: list[dict[str, object]] = field(default_factory=list)
     cold: float = 0.0  # seconds for the first tree
     updates: list[float] = field(default_factory=list)  # seconds for each further tree
@@ -69,9 +78,10 @@ def timed(seconds: list[float], work: Callable[..., object], *arguments: object)
     return result
 
 
-def run(clone: Clone, cases: list[Case], systems: dict[str, System], texts: dict[str, Task]) -> dict[str, Outcome]:
+def run(clone: Clone, cases: list[Case], systems: dict[str, System], questions: Questions) -> dict[str, Outcome]:
     """Every system over every case of one repository, tree by tree."""
-    outcomes = {name: Outcome(rows={question: [] for question in (*QUESTIONS, "issue")}) for name in systems}
+    kinds = [kind for question in questions for kind in (question, *PARTS.get(question, ()))]
+    outcomes = {name: Outcome(rows={kind: [] for kind in kinds}) for name in systems}
     for number, case in enumerate(cases):
         say(f"{clone.entry.name}: case {number + 1} of {len(cases)}")
         state = clone.checkout(case.parent)
@@ -79,10 +89,8 @@ def run(clone: Clone, cases: list[Case], systems: dict[str, System], texts: dict
         for name, system in systems.items():
             outcome = outcomes[name]
             timed(outcome.updates, system.update, state)
-            for question, task_of in QUESTIONS.items():
+            for question, task_of in questions.items():
                 answer(outcome, system, case, question, task_of(case))
-            if case.commit in texts:
-                answer(outcome, system, case, "issue", texts[case.commit])
     for name, system in systems.items():
         outcomes[name].updates[:1] = []  # the first tree is no update
         system.close()
@@ -105,8 +113,9 @@ def answer(outcome: Outcome, system: System, case: Case, question: str, task: Ta
     if isinstance(system, own.Operation):
         row |= lines_met(system, case)
     outcome.rows[question].append(row)
-    if question == "message" and len(case.body.split()) >= LONG:
-        outcome.long.append(row)
+    for part, holds in PARTS.get(question, {}).items():
+        if holds(case):
+            outcome.rows[part].append(row)
     outcome.ranks.append({
         "commit": case.commit, "question": question,
         "sources": {path: _rank(ranking.sources, path) for path in case.sources},
@@ -124,7 +133,7 @@ def lines_met(system: own.Operation, case: Case) -> measures.Row:
     met = [
         any(start <= last and first <= end for start, end in system.lines[path] for first, last in case.hunks[path])
         for path in case.sources
-        if path in system.lines
+        if path in system.lines and path in case.hunks
     ]
     return {"lines met": sum(met) / len(met)} if met else {}
 
@@ -134,21 +143,18 @@ def say(text: str) -> None:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
-def chosen(plan: Manifest, options: argparse.Namespace) -> list[Entry]:
+def chosen(manifested: tuple[Entry, ...], options: argparse.Namespace) -> list[Entry]:
     entries = [
-        entry
-        for entry in plan.entries
-        if (entry.name in options.repo if options.repo else entry.split == options.split)
+        entry for entry in manifested if (entry.name in options.repo if options.repo else entry.split == options.split)
     ]
     if not entries:
         sys.exit("no such repository in the manifest")
     return entries
 
 
-def checked(clone: Clone, plan: Manifest, limit: int | None, closing: bool) -> list[Case]:
+def checked(clone: Clone, cases: list[Case], limit: int | None) -> list[Case]:
     """The repository's cases, those that the manifest's digest is of; `limit` takes them evenly."""
-    cases = cases_of(clone, plan, closing)
-    if not closing and clone.entry.digest != digest_of(cases):
+    if clone.entry.digest != digest_of(cases):
         sys.exit(f"{clone.entry.name}: cases {digest_of(cases)}, the manifest has {clone.entry.digest or 'none'}")
     if limit is None or limit >= len(cases):
         return cases
@@ -165,26 +171,28 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
     parser.add_argument("--source", default="", help="where clones come from instead of the URL, like /mirrors/{slug}")
     parser.add_argument("--aider", default="python3", help="the interpreter of an environment with aider-chat")
-    parser.add_argument(
-        "--issues", type=Path, help="the folder that issues.py filled: cases with an issue, asked with its text too"
-    )
+    parser.add_argument("--issues", action="store_true", help="the cases of issues.toml instead: people's reports")
     parser.add_argument("--to", type=Path, default=RESULTS, help="the folder for the JSON")
     return parser.parse_args()
 
 
 def main() -> None:
     options = arguments()
-    plan = manifest()
-    entries = chosen(plan, options)
+    plan, issues = manifest(), plan_of_issues()
+    entries = chosen(issues.manifest.entries if options.issues else plan.entries, options)
     options.to.mkdir(parents=True, exist_ok=True)
     target = options.to / f"retrieval-{time.strftime('%Y%m%d-%H%M%S')}.json"
     found: dict[str, dict[str, Outcome]] = {}
     for entry in entries:
         clone = Clone.of(entry, options.clones.resolve(), options.source)
-        cases = checked(clone, plan, options.limit, closing=options.issues is not None)
+        if options.issues:
+            texts = Clone.of(issues.collection(entry), options.clones.resolve(), options.source)
+            cases = checked(clone, cases_of_issues(clone, issues, texts), options.limit)
+        else:
+            cases = checked(clone, cases_of(clone, plan), options.limit)
         print(f"{entry.name}: {len(cases)} cases", file=sys.stderr, flush=True)
         names = options.systems.split(",")
-        found[entry.name] = run(clone, cases, made(names, options), tasks(options.issues, entry, clone, cases))
+        found[entry.name] = run(clone, cases, made(names, options), OF_ISSUES if options.issues else QUESTIONS)
         weigh(clone, made(names, options), found[entry.name])
         write(target, found)  # after each, because a run is long
     say("")

@@ -18,22 +18,24 @@ RECALL = tuple(name for name in measures.NAMES if not name.startswith("acc"))
 
 def print_tables(found: Found) -> None:
     systems = list(next(iter(found.values())))
-    rows = {
-        question: {s: {repository: found[repository][s].rows[question] for repository in found} for s in systems}
-        for question in ("subject", "message", "issue")
-    }
-    rows["long message"] = {s: {repository: found[repository][s].long for repository in found} for s in systems}
-    for question, by_system in rows.items():
+    kinds = next(iter(found.values()))[systems[0]].rows
+    rows = {kind: {s: {name: found[name][s].rows[kind] for name in found} for s in systems} for kind in kinds}
+    for kind, by_system in rows.items():
         cases = sum(map(len, by_system[systems[0]].values()))
         if not cases:
             continue
-        print(f"\n== {question}: {cases} cases, mean over {len(found)} repositories [95 %]")
-        _print_macro(by_system)
-    for question in ("subject", "message"):
-        print(f"\n== {question}, by repository: acc@5 all · recall@10 · tests recall@10 [95 %]")
-        _print_by_repository(rows[question], found)
+        whole = kind.startswith("issue")  # some repositories have two: each case counts the same
+        print(f"\n== {kind}: {cases} cases, mean over {'cases' if whole else f'{len(found)} repositories'} [95 %]")
+        _print_macro({s: _as_one(groups) for s, groups in by_system.items()} if whole else by_system)
+    for kind in [kind for kind in ("subject", "message", "issue") if kind in rows]:
+        print(f"\n== {kind}, by repository: acc@5 all · recall@10 · tests recall@10 [95 %]")
+        _print_by_repository(rows[kind], found)
     print("\n== time and size, by repository: cold s · update s · ms a query (median, worst) · MB")
     _print_costs(found)
+
+
+def _as_one(groups: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    return {"": [row for rows in groups.values() for row in rows]}
 
 
 def _line(first: str, cells: Sequence[str], width: int = 20) -> str:

@@ -29,10 +29,6 @@ _REMOVED = (
     re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}\b"),
 )
 WORD = re.compile(r"[^\W\d_]{3,}")
-_CLOSES = re.compile(
-    r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?\s+(?:#|GH-|https://github\.com/[\w.\-]+/[\w.\-]+/issues/)(\d+)",
-    re.IGNORECASE,
-)
 _IDLE = frozenset(
     "the and for with from that this add adds added fix fixes fixed use uses used make makes when into not feat chore"
     " update updates remove removes removed refactor test tests testing minor some more improve docs doc change changes"
@@ -65,11 +61,6 @@ def places_of(paths: list[str]) -> frozenset[str]:
         for end in range(2, len(names) + 1):
             found.update("/".join(names[begin:end]) for begin in range(end - 1))
     return frozenset(found)
-
-
-def closed_by(message: str) -> tuple[int, ...]:
-    """The numbers of the issues that a commit says it closes."""
-    return tuple(dict.fromkeys(int(number) for number in _CLOSES.findall(message)))
 
 
 def telling_words(text: str) -> int:
