@@ -116,10 +116,13 @@ def outline_of(root: Path, path: str) -> syntax.Outline:
     return db.use(asked.layout, work)
 
 
-def test_an_indexed_file_is_not_read_for_its_outline(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outline_is_made_once_and_garbage_is_made_anew(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found(root)
     expected = syntax.outline("src/shop.py", FILES["src/shop.py"])
-    monkeypatch.setattr(syntax, "outline", None)
+    with monkeypatch.context() as patched:
+        patched.setattr(syntax, "outline", None)
+        assert outline_of(root, "src/shop.py") == expected
+    db.use(services(root).layout, lambda connection: connection.execute("UPDATE files SET outline = x'00ff'"))
     assert outline_of(root, "src/shop.py") == expected
 
 

@@ -1,4 +1,4 @@
-"""The evidence index: every file's words and outline in the derived database; a changed file costs that file."""
+"""The evidence index: every file's words and names in the derived database; a changed file costs that file."""
 
 import hashlib
 import os
@@ -12,10 +12,8 @@ from filelock import FileLock, Timeout
 
 from preread import atomic, db, syntax
 from preread.evidence import past, words
-from preread.evidence.packed import pack
 from preread.languages import role_of
 from preread.services import Services
-from preread.syntax import Outline
 from preread.tree import Tree, glob_pattern, is_young
 
 # Files are read again when it is another one. Rules of outlines change it by themselves; raise it for those of words.
@@ -100,7 +98,8 @@ class _Analysed(NamedTuple):
     trusted: bool
     digest: str
     role: str = ""
-    outline: str = ""
+    names: str = ""  # of definitions, each once, a name a line
+    defines: int = 0  # definitions and headings
     defs: str = ""
     body: str | None = None  # None: the content is the one already indexed
 
@@ -117,9 +116,10 @@ def _analysed(tree: Tree, files: dict[str, os.stat_result], rows: dict[str, _Row
         if old is not None and old.digest == digest:
             yield _Analysed(*stat)
             continue
-        outline = syntax.outline(path, text) if text else Outline()
-        names = " ".join([s.name for s in outline.symbols] + [t.name for t in outline.tests])
-        yield _Analysed(*stat, role, pack(outline), words.bag(names), words.bag(text or ""))
+        names, headings = syntax.names(path, text or "")
+        defs = words.bag(" ".join((*names, *headings)))
+        known, defines = "\n".join(dict.fromkeys(names)), len(names) + len(headings)
+        yield _Analysed(*stat, role, known, defines, defs, words.bag(text or ""))
 
 
 def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict[str, _Row]) -> None:
@@ -135,8 +135,9 @@ def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict
             connection.execute("DELETE FROM files WHERE id = ?", (old.id,))
             connection.execute("DELETE FROM words WHERE rowid = ?", (old.id,))
         cursor = connection.execute(
-            "INSERT INTO files (path, size, mtime, trusted, digest, role, outline) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (item.path, *stat, item.role, item.outline),
+            "INSERT INTO files (path, size, mtime, trusted, digest, role, names, defines)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (item.path, *stat, item.role, item.names, item.defines),
         )
         connection.execute(
             "INSERT INTO words (rowid, path, defs, body) VALUES (?, ?, ?, ?)",

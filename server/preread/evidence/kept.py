@@ -1,6 +1,6 @@
-"""What a build would read with effort each time, kept in the derived database: details of files, and git's log.
+"""What a build would read with effort each time, kept in the derived database: outlines, details, git's log.
 
-Details are kept with the row of their file, which goes when the file's text does. A log is kept under all that it is
+The former are kept with the row of their file, which goes when the file's text does. A log is kept under all that it is
 made from. Whatever cannot be read or written here is worked out again: the database only ever saves time.
 """
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from preread import db, syntax
 from preread.evidence import index
 from preread.evidence.packed import pack, unpack
-from preread.syntax import Details
+from preread.syntax import Details, Outline
 from preread.tree import Tree
 
 ANALYSIS = "1:"  # raise it when details of the same text come out otherwise
@@ -35,8 +35,26 @@ class Kept:
 
     def __init__(self, tree: Tree, connection: sqlite3.Connection) -> None:
         self._tree, self._connection = tree, connection
+        self._outlines: list[tuple[bytes, str, str]] = []
         self._details: list[tuple[bytes, str, str]] = []
         self._logs: list[tuple[str, str, bytes]] = []
+
+    def outline(self, path: str) -> Outline:
+        """The outline of a file as it stands."""
+        known = self._tree.outlines
+        if path in known:
+            return known[path]
+        digest = index.digest_of(self._tree.text(path) or "")
+        sql = "SELECT outline FROM files WHERE path = ? AND digest = ?"
+        try:
+            if packed := self._kept(sql, path, digest):
+                known[path] = unpack(Outline, zlib.decompress(packed).decode())
+                return known[path]
+        except GARBAGE:
+            pass
+        found = self._tree.outline(path)
+        self._outlines.append((_compressed(found), path, digest))
+        return found
 
     def details(self, path: str, text: str) -> Details:
         """The details of a file with this text."""
@@ -49,7 +67,7 @@ class Kept:
         except GARBAGE:
             pass
         found = syntax.details(path, text)
-        self._details.append((ANALYSIS.encode() + zlib.compress(pack(found).encode(), 1), path, digest))
+        self._details.append((ANALYSIS.encode() + _compressed(found), path, digest))
         return found
 
     def log(self, *arguments: str) -> bytes:
@@ -103,7 +121,7 @@ class Kept:
 
     def store(self) -> None:
         """Write what was worked out, for the next build; without effect where the database takes no writes."""
-        if not self._details and not self._logs:
+        if not self._outlines and not self._details and not self._logs:
             return
         try:
             self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
@@ -113,9 +131,14 @@ class Kept:
             return
 
     def _write(self) -> None:
+        self._connection.executemany("UPDATE files SET outline = ? WHERE path = ? AND digest = ?", self._outlines)
         self._connection.executemany("UPDATE files SET details = ? WHERE path = ? AND digest = ?", self._details)
         if self._logs:
             self._connection.execute("DELETE FROM logs WHERE head != ?", (self._logs[0][1],))
             self._connection.executemany("INSERT OR REPLACE INTO logs (key, head, output) VALUES (?, ?, ?)", self._logs)
             newest = "SELECT rowid FROM logs ORDER BY rowid DESC LIMIT ?"
             self._connection.execute(f"DELETE FROM logs WHERE rowid NOT IN ({newest})", (MOST_LOGS,))  # noqa: S608
+
+
+def _compressed(whole: Outline | Details) -> bytes:
+    return zlib.compress(pack(whole).encode(), 1)

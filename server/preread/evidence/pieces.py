@@ -19,9 +19,13 @@ class FileView:
     path: str
     role: str
     score: float
-    outline: Outline
     services: Services
     kept: Kept
+
+    @cached_property
+    def outline(self) -> Outline:
+        self.services.progress.check()
+        return self.kept.outline(self.path)
 
     @cached_property
     def text(self) -> str:
@@ -73,7 +77,5 @@ class HotCase:
 
 
 def views_of(services: Services, kept: Kept, hits: Iterable[Hit]) -> list[FileView]:
-    """The chosen files as rules look at them. The index has their outlines, so nobody need read them again."""
-    chosen = list(hits)
-    services.tree.outlines.update((hit.path, hit.outline) for hit in chosen)
-    return [FileView(hit.path, hit.role, hit.score, hit.outline, services, kept) for hit in chosen]
+    """The chosen files as rules look at them."""
+    return [FileView(hit.path, hit.role, hit.score, services, kept) for hit in hits]

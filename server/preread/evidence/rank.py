@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preread.evidence import words
-from preread.evidence.packed import unpack
 from preread.evidence.search import Asked, Search
 from preread.evidence.signals import commits, names, text
 from preread.models import Request
-from preread.syntax import Outline
 
 # How much each part of the request says about where to look.
 PARTS = {"feature": 1.5, "description": 1.0, "ticket": 0.5}
@@ -25,16 +23,16 @@ MOST_WORDS = 24  # of a description or a ticket that rules look at; the ranking 
 DEPTH = 100  # of a signal's list
 HELPER = 0.8  # of a test helper beside tests: what all tests use is about none of them
 STEADY = 10  # of the reciprocal ranks: the larger, the less the first places of one signal count
+WEIGHT = 200  # bytes that say as much of how central a file is as one definition
 
 
 class Hit(NamedTuple):
-    """One ranked file: its score relative to the best of its list, why, and its outline."""
+    """One ranked file: its score relative to the best of its list, and why."""
 
     path: str
     role: str
     score: float
     reasons: tuple[str, ...]
-    outline: Outline
 
 
 class Query(NamedTuple):
@@ -154,19 +152,17 @@ def _add(search: Search, signals: Iterable[Signal], total: dict[str, float], pla
 def _hits(asked: Asked, query: Query, fused: dict[str, Fused], roles: Sequence[str], limit: int) -> Iterator[Hit]:
     rows = {path: row for row, (path, role) in asked.files.items() if role in roles}
     for path in [path for path in fused if path in rows][:limit]:
-        sql = "SELECT role, outline FROM files WHERE id = ?"
-        role, packed = asked.connection.execute(sql, (rows[path],)).fetchone()
-        outline = unpack(Outline, packed)
-        reasons = _reasons(asked, rows[path], path, outline, query, fused[path])
-        yield Hit(path, role, round(fused[path].score, 3), reasons, outline)
+        sql = "SELECT role, names FROM files WHERE id = ?"
+        role, defined = asked.connection.execute(sql, (rows[path],)).fetchone()
+        reasons = _reasons(asked, rows[path], path, defined.split("\n"), query, fused[path])
+        yield Hit(path, role, round(fused[path].score, 3), reasons)
 
 
-def _reasons(asked: Asked, row: int, path: str, outline: Outline, query: Query, fused: Fused) -> tuple[str, ...]:
+def _reasons(asked: Asked, row: int, path: str, defines: Sequence[str], query: Query, fused: Fused) -> tuple[str, ...]:
     """Why a file was chosen, strongest first, in words a person reads."""
     wanted = {words.stem(w): w for w in (*query.feature, *query.description)}
     in_path = [w for s, w in wanted.items() if s in words.stems(path)]
-    symbols = [s.name for s in outline.symbols if s.kind != "heading"] + [t.name for t in outline.tests]
-    defined = [n for n in dict.fromkeys(symbols) if words.stems(n) & wanted.keys()]
+    defined = [name for name in defines if words.stems(name) & wanted.keys()]
     defined.sort(key=lambda n: -len(words.stems(n) & {words.stem(w) for w in query.feature}))
     reasons = []
     if in_path:
@@ -186,22 +182,20 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def central(connection: sqlite3.Connection, kind: str, churn: dict[str, int], limit: int) -> list[Hit]:
-    """For the whole project: the files that changed most and define most."""
+    """For the whole project: the files that changed most and hold most."""
     roles = ROLES[kind]
     marks = ", ".join("?" * len(roles))
-    sql = f"SELECT path, role, outline FROM files WHERE role IN ({marks})"  # noqa: S608 - question marks only
+    sql = f"SELECT path, role, defines, size FROM files WHERE role IN ({marks})"  # noqa: S608 - question marks only
     rows = connection.execute(sql, roles).fetchall()
     scored = []
-    for path, role, packed in rows:
-        size = packed.count("[") - 4  # one bracket a definition: enough to compare files without unpacking all
-        scored.append((math.log1p(churn.get(path, 0)) * 2 + math.log1p(max(size, 0)), path, role, packed))
+    for path, role, defines, size in rows:
+        scored.append((math.log1p(churn.get(path, 0)) * 2 + math.log1p(defines + size / WEIGHT), path, role, defines))
     scored.sort(key=lambda item: (-item[0], item[1]))
     best = scored[0][0] if scored else 1.0
     hits = []
-    for score, path, role, packed in scored[:limit]:
+    for score, path, role, defines in scored[:limit]:
         changed = churn.get(path, 0)
-        outline = unpack(Outline, packed)
         reasons = [f"{changed} of the latest commits changed it"] if changed else []
-        reasons.append(f"it defines {len(outline.symbols) + len(outline.tests)} names")
-        hits.append(Hit(path, role, round(score / (best or 1.0), 3), tuple(reasons), outline))
+        reasons.append(f"it defines {defines} names")
+        hits.append(Hit(path, role, round(score / (best or 1.0), 3), tuple(reasons)))
     return hits

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from preread.evidence import history, index, words
+from preread.evidence import history, words
 from preread.evidence.kept import Kept
-from preread.evidence.packed import unpack
 from preread.evidence.pieces import FileView, HotCase, HotSymbol, views_of
 from preread.evidence.rank import Query
 from preread.layout import PROJECT
@@ -191,14 +190,9 @@ class View:
         return self.services.tree.holding(literal, paths) is not None
 
     def outline(self, path: str) -> Outline:
-        """The outline of any file: from the index, which has read it, unless it has changed since."""
-        tree = self.services.tree
-        if path not in tree.outlines:
-            sql = "SELECT outline FROM files WHERE path = ? AND digest = ?"
-            row = self.connection.execute(sql, (path, index.digest_of(tree.text(path) or ""))).fetchone()
-            if row is not None:
-                tree.outlines[path] = unpack(Outline, row[0])
-        return tree.outline(path)
+        """The outline of any file: kept, or made now."""
+        self.services.progress.check()
+        return self.kept.outline(path)
 
     def candidates(self, identifier: str, roles: Sequence[str]) -> list[str]:
         """Files of these roles that may hold an identifier: from the index, to be confirmed by reading."""

@@ -24,6 +24,7 @@ from preread.syntax.model import (
     Symbol,
     TestCase,
 )
+from preread.syntax.names import Names, named
 
 if TYPE_CHECKING:
     from preread.syntax.grammars import Source
@@ -36,6 +37,7 @@ __all__ = [
     "Details",
     "Import",
     "Member",
+    "Names",
     "Outline",
     "Parameter",
     "Raise",
@@ -44,6 +46,7 @@ __all__ = [
     "details",
     "edition",
     "enclosing",
+    "names",
     "outline",
 ]
 
@@ -92,6 +95,12 @@ def outline(path: str, text: str) -> Outline:
 
         return plain_outline(language, text)
     return _outline(source, language)
+
+
+def names(path: str, text: str) -> Names:
+    """What a file's outline would name, nearly, and much quicker; bounds as for outlines."""
+    language = _readable(path, text)
+    return named(language, text) if language is not None else Names([], [])
 
 
 def details(path: str, text: str) -> Details:

@@ -1,0 +1,149 @@
+"""The names that a file defines, by one pattern a language: quick enough for every file of a project.
+
+An outline says more, and says it exactly, but takes many times as long: it is made of files that a request is about.
+Patterns begin at the start of a line and never try one split of a line twice, so that no text takes long.
+"""
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+from preread.languages import Language
+
+_MOST = 5_000  # names of a file
+
+
+class Names(NamedTuple):
+    """What a file defines, and its headings; each in the order of lines, repeated where it is defined again."""
+
+    defined: list[str]
+    headings: list[str]
+
+
+_STRING = r"(?:\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\\n]|\\.)*+)`)"
+_TITLED = rf"(?:it|test|specify|[fx]it|xtest)(?:\.[\w.]+)?(?:\([^()\n]*\))?\(\s*{_STRING}"
+_MODIFIERS = (
+    r"(?:(?:pub(?:\([a-z]+\))?|public|private|protected|internal|open|override|final|abstract|static|sealed|data|inline"
+    r"|suspend|async|virtual|partial|extern(?: \"\w+\")?|unsafe|default|readonly|export|fileprivate"
+    r"|(?:non)?mutating|const|constexpr|explicit|annotation|value|inner|companion|operator|infix|tailrec|lateinit|declare"
+    r"|synchronized|indirect|convenience|required|typedef|ref|expect|actual|@\w++(?:\([^()\n]*\))?"
+    r"|class(?= (?:func|var|let)))\s++)*+"
+)
+# What begins a line and has a bracket behind it, and is no definition.
+_NO = (
+    r"(?!(?:if|for|while|switch|catch|return|else|do|new|throw|case|using|lock|foreach|when|await|yield|delete|typeof"
+    r"|goto|sizeof|super|this|fixed|elif|function|expect|test|it|describe|(?:before|after)(?:Each|All))\b)"
+)
+_TYPES = r"<(?:[^<>()\n;{}]++|<(?:[^<>()\n;{}]++|<[^<>\n]*+>)*+>)*+>"
+_GIVEN = r"\((?:[^;{}\n]*+\n){0,12}?[^;{}\n]*?\)"  # parameters, over some lines
+# C and its relatives: one to six words, a name, parameters. A body or a semicolon has to follow.
+_TYPED = (
+    rf"{_NO}(?:(?>[A-Za-z_][\w:.]*+(?:{_TYPES})?[\[\]?*&,]*+)[ \t]++[*&]*+){{1,6}}?"
+    rf"(?:\w+(?:<[^<>\n]*>)?::)*+(~?\w++)[ \t]*+(?:<[^<>\n]*>)?{_GIVEN}[^;{{}}()=\n]{{0,200}}+\s*+"
+)
+_MAKER = rf"(?<=\s)([A-Z]\w*+)[ \t]*+{_GIVEN}[^;{{}}()=]{{0,200}}+\{{"  # a constructor
+_FUNCTION = (
+    r"(?:async\b|function\b|\([^()\n]*(?:\)[^=\n]*=>|$)|[\w$]++ *=>|[\w.]*(?:memo|forwardRef|useCallback|observer)\b)"
+)
+_C = (
+    r"(?<=typedef )[^;\n]*?(\w++)\)?(?:\([^()\n]*\))?;",
+    r"(?:struct|class|union|enum(?: class)?|namespace|concept) (?:[A-Z_]++ )?(\w++)[^;(){=\n]*+(?:\{|$)",
+    r"(?<=const )[\w:]+[ \w:*&<>]*?\b(\w++) *=",
+    r"(?<=constexpr )[\w:]+[ \w:*&<>]*?\b(\w++) *[={]",
+    r"(~\w++)\(",
+    r"#[ \t]*define[ \t]+(\w++)[ \t(]+\S",
+    r"(?:(?:TYPED_)?TEST(?:_[FPCG])?\(\s*\w+,|START_TEST\()\s*(\w++)",
+    rf"{_TYPED}\{{",
+    r"\}[ *]*(\w++)[ \t]*;",
+    r"using (\w++) *=",
+    r"(?<=\n)(\w++)[ \t]*\([^;{}()]{0,300}\)[^={}()]{0,300}\{",  # the type on the line above, or types below
+)
+_SCRIPT = (
+    _TITLED,
+    r"(?:function\b *\*?|class|interface|(?:const )?enum|namespace|type)\s+([\w$]++)",
+    rf"(?:const|let|var) ([\w$]++)[^=\n]*= *(?:async )?{_FUNCTION}",
+    rf"(?:(?:get|set) |\*)?{_NO}(#?[A-Za-z_$][\w$]*+)\??(?:<[^<>\n]*>)?\((?:[^()\n]|\([^()\n]*\))*+\)[^;{{()=\n]*+\{{",
+    rf"{_NO}([A-Za-z_$][\w$]*+) *[:=] *(?:async\b *)?(?:function\b|\([^()\n]*\)[^=\n]*=>|[\w$]++ *=>)",
+    r"(?:(?<![ \t])|(?<=\nexport ))(?:const|let|var) ([\w$]++)",
+)
+_RUBY_BEFORE = r"(?:(?:private|public|protected|memoize|module_function|private_class_method) )?"
+_DEFINITIONS = {
+    "Python": (
+        r"(?:async[ \t]+)?(?:def|class)[ \t]+(\w++)",
+        r"(?<![ \t])([A-Za-z_]\w*+)[ \t]*(?::[^=\n]+)?=(?!=)",
+        r"([A-Z][A-Z0-9_]*+)[ \t]*(?::[^=\n]+)?=(?!=)",
+    ),
+    "JavaScript TypeScript TSX Vue Svelte": _SCRIPT,
+    "Go": (
+        r"(?<![ \t])func (?:\([^)\n]*\) *)?(\w++)",
+        r"(?<![ \t])(?:type|var|const) (\w++)",
+        r"(?<![ \t]\t)(\w++)(?:, *\w++)*+ +(?:[\w.*\[\]{}]++ *+)?=[^=]",
+        r"(?<![ \t]\t)(\w++) +(?:struct|interface|func)\b",
+        r"\w++\.Run\(\"([^\"\n]*+)\"",
+    ),
+    "Java": (
+        r"(?:class|@?interface|enum|record) (\w++)",
+        rf"{_TYPED}(?:throws[^;{{}}]{{0,300}}+)?[{{;]",
+        _MAKER,
+        r"(?<=final )[\w<>\[\],.?]+ ([A-Z][A-Z0-9_]*+) *=",
+    ),
+    "Kotlin": (
+        r"(?:enum |fun )?(?:class|interface|object|typealias) (\w++)",
+        r"fun (?:<[^>\n]*> *)?(?:[\w.<>?*, ]+\.)?(?:(\w++)|`([^`\n]++)`)",
+        r"val ([A-Z][A-Z0-9_]*+)\b",
+    ),
+    "Rust": (
+        r"(?:fn|struct|enum|trait|union|mod|type|static) (?:mut )?([A-Za-z]\w*+)",
+        r"(?<=const )([A-Z]\w*+)",
+        r"macro_rules! *(\w++)",
+    ),
+    "C C++": _C,
+    "C#": (
+        r"(?:class|interface|struct|record(?: struct| class)?|enum|delegate [\w<>\[\],.?]+) (\w++)",
+        rf"{_TYPED}(?:[{{;]|=>)",
+        _MAKER,
+        r"(?<=const )[\w<>\[\],.?]+ (\w++)",
+    ),
+    "Ruby": (
+        rf"{_RUBY_BEFORE}def (?:\w+\.)?([\w?!=]++|[^\w\s(]++)",
+        r"(?:class|module) (?:\w+::)*+(\w++)",
+        r"([A-Z]\w*+) *(?:\|\|)?=(?![=~>])",
+        r"(?:define_method|scope|define_singleton_method)[ (]+:(\w++)",
+        rf"(?:[fx]?(?:it|specify|example|scenario)|its|test|should)[ (]+{_STRING}",
+    ),
+    "PHP": (
+        r"function &?(\w++)",
+        r"(?:class|interface|trait|enum) (\w++)",
+        r"(?<=const )(?:\w+ )?(\w++) *=",
+        _TITLED,
+    ),
+    "Swift": (
+        r"(?:class|struct|enum|protocol|extension|actor|typealias|associatedtype|func) ([\w.]++)",
+        r"(init)[?!]? *[(<]",
+        r"(?<=static )let (\w++)",
+        r"(?<![ \t])let (\w++)",
+    ),
+}  # fmt: skip
+_BEFORE = {
+    "JavaScript TypeScript TSX Vue Svelte": r"(?:(?:export|default|declare|abstract|async|public|private|protected"
+    r"|static|override|readonly|accessor) )*+",
+    "C#": rf"(?:\[[^\]\n]*\]\s*+)*+{_MODIFIERS}",
+    "C C++": rf"(?:template *<[^;{{}}()\n]*>\s*)?{_MODIFIERS}",
+}
+_PATTERNS = {
+    name: re.compile(rf"^[ \t]*+{_BEFORE.get(names, _MODIFIERS)}(?:{'|'.join(rules)})", re.MULTILINE)
+    for names, rules in _DEFINITIONS.items()
+    for name in names.split()
+}
+
+
+def named(language: Language, text: str) -> Names:
+    """What definitions and tests are called, as it stands in the text."""
+    pattern = _PATTERNS.get(language.name)
+    if pattern is None:
+        from preread.syntax.plain import plain_outline
+
+        symbols = plain_outline(language, text).symbols
+        headings = [symbol.name for symbol in symbols if symbol.kind == "heading"]
+        return Names([symbol.name for symbol in symbols if symbol.kind != "heading"], headings)
+    return Names([found[found.lastindex or 0] for found in islice(pattern.finditer(text), _MOST)], [])
