@@ -210,6 +210,12 @@ def test_endings_do_not_keep_words_apart(same: str) -> None:
 
 
 @CALM
+@given(st.text(st.sampled_from("ab$_9 .AZ\n(\x1c"), max_size=200))
+def test_plain_letters_have_the_same_words_as_all_others(text: str) -> None:
+    assert sorted([*words.bag(text).split(), "été"]) == sorted(words.bag(f"{text} été").split())
+
+
+@CALM
 @given(st.text(max_size=60))
 def test_a_bag_of_words_is_searchable_text(text: str) -> None:
     bag = words.bag(text)

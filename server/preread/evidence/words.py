@@ -5,7 +5,9 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-IDENTIFIER = re.compile(r"[^\W\d$][\w$]{1,60}|\$[\w$]{1,60}")
+LONGEST = 61  # characters of an identifier
+IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{LONGEST - 1}}}|\$[\w$]{{1,{LONGEST - 1}}}")
+_WORDS = bytes(c if chr(c) in "$_" or (c < 128 and chr(c).isalnum()) else ord(" ") for c in range(256))
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 LETTERS = re.compile(r"[^\W\d_]+")
 REPEAT = 30  # more mentions than this say nothing more about a file
@@ -95,10 +97,22 @@ def _tokens(identifier: str) -> tuple[str, ...]:
 def bag(text: str) -> str:
     """What the full-text index is given for a text: every identifier's parts and, if it has several, itself."""
     counts: Counter[str] = Counter()
-    for identifier, n in Counter(IDENTIFIER.findall(text)).items():
+    for identifier, n in _identifiers(text).items():
         for token in _tokens(identifier):
             counts[token] += n
-    return " ".join(" ".join([token] * min(n, REPEAT)) for token, n in counts.items())
+    return "".join([f"{token} " * min(n, REPEAT) for token, n in counts.items()])
+
+
+def _identifiers(text: str) -> Counter[str]:
+    """How often each identifier stands in a text: what `IDENTIFIER` finds, for plain letters several times as fast."""
+    if not text.isascii():
+        return Counter(IDENTIFIER.findall(text))
+    found = Counter(text.encode().translate(_WORDS).decode().split())
+    for word in [word for word in found if not 1 < len(word) <= LONGEST or word[0].isdigit()]:
+        n = found.pop(word)
+        for identifier in IDENTIFIER.findall(word):
+            found[identifier] += n
+    return found
 
 
 def stems_of(text: str) -> frozenset[str]:
