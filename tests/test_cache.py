@@ -130,7 +130,7 @@ def test_the_recipe_is_that_of_the_level_at_which_the_dossier_was_built(root):
     [
         ({".project/knowledge.md": "# Learned\n"}, "knowledge changed"),
         ({".project/tickets/SHOP-1.md": "# Other\n"}, "ticket SHOP-1 changed"),
-        ({"reports/a.xml": "<x/>"}, "reports is new"),
+        ({"reports/a.xml": "<testsuite><testcase name='x'><failure/></testcase></testsuite>"}, "failures is new"),
         ({".project/tickets/SHOP-1.md": "# SHOP-1\r\n", "src/new.py": "x = 1\n"}, ""),
     ],
 )

@@ -546,11 +546,14 @@ REPORT = """\
 """
 
 
-def test_reported_failures_are_those_of_the_feature_s_tests(tmp_path: Path) -> None:
+def test_failed_tests_of_a_report_are_those_of_the_feature(tmp_path: Path) -> None:
+    """More of them in test_report_history.py."""
     write(tmp_path, {**SHOP, "reports/junit.xml": REPORT})
-    findings = rule(tmp_path, "reported")
-    assert [finding.text for finding in findings] == ["`test_basket_adds` failed: assert 2 == 1"]
-    assert cited(findings) == {"reports/junit.xml:3"}
+    (finding,) = rule(tmp_path, "failed")
+    assert finding.text.startswith("`test_basket_adds` failed on 2023-11-")
+    assert finding.text.endswith(", with `assertion`: assert 2 == 1")
+    assert [source[:10] for source in finding.sources] == ["run:202311"]
+    assert finding.kind == "reported"
 
 
 @pytest.mark.parametrize(
@@ -563,19 +566,19 @@ def test_reported_failures_are_those_of_the_feature_s_tests(tmp_path: Path) -> N
         '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite>&b;</testsuite>',
     ],
 )
-def test_reported_says_nothing_of_a_report_that_cannot_be_read(tmp_path: Path, report: str) -> None:
+def test_failed_says_nothing_of_a_report_that_cannot_be_read(tmp_path: Path, report: str) -> None:
     write(tmp_path, {**SHOP, "reports/junit.xml": report})
-    assert rule(tmp_path, "reported") == []
+    assert rule(tmp_path, "failed") == []
 
 
-def test_recorded_failures_are_those_of_the_feature_s_tests(tmp_path: Path) -> None:
+def test_failed_tests_of_recorded_runs_are_those_of_the_feature(tmp_path: Path) -> None:
     """More of them in test_recorded_runs.py."""
     runs = [
         {"id": f"r-{name}", "at": 0, "outcome": "failed", "failed": [f"tests/{name}.py::{name}"], "message": "wet"}
         for name in ("test_basket_adds", "test_rain")
     ]
     write(tmp_path, {**SHOP, ".project/.state/results.jsonl": "\n".join(map(json.dumps, runs))})
-    findings = rule(tmp_path, "recorded")
+    findings = rule(tmp_path, "failed")
     assert [finding.text for finding in findings] == [
         "`tests/test_basket_adds.py::test_basket_adds` failed on 1970-01-01: wet"
     ]

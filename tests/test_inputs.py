@@ -128,17 +128,31 @@ def test_a_search_for_reports_is_bounded(tmp_path):
         assert paths(root) == ["reports/000000.a.xml"]
 
 
-def test_the_digest_of_reports_follows_their_names_and_their_content(root):
-    write(root, {"reports/a.xml": "1"})
-    seen = [digests(root)["reports"]]
-    for change in ({"reports/a.xml": "2"}, {"reports/b.xml": "2"}, {"TEST-c.xml": ""}):
-        write(root, change)
-        seen.append(digests(root)["reports"])
-    (root / "reports/a.xml").rename(root / "reports/c.xml")
-    seen.append(digests(root)["reports"])
-    assert len(set(seen)) == 5
-    (root / "reports/c.xml").rename(root / "reports/a.xml")
-    assert digests(root)["reports"] == seen[3]
+def junit(**tests):
+    """A report of these tests, each with what it failed with, or nothing."""
+    cases = [
+        f'<testcase classname="tests.a" name="{name}" time="{len(why)}">' + f'<failure message="{why}"/>' * bool(why)
+        for name, why in tests.items()
+    ]
+    return f"<testsuite>{''.join(f'{case}</testcase>' for case in cases)}</testsuite>"
+
+
+def test_the_digest_of_reports_follows_what_fails_and_nothing_else(root):
+    write(root, {"reports/a.xml": junit(x="", y=""), "reports/b.json": "{}"})
+    assert "failures" not in digests(root)
+    write(root, {"reports/a.xml": junit(x="boom", y="")})
+    seen = [digests(root)["failures"]]
+    write(root, {"reports/a.xml": junit(y="", x="boom", z=""), "reports/c.xml": junit(w="")})
+    (root / "reports/a.xml").rename(root / "reports/d.xml")
+    assert digests(root)["failures"] == seen[0]
+    for change in (junit(x="bang"), junit(y="bang"), junit(x="bang", y="bang")):
+        write(root, {"reports/d.xml": change})
+        seen.append(digests(root)["failures"])
+    assert len(set(seen)) == 4
+    write(root, {"reports/d.xml": junit(x="boom", y="")})
+    assert digests(root)["failures"] == seen[0]
+    (root / "reports/d.xml").unlink()
+    assert "failures" not in digests(root)
 
 
 def test_looking_for_reports_costs_little_where_there_are_none(tmp_path):

@@ -40,7 +40,7 @@ def told(root: Path, runs: Iterable[dict[str, Any] | str], feature: str = "login
     write(
         root, {"login.py": CODE, "tests/test_login.py": TEST, RECORD: "".join(f"{line}\n" for line in lines), **files}
     )
-    return found(root, "recorded", feature)
+    return found(root, "failed", feature)
 
 
 def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
@@ -53,7 +53,8 @@ def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
     ("outcomes", "said"),
     [
         ("F", f"`{NAME}` failed on {WHEN}: {MESSAGE}"),
-        ("PFFFF", f"`{NAME}` failed 4 times, last {WHEN}: {MESSAGE}"),
+        ("PFFFF", f"`{NAME}` failed in 4 of 5 runs, last {WHEN}: {MESSAGE}"),
+        ("FFFF", f"`{NAME}` failed 4 times, last {WHEN}: {MESSAGE}"),
         ("FEE", f"`{NAME}` failed on {WHEN}: {MESSAGE}"),
         ("FPFPP", f"`{NAME}` passes and fails by turns: failed in 2 of 5 runs, last {WHEN}: {MESSAGE}"),
         ("FFFP", ""),
@@ -98,7 +99,7 @@ def test_only_the_features_own_tests_are_told(tmp_path: Path) -> None:
         run(2, "failed", features=["login", "paint"], targets=[], command="b", failed=[other, NAME]),
     ]
     assert [f.text.split()[0] for f in told(tmp_path, runs)] == [f"`{NAME}`"]
-    assert {f.text.split()[0] for f in found(tmp_path, "recorded", "paint")} == {f"`{other}`"}
+    assert {f.text.split()[0] for f in found(tmp_path, "failed", "paint")} == {f"`{other}`"}
 
 
 def test_a_failed_run_that_names_no_test_stands_by_its_target(tmp_path: Path) -> None:
@@ -106,14 +107,19 @@ def test_a_failed_run_that_names_no_test_stands_by_its_target(tmp_path: Path) ->
     assert finding.text.startswith("`tests/test_login.py` failed 2 times")
 
 
-def test_a_test_that_a_report_has_as_failed_is_told_once(tmp_path: Path) -> None:
+def test_a_run_that_a_report_tells_of_too_counts_once(tmp_path: Path) -> None:
     report = (
-        '<testsuite><testcase classname="tests.test_login" name="test_login_shows_an_error">\n'
-        '<failure message="no error"/></testcase></testsuite>\n'
+        f'<testsuite timestamp="2026-11-21T05:41:{{:02}}Z"><testcase classname="tests.test_login" '
+        'name="test_login_shows_an_error"><failure message="no error"/></testcase></testsuite>\n'
     )
-    write(tmp_path, {"reports/junit.xml": report})
-    assert told(tmp_path, [run(1, "failed")]) == []
-    assert [f.text for f in found(tmp_path, "reported", "login")] == ["`test_login_shows_an_error` failed: no error"]
+    assert DAY == 1_795_239_706  # 05:41:46
+    write(tmp_path, {"reports/junit.xml": report.format(44)})
+    (finding,) = told(tmp_path, [run(1, "failed", seconds=3.0)])
+    assert finding.text == "`test_login_shows_an_error` failed on 2026-11-21: no error"
+    (source,) = finding.sources
+    assert source.startswith("run:20261121T054144-")
+    write(tmp_path, {"reports/junit.xml": report.format(10)})
+    assert "failed 2 times" in told(tmp_path, [run(1, "failed", seconds=3.0)])[0].text
 
 
 def test_a_name_with_quotes_and_slashes_stands_in_its_run(tmp_path: Path) -> None:
@@ -180,7 +186,7 @@ def test_a_new_run_leaves_the_dossier_standing_and_a_cited_one_that_is_gone_does
     forced = cli("load", "login", "--force", "--json", cwd=project).json
     assert "2026-11-21" not in forced["dossier"]
     record(project, run(3, "failed", failed=[name]))
-    assert "failed 2 times" in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
+    assert "failed in 2 of 3 runs" in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
     Layout(project).results.write_text("")
     status = cli("status", "login", "--json", cwd=project).json["dossiers"][0]
     assert (status["fresh"], "cited span is gone" in status["why"]) == (False, True)

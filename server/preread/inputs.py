@@ -4,13 +4,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from preread.errors import PrereadError
 from preread.models import Request
-from preread.published import digest, plain_bytes
+from preread.published import digest
 from preread.services import Services
 from preread.settings import Settings
 from preread.tree import WALK_SKIPS, Tree, glob_pattern
+
+if TYPE_CHECKING:
+    from preread.reports.look import Looked
 
 MAX_ENTRIES = 20_000  # folder entries looked at in one search for reports
 
@@ -54,7 +58,7 @@ def _any_of(globs: list[str]) -> re.Pattern[str]:
 
 
 def digests(services: Services, request: Request) -> dict[str, str]:
-    """The digest of each input that is there: `ticket:<id>`, `knowledge`, `reports`."""
+    """The digest of each input that is there: `ticket:<id>`, `knowledge`, `failures` of reports."""
     tree, found = services.tree, {}
     named = {"knowledge": tree.layout.knowledge}
     if request.ticket:
@@ -63,15 +67,20 @@ def digests(services: Services, request: Request) -> dict[str, str]:
         data = tree.data(tree.layout.relative(file))
         if data is not None:
             found[key] = digest(data)
-    reports = []
-    for path in report_paths(tree, services.settings):
-        services.progress.check()
-        content = plain_bytes(tree.root / path)
-        if content is not None:
-            reports.append(f"{path}\0{digest(content)}")
-    if reports:
-        found["reports"] = digest("\n".join(reports).encode())
+    looked = reports(services)
+    if looked is not None and looked.says:
+        found["failures"] = looked.says
     return found
+
+
+def reports(services: Services) -> "Looked | None":
+    """What the reports say now, None without any; those that changed are folded into the history of tests."""
+    paths = report_paths(services.tree, services.settings)
+    if not paths:
+        return None
+    from preread.reports.look import look  # a project without reports needs none of it
+
+    return look(services.tree, paths)
 
 
 def report_folders(settings: Settings) -> dict[str, bool]:

@@ -133,6 +133,11 @@ class Layout:
         return self.state / "results.jsonl"
 
     @property
+    def test_history(self) -> Path:
+        """What reports said of each test over time."""
+        return self.state / "test-history.db"
+
+    @property
     def gates_off(self) -> Path:
         """Says until when the gates are switched off, in epoch seconds, or `forever`."""
         return self.state / "gates-off"
@@ -213,7 +218,7 @@ class Layout:
             )
         own = [self.project, self.context, self.cache, self.state, self.staging, self.db]
         own += [self.lock("x").parent, self.project / "tickets", self.project / "runs", self.state / "runs"]
-        own += [self.spending, self.agreement]
+        own += [self.spending, self.agreement, self.test_history]
         own += [self.wrong, self.results, self.config, self.knowledge, self.cache / "building", self.cache / "stale"]
         if feature is not None:
             own += [self.dossier(feature), self.backups(feature)]

@@ -30,6 +30,7 @@ class Run:
     targets: tuple[str, ...]
     failed: tuple[str, ...]
     message: str
+    seconds: float = 0.0  # that it took; 0: unknown
 
 
 def lines(tree: Tree, holding: str = "") -> Iterator[Line]:
@@ -61,10 +62,13 @@ def _run(value: dict[str, Any]) -> Run:
         found = value.get(key)
         return tuple(part for part in found if isinstance(part, str)) if isinstance(found, list) else ()
 
-    at = value.get("at")
+    def number(key: str, most: float) -> float:
+        found = value.get(key)
+        return float(found) if isinstance(found, (int, float)) and abs(found) < most else 0.0
+
     return Run(
         id=value["id"],
-        at=float(at) if isinstance(at, (int, float)) and abs(at) < 1e11 else 0.0,
+        at=number("at", 1e11),
         outcome=text("outcome"),
         kind=text("kind"),
         features=texts("features"),
@@ -72,4 +76,5 @@ def _run(value: dict[str, Any]) -> Run:
         targets=texts("targets"),
         failed=texts("failed"),
         message=text("message"),
+        seconds=max(0.0, number("seconds", 86_400)),
     )

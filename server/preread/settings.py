@@ -85,13 +85,22 @@ class Settings(BaseModel):
     reports: list[str] = Field(
         default_factory=lambda: [
             "reports/**/*.xml",
+            "reports/**/*.json",
+            "reports/**/*.jsonl",
             "test-results/**/*.xml",
+            "test-results/**/*.json",
             "build/test-results/**/*.xml",
             "target/surefire-reports/*.xml",
+            "playwright-report/*.json",
+            "playwright-report/*.xml",
             "junit*.xml",
             "TEST-*.xml",
+            "*report*.json",
+            "*report*.jsonl",
+            "*results*.json",
         ],
-        description="Globs of JUnit XML reports, relative to the root.",
+        description="Globs of test reports, relative to the root: JUnit XML, and the JSON of pytest's plug-ins, "
+        "Playwright, Jest, Vitest.",
         json_schema_extra=CONTENT,
     )
     exclude: list[str] = Field(

@@ -16,7 +16,6 @@ from preread.evidence import (
     index,
     notes,
     rank,
-    recorded,
     remarks,
     repairs,
     reversals,
@@ -64,8 +63,7 @@ RULES: tuple[Rule, ...] = (
     reversals.reverts,
     reversals.back_and_forth,
     reversals.replaced_sleeps,
-    failures.reported,
-    recorded.recorded,
+    failures.failed,
     repairs.repeated_fixes,
     repairs.turned_round,
     repairs.fixes,
@@ -86,6 +84,7 @@ def collect(services: Services, request: Request) -> Evidence:
 
 
 def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
+    used = inputs.digests(services, request)  # before they are read: what changes meanwhile makes it stale
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     query = rank.query_of(request, ticket or "")
     kept = Kept(services.tree, connection)
@@ -117,7 +116,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         files=_ranked(view, hits["files"]),
         tests=_ranked(view, tests),
         findings=tuple(sorted(findings, key=lambda f: -f.score)),
-        used=inputs.digests(services, request),
+        used=used,
         notes=tuple(view.notes),
     )
 

@@ -1,100 +1,96 @@
-"""What goes wrong: failing tests in reports, tests that are not trusted."""
+"""What goes wrong: tests that fail or change, by reports and recorded runs; tests that are not trusted."""
 
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from preread import inputs
+from preread import inputs, sources
 from preread.evidence import phrases
 from preread.evidence.view import FileView, View
 from preread.models import Finding
-from preread.sources import Ref
+from preread.reports import history
+from preread.reports.history import Past
 from preread.syntax import TestCase
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element  # loaded where there are reports
-
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
-SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout)\b.*[:\w]|\bexpected\b|\bassert")
+MOST = {"reported": 6, "failed": 4}  # findings of one kind
+MOST_RUNS = 3  # that one of them cites
 
 
-class Failure(NamedTuple):
-    """One failing test of a report: what it is called, what it said, and on which line of the report."""
+def failed(view: View) -> Iterator[Finding]:
+    """The feature's tests that failed when they were last run, and those whose outcome keeps changing.
 
-    path: str
-    line: int
-    name: str
-    group: str
-    message: str
-
-
-def reported(view: View) -> Iterator[Finding]:
-    """Failing tests of the JUnit reports that belong to the feature."""
-    own = {hot.case.name for hot in view.cases} | {hot.file.path for hot in view.cases}
-    n = 0
-    for path in inputs.report_paths(view.services.tree, view.services.settings):
-        for failure in _failures(view, path):
-            mine = (
-                failure.name in own
-                or any(f in failure.group for f in own)
-                or view.relevance(failure.name, failure.group) >= 1
-            )
-            if not mine or n >= 6:
-                continue
-            n += 1
-            view.reported.append(failure.name)
-            said = f": {phrases.plain(phrases.clip(failure.message, 130))}" if failure.message else ""
-            yield Finding(
-                rule="reported",
-                kind="reported",
-                text=f"{phrases.quote(failure.name, 90)} failed{said}",
-                sources=(str(Ref("lines", path, failure.line, failure.line)),),
-                reason="the latest report has it as failed",
-                score=0.9,
-            )
+    Each is told as history, which stays true: a later run does not make a standing dossier stale.
+    """
+    looked = inputs.reports(view.services)
+    current = looked.current if looked is not None else frozenset()
+    view.notes.extend(looked.problems if looked is not None else ())
+    left = dict(MOST)
+    for past in belonging(view):
+        kind = "reported" if past.is_failing and past.tries[-1].of in current else "failed"
+        if (past.is_failing or past.is_flaky) and left[kind] and (finding := _finding(past, kind)) is not None:
+            left[kind] -= 1
+            yield finding
 
 
-def _failures(view: View, path: str) -> Iterator[Failure]:
-    """The failures and errors of one JUnit XML file; a broken file is noted, not raised."""
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml.common import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
-    data = view.services.tree.data(path)
-    if data is None:
-        return
-    try:
-        root = fromstring(data)
-    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        view.notes.append(f"{path} is not a report that can be read: {error}")
-        return
-    lines = view.services.tree.lines(path) or []
-    for case in root.iter("testcase"):
-        bad = next((child for child in case if child.tag in {"failure", "error"}), None)
-        if bad is None:
-            continue
-        name, group = case.get("name", ""), f"{case.get('classname', '')} {case.get('file', '')}"
-        message = _message(bad, name)
-        line = next((n for n, text in enumerate(lines, 1) if "<testcase" in text and _escaped(name) in text), 0)
-        if line:
-            yield Failure(path, line, name, group, message)
+def belonging(view: View) -> list[Past]:
+    """The tests with a past that belong to the feature, the worst first."""
+    paths = {hot.file.path for hot in view.cases}
+    cases = {" ".join(hot.case.name.split()).lower() for hot in view.cases}
+    return [past for past in history.pasts(view.services.tree) if _belongs(view, past, paths, cases)]
 
 
-def _message(bad: "Element", name: str) -> str:
-    """What a failing test said: its message, unless that only names the test again (Playwright)."""
-    message = (bad.get("message") or "").strip()
-    if message and name.rpartition("› ")[2] not in message:
-        return message
-    lines = [line.strip() for line in (bad.text or "").split("\n") if line.strip()]
-    return next((line for line in lines if SAYS.search(line)), message or (lines[0] if lines else ""))
+def _belongs(view: View, past: Past, paths: set[str], cases: set[str]) -> bool:
+    name = " ".join(past.name.split()).lower()
+    return (
+        view.request.feature in past.features
+        or name in cases
+        or name.partition("[")[0] in cases
+        or any(path in past.label for path in paths)
+        or view.relevance(past.label) >= 1
+    )
 
 
-def _escaped(name: str) -> str:
-    from xml.sax.saxutils import escape
+def _finding(past: Past, kind: str) -> Finding | None:
+    cited = [source for source in past.cited if sources.parse(source) is not None][:MOST_RUNS]
+    if not cited:
+        return None
+    text = f"{phrases.quote(past.recorded or past.name, 90)} {counted(past)}"
+    if past.message:
+        text += f": {phrases.plain(phrases.clip(past.message, 130))}"
+    if past.is_failing:
+        reason = "the latest report has it as failed" if kind == "reported" else "recorded runs have it as failed"
+    else:
+        reason = "it passes and fails by turns"
+    score = 0.8 + 0.03 * past.failures + (0.05 if kind == "reported" else 0.0) if past.is_failing else 0.75
+    return Finding(
+        rule="failed", kind=kind, text=text, sources=tuple(cited), reason=reason, score=round(min(0.95, score), 2)
+    )
 
-    return escape(name, {'"': "&quot;"})
+
+def counted(past: Past) -> str:
+    """How often a test failed, when last, and with which kind most."""
+    day = time.strftime("%Y-%m-%d", time.gmtime(past.failed))
+    runs = f"{past.failures} of {past.runs} runs"
+    if past.is_flaky:
+        text = f"passes and fails by turns: failed in {runs}"
+        text += f", passed when tried again in {past.retried}" if past.retried else ""
+        text += f", last {day}"
+    elif past.failures > 1:
+        text = (
+            f"failed in {runs}, last {day}"
+            if past.runs > past.failures
+            else f"failed {past.failures} times, last {day}"
+        )
+    else:
+        text = f"failed on {day}"
+    if not past.kinds:
+        return text
+    kind, times = max(past.kinds.items(), key=lambda pair: pair[1])
+    alone = times >= past.failures + past.retried
+    return f"{text}, with `{kind}`" if alone else f"{text}, {times} times with `{kind}`"
 
 
 class Marked(NamedTuple):

@@ -35,7 +35,16 @@ SPECS = _scripts("spec", "test")
 PYTHON = ("test_{feature}.py", "{feature}_test.py")
 JUNIT = tuple(f"{{feature}}{end}.{suffix}" for end in ("Test", "Tests", "IT") for suffix in ("java", "kt"))
 JUNIT_RESULTS = ("target/*-reports/*.xml", "build/test-results/**/*.xml")
-RESULTS = ("test-results/**/*.xml", "reports/**/*.xml", "junit.xml")
+RESULTS = (
+    "test-results/**/*.xml",
+    "test-results/**/*.json",
+    "reports/**/*.xml",
+    "reports/**/*.json",
+    "playwright-report/*.json",
+    "junit.xml",
+    "results.json",
+    "test-results.json",
+)
 # In the order in which they claim files of the same name.
 FRAMEWORKS: tuple[Framework, ...] = (
     Framework("Playwright", SPECS, r"playwright\.config\.[cm]?[jt]s", reports=RESULTS),
@@ -57,7 +66,10 @@ FRAMEWORKS: tuple[Framework, ...] = (
     Framework("Minitest", ("{feature}_test.rb", "test_{feature}.rb"), reports=("test/reports/*.xml",)),
 )
 TEST_DIR = re.compile(r"""testDir["']?\s*:\s*["']([\w./-]+)["']""")
-DECLARED = re.compile(r"""(?:outputFile|junitxml|output_file|mochaFile)["']?\s*[:=]\s*["']?([\w./-]+\.xml)""")
+DECLARED = re.compile(
+    r"""(?:outputFile|junitxml|json-report-file|report-log|output_file|mochaFile)["']?\s*[:=]\s*["']?"""
+    r"""([\w./-]+\.(?:xml|jsonl?))(?![\w.])"""
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,7 @@ def conventions(services: Services) -> list[Convention]:
 
 
 def reports(services: Services) -> list[str]:
-    """Globs of the JUnit reports that are there, and of those that a configuration says will be."""
+    """Globs of the test reports that are there, and of those that a configuration says will be."""
     tree = services.tree
     packages = sorted({_folder(path) for path in tree.files if _configures(path)} | {""}, key=len)
     declared = list(_declared(services))

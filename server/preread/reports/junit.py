@@ -1,0 +1,137 @@
+"""JUnit XML, as pytest, Playwright, Vitest, jest-junit, Surefire, Gradle and many others write it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from preread.reports.outcomes import MAX_TEXT, MOST, Outcome, Report, Verdict, clean, joined, moment, path, said
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from xml.sax.xmlreader import AttributesImpl
+
+MAX_DEPTH = 100
+SCRIPT = re.compile(r"[\w./@\[\]()+ -]+\.[cm]?[jt]sx?")  # a file where others have a class
+TITLES = re.compile(r" [›>] ")
+FAILURES = frozenset({"failure", "error"})
+RETRIES = frozenset({"rerunFailure", "rerunError"})  # Surefire: it failed again
+FLAKES = frozenset({"flakyFailure", "flakyError"})  # Surefire: it failed, and passed at last
+
+
+def read(data: bytes) -> Report:
+    """The outcomes of one file; what is broken ends it, and what stands before that counts."""
+    from io import BytesIO
+    from xml.sax import SAXException
+    from xml.sax.handler import ContentHandler
+
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.sax import make_parser
+
+    report = Report()
+    reader = _Reader(report)
+
+    class Handler(ContentHandler):
+        def startElement(self, name: str, attrs: "AttributesImpl[str]") -> None:  # noqa: N802
+            reader.start(name, dict(attrs.items()), lambda: self._locator.getLineNumber() or 0)  # type: ignore[attr-defined]
+
+        def endElement(self, name: str) -> None:  # noqa: N802
+            reader.end(name)
+
+        def characters(self, content: str) -> None:
+            reader.text(content)
+
+    parser = make_parser()
+    parser.setContentHandler(Handler())
+    try:
+        parser.parse(BytesIO(data))
+    except (SAXException, DefusedXmlException, ValueError, LookupError) as error:
+        report.problem = str(error).removeprefix("<unknown>:") or type(error).__name__
+    except _EnoughError as enough:
+        report.problem = str(enough)
+    return report
+
+
+class _EnoughError(Exception):
+    """No more is read of this file."""
+
+
+@dataclass(slots=True)
+class _Case:
+    """A `testcase` that is open."""
+
+    attributes: dict[str, str]
+    line: int
+    verdict: Verdict = "passed"
+    message: str = ""
+    text: str = ""
+    retries: int = 0
+
+
+class _Reader:
+    """Follows the elements of one file."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.suites: list[dict[str, str]] = []
+        self.depth = 0
+        self.case: _Case | None = None
+        self.inside = ""  # the failure that is open, in a test case
+        self.projects = False  # Playwright: a suite's host name is that of its project
+
+    def start(self, tag: str, attributes: "Mapping[str, str]", line: Callable[[], int]) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _EnoughError(f"its elements stand more than {MAX_DEPTH} deep")
+        if tag == "testcase":
+            if len(self.report.outcomes) >= MOST:
+                raise _EnoughError(f"it has more than {MOST} tests")
+            self.case = _Case(dict(attributes), line())
+        elif tag == "testsuite":
+            self.suites.append(dict(attributes))
+            at = moment(attributes.get("timestamp"))
+            if at and not 0 < self.report.at < at:
+                self.report.at = at
+        elif tag == "testsuites":
+            self.projects = "id" in attributes
+        elif self.case is not None:
+            self._child(self.case, tag, attributes)
+
+    def _child(self, case: _Case, tag: str, attributes: "Mapping[str, str]") -> None:
+        if tag == "skipped" and case.verdict == "passed":
+            case.verdict = "skipped"
+        elif tag in RETRIES:
+            case.retries += 1
+        elif tag in FAILURES | FLAKES:
+            case.retries += tag in FLAKES
+            if case.verdict in {"passed", "skipped"}:  # the first failure speaks
+                case.verdict = "flaky" if tag in FLAKES else "failed"
+                case.message, self.inside = attributes.get("message") or attributes.get("type") or "", tag
+
+    def text(self, content: str) -> None:
+        if self.inside and self.case is not None and len(self.case.text) < MAX_TEXT:
+            self.case.text += content
+
+    def end(self, tag: str) -> None:
+        self.depth -= 1
+        if tag == self.inside:
+            self.inside = ""
+        elif tag == "testsuite" and self.suites:
+            self.suites.pop()
+        elif tag == "testcase" and self.case is not None:
+            self.report.outcomes.append(self._outcome(self.case))
+            self.case, self.inside = None, ""
+
+    def _outcome(self, case: _Case) -> Outcome:
+        suite = self.suites[-1] if self.suites else {}
+        title, group = case.attributes.get("name", ""), case.attributes.get("classname", "")
+        file = path(case.attributes.get("file") or suite.get("file") or suite.get("filepath"))
+        titles: list[str] = []
+        if SCRIPT.fullmatch(group):  # Playwright, Vitest: the file stands as the class
+            file, group = path(group), ""
+            *titles, title = TITLES.split(title)
+            if self.projects and suite.get("hostname"):
+                titles.insert(0, f"[{suite['hostname']}]")
+        name = clean(title)
+        message, kind = said(case.message, case.text, name) if case.verdict in {"failed", "flaky"} else ("", "")
+        return Outcome(file, joined(group, *titles), name, case.verdict, message, kind, case.retries, case.line)

@@ -1,0 +1,134 @@
+"""What two plug-ins of pytest write: pytest-json-report a JSON file, pytest-reportlog a line of JSON each step."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from preread.reports.outcomes import MOST, Lines, Outcome, Report, Verdict, clean, dicts, joined, number, path, said
+
+PHASES = ("setup", "call", "teardown")
+JSON_VERDICTS: dict[str, Verdict] = {
+    "passed": "passed",
+    "xpassed": "passed",
+    "failed": "failed",
+    "error": "failed",
+    "skipped": "skipped",
+    "xfailed": "skipped",
+}
+
+
+def read_json(value: dict[str, Any], lines: Lines) -> Report:
+    """pytest-json-report. https://github.com/numirias/pytest-json-report#format"""
+    tests = dicts(value.get("tests"))
+    report = Report(at=max(0.0, number(value.get("created")) - number(value.get("duration"))))
+    for test in tests[:MOST]:
+        node = clean(test.get("nodeid"))
+        phases = [phase for name in PHASES if isinstance(phase := test.get(name), dict)]
+        bad = next((phase for phase in phases if phase.get("outcome") == "failed"), None)
+        outcome = test.get("outcome")
+        if outcome == "rerun":  # by pytest-rerunfailures; the phases are those of the last try
+            verdict: Verdict | None = "failed" if bad else "flaky"
+        else:
+            verdict = JSON_VERDICTS.get(outcome) if isinstance(outcome, str) else None
+        if not node or verdict is None:
+            continue
+        message, kind = ("", "") if verdict != "failed" else _said(bad or {})
+        line = lines.of(json.dumps(test["nodeid"])) if verdict in {"failed", "flaky"} else 0
+        report.outcomes.append(
+            Outcome(*place(node), verdict, message, kind, retries=int(outcome == "rerun"), line=line)
+        )
+    if len(tests) > MOST:
+        report.problem = f"it has more than {MOST} tests"
+    return report
+
+
+def place(node: str) -> tuple[str, str, str]:
+    """File, classes and name of a node id; brackets of parameters may hold anything."""
+    head, bracket, parameters = node.partition("[")
+    file, *classes = head.split("::")
+    name = (classes.pop() if classes else "") + bracket + parameters
+    return path(file), joined(*classes), name or file
+
+
+def _said(phase: dict[str, Any]) -> tuple[str, str]:
+    crash = phase.get("crash")
+    return said(crash.get("message") if isinstance(crash, dict) else "", phase.get("longrepr"))
+
+
+@dataclass
+class _Test:
+    """What the lines say of one test so far."""
+
+    tries: int = 0
+    failed: bool = False  # in the last try
+    skipped: bool = False
+    message: str = ""
+    kind: str = ""
+    line: int = 0
+
+
+@dataclass
+class _Log:
+    tests: dict[str, _Test] = field(default_factory=dict)
+    first: float = 0.0
+    broken: int = 0
+
+
+def read_log(lines: Iterable[str]) -> Report:
+    """pytest-reportlog. A run that was killed, or is under way, leaves what it wrote."""
+    log = _Log()
+    for number_, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            log.broken = log.broken or number_
+            continue
+        if isinstance(value, dict):
+            _add(log, value, number_)
+    report = Report(at=log.first)
+    for node, test in log.tests.items():
+        verdict: Verdict = "failed" if test.failed else "skipped" if test.skipped else "passed"
+        if verdict == "passed" and test.tries:
+            verdict = "flaky"
+        report.outcomes.append(Outcome(*place(node), verdict, test.message, test.kind, test.tries, test.line))
+    if log.broken:
+        report.problem = f"line {log.broken} is no JSON"
+    elif len(log.tests) >= MOST:
+        report.problem = f"it has more than {MOST} tests"
+    return report
+
+
+def _add(log: _Log, value: dict[str, Any], line: int) -> None:
+    kind, node, outcome = value.get("$report_type"), clean(value.get("nodeid")), value.get("outcome")
+    if (kind != "TestReport" and (kind != "CollectReport" or outcome != "failed")) or not node:
+        return
+    if node not in log.tests and len(log.tests) >= MOST:
+        return
+    start = number(value.get("start"))
+    log.first = min(log.first or start, start) or log.first
+    test = log.tests.setdefault(node, _Test())
+    if outcome == "rerun":
+        test.tries += 1
+        test.failed = False
+    elif outcome == "skipped":
+        test.skipped = True
+    elif outcome == "failed":
+        test.failed = True
+    if outcome in {"rerun", "failed"}:
+        found = value.get("longrepr")
+        crash = found.get("reprcrash") if isinstance(found, dict) else None
+        text = found if isinstance(found, str) else "\n".join(_marked(found))
+        test.message, test.kind = said(crash.get("message") if isinstance(crash, dict) else "", text)
+        test.line = line
+
+
+def _marked(longrepr: object) -> list[str]:
+    """The lines of a traceback that say what was wrong."""
+    trace = longrepr.get("reprtraceback") if isinstance(longrepr, dict) else None
+    entries = dicts(trace.get("reprentries")) if isinstance(trace, dict) else []
+    data = [entry.get("data") for entry in entries]
+    lines = [line for one in data if isinstance(one, dict) for line in one.get("lines") or () if isinstance(line, str)]
+    return [line for line in lines if line.startswith("E ")]
