@@ -31,6 +31,9 @@ class Ranked(Model):
     score: float = Field(description="Relative to the best file of its list, 0 to 1.")
     reasons: tuple[str, ...]
     lines: tuple[tuple[int, int], ...] = Field((), description="Line ranges, 1-based, both ends included.")
+    symbols: tuple[str, ...] = Field(
+        (), description="For each line range the names of the definitions it belongs to; empty outside of all."
+    )
 
 
 class Finding(Model):

@@ -14,6 +14,7 @@ from preread.evidence import (
     history,
     idioms,
     index,
+    lines,
     notes,
     rank,
     remarks,
@@ -109,12 +110,12 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         done = round(0.6 + 0.4 * number / len(RULES), 3)  # the model's share begins at 1
         services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", done, 5)
         findings += filter(_can_be_shown, rule(view))
+    ranked = {"files": _ranked(view, hits["files"]), "tests": _ranked(view, tests)}
     kept.store()
     return Evidence(
         feature=request.feature,
         words=query.all,
-        files=_ranked(view, hits["files"]),
-        tests=_ranked(view, tests),
+        **ranked,
         findings=tuple(sorted(findings, key=lambda f: -f.score)),
         used=used,
         notes=tuple(view.notes),
@@ -134,23 +135,21 @@ def _hits(request: Request, query: rank.Query, connection: sqlite3.Connection, k
 
 
 def _ranked(view: View, hits: list[Hit]) -> tuple[Ranked, ...]:
-    lines: dict[str, list[tuple[int, int]]] = {}
-    for symbol in view.symbols:
-        lines.setdefault(symbol.file.path, []).append((symbol.symbol.start, symbol.symbol.end))
-    for case in view.cases:
-        lines.setdefault(case.file.path, []).append((case.case.start, case.case.end))
-    return tuple(
-        Ranked(path=hit.path, score=hit.score, reasons=hit.reasons, lines=tuple(_merged(lines.get(hit.path, []))))
-        for hit in hits
-    )
-
-
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Line ranges in order, those that touch or overlap as one; at most 12."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+    wanted = lines.Wanted(view.query, f"{view.request.description}\n{view.ticket}")
+    found = []
+    for hit in hits:
+        if view.whole_project:
+            hot = [(h.symbol.start, h.symbol.end, h.symbol.name) for h in view.symbols if h.file.path == hit.path]
+            spans = lines.firsts(hot)
         else:
-            merged.append((start, end))
-    return merged[:12]
+            spans = wanted.spans(hit.path, view.services.tree.text(hit.path) or "", view.outline(hit.path))
+        found.append(
+            Ranked(
+                path=hit.path,
+                score=hit.score,
+                reasons=hit.reasons,
+                lines=tuple((span.start, span.end) for span in spans),
+                symbols=tuple(", ".join(span.symbols) for span in spans),
+            )
+        )
+    return tuple(found)
