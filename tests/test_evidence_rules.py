@@ -85,19 +85,37 @@ def test_symbols_are_the_definitions_that_the_feature_names(tmp_path: Path) -> N
     assert "rain" not in texts(findings)
 
 
-def test_symbols_tell_what_functions_decide(tmp_path: Path) -> None:
+def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None:
     python = (
         "def basket_check(name, count):\n    if (\n        count > 3\n    ):\n        raise ValueError('too many')\n"
     )
-    python += (
-        "    if not name:\n        return None\n    if count == 3 and name:\n        name.pop()\n        name.clear()\n"
-    )
+    python += "    if not name:\n        return None\n    # Printers choke on names that begin with a blank.\n"
+    python += "    name = name.strip()\n    if count == 3 and name:\n        name.pop()\n        name.clear()\n"
+    python += "    print('checked')\n    return name\n"
     script = "export function basketRow(row) {\n  if (row.kind === 'gift') return null;\n  return row.price;\n}\n"
-    write(tmp_path, {"shop/basket.py": python, "web/basket.ts": script})
-    said = texts(rule(tmp_path, "symbols"))
+    write(
+        tmp_path,
+        {"shop/basket.py": python, "web/basket.ts": script, "shop/weather.py": "def rain():\n    raise E('x')\n"},
+    )
+    said = texts(rule(tmp_path, "inside"))
     assert "if `( count > 3 )`: `raise ValueError('too many')`" in said or "if `count > 3`: `raise ValueError(" in said
     assert "if `count == 3 and name`: `name.pop()`, `name.clear()`" in said
+    assert "`Printers choke on names that begin with a blank`; `name = name.strip()`" in said
     assert "`basketRow`: if `row.kind === 'gift'`: `return null`" in said
+    assert "checked" not in said
+    assert "rain" not in said
+
+
+def test_inside_takes_long_functions_in_parts_and_what_the_feature_calls(tmp_path: Path) -> None:
+    filler = "".join(f"    x{n} = {n}\n" + "\n" * (n % 10 == 9) for n in range(100))
+    long = f"def basket_walk(lines):\n{filler}    if lines == 7:\n        raise ValueError('odd basket')\n"
+    long += "    settle(lines)\n"
+    long += "\n\ndef settle(lines):\n    lines.append('end of it')\n"
+    write(tmp_path, {"shop/basket.py": long})
+    findings = rule(tmp_path, "inside")
+    (part,) = [f for f in findings if "odd basket" in f.text]
+    assert part.sources == ("shop/basket.py:57-114",)
+    assert "`settle`: `lines.append('end of it')`" in texts(findings)
 
 
 def test_twins_are_functions_that_stand_twice_and_are_alike(tmp_path: Path) -> None:
@@ -672,6 +690,20 @@ def test_documents_are_sections_about_the_feature(tmp_path: Path) -> None:
     findings = rule(tmp_path, "documents")
     assert [finding.text for finding in findings] == ["`The basket`"]
     assert all(source.startswith("docs/guide.md:3") for source in cited(findings))
+
+
+def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: Path) -> None:
+    doc = "---\ntitle: the basket never\n---\n# Guide\n\n## The basket\n\nIt holds goods.\nAn empty basket is *not*\n"
+    doc += "saved. Instead, it is dropped.\n\n```\nthe basket cannot be code\n```\n\n"
+    doc += "- gifts must be put in last of all\n\n"
+    doc += "## Weather\n\nIt must not rain.\n"
+    write(tmp_path, {**SHOP, "docs/guide.md": doc})
+    findings = rule(tmp_path, "limits")
+    assert {finding.text: finding.sources for finding in findings} == {
+        "`An empty basket is *not* saved. Instead, it is dropped`": ("docs/guide.md:9-10",),
+        "`gifts must be put in last of all`": ("docs/guide.md:16",),
+    }
+    assert rule(tmp_path, "documents") == []
 
 
 # -- all rules together

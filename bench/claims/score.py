@@ -11,6 +11,7 @@ worth its line? The next run keeps these words and counts them.
 
 import argparse
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -53,6 +54,16 @@ def built_in(root: Path, case: Case) -> list[tuple[str, Fact]]:
     return found
 
 
+def rules_of(root: Path, case: Case) -> dict[str, str]:
+    """Which rule found what, by its text."""
+    command = [sys.executable, "-m", "preread", "evidence", case.feature]
+    command += ["--description", case.description, "--limit", "1000", "--json"]
+    done = subprocess.run(
+        command, check=True, cwd=root, env=ENVIRONMENT, capture_output=True, text=True, timeout=TIMEOUT
+    )
+    return {found["text"]: found["rule"] for found in json.loads(done.stdout)["findings"]}
+
+
 def scratch(clone: Path, folder: str) -> Path:
     """A copy of a clone with nothing of Preread's in it."""
     root = Path(folder).resolve() / clone.name
@@ -79,8 +90,11 @@ def best(gold: Said, built: list[Said]) -> tuple[str, str]:
     return next(((how, ways[how]) for how in (*FOUND, "place") if how in ways), ("missed", ""))
 
 
-def score(case: Case, tree: Tree, built: list[tuple[str, Fact]], out: Path) -> Counter[tuple[str, str]]:
-    """Counts of one feature: (kind, how) for the hand-written facts, ("built", what) for the built ones."""
+def score(
+    case: Case, tree: Tree, built: list[tuple[str, Fact]], rules: dict[str, str], out: Path
+) -> Counter[tuple[str, str]]:
+    """Counts of one feature: (kind, how) for the hand-written facts, ("built", what) and ("by RULE", what) for the
+    built ones."""
     facts, _ = read(case)
     gold = [said(fact.text, fact.sources, tree) for fact in facts]
     mine = [said(fact.text, fact.sources, tree) for _, fact in built]
@@ -95,12 +109,13 @@ def score(case: Case, tree: Tree, built: list[tuple[str, Fact]], out: Path) -> C
     before = judged(path)
     left = []
     for (name, fact), one in zip(built, mine, strict=True):
-        if any(agreement(other, one) in FOUND for other in gold):
-            counts["built", "matched"] += 1
-            continue
+        matched = any(agreement(other, one) in FOUND for other in gold)
         verdict = before.get(fact.text, "")
-        counts["built", verdict if verdict in VERDICTS else "unjudged"] += 1
-        left.append((verdict, name, fact.text, ", ".join(fact.sources)))
+        what = "matched" if matched else verdict if verdict in VERDICTS else "unjudged"
+        rule = rules.get(fact.text, "summary" if name == "summary.md" else "other")
+        counts.update({("built", what): 1, (f"by {rule}", what): 1})
+        if not matched:
+            left.append((verdict, name, fact.text, ", ".join(fact.sources)))
     write(path, ("kept|not", "file", "fact", "sources"), left)
     return counts
 
@@ -112,10 +127,12 @@ def share(label: str, counts: Counter[tuple[str, str]], kinds: list[str]) -> str
 
 
 def report(title: str, counts: Counter[tuple[str, str]]) -> None:
-    kinds = sorted({kind for kind, _ in counts} - {"built"})
+    rules = sorted({kind for kind, _ in counts if kind.startswith("by ")})
+    kinds = sorted({kind for kind, _ in counts} - {"built", *rules})
     print(title, *(share(kind, counts, [kind]) for kind in kinds), share("all", counts, kinds), sep="\n")
-    what = ", ".join(f"{counts['built', name]} {name}" for name in ("matched", *VERDICTS, "unjudged"))
-    print(f"  built facts: {what}")
+    for rule in ("built", *rules):
+        told = {name: counts[rule, name] for name in ("matched", *VERDICTS, "unjudged")}
+        print(f"  {rule:<24}{sum(told.values()):>4}: " + ", ".join(f"{n} {name}" for name, n in told.items() if n))
 
 
 def main() -> int:
@@ -135,7 +152,7 @@ def main() -> int:
             tree = tree_of(root)
             if (head := tree.git("rev-parse", "HEAD").out.decode().strip()) != case.commit:
                 raise SystemExit(f"{case.name}: the clone is at {head}, the facts are about {case.commit}")
-            counts = score(case, tree, built_in(root, case), given.out)
+            counts = score(case, tree, built_in(root, case), rules_of(root, case), given.out)
         report(case.name, counts)
         splits[case.split] = splits.get(case.split, Counter()) + counts
     for split, counts in splits.items():

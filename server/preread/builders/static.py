@@ -7,7 +7,7 @@ from preread import atomic, dossier, sources
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
-RULES_VERSION = "2"  # raise it when findings or their places change: standing dossiers are then built again
+RULES_VERSION = "3"  # raise it when findings or their places change: standing dossiers are then built again
 MOST_PER_SECTION = 12
 
 
@@ -32,6 +32,7 @@ PLACES: dict[str, Place] = {
     "reverted": Place("anti-patterns.md", "Tried, taken back"),
     "turned": Place("anti-patterns.md", "Dropped, switched, put back"),
     "known trap": Place("anti-patterns.md", "Known traps"),
+    "inside": Place("anti-patterns.md", "Inside the functions"),
     "warning": Place("anti-patterns.md", "Warned about in the code"),
     "deprecated": Place("anti-patterns.md", "Deprecated"),
     "unread": Place("anti-patterns.md", "Never read"),

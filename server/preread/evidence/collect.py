@@ -9,6 +9,7 @@ from preread.evidence import (
     commands,
     contradictions,
     coverage,
+    digests,
     failures,
     gaps,
     history,
@@ -16,6 +17,7 @@ from preread.evidence import (
     index,
     lines,
     notes,
+    prose,
     rank,
     remarks,
     repairs,
@@ -55,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     gaps.unmentioned_messages,
     gaps.unmentioned_members,
     gaps.unmentioned_options,
+    digests.inside,
     remarks.warnings,
     traps.version_notes,
     traps.deprecated,
@@ -72,6 +75,7 @@ RULES: tuple[Rule, ...] = (
     repairs.changelog,
     notes.knowledge,
     notes.requirements,
+    prose.limits,
     notes.documents,
 )
 

@@ -1,4 +1,4 @@
-"""Decisions: the conditions of a function and what each leads to, as its lines have them."""
+"""Decisions: the conditions in a stretch of code and what each leads to, as its lines have them."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from preread.evidence import phrases
 from preread.evidence.view import FileView
-from preread.syntax import Symbol
 
 CONDITION = re.compile(r"(?:\}\s*)?(?:else\s+)?(?:if|elif|elsif|unless|guard)\b\s*(?!let\b)(.+)$")
 ENDS = re.compile(r"(?:\s*\{|:|\s+then|\s+else\s*\{)$")
@@ -16,7 +15,7 @@ EFFECT = re.compile(
 COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
 PLAIN = re.compile(r"^\(?!?\s*\w+\s*(?:is (?:not )?None|[!=]==?\s*(?:nil|null|undefined|None))?\)?$")
 ERRORS = re.compile(r"^err(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
-MOST, MOST_LINES, LONGEST, MOST_SAID = 3, 160, 70, 200
+LONGEST = 70
 
 
 class Decision(NamedTuple):
@@ -29,31 +28,19 @@ class Decision(NamedTuple):
     worth: float
 
 
-def decided(file: FileView, symbol: Symbol) -> str:
-    """The decisions of a function that tell most, in their order: "if `a`: `b`; if `c`: `d`", or nothing."""
-    found = sorted(_decisions(file, symbol), key=lambda one: (-one.worth, one.line))
-    chosen: list[Decision] = []
-    left, told = MOST_SAID, set[str]()
-    for one in found[: 2 * MOST]:
-        size = len(one.condition) + len(one.effect) + len(one.then) + 8
-        if len(chosen) < MOST and one.worth > 0 and size <= left and one.condition not in told:
-            chosen.append(one)
-            told.add(one.condition)
-            left -= size
-    chosen.sort(key=lambda one: one.line)
-    return "; ".join(
-        f"if {_quoted(one.condition)}: {', '.join(_quoted(line) for line in (one.effect, one.then) if line)}"
-        for one in chosen
-    )
+def said(one: Decision) -> str:
+    """A decision as a dossier has it: "if `a`: `b`, `c`"."""
+    return f"if {_quoted(one.condition)}: {', '.join(_quoted(line) for line in (one.effect, one.then) if line)}"
 
 
 def _quoted(text: str) -> str:
     return phrases.quote(text, LONGEST) if phrases.provable(text) else text
 
 
-def _decisions(file: FileView, symbol: Symbol) -> Iterator[Decision]:
-    lines = file.lines[: min(symbol.end, symbol.start + MOST_LINES)]
-    for number in range(symbol.start, len(lines)):
+def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
+    """The conditions on the lines `start` to `end`, each with what it leads to, in their order."""
+    lines = file.lines[:end]
+    for number in range(start, len(lines)):
         match = CONDITION.match(lines[number].strip())
         if not match:
             continue

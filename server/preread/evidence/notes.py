@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from preread import dossier, sources
 from preread.dossier import code
-from preread.evidence import phrases
+from preread.evidence import phrases, prose
 from preread.evidence.view import View
 from preread.models import Finding
 
@@ -14,7 +14,6 @@ CRITERIA = re.compile(
     r"(?i)accept|criteri|requirement|definition of done|expected|must|scenario|should|steps|behaviou?r"
     r"|out of scope|notes?$"
 )
-OTHER_DOCS = re.compile(r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d")
 MOST, MOST_SECTIONS = 14, 4
 
 
@@ -85,10 +84,11 @@ def _requirement(text: str, source: str, score: float) -> Finding:
 
 
 def documents(view: View) -> Iterator[Finding]:
-    """Sections of the project's documents about the feature."""
+    """Sections of the project's documents about the feature, of which no sentence is told."""
     n = 0
+    told = {sources.parse(source) for finding in prose.limits(view) for source in finding.sources}
     for doc in view.docs:
-        if OTHER_DOCS.search(doc.path):
+        if prose.OTHER_DOCS.search(doc.path):
             continue
         for symbol in doc.outline.symbols:
             named = view.relevance(symbol.name) if not view.whole_project else 0.5
@@ -98,6 +98,7 @@ def documents(view: View) -> Iterator[Finding]:
                 or symbol.end - symbol.start > 200
                 or not phrases.provable(symbol.name)
                 or (named < 1 and not at_home)
+                or any(ref and ref.path == doc.path and symbol.start <= ref.start <= symbol.end for ref in told)
             ):
                 continue
             if view.whole_project and n >= 4:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from preread import syntax
 from preread.dossier import code
-from preread.evidence import decisions, phrases
+from preread.evidence import phrases
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
 from preread.sources import Ref
@@ -44,23 +44,17 @@ def symbols(view: View) -> Iterator[Finding]:
             m.line == symbol.start and m.name == symbol.name for m in hot.file.details.members
         ):
             continue  # a value: the next rule has it
-        decided = decisions.decided(hot.file, symbol) if symbol.kind in {"function", "method"} else ""
-        if decided and phrases.provable(symbol.name):  # what it decides says more than what it is given
-            head, said = code(symbol.name), decided
-        else:
-            head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
-            said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc else ""
-            if symbol.container and symbol.container not in head:
-                named = code(symbol.container) if phrases.provable(symbol.container) else symbol.container
-                head += f" of {named}"
+        head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
+        said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc else ""
+        if symbol.container and symbol.container not in head:
+            head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
         yield Finding(
             rule="symbols",
             kind="symbol",
             text=f"{head}: {said}" if said else head,
             sources=(hot.cite,),
             reason=f"`{symbol.name}` or what it holds is named by the request",
-            score=(0.3 + 0.4 * hot.score + (0.2 if decided else 0.1 if said else 0.0))
-            * (0.6 if symbol.name in DULL_METHODS else 1.0),
+            score=(0.3 + 0.4 * hot.score + (0.1 if said else 0.0)) * (0.6 if symbol.name in DULL_METHODS else 1.0),
         )
 
 

@@ -1,0 +1,41 @@
+"""Nearness: how much a text is about the feature, when rare words tell more than common ones."""
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+
+from preread.evidence import words
+from preread.evidence.view import View
+
+
+class Nearness:
+    """One request's words with how much each tells: a word that stands in few files tells most."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    @cached_property
+    def own(self) -> dict[str, float]:
+        """Stems of the feature's name."""
+        return self._rarity(self._view.query.feature)
+
+    @cached_property
+    def also(self) -> dict[str, float]:
+        """Stems of the description."""
+        return self._rarity(self._view.query.description)
+
+    def _rarity(self, said: Iterable[str]) -> dict[str, float]:
+        (total,) = self._view.connection.execute("SELECT count(*) FROM files").fetchone()
+        mentions = self._view.mentions_of
+        return {words.stem(word): max(0.2, math.log((total + 1) / (mentions(word) + 0.5))) for word in said}
+
+    def of(self, text: str) -> float:
+        """0 to 1: what share of the feature's words a text holds, the description's counting less."""
+        held = words.stems_of(text)
+        return min(1.0, share(self.own, held) + 0.5 * share(self.also, held))
+
+
+def share(wanted: dict[str, float], stems: Iterable[str]) -> float:
+    """How much of what is wanted is among these stems, 0 to 1."""
+    held = frozenset(stems)
+    return sum(worth for stem, worth in wanted.items() if stem in held) / (sum(wanted.values()) or 1.0)

@@ -1,0 +1,93 @@
+"""Passages: stretches of functions, each with how near it is to the feature."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.evidence import words
+from preread.evidence.nearness import Nearness, share
+from preread.evidence.pieces import FileView
+from preread.evidence.view import View
+from preread.syntax import Symbol
+
+FUNCTIONS = frozenset({"function", "method", "component"})
+NAME = re.compile(r"[A-Za-z_]\w{2,}")
+FILES, LONG, LEAST = 8, 50, 0.1  # a passage has about so many lines at most
+# What makes a passage near, as fitted on the tuning half of bench/claims: the description's words that it holds,
+# that its function belongs to the feature, its names with the feature's words, its function's own name.
+DESCRIBED, HOT, NAMED, OWN, CALLED = 1.5, 0.7, 0.6, 0.4, 0.3
+MANY = 3  # functions of one name: a call tells nothing about them
+
+
+class Passage(NamedTuple):
+    """Lines `start` to `end` of a function; `near` is 1 for the nearest."""
+
+    file: FileView
+    symbol: Symbol
+    start: int
+    end: int
+    near: float
+
+
+def passages(view: View) -> list[Passage]:
+    """The passages of the feature's first sources, nearest first."""
+    if view.whole_project:
+        hot = [h for h in view.symbols if h.symbol.kind in FUNCTIONS]
+        return [Passage(h.file, h.symbol, start, end, h.score) for h in hot for start, end in _spans(h.file, h.symbol)]
+    nearness = Nearness(view)
+    hot_ones = {(h.file.path, h.symbol.start): h.score for h in view.symbols}
+    found: list[Passage] = []
+    names: list[set[str]] = []
+    for file in view.sources[:FILES]:
+        for symbol in file.outline.symbols:
+            if symbol.kind not in FUNCTIONS:
+                continue
+            for start, end in _spans(file, symbol):
+                held = {*NAME.findall("\n".join(file.lines[start - 1 : end])), symbol.name}
+                near = HOT * hot_ones.get((file.path, symbol.start), 0.0) + _said(symbol.name, held, nearness)
+                found.append(Passage(file, symbol, start, end, near * file.score))
+                names.append(held)
+    best = max((p.near for p in found), default=0.0) or 1.0
+    found = [p._replace(near=p.near / best) for p in found]
+    reached = _called(found, names)
+    ranked = [p._replace(near=round(near, 4)) for p, near in zip(found, reached, strict=True) if near >= LEAST]
+    return sorted(ranked, key=lambda p: (-p.near, p.file.path, p.start))
+
+
+def _spans(file: FileView, symbol: Symbol) -> Iterator[tuple[int, int]]:
+    """A function's lines, a long one's in parts that end at blank lines, the outermost near."""
+    start, last = symbol.start, min(symbol.end, len(file.lines))
+    while last - start > LONG * 1.4:
+        blank = [n for n in range(start + LONG - 15, start + LONG + 15) if n < last and not file.lines[n - 1].strip()]
+        end = min(blank, key=lambda n: (_depth(file.lines[n]), abs(n - start - LONG)), default=start + LONG)
+        yield start, end
+        start = end + 1
+    yield start, last
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _said(name: str, held: set[str], nearness: Nearness) -> float:
+    stems = {one: words.stems(one) for one in held}
+    shares = sorted((share(nearness.own, found) for found in stems.values()), reverse=True)[:3]
+    everything = frozenset().union(*stems.values())
+    return (
+        NAMED * sum(shares) / 3 + OWN * share(nearness.own, stems[name]) + DESCRIBED * share(nearness.also, everything)
+    )
+
+
+def _called(found: list[Passage], names: list[set[str]]) -> list[float]:
+    """How near each passage is, also by what calls it."""
+    near = [p.near for p in found]
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for i, passage in enumerate(found):
+        by_name[passage.symbol.name].append(i)
+    for i, passage in enumerate(found):
+        for name in names[i] & by_name.keys() if passage.near >= CALLED else ():
+            if len(by_name[name]) <= MANY:
+                for other in by_name[name]:
+                    near[other] = max(near[other], CALLED * passage.near if other != i else 0.0)
+    return near
