@@ -23,7 +23,7 @@ from issues import cases_of_issues, like_lite, names_its_file, plan_of_issues
 from repomap import Aider
 from repositories import Clone, Entry, manifest
 from systems import Bm25, Fts5, KeywordCount, System, Task
-from tables import print_tables
+from tables import print_measures, print_tables
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 Questions = dict[str, Callable[[Case], Task]]
@@ -197,6 +197,11 @@ def main() -> None:
         write(target, found)  # after each, because a run is long
     say("")
     print_tables(found)
+    for texts in issues.paths if options.issues else ():
+        part = {name: outcomes for name, outcomes in found.items() if issues.of[name] == texts}
+        if part and part != found:
+            print(f"\n==== of {texts} alone")
+            print_measures(part)
     print(f"\nwritten to {target}")
 
 

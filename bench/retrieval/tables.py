@@ -16,17 +16,24 @@ ACCURACY = tuple(name for name in measures.NAMES if name.startswith("acc"))
 RECALL = tuple(name for name in measures.NAMES if not name.startswith("acc"))
 
 
-def print_tables(found: Found) -> None:
+def print_measures(found: Found) -> None:
+    """Every measure of every kind of question; for issues over cases, because some repositories have two."""
     systems = list(next(iter(found.values())))
-    kinds = next(iter(found.values()))[systems[0]].rows
-    rows = {kind: {s: {name: found[name][s].rows[kind] for name in found} for s in systems} for kind in kinds}
-    for kind, by_system in rows.items():
+    for kind in next(iter(found.values()))[systems[0]].rows:
+        by_system = {s: {name: found[name][s].rows[kind] for name in found} for s in systems}
         cases = sum(map(len, by_system[systems[0]].values()))
         if not cases:
             continue
-        whole = kind.startswith("issue")  # some repositories have two: each case counts the same
+        whole = kind.startswith("issue")
         print(f"\n== {kind}: {cases} cases, mean over {'cases' if whole else f'{len(found)} repositories'} [95 %]")
         _print_macro({s: _as_one(groups) for s, groups in by_system.items()} if whole else by_system)
+
+
+def print_tables(found: Found) -> None:
+    print_measures(found)
+    systems = list(next(iter(found.values())))
+    kinds = next(iter(found.values()))[systems[0]].rows
+    rows = {kind: {s: {name: found[name][s].rows[kind] for name in found} for s in systems} for kind in kinds}
     for kind in [kind for kind in ("subject", "message", "issue") if kind in rows]:
         print(f"\n== {kind}, by repository: acc@5 all · recall@10 · tests recall@10 [95 %]")
         _print_by_repository(rows[kind], found)
