@@ -34,7 +34,7 @@ def parts(identifier: str) -> tuple[str, ...]:
     """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay whole."""
     if not identifier.isascii():
         return tuple(LETTERS.findall(identifier.lower()))
-    return tuple(part.lower() for part in PART.findall(identifier))
+    return tuple(map(str.lower, PART.findall(identifier)))
 
 
 @lru_cache(maxsize=100_000)
@@ -96,10 +96,10 @@ def _tokens(identifier: str) -> tuple[str, ...]:
 
 def bag(text: str) -> str:
     """What the full-text index is given for a text: every identifier's parts and, if it has several, itself."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for identifier, n in _identifiers(text).items():
         for token in _tokens(identifier):
-            counts[token] += n
+            counts[token] = counts.get(token, 0) + n
     return "".join([f"{token} " * min(n, REPEAT) for token, n in counts.items()])
 
 
