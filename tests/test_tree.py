@@ -86,6 +86,35 @@ def test_without_git_what_tools_leave_behind_is_not_walked(tmp_path: Path) -> No
     assert listed(tmp_path) == ["src/a.py"]
 
 
+# -- .prereadignore and .gitattributes
+
+
+@pytest.mark.parametrize("tracked", [True, False])
+def test_a_prereadignore_reads_like_a_gitignore_and_counts_for_tracked_files_too(tmp_path: Path, tracked: bool) -> None:
+    rules = {"": "*.log\n!keep.log\nbuild/\n", "src/": "!b.log\n/deep/*\n!/deep/a.py\n", "docs/": "**\n"}
+    plain, own = (write(tmp_path / name, dict.fromkeys(PLAIN, "x\n")) for name in ("plain", "own"))
+    for folder, text in rules.items():
+        write(plain, {f"{folder}.gitignore": text})
+        write(own, {f"{folder}.prereadignore": text})
+    if tracked:
+        commit(own, {".gitignore": "/.prereadignore\n"}, "all of it, but for the rules at the root")
+    names = {".gitignore", ".prereadignore"}
+    assert [path for path in listed(own) if Path(path).name not in names] == [
+        path for path in listed(plain) if Path(path).name not in names
+    ]
+    assert "src/b.log" in listed(own)
+
+
+def test_the_last_attribute_decides_what_is_generated_or_vendored(tmp_path: Path) -> None:
+    rules = "*.pb.go linguist-generated\napi/** text linguist-generated=true\nlib/** linguist-vendored\n# *.md x\n"
+    write(tmp_path, {".gitattributes": rules, "api/.gitattributes": "mine.go -linguist-generated\n", "api/mine.go": ""})
+    said = tree(tmp_path).attributes
+    assert said.of("x/a.pb.go") == said.of("api/deep/other.go") == {"generated": True}
+    assert said.of("api/mine.go") == {"generated": False}
+    assert said.of("lib/x.js") == {"vendored": True}
+    assert said.of("src/a.go") == said.of("a.md") == {}
+
+
 # -- where git is in its odder shapes
 
 

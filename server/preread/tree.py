@@ -3,20 +3,17 @@
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from preread.errors import PrereadError
+from preread.ignores import ATTRIBUTES, IGNORE, Attributes, Ignores
 from preread.layout import Layout
 from preread.subprocesses import Done, Runner, never
 
-if TYPE_CHECKING:
-    from pathspec import Pattern
-
-Rules = Sequence[tuple[str, tuple["Pattern", ...]]]  # of each folder with a .gitignore, by its path with a final slash
 if TYPE_CHECKING:
     from preread.syntax import Outline
 
@@ -109,10 +106,12 @@ class Tree:
     def files(self) -> dict[str, os.stat_result]:
         """Every regular file that is not ignored, sorted by path, with its stat; links and odd names are left out."""
         found: dict[str, os.stat_result] = {}
-        for path in sorted(set(self._listed())):
+        listed = sorted(set(self._listed()))
+        ignored = self._ignored(listed)
+        for path in listed:
             if len(found) >= MAX_FILES:
                 break
-            if path.startswith(".project/") or not _is_plain(path):
+            if path.startswith(".project/") or not _is_plain(path) or ignored.hold(path):
                 continue
             try:
                 info = os.lstat(f"{self.layout.root}/{path}")
@@ -122,13 +121,35 @@ class Tree:
                 found[path] = info
         return found
 
+    def _ignored(self, listed: list[str]) -> Ignores:
+        """The rules of `.prereadignore`: the root's, also where git ignores it, and those that are listed."""
+        ignored = Ignores()
+        for path in dict.fromkeys((IGNORE, *(p for p in listed if p.endswith(f"/{IGNORE}")))):
+            text = None if self._behind_link(path) else self.read(path)
+            if text:
+                ignored.add(path.removesuffix(IGNORE), text)
+        return ignored
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """What the project's `.gitattributes` say."""
+        found = Attributes()
+        for path in self.files:
+            if path.rpartition("/")[2] == ATTRIBUTES:
+                found.add(path.removesuffix(ATTRIBUTES), self.read(path) or "")
+        return found
+
     def _behind_link(self, path: str) -> bool:
         """Whether a folder on the way is a link; git lists none such, but the tree may have changed since."""
-        folder = os.path.dirname(path)  # noqa: PTH120 - thousands of calls; a Path each would be felt
-        if folder not in self._folders:
-            real = os.path.realpath(self.layout.root / folder)
-            self._folders[folder] = real != os.path.join(self.layout.root, folder).rstrip("/")  # noqa: PTH118
-        return self._folders[folder]
+        folder, waiting = path.rpartition("/")[0], []
+        while folder not in self._folders:
+            waiting.append(folder)
+            folder = folder.rpartition("/")[0]
+        behind = self._folders[folder]
+        for folder in reversed(waiting):
+            place = f"{self.layout.root}/{folder}"  # a Path for each of thousands would be felt
+            behind = self._folders[folder] = behind or os.path.islink(place)  # noqa: PTH114
+        return behind
 
     @cached_property
     def _folders(self) -> dict[str, bool]:
@@ -144,20 +165,15 @@ class Tree:
 
     def _walked(self) -> Iterator[str]:
         """Without git: every file that no .gitignore on its way excludes."""
-        from pathspec import GitIgnoreSpec
-
-        root = str(self.layout.root)
-        rules: dict[str, tuple[Pattern, ...]] = {}
+        root, ignored = str(self.layout.root), Ignores()
         for folder, names, files in os.walk(root):
             self.check()
             relative = os.path.relpath(folder, root).replace(os.sep, "/")
             prefix = "" if relative == "." else f"{relative}/"
             if ".gitignore" in files:
-                text = self.text(f"{prefix}.gitignore") or ""
-                rules[prefix] = tuple(GitIgnoreSpec.from_lines(text.split("\n")).patterns)
-            above = [(p, patterns) for p, patterns in rules.items() if prefix.startswith(p)]
-            names[:] = sorted(n for n in names if n not in WALK_SKIPS and not _is_ignored(f"{prefix}{n}/", above))
-            yield from (f"{prefix}{n}" for n in files if not _is_ignored(f"{prefix}{n}", above))
+                ignored.add(prefix, self.text(f"{prefix}.gitignore") or "")
+            names[:] = sorted(n for n in names if n not in WALK_SKIPS and not ignored.name(f"{prefix}{n}/"))
+            yield from (f"{prefix}{n}" for n in files if not ignored.name(f"{prefix}{n}"))
 
     def text(self, path: str) -> str | None:
         """The text of one file; None when it is absent, binary, too large, unreadable, special or behind a link out."""
@@ -268,30 +284,6 @@ def _streamed(place: Path, wanted: bytes) -> bool:
     except OSError:
         return False
     return False
-
-
-def _is_ignored(path: str, rules: Rules) -> bool:
-    """The verdict of the last rule about a path, from the root's to its own folder's."""
-    verdict = False
-    for start, patterns in rules:
-        for pattern in patterns:
-            if pattern.include is not None and _names(pattern, path[len(start) :]):
-                verdict = pattern.include
-    return verdict
-
-
-def _names(pattern: "Pattern", path: str) -> bool:
-    """Whether an ignore rule is about this very path.
-
-    To pathspec a rule is about everything below a folder that it names, too. For git that was decided at the folder,
-    and a rule that takes a folder back in says nothing of its files. `folder/**` names what is inside, not the folder.
-    """
-    found = pattern.match_file(path)
-    if found is None:
-        return False
-    match: re.Match[str] = found.match
-    by_folder = match.groupdict().get("ps_d") is not None
-    return (match.end() == len(path)) if by_folder else not (path.endswith("/") and match.end() == len(path))
 
 
 def _is_plain(path: str) -> bool:
