@@ -614,6 +614,25 @@ def test_repeated_fixes_are_fixes_of_one_thing(tmp_path: Path) -> None:
     assert cited(findings) == {f"commit:{first[:9]}", f"commit:{second[:9]}"}
 
 
+def test_repeated_fixes_take_in_what_shares_a_rare_word_and_leave_out_what_does_not(tmp_path: Path) -> None:
+    commit(tmp_path, SHOP, "begin")
+    subjects = (
+        "Strip the receipt of the basket",
+        "Drop the receipt of the basket",
+        "Neater receipt lines",
+        "Show more colours",
+    )
+    shas = [
+        commit(tmp_path, {"shop/basket.py": BASKET + f"# {n}\n"}, subject, date=f"2026-01-0{n + 1}")
+        for n, subject in enumerate(subjects)
+    ]
+    (finding,) = rule(tmp_path, "repeated_fixes")
+    assert set(finding.sources) == {f"commit:{sha[:9]}" for sha in shas[:3]}
+    assert finding.text.startswith(
+        "changed 3 times: 2026 `Neater receipt lines`; 2026 `Drop the receipt of the basket`"
+    )
+
+
 def test_fixes_are_told_with_their_cause_and_other_commits_are_not(tmp_path: Path) -> None:
     commit(tmp_path, SHOP, "begin")
     commit(
@@ -646,6 +665,18 @@ def test_changelog_tells_of_fixes_of_the_feature(tmp_path: Path) -> None:
     findings = rule(tmp_path, "changelog")
     assert [finding.text for finding in findings] == ["`Fixed the basket: totals of many lines were cut`"]
     assert cited(findings) == {"CHANGELOG.md:3-4"}
+
+
+def test_changelog_tells_of_changes_of_mind_first_with_the_commit_that_did_it(tmp_path: Path) -> None:
+    commit(tmp_path, SHOP, "begin")
+    sha = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, "Hide the basket (#812)")
+    news = "# Changes\n\n- Fix the basket's icon (#3)\n- An empty basket is now hidden, and shows no total. (#812)\n"
+    write(tmp_path, {"CHANGELOG.md": news})
+    first, second = rule(tmp_path, "changelog")
+    assert first.text == "`An empty basket is now hidden, and shows no total`"
+    assert first.sources == ("CHANGELOG.md:4", f"commit:{sha[:9]}")
+    assert second.text == "`Fix the basket's icon`"
+    assert rule(tmp_path, "turned_round") == []  # not again
 
 
 # -- what people wrote

@@ -21,8 +21,9 @@ class Nearness:
 
     @cached_property
     def also(self) -> dict[str, float]:
-        """Stems of the description."""
-        return self._rarity(self._view.query.description)
+        """Stems of the description that are not in the name."""
+        found = self._rarity(self._view.query.description)
+        return {stem: worth for stem, worth in found.items() if stem not in self.own}
 
     def _rarity(self, said: Iterable[str]) -> dict[str, float]:
         (total,) = self._view.connection.execute("SELECT count(*) FROM files").fetchone()
@@ -30,7 +31,9 @@ class Nearness:
         return {words.stem(word): max(0.2, math.log((total + 1) / (mentions(word) + 0.5))) for word in said}
 
     def of(self, text: str) -> float:
-        """0 to 1: what share of the feature's words a text holds, the description's counting less."""
+        """What share of the feature's words a text holds, the description's counting less; 1 for a whole project."""
+        if self._view.whole_project:
+            return 1.0
         held = words.stems_of(text)
         return min(1.0, share(self.own, held) + 0.5 * share(self.also, held))
 

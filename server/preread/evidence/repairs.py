@@ -1,16 +1,20 @@
 """What was repaired and turned round: one topic again and again, single fixes, changes of mind."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from preread.evidence import phrases, words
 from preread.evidence.history import FIX, NOISE, Commit
+from preread.evidence.nearness import Nearness
 from preread.evidence.view import View
 from preread.models import Finding
 from preread.sources import Ref
 
 CHANGELOG = re.compile(r"(?i)^(docs?/)?(changelog|changes|history|news)(\.\w+)?$")
+NEWS = re.compile(r"(?i)(^|/)(changelog|changes|history|news)(\.\w+)?$")
 BULLET = re.compile(r"\s*[-*+]\s+\S")
 TURN = re.compile(
     r"(?i)^(drop|remove|disable|stop|switch|swap|hide|undo|restore|bring back|add back|put back|do not|don['’]?t)\b"
@@ -30,17 +34,29 @@ GENERIC = frozenset(
     properly should would could when with without from into that this make allow ensure using used after before instead
     behavior behaviour case cases test tests code function method option options value values remove refactor simplify
     update change changes more some only also logic cleanup clean move rename rewrite implement introduce missing wrong
-    broken edge work works working show return call back default public client server
+    broken edge work works working show return call back default public client server custom long false true none small
+    large skip split allow include multiple init initial small extra
     """.split()
 )
-MOST_FIXES, MOST_TOPICS, MOST_TURNS, MOST_ENTRIES = 5, 5, 5, 5
+TOLD = re.compile(
+    r"(?i)\b((?:was|were|got|been) (?:lost|broken|wrong|ignored)|(?:lost|broken|introduced|regress\w*) (?:in|by|since)"
+    r"|is now|are now|now \w+s|renam\w+|defaults? to|deprecat\w+|behaviou?r change|must)\b"
+)
+NUMBERS = re.compile(r"(?:#|[`\]]|/)(\d{2,6})\b")  # of issues and changes that an entry names
+LINKED = re.compile(r"(?:\s*[(,]?(?:\[?#\d+\]?(?:\(\S+\))?|:?\{?(?:pr|issue|ref)\}?:?`\d+`|Pull #\d+)\)?)+\.?$")
+NEAR, SURE = 0.5, 0.7  # how much an entry is about the feature; what only fixes has to be surely so
+MOST_FIXES, MOST_TOPICS, MOST_TURNS, MOST_ENTRIES, MOST_TOLD = 5, 6, 5, 6, 190
+MOST_OWN, MOST_TOLD_OF, RARE = 120, 5, 6
 
 
 def repeated_fixes(view: View) -> Iterator[Finding]:
     """What was worked on again and again: changes whose subjects share a topic beside the feature."""
-    own = [c for c in view.told if _is_change(c) and _is_own(view, c)][:120]
-    topics = {c.sha: _topic(c.subject) - view.wanted for c in own}
-    counts = Counter(topic for topic_set in topics.values() for topic in topic_set)
+    nearness = Nearness(view)
+    changes = [c for c in view.told if _is_change(c)]
+    own = [c for c in changes if _is_own(view, c)][:MOST_OWN]
+    topics = {c.sha: _topic(c.subject) - view.wanted for c in changes}
+    counts = Counter(topic for c in own for topic in topics[c.sha])
+    everywhere = Counter(topic for c in changes for topic in topics[c.sha])
     by_topic: dict[frozenset[str], frozenset[str]] = {}
     for topic, count in counts.items():
         if 2 <= count <= 5:
@@ -49,15 +65,19 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
     ranked = []
     for members, shared in by_topic.items():
         same = [c for c in own if c.sha in members and (len(topics[c.sha]) > 1 or c.is_fix)]
-        if len(same) < 2:
+        rare = min(everywhere[topic] for topic in shared) <= RARE
+        if len(same) < 2 or not _is_told_again(same, shared, rare):
             continue
-        fixes = sum(c.is_fix for c in same)
-        if fixes < 2 and len(shared) < 2 and not (fixes and _is_name(shared, same)):
-            continue
-        about = sum(min(1.0, view.relevance(c.subject)) for c in same) / len(same)
+        about = sum(sorted(nearness.of(c.subject) for c in same)[-2:]) / 2
         if about < 0.4 and not all(_small_at_home(view, c) for c in same):
             continue
-        ranked.append((0.3 * len(shared) + 0.2 * fixes + about + 0.2 * (len(same) > 2), same))
+        if (
+            rare or len(shared) > 1
+        ) and not view.whole_project:  # what else of the files' past is about it, though it does not name the feature
+            more = [c for c in changes if c not in same and shared <= topics[c.sha] and len(c.files) <= 6]
+            same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
+        fixes = sum(c.is_fix for c in same)
+        ranked.append((0.2 * len(shared) + 0.2 * fixes + 1.5 * about + 0.2 * (len(same) > 2), same))
     ranked.sort(key=lambda item: (-item[0], item[1][0].sha))
     told: set[str] = set()
     n = 0
@@ -67,16 +87,30 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         n += 1
         told.update(c.sha for c in same)
         fixed = sum(c.is_fix for c in same)
+        shown = same[:MOST_TOLD_OF]
         head = f"fixed {fixed} times, last {same[0].date}" if fixed == len(same) else f"changed {len(same)} times"
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"{head}: "
-            + "; ".join(f"{c.date[:4]} {phrases.quote(phrases.subject(c.subject), 75)}" for c in same[:4]),
-            sources=tuple(f"commit:{c.sha[:9]}" for c in same[:4]),
+            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(_short(c), 75)}" for c in shown),
+            sources=tuple(f"commit:{c.sha[:9]}" for c in shown),
             reason="changes whose subjects are about the same thing",
             score=min(0.95, 0.65 + 0.12 * worth),
         )
+
+
+def _short(commit: Commit) -> str:
+    """A commit's subject without its prefix and the number of its review."""
+    return LINKED.sub("", phrases.subject(commit.subject))
+
+
+def _is_told_again(commits: list[Commit], shared: frozenset[str], rare: bool) -> bool:
+    """Whether what commits share is a topic: two words, two fixes, or a rare word with a fix or a change of mind."""
+    fixes = sum(c.is_fix for c in commits)
+    if fixes >= 2 or len(shared) >= 2:
+        return True
+    turns = any(TURN.search(phrases.subject(c.subject)) for c in commits)
+    return bool((fixes and _is_name(shared, commits)) or (rare and (fixes or turns)))
 
 
 def _is_change(commit: Commit) -> bool:
@@ -119,10 +153,11 @@ def _small_at_home(view: View, commit: Commit) -> bool:
 def turned_round(view: View) -> Iterator[Finding]:
     """Changes of mind: what was dropped, switched, put back or done instead, as the commits' subjects say."""
     ranked = []
+    told = {source for finding in changelog(view) for source in finding.sources}
     for commit in view.told:
         about = view.relevance(commit.subject)
         subject = phrases.subject(commit.subject)
-        if not TURN.search(subject) or not _is_change(commit):
+        if not TURN.search(subject) or not _is_change(commit) or f"commit:{commit.sha[:9]}" in told:
             continue
         if about < 0.5 and not _small_at_home(view, commit):
             continue
@@ -133,7 +168,7 @@ def turned_round(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="turned_round",
             kind="turned",
-            text=f"{date[:4]}: {phrases.quote(phrases.subject(commit.subject), 100)}" + (f": {why}" if why else ""),
+            text=f"{date[:4]}: {phrases.quote(_short(commit), 100)}" + (f": {why}" if why else ""),
             sources=(f"commit:{commit.sha[:9]}",),
             reason="a change of mind about the feature",
             score=0.6 + 0.15 * min(1.0, about) + (0.05 if why else 0.0),
@@ -143,7 +178,7 @@ def turned_round(view: View) -> Iterator[Finding]:
 def fixes(view: View) -> Iterator[Finding]:
     """The latest fixes of the feature, with what their authors wrote of the cause."""
     n = 0
-    told = {source for finding in repeated_fixes(view) for source in finding.sources}
+    told = {source for finding in (*repeated_fixes(view), *changelog(view)) for source in finding.sources}
     for commit in view.told:
         about = view.relevance(commit.subject)
         if (
@@ -158,7 +193,7 @@ def fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="fixes",
             kind="fix",
-            text=phrases.quote(phrases.subject(commit.subject), 100) + (f": {why}" if why else ""),
+            text=phrases.quote(_short(commit), 100) + (f": {why}" if why else ""),
             sources=(f"commit:{commit.sha[:9]}",),
             reason="a fix that touched the feature's files",
             score=0.4 + 0.25 * min(1.0, about) + (0.1 if why else 0.0),
@@ -175,33 +210,58 @@ def _is_prose(body: str) -> bool:
     )
 
 
+class Entry(NamedTuple):
+    """What a changelog says of the feature, where it stands, and whether it tells of a change of mind."""
+
+    worth: float
+    said: str
+    refs: tuple[str, ...]
+    turned: bool
+
+
 def changelog(view: View) -> Iterator[Finding]:
-    """Fixes and changes of mind that the changelog tells of the feature, newest first; no commit's subject again."""
-    n = 0
-    subjects = [words.stems_of(c.subject) for c in view.told if view.relevance(c.subject) >= 0.5]
-    for path in sorted(p for p in view.services.tree.files if CHANGELOG.search(p))[:3]:
+    """What the changelog tells of the feature's changes of mind and fixes, with the commit that says the same."""
+    found = sorted(_entries(view), key=lambda entry: -entry.worth)
+    for entry in found[:MOST_ENTRIES]:
+        yield Finding(
+            rule="changelog",
+            kind="turned" if entry.turned else "fix",
+            text=phrases.quote(_from_turn(entry.said), MOST_TOLD),
+            sources=entry.refs,
+            reason=f"the changelog tells of a {'change of mind' if entry.turned else 'fix'}",
+            score=0.35 + 0.5 * entry.worth,
+        )
+
+
+def _entries(view: View) -> Iterator[Entry]:
+    nearness = Nearness(view)
+    told = [(words.stems_of(c.subject), c) for c in view.told if view.relevance(c.subject) >= 0.5]
+    shown = {doc.path for doc in view.docs}
+    paths = [p for p in view.services.tree.files if CHANGELOG.search(p) or (NEWS.search(p) and p in shown)]
+    for path in sorted(paths)[:3]:
         lines = view.services.tree.lines(path) or []
         for number, line in enumerate(lines, 1):
-            if n >= MOST_ENTRIES:
-                return
             if not BULLET.match(line):
                 continue
-            said, end = phrases.paragraph(lines, number)
-            if view.relevance(said) < 1 or CHORE.search(said):
+            whole, end = phrases.paragraph(lines, number, 6)
+            about = nearness.of(whole)
+            said = LINKED.sub("", re.sub(r"^[-*+]\s+", "", whole)).rstrip(". ")
+            aloud = TOLD.search(said) is not None
+            turned = aloud or TURN.search(said) is not None
+            if about < (NEAR if turned else SURE) or not (turned or FIX.search(said)) or CHORE.search(said):
                 continue
-            said = re.sub(r"^[-*+]\s+", "", said)
-            turned = TURN.search(said)
-            if not (turned or FIX.search(said)) or not phrases.provable(said):
-                continue
-            held = words.stems_of(said)
-            if any(len(held & subject) >= 0.7 * len(subject) for subject in subjects):
-                continue
-            n += 1
-            yield Finding(
-                rule="changelog",
-                kind="turned" if turned else "fix",
-                text=phrases.quote(said, 170),
-                sources=(str(Ref("lines", path, number, end)),),
-                reason="the changelog tells of a change of mind" if turned else "the changelog tells of a fix",
-                score=(0.68 if turned else 0.55) - 0.02 * n,
-            )
+            held, numbers = words.stems_of(said), set(NUMBERS.findall(whole))
+            same = (c for stems, c in told if len(held & stems) >= 0.7 * len(stems) or numbers & {*c.issues})
+            refs = (str(Ref("lines", path, number, end)), *(f"commit:{c.sha[:9]}" for c in itertools.islice(same, 1)))
+            if phrases.provable(said):
+                worth = 0.5 * about + 0.25 * turned + 0.15 * aloud - 0.1 * number / len(lines)
+                yield Entry(worth, said, refs, turned)
+
+
+def _from_turn(said: str) -> str:
+    """An entry from the sentence on that tells of the change of mind, when all of it would be too long."""
+    match = TOLD.search(said) or TURN.search(said)
+    if len(said) <= MOST_TOLD or match is None or match.end() <= MOST_TOLD - 40:
+        return said
+    starts = [m.end() for m in re.finditer(r"[.;:!?]\s+", said) if m.end() <= match.start()]
+    return said[starts[-1] :] if starts else said
