@@ -1,50 +1,50 @@
 """The summary, written last: what is where, what to know before writing. Made of facts that passed the check."""
 
+from collections.abc import Sequence
+
 from preread import dossier, sources
 from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Verdict
 
 # What a person must see before writing, most urgent first.
 URGENT = ("anti-patterns.md", "failures.md", "existing-tests.md")
 GAPS = "Not covered"
-CALLERS = "Called from outside"
-MOST_URGENT = 3
+MOST_FILES, MOST_URGENT, MOST_COMMANDS = 3, 1, 3
 
 
 def summarise(request: Request, evidence: Evidence, checked: Checked) -> Draft:
-    """`summary.md` for the drafts that hold; it says nothing that no checked fact says."""
+    """`summary.md` for the drafts that hold; it says nothing that no checked fact says, and that briefly."""
+    commands = tuple(Fact(f.text, f.sources) for f in evidence.findings if f.kind == "command")
     sections = (
         Section("Where", (*_sources(evidence, checked), *_tests(evidence, checked))),
         Section("Before you write", _urgent(checked)),
-        Section("Run", tuple(Fact(f.text, f.sources) for f in evidence.findings if f.kind == "command")[:2]),
+        Section("Run", commands[:MOST_COMMANDS]),
     )
     return Draft("summary.md", request.feature, tuple(section for section in sections if section.items))
 
 
 def _sources(evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
-    """The first files of the feature, each by the definition that matters most."""
-    facts = []
-    for ranked in evidence.files[:3]:
-        own = [v for v in checked.verdicts if v.file == "codebase.md" and v.section != CALLERS]
-        held = [v for v in own if _cites(v, ranked.path) and dossier.quotes(v.fact.text)]
-        held.sort(key=lambda v: not ranked.path.endswith(v.section))  # definitions before values and routes
-        if not held:
-            continue
-        names = ", ".join(dossier.code(dossier.quotes(v.fact.text)[0]) for v in held[:2])
-        why = ranked.reasons[0].replace("`", '"') if ranked.reasons else "chosen"
-        facts.append(
-            Fact(f"code: {names}; {why}", tuple(dict.fromkeys(s for v in held[:2] for s in v.fact.sources[:1])))
-        )
-    return tuple(facts)
+    """The first files of the feature, each by the definition that matters most, on one line."""
+    found = []
+    for ranked in evidence.files[:MOST_FILES]:
+        defined = [v for v in checked.verdicts if v.file == "codebase.md" and ranked.path.endswith(v.section)]
+        found += [v for v in defined if _cites(v, ranked.path) and dossier.quotes(v.fact.text)][:1]
+    return _line("code", found)
 
 
 def _tests(evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
-    facts = []
-    for ranked in evidence.tests[:3]:
-        held = [v for v in checked.verdicts if v.section == "Extend these" and _cites(v, ranked.path)]
-        if held:
-            names = ", ".join(dossier.code(q) for v in held[:2] for q in dossier.quotes(v.fact.text)[:1])
-            facts.append(Fact(f"tests: {names}", tuple(dict.fromkeys(s for v in held[:2] for s in v.fact.sources[:1]))))
-    return tuple(facts)
+    found = []
+    for ranked in evidence.tests[:MOST_FILES]:
+        held = [v for v in checked.verdicts if v.section == "Extend these" and v not in found]
+        found += [v for v in held if _cites(v, ranked.path) and dossier.quotes(v.fact.text)][:1]
+    return _line("tests", found)
+
+
+def _line(label: str, found: Sequence[Verdict]) -> tuple[Fact, ...]:
+    """What some facts are about, by what each quotes first and where that stands."""
+    if not found:
+        return ()
+    names = ", ".join(dossier.code(dossier.quotes(v.fact.text)[0]) for v in found)
+    return (Fact(f"{label}: {names}", tuple(dict.fromkeys(v.fact.sources[0] for v in found))),)
 
 
 def _cites(verdict: Verdict, path: str) -> bool:

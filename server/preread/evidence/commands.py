@@ -1,76 +1,182 @@
-"""How the feature's tests are run: scripts, test runner settings, make targets, nearest to the tests first."""
+"""How the feature's tests are run: the runner's settings, scripts nearest to the tests, what CI adds, a bar to keep."""
 
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import View
 from preread.models import Finding
 from preread.sources import Ref
 
-# File name → the line that says how tests run.
-PLACES: dict[str, re.Pattern[str]] = {
-    "package.json": re.compile(r'\s*"(?:test|e2e)[\w:-]*"\s*:\s*"[^"]+"'),
-    "pyproject.toml": re.compile(r"\[tool\.pytest(\.ini_options)?\]|\[tool\.(tox|nox|hatch\.envs\.\w*test\w*)[\w.]*\]"),
+# Settings file of a runner → the line that opens its section.
+SECTIONS: dict[str, re.Pattern[str]] = {
+    "pyproject.toml": re.compile(r"\[tool\.pytest(\.ini_options)?\]"),
     "pytest.ini": re.compile(r"\[pytest\]"),
+    "tox.ini": re.compile(r"\[pytest\]"),
     "setup.cfg": re.compile(r"\[tool:pytest\]"),
-    "tox.ini": re.compile(r"\[pytest\]|\[testenv\]"),
-    "noxfile.py": re.compile(r"def tests?\b"),
-    "Makefile": re.compile(r"(?:test|check|e2e)[\w-]*:"),
-    "justfile": re.compile(r"(?:test|check|e2e)[\w-]*:"),
-    "Cargo.toml": re.compile(r"\[dev-dependencies\]"),
+    "Cargo.toml": re.compile(r"\[package\]|\[workspace\]"),
     "go.mod": re.compile(r"module \S+"),
+    "pom.xml": re.compile(r"\s*<artifactId>[^<]+</artifactId>"),
 }
-RUNNERS = {"py": "python -m pytest {path}", "go": "go test ./{folder}", "rs": "cargo test"}
-MOST = 4
+RUN = {
+    "py": "python -m pytest {path}",
+    "go": "go test ./{folder}",
+    "rs": "cargo test {stem}",
+    "java": "mvn test -Dtest={stem}",
+}
+SCRIPT = re.compile(
+    r'\s*"[\w:.-]*(?:test|e2e)[\w:.-]*"\s*:\s*"(?=[^"]*\b(?:vitest|jest|playwright|mocha|ava|karma)\b)[^"]+"'
+)
+TARGET = re.compile(r"[\w-]*(?:test|check|e2e)[\w-]*:(?!=)")
+SETTING = re.compile(r"\s*(?:addopts|filterwarnings|asyncio_mode|xfail_strict|timeout)\b")
+RUNNER = re.compile(
+    r"\b(?:pytest|go test|cargo (?:nextest|test)|vitest|jest|playwright test|mvnw? .*(?:test|verify)|gradlew? .*test"
+    r"|(?:npm|pnpm|yarn)(?: run)? test|rspec|phpunit|swift test|dotnet test|ctest)\b"
+)
+FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
+MATRIX = re.compile(r"\$\{\{\s*matrix\.(\w+)")
+BAR = re.compile(r"--(?:cov-)?fail-under[= ]\d+|fail_under\s*=\s*\d+")
+BARS = re.compile(
+    r"(?:scripts?|tools|\.github/workflows)/[^/]+|(?:pyproject\.toml|setup\.cfg|\.coveragerc|noxfile\.py|Makefile|tox\.ini)"
+)
+SCRIPTS = frozenset("js jsx ts tsx mjs cjs vue svelte".split())
+# A runner's word → the endings of what it runs; all others run scripts.
+SPOKEN = {
+    "pytest": {"py"},
+    "go test": {"go"},
+    "cargo": {"rs"},
+    "mvn": {"java", "kt"},
+    "gradle": {"java", "kt"},
+    "rspec": {"rb"},
+    "phpunit": {"php"},
+    "swift": {"swift"},
+    "dotnet": {"cs"},
+    "ctest": {"c", "cc", "cpp"},
+}
+MOST_SETTINGS = 2
+LARGE = 60_000  # bytes of a settings file
 
 
 def commands(view: View) -> Iterator[Finding]:
-    """Where it is said how to run the feature's tests."""
+    """How to run just the feature's tests, by the settings nearest to them."""
     tests = [file.path for file in view.tests if file.role == "test"][:4]
     seen: set[str] = set()
     for test in tests:
         for folder in [str(parent) for parent in PurePosixPath(test).parents]:
             prefix = "" if folder == "." else f"{folder}/"
-            for name, pattern in PLACES.items():
+            for name in (*SECTIONS, "package.json", "Makefile", "justfile"):
                 path = f"{prefix}{name}"
-                if path in seen or not _kin(name, test) or path not in view.services.tree.files:
+                if path in seen or path not in view.services.tree.files or not _kin(name, test):
                     continue
                 seen.add(path)
-                yield from _of_file(view, path, pattern, test)
+                found = _section(view, path, SECTIONS[name], test) if name in SECTIONS else _script(view, path)
+                if found is not None:
+                    yield found
 
 
 def _kin(name: str, test: str) -> bool:
     """Whether a settings file can be about a test of this language."""
     suffix = test.rpartition(".")[2]
     if name == "package.json":
-        return suffix in {"js", "jsx", "ts", "tsx", "mjs", "cjs", "vue", "svelte"}
-    if name in {"Cargo.toml", "go.mod"}:
-        return {"Cargo.toml": "rs", "go.mod": "go"}[name] == suffix
-    return name in {"Makefile", "justfile"} or suffix == "py"
+        return suffix in SCRIPTS
+    own = {"Cargo.toml": "rs", "go.mod": "go", "pom.xml": "java"}
+    return own[name] == suffix if name in own else name in {"Makefile", "justfile"} or suffix == "py"
 
 
-def _of_file(view: View, path: str, pattern: re.Pattern[str], test: str) -> Iterator[Finding]:
-    found = 0
-    for number, line in enumerate(view.services.tree.lines(path) or (), 1):
-        match = pattern.match(line)
-        if not match or found >= MOST:
+def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Finding | None:
+    """The command for one test file, with what its runner is told in the project's settings."""
+    lines = view.services.tree.lines(path) or []
+    number = next((n for n, line in enumerate(lines, 1) if opens.match(line)), 0)
+    run = RUN.get(test.rpartition(".")[2], "")
+    if not number or not run:
+        return None
+    base = path.rpartition("/")[0]
+    inner = test.removeprefix(f"{base}/") if base else test
+    stem = inner.rpartition("/")[2].rpartition(".")[0]
+    shown = run.format(path=inner, folder=inner.rpartition("/")[0], stem=stem)
+    told: list[str] = []
+    last = number
+    for n in range(number + 1, min(number + 40, len(lines)) + 1):
+        if lines[n - 1].startswith("[") or len(told) == MOST_SETTINGS:
+            break
+        if SETTING.match(lines[n - 1]):
+            last = n if phrases.balanced(lines[n - 1]) else min(n + 1, len(lines))
+            told.append(phrases.quote(" ".join(lines[n - 1 : last]).rstrip(", "), 60))
+    if told:
+        return _command(f'"{shown}"; {", ".join(told)}', [_at(path, number, last)], 0.75)
+    return _command(f'{phrases.quote(lines[number - 1], 80)}: "{shown}"', [_at(path, number)], 0.75)
+
+
+def _at(path: str, start: int, end: int = 0) -> str:
+    return str(Ref("lines", path, start, end or start))
+
+
+def _command(text: str, sources: list[str], score: float, rule: str = "commands") -> Finding:
+    return Finding(
+        rule=rule,
+        kind="command",
+        text=text,
+        sources=tuple(dict.fromkeys(sources)),
+        reason="it says how the feature's tests run",
+        score=score,
+    )
+
+
+def _script(view: View, path: str) -> Finding | None:
+    """The first script or target that runs a test runner."""
+    name = path.rpartition("/")[2]
+    lines = view.services.tree.lines(path) or []
+    for number, line in enumerate(lines, 1):
+        if name == "package.json":
+            if SCRIPT.match(line):
+                return _command(phrases.quote(line.strip().rstrip(",")), [_at(path, number)], 0.7)
+        elif TARGET.match(line):
+            below = [n for n in range(number + 1, min(number + 6, len(lines)) + 1) if RUNNER.search(lines[n - 1])]
+            if below:
+                target = line.partition(":")[0]
+                run = phrases.quote(lines[below[0] - 1].strip().lstrip("@-"), 80)
+                return _command(f'"make {target}" runs {run}', [_at(path, number, below[0])], 0.7)
+    return None
+
+
+def checks(view: View) -> Iterator[Finding]:
+    """What CI adds to a plain run of the tests: flags and variants, and a bar for coverage."""
+    suffixes = {file.path.rpartition(".")[2] for file in view.tests[:4]}
+    best: tuple[int, str, int, str] | None = None
+    bar: tuple[str, int, str] | None = None
+    for path, stat in view.services.tree.files.items():
+        if not BARS.fullmatch(path) or stat.st_size > LARGE:
             continue
-        found += 1
-        run = (
-            RUNNERS.get(test.rpartition(".")[2], "") if path.rpartition("/")[2] not in {"Makefile", "justfile"} else ""
-        )
-        base = path.rpartition("/")[0]
-        inner = test.removeprefix(f"{base}/") if base else test
-        shown = run.format(path=inner, folder=inner.rpartition("/")[0])
-        how = f': "{shown}"' if shown else ""
-        yield Finding(
-            rule="commands",
-            kind="command",
-            text=f"{code(match[0].strip())}{how}" if phrases.provable(match[0]) else shown,
-            sources=(str(Ref("lines", path, number, number)),),
-            reason="it says how the feature's tests run",
-            score=0.75 - 0.1 * found,
-        )
+        workflow = path.startswith(".github/")
+        for number, line in enumerate(view.services.tree.lines(path) or (), 1):
+            if bar is None and (match := BAR.search(line)):
+                bar = path, number, match[0]
+            run = re.sub(r"^\s*(?:-\s+)?(?:run:\s*)?", "", line)
+            runner = RUNNER.search(run) if workflow else None
+            if runner is not None and _speaks(run, suffixes) and not line.strip().startswith(("#", "- name", "name")):
+                flags = len(FLAG.findall(run[runner.start() :]))
+                if flags and (best is None or flags > best[0]):
+                    best = flags, path, number, run
+    if bar is not None:
+        yield _command(f"coverage has to stay: {phrases.quote(bar[2])}", [_at(bar[0], bar[1])], 0.6, "checks")
+    if best is not None:
+        _, path, number, run = best
+        lines = view.services.tree.lines(path) or []
+        rows = [
+            n
+            for name in dict.fromkeys(MATRIX.findall(run))
+            for n, line in enumerate(lines, 1)
+            if re.match(rf"\s*{name}:\s*\[.*\]", line)
+        ][:1]
+        told = "".join(f", with {phrases.quote(lines[n - 1].strip(), 80)}" for n in rows)
+        cited = [*(_at(path, n) for n in rows), _at(path, number)]
+        yield _command(f"CI runs {phrases.quote(run, 100)}{told}", cited, 0.6, "checks")
+
+
+def _speaks(run: str, suffixes: set[str]) -> bool:
+    """Whether a runner's command is for tests of one of these languages."""
+    for word, ends in SPOKEN.items():
+        if word in run:
+            return bool(ends & suffixes)
+    return bool(SCRIPTS & suffixes)

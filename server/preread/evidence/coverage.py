@@ -1,4 +1,4 @@
-"""Tests to extend: which tests of the feature there are, and the page objects and helpers that they use."""
+"""Tests to extend: which tests of the feature there are, by file, class and topic, and the lists of their rows."""
 
 import re
 from collections import Counter, defaultdict
@@ -9,46 +9,76 @@ from preread.evidence import phrases, words
 from preread.evidence.history import ISSUE
 from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
-from preread.syntax import Symbol
+from preread.syntax import TestCase
 
-DATA = re.compile(r"(^|/)(data|cases|snapshots|samples|examples|__snapshots__|testdata)/")
-
-SMALL, MOST_GROUPS, MOST_TOPICS, MOST_NAMED = 6, 8, 6, 5
+SMALL, MOST_GROUPS, MOST_TOPICS, MOST_NAMED, MOST_LEFT, FEW = 6, 12, 5, 5, 14, 3
+NEAR, FAR = 12, 90  # lines between tests that are cited as one, of few and of many
+CONSTANT = re.compile(r"(?<![\w.\"'])[A-Z][A-Z0-9_]{3,}(?![\w(])")
+ROWS = re.compile(r"\b\w*(?:cases|data|files|rows|examples)\w*\(\s*[\"'][^\"'()]{4,}[\"']\s*\)")
 
 
 def groups(view: View) -> Iterator[Finding]:
     """The feature's tests by class or describe block, large ones by what their names share, so that a new one finds its
-    neighbours."""
+    neighbours; the few of other files together."""
     grouped: dict[tuple[str, str], list[HotCase]] = defaultdict(list)
     for hot in view.cases:
         grouped[hot.file.path, hot.case.group].append(hot)
     best = max((sum(h.score for h in cases) for cases in grouped.values()), default=1.0)
-    for cases in sorted(grouped.values(), key=lambda cases: -sum(h.score for h in cases))[:MOST_GROUPS]:
+    ordered = sorted(grouped.values(), key=lambda cases: -sum(h.score for h in cases))[:MOST_GROUPS]
+    main = ordered[0][0].file.path if ordered else ""
+    few = [cases for cases in ordered if len(cases) < FEW and cases[0].file.path != main and not view.whole_project]
+    for cases in ordered:
+        if cases in few:
+            continue
         score = 0.5 + 0.4 * sum(h.score for h in cases) / (best or 1.0)
         parts = [("", cases)] if len(cases) <= SMALL or view.whole_project else _by_topic(cases, view.wanted)
         for number, (topic, part) in enumerate(parts):
-            yield _group(view, topic, part, max(0.4, score - 0.03 * number))
+            yield _group(view, topic, part, max(0.5, score - 0.03 * number))
+    for at in range(0, len(few), FEW):
+        yield _elsewhere(few[at : at + FEW])
 
 
 def _group(view: View, topic: str, cases: list[HotCase], score: float) -> Finding:
     """One line of tests: how many, their names, and how a row is added to those that have rows."""
     file, group = cases[0].file, cases[0].case.group
-    shown = sorted(sorted(cases, key=lambda hot: -hot.score)[:MOST_NAMED], key=lambda hot: hot.case.start)
+    most = MOST_NAMED if topic or len(cases) == len(view.cases) else MOST_LEFT
+    shown = sorted(sorted(cases, key=lambda hot: -hot.score)[:most], key=lambda hot: hot.case.start)
     total = sum(1 for case in file.outline.tests if case.group == group)
     head = phrases.quote(group.rpartition(" > ")[2], 60) if group and phrases.provable(group) else ""
     few = f"{len(cases)} of its {total} tests" if len(cases) < total and not view.whole_project else f"{total} tests"
     few = f"on {phrases.plain(topic)}" if topic else "1 test" if total == 1 else few
-    named = [_named(hot) for hot in shown]
     more = f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else ""
     label = " ".join(filter(None, (head, few))) if topic or not head else f"{head}, {few}"
+    sources = [file.cite(start, end) for start, end in _ranges(shown)]
+    if head and (at := _block(file, group.rpartition(" > ")[2], shown[0].case)):
+        sources.insert(0, file.cite(at))
+    return _extend("groups", f"{label}: {', '.join(map(_named, shown))}{more}", sources, score)
+
+
+def _extend(rule: str, text: str, sources: list[str], score: float) -> Finding:
+    reason = "these tests name the feature or call its functions"
     return Finding(
-        rule="groups",
-        kind="extend",
-        text=f"{label}: {', '.join(named)}{more}",
-        sources=tuple(file.cite(start, end) for start, end in _ranges(shown)),
-        reason="these tests name the feature or call its functions",
-        score=score,
+        rule=rule, kind="extend", text=text, sources=tuple(dict.fromkeys(sources)), reason=reason, score=score
     )
+
+
+def _elsewhere(few: list[list[HotCase]]) -> Finding:
+    """Tests that stand alone among others, each with the block that it stands in."""
+    said, sources = [], []
+    for cases in few:
+        file, group = cases[0].file, cases[0].case.group.rpartition(" > ")[2]
+        at = _block(file, group, cases[0].case) if phrases.provable(group) else 0
+        said.append((f"{phrases.quote(group, 60)} " if at else "") + ", ".join(map(_named, cases)))
+        sources += [file.cite(at)] if at else []
+        sources += [file.cite(start, end) for start, end in _ranges(cases)]
+    return _extend("groups", f"also, elsewhere: {'; '.join(said)}", sources, 0.64)
+
+
+def _block(file: FileView, name: str, first: TestCase) -> int:
+    """The line that opens the block of tests that `first` stands in."""
+    above = range(first.start - 1, max(0, first.start - 150), -1)
+    opens = re.compile(rf"\b(?:describe|context|class|suite)\b.*(?<!\w){re.escape(name)}(?!\w)")
+    return next((n for n in above if name in file.lines[n - 1] and opens.search(file.lines[n - 1])), 0)
 
 
 def _named(hot: HotCase) -> str:
@@ -58,6 +88,30 @@ def _named(hot: HotCase) -> str:
     body = "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
     issues = " ".join(f"#{number}" for number in dict.fromkeys(ISSUE.findall(body)))
     return f"{rows}{name}" + (f" {issues[:16]}" if issues else "")
+
+
+def tables(view: View) -> Iterator[Finding]:
+    """Lists that the rows of the feature's tests come from: a new case is a row there."""
+    told = set[tuple[str, ...]]()
+    for hot in view.cases:
+        if not any("parametrize" in mark or ".each" in mark for mark in hot.case.marks):
+            continue
+        above = range(hot.case.start - 1, max(0, hot.case.start - 40), -1)
+        first = next((n + 1 for n in above if not hot.file.lines[n - 1].strip()), hot.case.start)
+        text = "\n".join(hot.file.lines[first - 1 : hot.case.start])
+        made = {s.name: s for s in hot.file.outline.symbols if s.kind == "constant" and not s.container}
+        names = tuple(dict.fromkeys(name for name in CONSTANT.findall(text) if name in made))[:FEW]
+        shown = names or tuple(dict.fromkeys(match for match in ROWS.findall(text)))[:1]
+        if not shown or shown in told or not all(map(phrases.provable, shown)):
+            continue
+        told.add(shown)
+        rows = "\n".join("\n".join(hot.file.lines[made[name].start - 1 : made[name].end]) for name in names)
+        stand = [s for s in made.values() if s.doc and s.name not in names and re.search(rf"\b{s.name}\b", rows)][:2]
+        also = f", with {' or '.join(code(s.name) for s in stand)}" if stand else ""
+        where = [hot.file.cite(made[name].start) for name in names] + [hot.file.cite(s.start) for s in stand]
+        line = next((n for n in range(first, hot.case.start) if shown[0] in hot.file.lines[n - 1]), first)
+        text = f"a new row goes into {' or '.join(map(code, shown))}{also}: {_named(hot)}"
+        yield _extend("tables", text, [*where, hot.file.cite(line, hot.case.end)], 0.72)
 
 
 def _by_topic(cases: list[HotCase], feature: frozenset[str]) -> list[tuple[str, list[HotCase]]]:
@@ -76,81 +130,12 @@ def _by_topic(cases: list[HotCase], feature: frozenset[str]) -> list[tuple[str, 
 
 
 def _ranges(cases: list[HotCase]) -> list[tuple[int, int]]:
-    """Where these tests stand; those that are next to each other as one."""
+    """Where these tests stand; those that are near each other as one."""
     ranges: list[tuple[int, int]] = []
-    for hot in cases:
-        if ranges and hot.case.start - ranges[-1][1] <= 12:
+    near = NEAR if len(cases) <= MOST_NAMED else FAR
+    for hot in sorted(cases, key=lambda hot: hot.case.start):
+        if ranges and hot.case.start - ranges[-1][1] <= near:
             ranges[-1] = (ranges[-1][0], max(ranges[-1][1], hot.case.end))
         else:
             ranges.append((hot.case.start, hot.case.end))
     return ranges
-
-
-def helpers(view: View) -> Iterator[Finding]:
-    """Page objects and helper functions that the feature's tests use."""
-    body = view.case_text
-    makers = {f.path: f.text for f in view.tests if ".extend" in f.text or "fixture" in f.text}
-    for file in view.tests:
-        if file.role != "support":
-            continue
-        users = "\n".join((body, *(text for path, text in makers.items() if path != file.path)))
-        if view.relevance(file.path) >= 1 and not file.outline.tests and not view.whole_project:
-            yield from _data(file, body)
-        if DATA.search(file.path):
-            continue
-        for symbol in file.outline.symbols:
-            if symbol.kind == "class":
-                yield from _page_object(file, symbol, body, users)
-            elif (
-                symbol.kind in {"function", "component"}
-                and symbol.name in body
-                and re.search(rf"\b{re.escape(symbol.name)}\s*\(", body)
-            ):
-                if any("fixture" in d for d in symbol.decorators):
-                    continue
-                said = f": {phrases.plain(phrases.sentence(symbol.doc, 100))}" if symbol.doc else ""
-                yield Finding(
-                    rule="helpers",
-                    kind="helper",
-                    text=phrases.definition(file, symbol.start, symbol.name, symbol.signature) + said,
-                    sources=(file.cite(symbol.start, symbol.end),),
-                    reason="the feature's tests call it",
-                    score=0.65,
-                )
-
-
-def _data(file: FileView, body: str) -> Iterator[Finding]:
-    """A file beside the tests that is named after the feature and that no test calls by a name: input for tests."""
-    if any(re.search(rf"\b{re.escape(symbol.name)}\b", body) for symbol in file.outline.symbols):
-        return
-    line = next((n for n, text in enumerate(file.lines, 1) if phrases.provable(text)), 0)
-    if line:
-        yield Finding(
-            rule="helpers",
-            kind="helper",
-            text=f"input for tests, named after the feature; it begins {phrases.quote_line(file, line, 70)}",
-            sources=(file.cite(line),),
-            reason="its path names the feature",
-            score=0.6,
-        )
-
-
-def _page_object(file: FileView, symbol: Symbol, body: str, users: str) -> Iterator[Finding]:
-    methods = [
-        s.name
-        for s in file.outline.symbols
-        if s.container == symbol.name and s.name not in {"constructor", "__init__", "Meta", "setUp", "tearDown"}
-    ]
-    used = [name for name in dict.fromkeys(methods) if re.search(rf"\.{re.escape(name)}\b", body)]
-    if not re.search(rf"\b{re.escape(symbol.name)}\b", users) or not (used or methods):
-        return
-    unused = [name for name in dict.fromkeys(methods) if name not in used and not name.startswith("_")]
-    shown = phrases.names(used or unused, 8)
-    yield Finding(
-        rule="helpers",
-        kind="helper",
-        text=f"{code('class ' + symbol.name)}: {shown}" if shown else code("class " + symbol.name),
-        sources=(file.cite(symbol.start, symbol.end),),
-        reason="the feature's tests work through it",
-        score=0.75 if used else 0.45,
-    )

@@ -1,85 +1,24 @@
-"""What no test mentions: public names, error messages, values of enumerations. Each is proved by an absence."""
+"""What no test mentions: public names, messages, values of enumerations, options. Each is proved by an absence."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from functools import lru_cache
+from itertools import takewhile
+from typing import NamedTuple
 
 from preread.evidence import phrases
+from preread.evidence.proofs import KIN, absent, absent_shortly, gap, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.languages import language_of
 from preread.models import Finding
-from preread.sources import Ref
 from preread.syntax import Parameter
 
-MOST, MOST_MESSAGES, MOST_OPTIONS = 6, 9, 4
-# A test of another language cannot be expected to name a symbol of this one, but may well show its messages.
-KIN = ({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"}, {"Java", "Kotlin"}, {"C", "C++"})
-TEST_FOLDER = re.compile(
-    r"(?i)(unit|integration|e2e|functional)?[-_]?(__)?(tests?|testing|specs?|e2e|cypress|playwright)(__)?"
+MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 9, 4, 3
+NEAR = 0.45  # heat of a line that is the feature's own
+# What shows a text to people without being raised.
+SAYS = re.compile(
+    r"(?:^|\.)(?:_|n?gettext|warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf)$"
 )
-TEST_NAMES = (
-    "test_*.py",
-    "*_test.py",
-    "*.spec.ts",
-    "*.spec.tsx",
-    "*.test.ts",
-    "*.test.tsx",
-    "*.test.js",
-    "*.spec.js",
-    "*_test.go",
-    "*_spec.rb",
-    "*Test.java",
-)
-
-
-@lru_cache(maxsize=16)
-def test_globs(paths: tuple[str, ...]) -> list[str]:
-    """Few globs that together match every one of these test files."""
-    left, globs = list(paths), []
-    tops: dict[str, int] = {}
-    for path in left:
-        folders = path.split("/")[:-1]
-        depth = next((depth for depth, name in enumerate(folders[:3], 1) if _is_of_tests(name)), 0)
-        if depth:
-            tops["/".join(folders[:depth])] = tops.get("/".join(folders[:depth]), 0) + 1
-    for top, _ in sorted(tops.items(), key=lambda item: -item[1]):
-        if any(path.startswith(f"{top}/") for path in left):
-            globs.append(f"{top}/**")
-            left = [path for path in left if not path.startswith(f"{top}/")]
-    for name in TEST_NAMES:
-        if any(_is_named(path, name) for path in left):
-            globs.append(f"**/{name}")
-            left = [path for path in left if not _is_named(path, name)]
-    return globs + left
-
-
-@lru_cache(maxsize=1024)
-def _is_of_tests(folder: str) -> bool:
-    return bool(TEST_FOLDER.fullmatch(folder))
-
-
-def _is_named(path: str, pattern: str) -> bool:
-    return fnmatchcase(path.rpartition("/")[2], pattern)
-
-
-def _tests_for(view: View, file: FileView) -> list[str]:
-    """The project's tests that could name this file's symbols."""
-    language = language_of(file.path)
-    mine = language.name if language else ""
-    kin = next((group for group in KIN if mine in group), {mine})
-    return [p for p in view.test_paths if (other := language_of(p)) is not None and other.name in kin]
-
-
-def _absent(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
-    """Sources that prove that none of these tests holds a text; none when one does or it would take too many."""
-    globs = test_globs(tuple(paths))
-    if not paths or len(globs) > 3 or '"' in literal or "`" in literal or "\n" in literal:
-        return ()
-    if any(set("~,") & set(glob) for glob in globs):
-        return ()
-    matched = sorted({p for glob in globs for p in view.services.tree.matching(glob)})
-    return () if view.holds(literal, matched) else tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
 
 
 def unmentioned_symbols(view: View) -> Iterator[Finding]:
@@ -93,19 +32,13 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
             continue
         if any(other.symbol.name == name for other, _ in found.get(hot.file.path, ())):
             continue
-        if absent := _absent(view, name, _tests_for(view, hot.file)):
-            found.setdefault(hot.file.path, []).append((hot, absent))
+        if proof := absent(view, name, tests_for(view, hot.file)):
+            found.setdefault(hot.file.path, []).append((hot, proof))
     for group in found.values():
-        yield Finding(
-            rule="unmentioned_symbols",
-            kind="gap",
-            text=f"no test names {phrases.names([hot.symbol.name for hot, _ in group], MOST)}",
-            sources=tuple(
-                dict.fromkeys(s for hot, absent in group for s in (hot.file.cite(hot.symbol.start), *absent))
-            ),
-            reason="public names of the feature that stand in no test",
-            score=0.35 + 0.35 * group[0][0].score,
-        )
+        cites = [s for hot, proof in group for s in (hot.file.cite(hot.symbol.start), *proof)]
+        names = phrases.names([hot.symbol.name for hot, _ in group], MOST)
+        reason = "public names of the feature that stand in no test"
+        yield gap("unmentioned_symbols", f"no test names {names}", cites, reason, 0.35 + 0.35 * group[0][0].score)
 
 
 def _is_private(hot: HotSymbol) -> bool:
@@ -124,41 +57,54 @@ def _is_private(hot: HotSymbol) -> bool:
     )
 
 
+class _Message(NamedTuple):
+    """A text that the feature shows and no test holds."""
+
+    text: str
+    lines: tuple[int, ...]
+    proof: tuple[str, ...]
+    heat: float
+    raised: bool
+
+
 def unmentioned_messages(view: View) -> Iterator[Finding]:
-    """Errors that the feature raises and whose messages no test shows, one fact a function."""
-    found: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {}
+    """Errors and warnings whose texts no test shows: those of one beginning together, else by function."""
     n = 0
     for file in view.sources[:8]:
-        for item in file.details.raises:
-            message = " ".join(item.message.split())
-            if len(message) < 12 or message.count(" ") < 2 or n >= MOST_MESSAGES:
-                continue
-            if not view.is_hot(file, item.line) and view.relevance(message) < 1:
-                continue
-            literal = message[:60]
-            at = _line_holding(file, item.line, literal)
-            if not at or not (absent := _absent_shortly(view, literal, _tests_for(view, file))):
+        groups: dict[str, list[_Message]] = defaultdict(list)
+        for text, lines, within, raised in _messages(file):
+            heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)))
+            if heat < NEAR or n >= MOST_MESSAGES or not (proof := absent_shortly(view, text, tests_for(view, file))):
                 continue
             n += 1
-            found.setdefault((file.path, item.within), []).append((literal, file.cite(at), absent))
-    for messages in found.values():
-        shown = messages[:3]
-        yield Finding(
-            rule="unmentioned_messages",
-            kind="gap",
-            text=f"no test shows {phrases.names([literal for literal, _, _ in shown], 3)}",
-            sources=tuple(dict.fromkeys(s for _, at, absent in shown for s in (at, *absent))),
-            reason="errors of the feature that no test reaches by their messages",
-            score=0.62 + 0.1 * min(1.0, max(view.relevance(literal) for literal, _, _ in shown)),
-        )
+            groups[within].append(_Message(text, lines, proof, heat, raised))
+        shared = _shared([one.text for group in groups.values() for one in group])
+        if shared and (partly := _held_line(view, shared)):
+            every = [one for group in groups.values() for one in group if one.text.startswith(shared)]
+            yield _asserted_partly(file, shared, every, partly)
+            groups = {key: [one for one in group if one not in every] for key, group in groups.items()}
+        for group in groups.values():
+            for at in range(0, min(len(group), 2 * SHOWN), SHOWN):
+                yield _unshown(file, group[at : at + SHOWN])
 
 
-def _absent_shortly(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
-    """Proofs that no test holds a text, by as few of its first words as no test holds."""
-    short = literal[:32].rsplit(" ", 1)[0]
-    if len(short) >= 16 and (absent := _absent(view, short, paths)):
-        return absent
-    return _absent(view, literal, paths)
+def _messages(file: FileView) -> Iterator[tuple[str, tuple[int, ...], str, bool]]:
+    """Texts of errors and warnings, each once: all its lines, the function of the first, whether it is raised."""
+    said = [(item.message, item.line, item.within, True) for item in file.details.raises]
+    said += [
+        (max(call.literals, key=len), call.line, call.within, False)
+        for call in file.details.calls
+        if call.literals and SAYS.search(call.callee)
+    ]
+    found: dict[str, tuple[list[int], str, bool]] = {}
+    for message, line, within, raised in said:
+        text = " ".join(message.split())[:60]
+        if len(text) < 12 or " " not in text or not (at := _line_holding(file, line, text)):
+            continue
+        lines = found.setdefault(text, ([], within, raised))[0]
+        if at not in lines:
+            lines.append(at)
+    return ((text, tuple(lines), within, raised) for text, (lines, within, raised) in found.items())
 
 
 def _line_holding(file: FileView, line: int, literal: str) -> int:
@@ -168,39 +114,86 @@ def _line_holding(file: FileView, line: int, literal: str) -> int:
     )
 
 
+def _shared(texts: Sequence[str]) -> str:
+    """The first words that the most of these texts share, two at least."""
+    best, many = "", 1
+    for i, one in enumerate(texts):
+        for other in texts[i + 1 :]:
+            same = zip(one.split(" "), other.split(" "), strict=False)
+            common = " ".join(word for word, _ in takewhile(lambda pair: pair[0] == pair[1], same))
+            count = sum(text.startswith(common) for text in texts)
+            if len(common) >= 12 and " " in common and (count, len(common)) > (many, len(best)):
+                best, many = common, count
+    return best
+
+
+def _held_line(view: View, text: str) -> tuple[FileView, int] | None:
+    """Where a test of the feature holds a text."""
+    found = ((file, n) for file in view.tests for n, line in enumerate(file.lines, 1) if text in line)
+    return next(found, None)
+
+
+def _asserted_partly(file: FileView, shared: str, group: list[_Message], held: tuple[FileView, int]) -> Finding:
+    proof = [source for one in group[:SHOWN] for source in one.proof[:1]]
+    return gap(
+        "unmentioned_messages",
+        f"of the {len(group)} messages that begin {phrases.quote(shared)} none is asserted beyond that",
+        [held[0].cite(held[1]), *(file.cite(line) for one in group for line in one.lines[:1]), *proof],
+        "a test that holds for each of them tells none from another",
+        0.8,
+    )
+
+
+def _unshown(file: FileView, group: list[_Message]) -> Finding:
+    return gap(
+        "unmentioned_messages",
+        f"no test shows {phrases.names([one.text for one in group], SHOWN)}",
+        [source for one in group for source in (*map(file.cite, one.lines[:2]), *one.proof)],
+        "errors of the feature that no test reaches by their messages",
+        0.4 + 0.3 * max(one.heat for one in group) + 0.1 * any(one.raised for one in group),
+    )
+
+
 def unmentioned_members(view: View) -> Iterator[Finding]:
     """Values of the feature's enumerations and options that stand in no test, one fact a family."""
     for file in view.sources[:6]:
         families: dict[str, list[tuple[str, int, tuple[str, ...]]]] = {}
-        sizes: dict[str, int] = {}
+        sizes: dict[str, int] = defaultdict(int)
         for member in file.details.members:
-            if member.kind not in {"enum", "union", "option"} or not view.is_hot(file, member.line):
+            if member.kind not in {"enum", "union", "option"} or len(member.name) < 4:
                 continue
-            sizes[member.owner] = sizes.get(member.owner, 0) + 1
-            value = member.value.strip("\"' ")
-            name = member.name
-            if not phrases.provable(name) or view.candidates(name, ("test", "support")):
+            sizes[member.owner] += 1
+            near = view.heat(file, member.line) >= NEAR or view.relevance(member.name) >= 1
+            if not near or not phrases.provable(member.name):
                 continue
-            if value != name and len(value) > 3 and view.holds(value, view.test_paths):
+            value, name = member.value.strip("\"' "), member.name
+            if member.kind == "enum" and member.owner and name.isupper():
+                name = f"{member.owner.rpartition('.')[2]}.{name}"
+                if not view.holds(name.partition(".")[0] + ".", view.test_paths):
+                    continue  # tests reach them by another way
+            elif view.candidates(name, ("test", "support")):
                 continue
-            if absent := _absent(view, name, view.test_paths):
-                families.setdefault(member.owner, []).append((name, member.line, absent))
+            literal = value != member.name and len(value) > 3 and re.fullmatch(r"[\w.:/ -]+", value)
+            if literal and view.holds(value, view.test_paths):
+                continue
+            if proof := absent(view, name, view.test_paths):
+                families.setdefault(member.owner, []).append((name, member.line, proof))
         for owner, members in families.items():
             if len(members) == sizes[owner] > 3:
                 continue  # no test names any: tests reach them by another way, or the family is not what they are about
-            listed = members[:3]
-            yield Finding(
-                rule="unmentioned_members",
-                kind="gap",
-                text=f"no test names {phrases.names([name for name, _, _ in listed], 3)}"
-                + (f" of {owner}" if owner else ""),
-                sources=(
-                    file.cite(min(n for _, n, _ in listed), max(n for _, n, _ in listed)),
-                    *(s for _, _, a in listed for s in a),
-                ),
-                reason="values of the feature that stand in no test",
-                score=0.66,
-            )
+            yield _members(view, file, owner, members[:SHOWN])
+
+
+def _members(view: View, file: FileView, owner: str, members: list[tuple[str, int, tuple[str, ...]]]) -> Finding:
+    cites = [file.cite(min(line for _, line, _ in members), max(line for _, line, _ in members))]
+    for name, _, _ in members:
+        used = ((f, n) for f in view.sources[:6] for n, line in enumerate(f.lines, 1) if name in line)
+        cites += [f.cite(n) for f, n in used if "." in name and view.heat(f, n) >= NEAR][:1]
+    of = f" of {owner}" if owner and "." not in members[0][0] else ""
+    text = f"no test names {phrases.names([name for name, _, _ in members], SHOWN)}{of}"
+    proof = [source for _, _, proof in members for source in proof]
+    reason = "values of the feature that stand in no test"
+    return gap("unmentioned_members", text, [*cites, *proof], reason, 0.66)
 
 
 def unmentioned_options(view: View) -> Iterator[Finding]:
@@ -210,36 +203,48 @@ def unmentioned_options(view: View) -> Iterator[Finding]:
         if not file.path.endswith((".py", ".pyi")):
             continue  # elsewhere arguments have no names
         hot = {h.symbol.name for h in view.symbols if h.file is file and h.score >= 0.5 and not _is_private(h)}
-        found: dict[str, dict[str, tuple[int, tuple[str, ...]]]] = {}
+        found: dict[str, dict[str, tuple[int, str, tuple[str, ...]]]] = {}
         for parameter in file.details.parameters:
             name, function = parameter.name, parameter.function.rpartition(".")[2]
             about = view.relevance(name) >= 1 and (function == "__init__" or not function.startswith("_"))
             if len(name) < 4 or name.startswith("_") or not (function in hot or about):
                 continue
             line = file.lines[parameter.line - 1] if parameter.line <= len(file.lines) else ""
-            if "=" not in line or name in told:
-                continue
             default = re.search(rf"(?<!\w){re.escape(name)}\s*(?::[^=]+)?=\s*(\S+)", line)
-            if default is None or not _is_passed_by_name(file, parameter, default[1]):
+            if default is None or name in told or not _is_passed_by_name(file, parameter, default[1]):
                 continue
-            if absent := _absent(view, f"{name}=", _tests_for(view, file)):
-                told.add(name)
-                found.setdefault(function, {}).setdefault(name, (parameter.line, absent))
+            for spelled in _spelled(name, default[1].strip(",):")):
+                if proof := absent(view, spelled, tests_for(view, file)):
+                    told.add(name)
+                    found.setdefault(function, {}).setdefault(name, (parameter.line, spelled, proof))
+                    break
         for function, options in found.items():
             if n >= MOST_OPTIONS or len(options) > 6:
                 continue  # nobody passes any: it is called by other means
             n += 1
-            shown = list(options.items())[:3]
-            of = f" of {function}" if function in hot else ""
-            cites = [file.cite(line) for _, (line, _) in shown]
-            yield Finding(
-                rule="unmentioned_options",
-                kind="gap",
-                text=f"no test sets {phrases.names([name for name, _ in shown], 3)}{of}",
-                sources=tuple(dict.fromkeys((*cites, *(s for _, (_, absent) in shown for s in absent)))),
-                reason="options of the feature that no test passes by name",
-                score=0.68 + (0.1 if function in hot else 0.05),
-            )
+            yield _unset(file, function, function in hot, list(options.values())[:SHOWN])
+
+
+def _spelled(name: str, default: str) -> tuple[str, ...]:
+    """How a test would spell an option that is not as by default: the switch set, else its name alone."""
+    if default in {"True", "False"}:
+        return (f"{name}={default == 'False'}",)
+    return name, f"{name}="
+
+
+def _unset(file: FileView, function: str, is_hot: bool, options: list[tuple[int, str, tuple[str, ...]]]) -> Finding:
+    of = f" of {function}" if is_hot else ""
+    cites = []
+    for line, spelled, _ in options:
+        cites.append(file.cite(line))
+        name = re.escape(spelled.partition("=")[0])
+        read = re.compile(rf"\bif\b.*(?<![\w.]){name}\b(?!\s*=[^=])|\bself\.{name}\b.*[<>]|[<>]=?\s*self\.{name}\b")
+        end = next((s.end for s in file.outline.symbols if s.name == function and s.start <= line <= s.end), line)
+        cites += [file.cite(n) for n in range(line + 1, end + 1) if read.search(file.lines[n - 1])][:1]
+    text = f"no test sets {phrases.names([spelled.rstrip('=') for _, spelled, _ in options], SHOWN)}{of}"
+    proof = [source for _, _, proof in options for source in proof]
+    reason = "options of the feature that no test passes by name"
+    return gap("unmentioned_options", text, [*cites, *proof], reason, 0.68 + (0.1 if is_hot else 0.05))
 
 
 def _is_passed_by_name(file: FileView, parameter: Parameter, default: str) -> bool:

@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.view import FileView, HotCase, View
+from preread.evidence.view import FileView, View
 from preread.models import Finding
-from preread.syntax import Assertion, Call
+from preread.syntax import Call
 
 DULL = frozenset(
     """
@@ -36,11 +37,24 @@ ASSERTING = re.compile(
 )
 
 
+LONGEST, MOST_LISTED, MOST_ACTS = 90, 3, 5
+
+
 class _Use(NamedTuple):
     """One callee in the feature's tests: which tests use it, and its calls."""
 
     cases: set[int]
     calls: list[tuple[FileView, Call]]
+
+
+class _Scored(NamedTuple):
+    """A callee with how much it tells of the feature's tests, and in how many other test files it is named."""
+
+    score: float
+    callee: str
+    use: _Use
+    named: int
+    kind: str
 
 
 def _calls_in(view: View) -> dict[str, _Use]:
@@ -54,15 +68,12 @@ def _calls_in(view: View) -> dict[str, _Use]:
 
 
 def calls(view: View) -> Iterator[Finding]:
-    """Calls that the feature's tests make often, above all those that other tests make less."""
+    """Calls that the feature's tests make often, above all those that other tests make less, in their richest form."""
     uses, total = _calls_in(view), len(view.cases)
     here = {hot.file.path for hot in view.cases}
-    others = [
-        path
-        for path in view.test_paths
-        if path not in here and path.rsplit(".", 1)[-1] in {p.rsplit(".", 1)[-1] for p in here}
-    ]
-    scored = []
+    suffixes = {path.rpartition(".")[2] for path in here}
+    others = [path for path in view.test_paths if path not in here and path.rpartition(".")[2] in suffixes]
+    scored: list[_Scored] = []
     for callee, use in uses.items():
         last = callee.rpartition(".")[2]
         if _is_dull(callee) or (len(use.cases) < 2 and total > 1) or not phrases.provable(callee):
@@ -70,17 +81,23 @@ def calls(view: View) -> Iterator[Finding]:
         named = len(set(view.candidates(last, ("test", "support"))) & set(others))
         elsewhere = named / len(others) if others else 0.0
         share = len(use.cases) / total
-        if elsewhere > 0.4 and share < 2 * elsewhere and not view.relevance(callee):
+        kind = _kind_of(callee)
+        if kind == "act" and elsewhere > 0.4 and share < 2 * elsewhere and view.relevance(last) < 0.5:
             continue  # how every test here is written
         lift = share / (elsewhere + 0.1)
-        scored.append((min(1.0, share) * min(lift, 6.0) / 6.0 + 0.3 * view.relevance(callee), callee, use, named))
-    scored.sort(key=lambda item: (-item[0], item[1]))
-    per_kind: Counter[str] = Counter()
-    for score, callee, use, named in scored:
-        kind = _kind_of(callee)
-        per_kind[kind] += 1
-        if per_kind[kind] <= 6:
-            yield _call(kind, callee, use, total, (named, len(others)), score)
+        score = min(1.0, share) * min(lift, 6.0) / 6.0 + 0.3 * view.relevance(callee)
+        scored.append(_Scored(score, callee, use, named, kind))
+    scored.sort(key=lambda one: (-one.score, one.callee))
+    for kind in ("select", "wait", "replace"):
+        if chosen := [one for one in scored if one.kind == kind][:MOST_LISTED]:
+            yield _listed(kind, chosen, total)
+    told = ""
+    for one in [one for one in scored if one.kind == "act"]:
+        form = _form(one.use, {other.callee for other in scored if other.kind == "act"})
+        if one.callee in told or told.count("\n") >= MOST_ACTS:
+            continue  # shown inside another
+        told += form[0] + "\n"
+        yield _call(one, form, total, len(others))
 
 
 def _is_dull(callee: str) -> bool:
@@ -96,94 +113,133 @@ def _kind_of(callee: str) -> str:
     return "act"
 
 
-def _call(kind: str, callee: str, use: _Use, total: int, elsewhere: tuple[int, int], score: float) -> Finding:
-    """The commonest call of one callee as its source has it, and where else."""
+def _form(use: _Use, known: Collection[str]) -> tuple[str, FileView, Call]:
+    """The call as its source has it that holds the most of the other calls, the commonest of these."""
     forms = Counter(" ".join(call.text.split()) for _, call in use.calls)
-    best = forms.most_common(1)[0][0]
+    fitting = [form for form in forms if len(form) <= LONGEST] or list(forms)
+    best = max(fitting, key=lambda form: (min(sum(f"{name}(" in form for name in known), 3), forms[form], -len(form)))
     ordered = sorted(use.calls, key=lambda item: (item[0].path != use.calls[0][0].path, item[1].line))
     file, call = next((f, c) for f, c in ordered if " ".join(c.text.split()) == best)
+    return best, file, call
+
+
+def _shown(form: str, file: FileView, call: Call) -> str:
     span = " ".join(" ".join(file.lines[call.line - 1 : call.end]).split())
-    shown = best if best in span and len(best) <= 100 else callee if callee in span else callee.rpartition(".")[2]
+    whole = form in span and len(form) <= 100
+    return form if whole else call.callee if call.callee in span else call.callee.rpartition(".")[2]
+
+
+def _listed(kind: str, chosen: list[_Scored], total: int) -> Finding:
+    """Several calls of one kind as one line: what tests wait for, what they replace, by what they find elements."""
+    said, sources = [], []
+    for one in chosen:
+        targets: dict[str, tuple[FileView, Call]] = {}
+        for file, call in one.use.calls:
+            targets.setdefault(call.literals[0] if call.literals else "", (file, call))
+        for file, call in list(targets.values())[: 2 if kind == "replace" else 1]:
+            said.append(phrases.quote(_shown(" ".join(call.text.split()), file, call), 80))
+            sources.append(file.cite(call.line, min(call.end, call.line + 8)))
+    many = len(set().union(*(one.use.cases for one in chosen)))
+    return Finding(
+        rule="calls",
+        kind=kind,
+        text=f"{', '.join(dict.fromkeys(said))}: in {many} of {total} tests here",
+        sources=tuple(dict.fromkeys(sources)),
+        reason="what the feature's tests do to " + {"select": "find", "wait": "wait", "replace": "replace"}[kind],
+        score=0.55 + 0.3 * many / total,
+    )
+
+
+def _call(one: _Scored, form: tuple[str, FileView, Call], total: int, others: int) -> Finding:
+    """One call as its source has it, and where else it is made."""
+    best, file, call = form
+    ordered = sorted(one.use.calls, key=lambda item: (item[0].path != one.use.calls[0][0].path, item[1].line))
     second = next(((f, c) for f, c in ordered if " ".join(c.text.split()) != best and c.line != call.line), None)
-    many = f"{len(use.cases)} of {total} tests here"
-    named, others = elsewhere
-    rare = f", named in {named} of {others} other test files" if named else ", named in no other test file"
-    rare = rare if others and named * 3 <= others else ""
+    rare = f", named in {one.named} of {others} other test files" if one.named else ", named in no other test file"
+    rare = rare if others and one.named * 3 <= others else ""
     sources = [file.cite(call.line, min(call.end, call.line + 8))]
-    made = next((s for s in file.outline.symbols if s.name == callee and s.kind == "function"), None)
-    if made is not None:  # a helper beside the tests
-        sources.insert(0, file.cite(made.start, made.end))
     if second is not None:
         sources.append(second[0].cite(second[1].line))
     return Finding(
         rule="calls",
-        kind=kind,
-        text=f"{phrases.quote(shown)} in {many}{rare}",
+        kind="act",
+        text=f"{phrases.quote(_shown(best, file, call))} in {len(one.use.cases)} of {total} tests here{rare}",
         sources=tuple(sources),
         reason="used more by this feature's tests than by others",
-        score=0.4 + 0.5 * min(1.0, score),
+        score=0.4 + 0.5 * min(1.0, one.score),
     )
 
 
-def assertions(view: View) -> Iterator[Finding]:
-    """The shapes in which the feature's tests check results, each with an example."""
-    shapes: dict[str, list[tuple[HotCase, Assertion]]] = defaultdict(list)
-    for hot in view.cases:
-        for item in hot.file.details.assertions:
-            if hot.case.start <= item.line <= hot.case.end:
-                shapes[_shape(item.text)].append((hot, item))
+def keywords(view: View) -> Iterator[Finding]:
+    """Options that the feature's tests pass more than other tests do, with the value that they give."""
+    uses: dict[str, list[tuple[int, FileView, Call]]] = defaultdict(list)
+    for number, hot in enumerate(view.cases):
+        for call in hot.file.calls_in(hot.case):
+            for name in call.keywords:
+                if match := re.search(rf"(?<![\w.]){re.escape(name)}\s?[=:]\s?[\w.]+(?=[,)\s}}])", call.text):
+                    uses[match[0]].append((number, hot.file, call))
     total = len(view.cases)
-    ordered = sorted(shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0]))
-    for shape, found in ordered[:3]:
-        n = len({id(hot) for hot, _ in found})
-        if n < max(2, total // 8) and total > 3 and not re.search(r"raises|toThrow|rejects", shape):
+    found = []
+    for text, places in uses.items():
+        name = re.split(r"\s?[=:]", text)[0]
+        tests = len({number for number, _, _ in places})
+        if (
+            tests < 2
+            or tests * 16 < total
+            or not re.search(r"[=:]\s?(?:True|False|true|false|None|null|[A-Z]\w*\.\w+)$", text)
+        ):
             continue
-        whole = [pair for pair in found if phrases.balanced(pair[0].file.lines[pair[1].line - 1])] or found
-        if whole is found and not re.search(r"raises|toThrow|rejects", shape):
-            continue  # none stands on one line
-        hot, item = min(whole, key=lambda pair: (len(pair[1].text), pair[1].line))
+        files = {file.path for _, file, _ in places}
+        elsewhere = len([p for p in view.candidates(name, ("test",)) if p not in files])
+        found.append((tests / (elsewhere + 1), text, tests, places[0]))
+    chosen = sorted(found, key=lambda item: (-item[0], item[1]))[:MOST_LISTED]
+    if chosen:
+        said = [f"{phrases.quote(text)} in {tests}" for _, text, tests, _ in chosen]
         yield Finding(
-            rule="assertions",
-            kind="assert",
-            text=f"{phrases.quote_line(hot.file, item.line, 100)} and the like in {n} of {total} tests",
-            sources=(hot.file.cite(item.line),),
-            reason="the commonest way to check this feature",
-            score=0.4 + 0.4 * n / total,
+            rule="keywords",
+            kind="act",
+            text=f"passed to the calls: {', '.join(said)} of {total} tests",
+            sources=tuple(dict.fromkeys(file.cite(call.line, call.end) for _, _, _, (_, file, call) in chosen)),
+            reason="options that this feature's tests pass more than others",
+            score=0.6,
         )
 
 
-def _shape(text: str) -> str:
-    """An assertion without its values."""
-    text = re.sub(r"(\"[^\"]*\"|'[^']*'|`[^`]*`|\b\d[\d_.]*\b)", "…", text)
-    text = (
-        re.sub(r"==.*|(?<=\().*(?=\))", "…", text) if text.startswith("assert ") else re.sub(r"\([^()]*\)", "(…)", text)
-    )
-    return " ".join(text.split())[:60]
-
-
-def example(view: View) -> Iterator[Finding]:
-    """One short test as it stands, that shows the most of how the others do it."""
-    common = {callee for callee, use in _calls_in(view).items() if len(use.cases) >= max(2, len(view.cases) // 4)}
-    best: tuple[float, HotCase] | None = None
-    for hot in view.cases:
-        size = hot.case.end - hot.case.start + 1
-        text = "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
-        if not 3 <= size <= 18 or len(text) > 700 or hot.case.marks:
-            continue
-        inside = {call.callee for call in hot.file.calls_in(hot.case)}
-        checks = any(hot.case.start <= a.line <= hot.case.end for a in hot.file.details.assertions)
-        value = hot.score + 0.6 * min(len(inside & common), 4) - len(text) / 1000 + (0.5 if checks else -1.0)
-        if best is None or value > best[0]:
-            best = (value, hot)
-    if best is None or best[0] <= 0:
+def avoided(view: View) -> Iterator[Finding]:
+    """What most other tests of the project call and this feature's hardly do."""
+    here = list(dict.fromkeys(hot.file.path for hot in view.cases if view.relevance(hot.file.path) >= 1))[:2]
+    files = {hot.file.path: hot.file for hot in view.cases}
+    others = [
+        file for file in view.tests if file.role == "test" and file.path not in here and len(file.outline.tests) > 3
+    ]
+    if not here or len(others) < 3 or len(view.cases) < 5:
         return
-    hot = best[1]
-    yield Finding(
-        rule="example",
-        kind="example",
-        text=hot.case.name,
-        sources=(hot.file.cite(hot.case.start, hot.case.end),),
-        reason="it is short and shows what most of the others do",
-        score=0.8,
-        fence=tuple(hot.file.lines[hot.case.start - 1 : hot.case.end]),
-    )
+    counts: Counter[str] = Counter()
+    for file in others:
+        counts.update(
+            {call.callee for call in file.details.calls if len(call.callee) > 4 and not _is_dull(call.callee)}
+        )
+    uses, total = _calls_in(view), len(view.cases)
+    for callee, n in counts.most_common(12):
+        inside = len(uses[callee].cases) if callee in uses else 0
+        if n * 10 < 8 * len(others) or inside * 10 > total or ".mark." in callee:
+            continue
+        instead = max(
+            (name for name in uses if len(uses[name].cases) * 2 >= total and not _is_dull(name) and name not in counts),
+            key=lambda name: len(uses[name].cases),
+            default="",
+        )
+        if not instead:
+            continue
+        best, file, call = _form(uses[instead], list(uses))
+        example = next((f, c) for f in others for c in f.details.calls if c.callee == callee)
+        yield Finding(
+            rule="avoided",
+            kind="act",
+            text=f"{phrases.quote(_shown(best, file, call))}, seldom {code(callee)}, which {n} of {len(others)} other "
+            "test files call",
+            sources=(files[here[0]].cite(call.line, call.end), example[0].cite(example[1].line)),
+            reason="this feature's tests go another way than others",
+            score=0.6,
+        )
+        return

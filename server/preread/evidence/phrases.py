@@ -94,3 +94,10 @@ def paragraph(lines: Sequence[str], start: int, most: int = 4) -> tuple[str, int
             break
         end += 1
     return " ".join(" ".join(lines[start - 1 : end]).split()), end
+
+
+def shared(texts: Sequence[str]) -> str:
+    """What all these texts begin with."""
+    first, last = min(texts), max(texts)
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:same]

@@ -117,34 +117,3 @@ def hooks(view: View) -> Iterator[Finding]:
                 reason="it runs around each of the feature's tests",
                 score=0.7,
             )
-
-
-def shared_imports(view: View) -> Iterator[Finding]:
-    """Helpers of the project that the feature's tests import."""
-    seen: dict[str, list[tuple[FileView, int]]] = defaultdict(list)
-    for file in view.tests[:6]:
-        if file.role != "test" or not any(hot.file is file for hot in view.cases):
-            continue
-        for item in file.outline.imports:
-            if item.names and _is_helper(view, item.module):
-                seen[item.module].append((file, item.line))
-    for _module, places in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0]))[:5]:
-        file, line = places[0]
-        if not phrases.balanced(file.lines[line - 1]):
-            continue  # a list over several lines: its first says nothing
-        yield Finding(
-            rule="shared_imports",
-            kind="setup",
-            text=f"{phrases.quote_line(file, line)}"
-            + (f" in {len(places)} of the test files" if len(places) > 1 else ""),
-            sources=(file.cite(line),),
-            reason="the feature's tests use it instead of their own",
-            score=0.45 + 0.1 * min(len(places), 3),
-        )
-
-
-def _is_helper(view: View, module: str) -> bool:
-    """Whether a module is one of the project's own helpers for tests."""
-    ending = "/" + module.lstrip("./@~").replace(".", "/").removesuffix("/js")
-    stems_ = {"/" + p.rsplit(".", 1)[0].removesuffix("/__init__").removesuffix("/index") for p in view.support_paths}
-    return any(stem.endswith(ending) for stem in stems_)

@@ -58,9 +58,17 @@ class View:
 
     @cached_property
     def spelled(self) -> frozenset[str]:
-        """Identifiers that the description spells out: `BindEnv`, `line_ranges`, no plain words."""
+        """Identifiers that the description spells out: `BindEnv`, `line_ranges`, `click.confirm`, no plain words."""
         found = words.IDENTIFIER.findall(self.request.description)
-        return frozenset(name for name in found if "_" in name.strip("_") or re.search(r"[a-z][A-Z]", name))
+        named = {name for name in found if "_" in name.strip("_") or re.search(r"[a-z][A-Z]", name)}
+        return frozenset(named) | frozenset(re.findall(r"(?<=\w\.)[A-Za-z]\w+", self.request.description))
+
+    @cached_property
+    def initials(self) -> frozenset[str]:
+        """What three words of the description in a row are called for short: `sse` for server-sent events."""
+        runs = [run.lower().split() for run in re.split(r"[^A-Za-z\s-]", self.request.description.replace("-", " "))]
+        rows = [run[i : i + 3] for run in runs for i in range(len(run) - 2)]
+        return frozenset("".join(word[0] for word in row) for row in rows if not words.STOP.intersection(row))
 
     def relevance(self, *names: str) -> float:
         """How much these identifiers or sentences are about the feature: 1 when they hold all its words."""
@@ -80,7 +88,7 @@ class View:
             return 0.0
         found = set(chain.from_iterable(map(words.IDENTIFIER.findall, names)))
         held = frozenset().union(*map(words.stems, found))
-        own = len(self.wanted & held) / max(len(self.wanted), 1)
+        own = 1.0 if self.initials & held else len(self.wanted & held) / max(len(self.wanted), 1)
         # Half of a name is mostly another thing's name: it counts a quarter.
         return own * own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
 
@@ -92,7 +100,7 @@ class View:
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
         """What every word with one of the wanted stems holds: a stem is a word's beginning, but for its last letter."""
-        return tuple({stem[:-1] for stem in self.wanted | self.also})
+        return tuple({stem[:-1] for stem in self.wanted | self.also} | self.initials)
 
     @cached_property
     def symbols(self) -> list[HotSymbol]:
@@ -141,16 +149,15 @@ class View:
     @cached_property
     def cases(self) -> list[HotCase]:
         """The tests of the top test files that the request is about."""
-        names = [
-            hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self.relevance(hot.symbol.name) > 0
-        ]
+        names = [hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self._is_telling(hot)]
         uses = re.compile(r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b") if names else None
         found = []
         for file in self.tests:
-            at_home = self.relevance(file.path)
+            at_home = max(self.relevance(file.path), 0.8 if self._is_twin(file) else 0.0)
             for case in file.outline.tests:
                 body = "\n".join(file.lines[case.start - 1 : case.end])
-                score = self.relevance(case.name, case.group) + 0.5 * min(1.0, self.relevance(body)) + at_home
+                said = min(1.0, self.relevance(body))
+                score = self.relevance(case.name, case.group) + (0.5 * said if said >= 0.5 else 0.0) + at_home
                 score += 0.5 if uses is not None and uses.search(body) else 0.0
                 if score >= 0.3:
                     found.append(HotCase(file, case, round(math.sqrt(file.score) * score, 3)))
@@ -159,8 +166,19 @@ class View:
             rank = {id(hot): n for file in self.tests for n, hot in enumerate(h for h in found if h.file is file)}
             return [hot for hot in found if rank[id(hot)] < MOST_CASES // 10]
         best = found[0].score if found else 1.0
-        floor = max(0.3 * best, min(0.5, best))
+        floor = max(0.25 * best, min(0.5, best))
         return [hot for hot in found if hot.score >= floor][:MOST_CASES]
+
+    def _is_twin(self, test: FileView) -> bool:
+        """Whether a test file is called like a source whose name has a word of the feature."""
+        name = re.sub(r"^test_|_test$|[._-](?:test|spec)$", "", test.path.rpartition("/")[2].rpartition(".")[0])
+        named = [file.path for file in self.sources[:4] if file.path.rpartition("/")[2].partition(".")[0] == name]
+        return any(self.relevance(path) > 0 for path in named)
+
+    def _is_telling(self, hot: HotSymbol) -> bool:
+        """Whether to use a definition is to be about the feature: not if its name has but one word of several."""
+        relevance = self.relevance(hot.symbol.name)
+        return relevance >= 0.5 or (relevance > 0 and hot.score >= 0.75)
 
     @cached_property
     def case_text(self) -> str:
@@ -228,6 +246,13 @@ class View:
     def patches(self) -> list[history.Patch]:
         """The latest changes of the feature's first files, line by line."""
         return history.patches_of(self.kept.log, [f.path for f in (*self.sources[:3], *self.tests[:3])])
+
+    def heat(self, file: FileView, line: int) -> float:
+        """How much a line belongs to the feature, 0 to 1: as the innermost definition around it that does."""
+        if self.whole_project or self.relevance(file.path) >= 1:
+            return 1.0
+        around = [h for h in self.symbols if h.file is file and h.symbol.start <= line <= h.symbol.end]
+        return min(around, key=lambda h: h.symbol.end - h.symbol.start).score if around else 0.0
 
     def is_hot(self, file: FileView, line: int) -> bool:
         """Whether a line belongs to one of the feature's symbols, or to a file that is the feature's own."""

@@ -1,0 +1,180 @@
+"""What the feature's tests have at hand: helpers, page objects, handlers that a new case is added to, input files."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.dossier import code
+from preread.evidence import phrases
+from preread.evidence.view import FileView, HotCase, View
+from preread.languages import language_of
+from preread.models import Finding
+from preread.syntax import Symbol
+
+DATA = re.compile(r"(^|/)(data|cases|snapshots|samples|examples|__snapshots__|testdata)/")
+SET_UP = frozenset("constructor __init__ Meta setUp tearDown setup teardown".split())
+BRANCH = re.compile(r"^\s*(?:(?:\}\s*)?(?:else\s+)?if|elif|case|when)\b")
+UNIMPORTED = frozenset(
+    ("Go", "Java", "Kotlin", "Swift", "C#", "Ruby", "PHP")
+)  # one package sees its files without a word
+MOST, FAR = 6, 12
+
+
+class _Helper(NamedTuple):
+    """A function or class of the tests, where it is made and which tests of the feature have its name."""
+
+    file: FileView
+    symbol: Symbol
+    users: list[HotCase]
+
+
+def helpers(view: View) -> Iterator[Finding]:
+    """Functions and page objects that the feature's tests use: signature, what they give, where they are used."""
+    if view.whole_project:
+        return
+    found = sorted(_helpers(view), key=lambda one: (-len(one.users), one.file.path, one.symbol.start))
+    total = len(view.cases)
+    for one in found[:MOST]:
+        used = _uses(one)
+        text = _page_object(view, one) if one.symbol.kind == "class" else _function(one, total)
+        share = len(one.users) / total
+        yield Finding(
+            rule="helpers",
+            kind="helper",
+            text=text,
+            sources=tuple(dict.fromkeys((one.file.cite(one.symbol.start, one.symbol.end), *used))),
+            reason="the feature's tests use it",
+            score=0.5 + 0.3 * share,
+        )
+
+
+def _helpers(view: View) -> Iterator[_Helper]:
+    """Definitions beside the tests that hold names of the feature's tests, and are no tests, fixtures or products."""
+    homes = list(dict.fromkeys(hot.file.path for hot in view.cases))[:5]
+    seen = set[str]()
+    for file in view.tests:
+        if DATA.search(file.path) or (file.path not in homes and file.outline.tests):
+            continue
+        tests = {(case.start, case.name) for case in file.outline.tests}
+        for symbol in file.outline.symbols:
+            if symbol.kind not in {"function", "class", "component"} or symbol.container or len(symbol.name) < 3:
+                continue
+            if symbol.name in seen or (symbol.start, symbol.name) in tests or _is_of_runner(symbol):
+                continue
+            if any(symbol.start <= start <= symbol.end for start, _ in tests):
+                continue  # a class or block of tests
+            users = _users(view, file, symbol)
+            if len(users) > max(1, len(view.cases) // 12) or (users and view.relevance(symbol.name) >= 0.5):
+                seen.add(symbol.name)
+                yield _Helper(file, symbol, users)
+
+
+def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
+    """The feature's tests that have a name, or whose file has it in what runs around them."""
+    word = re.compile(rf"(?<![\w.]){re.escape(symbol.name)}(?!\w)")
+    around = {
+        test.path
+        for test in {id(hot.file): hot.file for hot in view.cases}.values()
+        if any(call.hook and word.search(call.text) for call in test.details.calls)
+    }
+    near = [hot for hot in view.cases if symbol.name in hot.file.text and _reaches(hot.file, file, symbol.name)]
+    return [hot for hot in near if hot.file.path in around or word.search(_body(hot))]
+
+
+def _is_of_runner(symbol: Symbol) -> bool:
+    return any("fixture" in mark for mark in symbol.decorators) or symbol.name.startswith(("test_", "pytest_"))
+
+
+def _body(hot: HotCase) -> str:
+    return "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
+
+
+def _reaches(test: FileView, file: FileView, name: str) -> bool:
+    """Whether a test file can mean the definition of this name in another file."""
+    if test.path == file.path:
+        return True
+    stem = file.path.rpartition("/")[2].partition(".")[0]
+    for item in test.outline.imports:
+        ends = re.split(r"[./]", item.module)[-2:]
+        if name in item.names or (stem in ends and item.names in {(), ("*",)}) or (stem in ends and name in item.names):
+            return True
+    language = language_of(file.path)
+    same = test.path.rpartition("/")[0] == file.path.rpartition("/")[0]
+    return same and language is not None and language.name in UNIMPORTED
+
+
+def _uses(one: _Helper) -> list[str]:
+    """Up to two places of use that do not look alike, in the tests or around them."""
+    word = re.compile(rf"(?<![\w.]){re.escape(one.symbol.name)}\s*[(<.]")
+    places: dict[str, str] = {}
+    for file in dict.fromkeys(hot.file.path for hot in one.users):
+        test = next(hot.file for hot in one.users if hot.file.path == file)
+        for number, line in enumerate(test.lines, 1):
+            inside = test.path == one.file.path and one.symbol.start <= number <= one.symbol.end
+            if not inside and one.symbol.name in line and (match := word.search(line)):
+                places.setdefault(re.sub(r"\W+|\bopts?\b", "", line[: match.start()]), test.cite(number))
+    return list(places.values())[:2]
+
+
+def _function(one: _Helper, total: int) -> str:
+    """A helper as one line; one that tests hand over and that tells cases apart, as where a new case goes."""
+    file, symbol = one.file, one.symbol
+    many = f"in {len(one.users)} of {total} tests"
+    body = file.lines[symbol.start : symbol.end]
+    handed = re.compile(rf"[(,=:]\s*{re.escape(symbol.name)}\s*[,)]")
+    branches = sum(bool(BRANCH.match(line)) for line in body)
+    if branches > 3 and sum(bool(handed.search(_body(hot))) for hot in one.users) * 2 > len(one.users):
+        name = code(symbol.name) if phrases.provable(symbol.name) else symbol.name
+        return f"a new case is a branch in the handler {name}, of {branches}, and a test that calls it; it is {many}"
+    said = phrases.plain(phrases.sentence(symbol.doc, 90)) if symbol.doc else _gives(body)
+    head = phrases.definition(file, symbol.start, symbol.name, symbol.signature)
+    return f"helper {head} {many}" + (f": {said}" if said else "")
+
+
+def _gives(body: list[str]) -> str:
+    """What a short function gives back."""
+    for line in body if len(body) <= FAR else []:
+        if (match := re.match(r"\s*(?:return|yield)\s+(.{4,70}?);?\s*$", line)) and phrases.balanced(match[1]):
+            return f"gives {phrases.quote(match[1], 70)}"
+    return ""
+
+
+def _page_object(view: View, one: _Helper) -> str:
+    symbol = one.symbol
+    inside = [s.name for s in one.file.outline.symbols if s.container == symbol.name and s.name not in SET_UP]
+    methods = list(dict.fromkeys(inside))
+    used = [name for name in methods if re.search(rf"\.{re.escape(name)}\b", view.case_text)]
+    shown = phrases.names(used or [name for name in methods if not name.startswith("_")], 8)
+    return f"{code('class ' + symbol.name)}: {shown}" if shown else code("class " + symbol.name)
+
+
+def inputs(view: View) -> Iterator[Finding]:
+    """Files of input beside the tests that are named after the feature, those of one folder together."""
+    folders: dict[str, list[FileView]] = defaultdict(list)
+    for file in view.tests:
+        named = file.role == "support" and view.relevance(file.path) >= 1 and not file.outline.tests
+        called = any(re.search(rf"\b{re.escape(s.name)}\b", view.case_text) for s in file.outline.symbols)
+        if named and not called and not view.whole_project:
+            folders[file.path.rpartition("/")[0]].append(file)
+    for folder, files in folders.items():
+        firsts = [
+            (file, next((n for n, text in enumerate(file.lines, 1) if phrases.provable(text)), 0)) for file in files
+        ]
+        firsts = [(file, line) for file, line in firsts if line]
+        if not firsts:
+            continue
+        texts = [" ".join(file.lines[line - 1].split()) for file, line in firsts]
+        begin = phrases.shared(texts) if len(texts) > 1 else texts[0]
+        begins = f"; each begins {phrases.quote(begin, 70)}" if phrases.provable(begin) else ""
+        alike = phrases.shared([file.path.rpartition("/")[2] for file, _ in firsts]) if len(firsts) > 1 else ""
+        every = len([p for p in view.services.tree.files if p.startswith(f"{folder}/{alike}")]) if alike else 1
+        text = f"input for tests: {every} files named {alike}… in {folder}" if alike else "a file of input for tests"
+        yield Finding(
+            rule="inputs",
+            kind="extend",
+            text=text + begins,
+            sources=tuple(file.cite(line) for file, line in firsts[:3]),
+            reason="their paths name the feature",
+            score=0.7,
+        )

@@ -1,0 +1,210 @@
+"""Rules about what the feature's tests leave out, have at hand and do by habit, each on a tiny real project."""
+
+from pathlib import Path
+
+from _evidence_project import commit, found, write
+from preread.models import Finding
+
+CLIENT = '''\
+"""The line to the room."""
+
+
+class Basket:
+    """Goods of several people."""
+
+    def basket_open(self, room):
+        self.socket.on("room-opened", self.basket_join)
+        self.socket.emit("join-room", room)
+        if self.state == codes.GONE_AWAY:
+            raise BasketError("the basket has gone away")
+
+    def basket_join(self, name, strict=False):
+        self._check_version(name)
+        if strict:
+            raise BasketError("bad basket name, expect letters")
+        raise BasketError("bad basket name, expect a word")
+
+    def basket_close(self): ...
+
+    def _check_version(self, name): ...
+
+
+def basket_open(room):
+    return _basket.basket_open(room)
+
+
+def basket_join(name):
+    return _basket.basket_join(name)
+
+
+def basket_close():
+    return _basket.basket_close()
+'''
+TESTS = """\
+import pytest
+from shop.basket import Basket
+from helpers import fill
+
+CASES = [("a", 1)]
+
+
+def answer(request):
+    if request == 1:
+        return "one"
+    if request == 2:
+        return "two"
+    if request == 3:
+        return "three"
+    if request == 4:
+        return "four"
+
+
+@pytest.fixture
+def calm(monkeypatch):
+    monkeypatch.setattr("shop.basket.Basket._check_version", lambda self, name: True)
+
+
+@pytest.mark.parametrize(("name", "n"), CASES)
+def test_basket_rows(name, n, calm):
+    fill(run(Basket(answer), deep=True))
+
+
+def test_basket_opens():
+    # the room must not be open yet, otherwise the socket would wait for ever
+    fill(run(Basket(answer), deep=True))
+    with pytest.raises(BasketError, match="bad basket name"):
+        fill(Basket(answer).basket_open(1))
+"""
+PROJECT = {
+    "shop/basket.py": CLIENT,
+    "shop/codes.py": "GONE_AWAY = 410\nHERE = 200\n",
+    "tests/test_basket.py": TESTS,
+    "tests/helpers.py": "def fill(basket):\n    return basket.fill()\n",
+    "tests/test_rain.py": "from shop.rain import Umbrella\n\n\ndef test_rain():\n    basket_open(3)\n    assert 1\n",
+}
+
+
+def texts(findings: list[Finding]) -> str:
+    return "\n".join(finding.text for finding in findings)
+
+
+def sources(findings: list[Finding]) -> set[str]:
+    return {source for finding in findings for source in finding.sources}
+
+
+def test_unmentioned_texts_are_names_of_events_that_no_test_of_the_feature_holds(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    findings = found(tmp_path, "unmentioned_texts", "basket")
+    assert texts(findings) == "no test of it looks at `room-opened`, `join-room`"
+    assert {"shop/basket.py:8", 'absent:tests/test_basket.py~"join-room"'} <= sources(findings)
+    write(tmp_path, {"tests/test_basket.py": TESTS + '    assert "room-opened join-room"\n'})
+    assert found(tmp_path, "unmentioned_texts", "basket") == []
+
+
+def test_unmentioned_codes_are_values_that_tests_have_neither_by_name_nor_by_value(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    findings = found(tmp_path, "unmentioned_codes", "basket")
+    assert texts(findings) == "410 in no test: `GONE_AWAY` of `basket_open`"
+    write(tmp_path, {"tests/test_rain.py": "def test_rain():\n    assert 410\n"})
+    assert found(tmp_path, "unmentioned_codes", "basket") == []
+
+
+def test_unmentioned_messages_that_a_test_holds_the_beginning_of_are_told_together(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    findings = found(tmp_path, "unmentioned_messages", "basket")
+    assert "of the 2 messages that begin `bad basket name, expect` none" not in texts(
+        findings
+    )  # no test holds this much
+    write(tmp_path, {"tests/test_basket.py": TESTS.replace('"bad basket name"', '"bad basket name, expect"')})
+    findings = found(tmp_path, "unmentioned_messages", "basket")
+    assert "of the 2 messages that begin `bad basket name, expect` none is asserted beyond that" in texts(findings)
+    assert "no test shows `the basket has gone away`" in texts(findings)
+
+
+def test_replaced_functions_are_the_feature_s_own_that_tests_put_others_in_place_of(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    findings = found(tmp_path, "replaced_functions", "basket")
+    assert texts(findings).startswith("the fixture `calm` replaces `Basket._check_version`")
+    assert "shop/basket.py:21" in sources(findings)
+
+
+def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_case(tmp_path: Path) -> None:
+    write(tmp_path, {**PROJECT, "tests/other.py": "def test_data(): ...\n\n\ndef run(basket): ...\n"})
+    findings = found(tmp_path, "helpers", "basket")
+    assert "a new case is a branch in the handler `answer`" in texts(findings)
+    assert "helper `def fill(basket)` in 2 of 3 tests: gives `basket.fill()`" in texts(findings)
+    assert "run" not in texts(findings)  # nobody imports it
+    assert "tests/test_basket.py:26" in sources(findings)
+
+
+def test_tables_are_the_lists_that_rows_come_from(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    findings = found(tmp_path, "tables", "basket")
+    assert texts(findings) == "a new row goes into `CASES`: rows of `test_basket_rows`"
+
+
+def test_inputs_are_files_of_one_folder_told_together(tmp_path: Path) -> None:
+    inputs = {f"tests/data/basket_{n}.py": f"# flags: --basket={n}\nx = 1\n" for n in "abc"}
+    write(tmp_path, {**PROJECT, **inputs})
+    findings = found(tmp_path, "inputs", "basket")
+    assert texts(findings) == "input for tests: 3 files named basket_… in tests/data; each begins `# flags: --basket=`"
+
+
+def test_keywords_are_options_that_these_tests_pass(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    assert texts(found(tmp_path, "keywords", "basket")) == "passed to the calls: `deep=True` in 2 of 3 tests"
+
+
+def test_avoided_is_what_most_other_tests_call_and_these_do_not(tmp_path: Path) -> None:
+    mine = "".join(f"def test_basket_{n}():\n    assert build_basket(kind={n})\n\n\n" for n in "abcdef")
+    other = "".join(f"def test_{n}():\n    assert shop.command({n})\n\n\n" for n in "abcd")
+    others = {f"tests/test_{name}.py": f"from shop import basket, {name}\n" + other for name in ("rain", "sun", "hail")}
+    write(tmp_path, {"shop/basket.py": CLIENT, "tests/test_basket.py": mine, **others})
+    findings = found(tmp_path, "avoided", "basket")
+    assert texts(findings) == "`build_basket(kind=a)`, seldom `shop.command`, which 3 of 3 other test files call"
+
+
+def test_modules_are_those_that_a_test_file_replaces_as_a_whole(tmp_path: Path) -> None:
+    spec = 'vi.mock("../data/firebase.ts", () => ({}));\nvi.mock("socket.io-client");\n\n'
+    spec += 'test("basket opens", () => {\n  openBasket();\n});\n'
+    write(tmp_path, {"tests/basket.test.ts": spec, "src/basket.ts": "export function openBasket() {}\n"})
+    findings = found(tmp_path, "modules", "basket")
+    assert texts(findings) == "mocked by module: `../data/firebase.ts`, `socket.io-client`"
+
+
+def test_said_in_tests_are_comments_that_explain(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    said = texts(found(tmp_path, "said_in_tests", "basket"))
+    assert said.startswith("`test_basket_opens` says: `the room must not be open yet, otherwise the socket")
+
+
+def test_facades_are_functions_that_only_call_the_method_of_their_name(tmp_path: Path) -> None:
+    write(tmp_path, PROJECT)
+    said = texts(found(tmp_path, "facades", "basket"))
+    assert "`basket_open` and 2 other methods each have a twin in the package" in said
+
+
+def test_listed_again_is_where_the_members_of_a_family_stand_too(tmp_path: Path) -> None:
+    options = "export interface BasketOptions {\n  maxWeight: number;\n  emptyAtOnce: boolean;\n  shown: string;\n}\n"
+    picks = "type Root = Pick<\n  BasketOptions,\n  'maxWeight' | 'emptyAtOnce'\n>;\n"
+    write(tmp_path, {"src/basket.ts": options, "src/root.ts": picks, "tests/basket.test.ts": "test('basket', f);\n"})
+    findings = found(tmp_path, "listed_again", "basket")
+    assert texts(findings) == "a new option of `BasketOptions` goes into root.ts too, where the others stand"
+    assert "src/root.ts:3" in sources(findings)
+
+
+def test_companions_are_documents_that_commits_to_the_code_change_too(tmp_path: Path) -> None:
+    for n in range(4):
+        commit(tmp_path, {"shop/basket.py": f"basket = {n}\n", "CHANGES.md": f"{n}\n"}, f"Basket {n}")
+    findings = found(tmp_path, "companions", "basket")
+    assert texts(findings) == "4 of the last 4 commits to its code change `CHANGES.md` too"
+
+
+def test_checks_are_what_ci_adds_and_the_bar_to_keep(tmp_path: Path) -> None:
+    ci = 'jobs:\n  test:\n    matrix:\n      tags: ["", "deep"]\n    steps:\n'
+    ci += '      - run: pytest -m "${{ matrix.tags }}" -x\n'
+    more = {".github/workflows/ci.yml": ci, "scripts/cover": "coverage report --fail-under=100\n"}
+    write(tmp_path, {**PROJECT, **more})
+    findings = found(tmp_path, "checks", "basket")
+    assert "coverage has to stay: `--fail-under=100`" in texts(findings)
+    assert '`pytest -m "${{ matrix.tags }}" -x`, with `tags: ["", "deep"]`' in texts(findings)
