@@ -27,10 +27,11 @@ FEATURE_WORDS = 3
 
 def asked(services: Services, task: Task) -> Request:
     """The request a caller would make of a task: a feature named by the subject's first telling words, all of the text
-    as its description."""
+    as its description, the subject as a sentence of its own."""
     named = [word for word in words.of_sentence(task.subject) if word.isascii()][:FEATURE_WORDS]
     feature = slug(" ".join(named)) or "task"
-    description = " ".join(task.text.split())[: project.MAX_DESCRIPTION]
+    description = f"{task.subject.rstrip('.')}. {task.body}" if task.body else task.subject
+    description = " ".join(description.split())[: project.MAX_DESCRIPTION]
     return project.resolve(services, feature=feature_name(feature), description=description, level="light")
 
 

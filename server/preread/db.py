@@ -27,6 +27,10 @@ CREATE TABLE commits (
 );
 CREATE VIRTUAL TABLE messages USING fts5 (text, tokenize = "porter unicode61 tokenchars '_'");
 CREATE TABLE past (state TEXT NOT NULL);
+CREATE TABLE links (file INTEGER NOT NULL, tail TEXT NOT NULL, whole TEXT NOT NULL, own INTEGER NOT NULL);
+CREATE INDEX links_file ON links (file);
+CREATE INDEX links_tail ON links (tail, own);
+CREATE TRIGGER links_gone AFTER DELETE ON files BEGIN DELETE FROM links WHERE file = old.id; END;
 CREATE TABLE sources_of_facts (path TEXT PRIMARY KEY, digest TEXT NOT NULL);
 CREATE TABLE facts (
     id TEXT NOT NULL, feature TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,

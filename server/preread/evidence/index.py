@@ -11,7 +11,7 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 
 from preread import atomic, db, syntax
-from preread.evidence import past, words
+from preread.evidence import links, past, words
 from preread.languages import role_of
 from preread.services import Services
 from preread.tree import Tree, glob_pattern, is_young
@@ -101,6 +101,7 @@ class _Analysed(NamedTuple):
     names: str = ""  # of definitions, each once, a name a line
     defines: int = 0  # definitions and headings
     defs: str = ""
+    modules: tuple[links.Link, ...] = ()
     body: str | None = None  # None: the content is the one already indexed
 
 
@@ -119,7 +120,8 @@ def _analysed(tree: Tree, files: dict[str, os.stat_result], rows: dict[str, _Row
         names, headings = syntax.names(path, text or "")
         defs = words.bag(" ".join((*names, *headings)))
         known, defines = "\n".join(dict.fromkeys(names)), len(names) + len(headings)
-        yield _Analysed(*stat, role, known, defines, defs, words.bag(text or ""))
+        modules = links.of(path, text or "")
+        yield _Analysed(*stat, role, known, defines, defs, modules, words.bag(text or ""))
 
 
 def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict[str, _Row]) -> None:
@@ -143,3 +145,4 @@ def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict
             "INSERT INTO words (rowid, path, defs, body) VALUES (?, ?, ?, ?)",
             (cursor.lastrowid, words.bag(item.path), item.defs, item.body),
         )
+        links.insert(connection, cursor.lastrowid, item.modules)

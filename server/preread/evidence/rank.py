@@ -1,13 +1,16 @@
 """Ranking: which sources, tests and documents a request is about, best first, each with its reasons."""
 
+import heapq
 import math
+import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preread.evidence import words
 from preread.evidence.search import Asked, Search
-from preread.evidence.signals import commits, names, text
+from preread.evidence.signals import commits, imports, mentions, names, text
+from preread.evidence.weights import WEIGHTS
 from preread.models import Request
 
 # How much each part of the request says about where to look.
@@ -20,6 +23,8 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # ranked on one scale
 MOST_WORDS = 24  # of a description or a ticket that rules look at; the ranking takes the rarest of all
+MOST_OPENING = 16  # of a description's first sentence, which mostly says what the rest explains
+SENTENCE = re.compile(r"[.?!]\s")
 DEPTH = 100  # of a signal's list
 HELPER = 0.8  # of a test helper beside tests: what all tests use is about none of them
 STEADY = 10  # of the reciprocal ranks: the larger, the less the first places of one signal count
@@ -43,6 +48,8 @@ class Query(NamedTuple):
     ticket: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()  # the feature's name as one identifier
     more: tuple[str, ...] = ()  # what else the description has, and then the ticket
+    text: str = ""  # all of it, as it was written
+    opening: tuple[str, ...] = ()  # of the description's first sentence
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -59,6 +66,11 @@ class Query(NamedTuple):
             found.setdefault(word, PARTS["description"])
         return found
 
+    @property
+    def asked(self) -> tuple[dict[str, float], str, frozenset[str]]:
+        """What is searched for, and which of its words come first."""
+        return self.weights, self.text, frozenset((*self.feature, *self.whole, *self.opening))
+
 
 def query_of(request: Request, ticket_text: str) -> Query:
     """What to search for: the feature's words, then the description's and the ticket's that are not among them."""
@@ -67,30 +79,45 @@ def query_of(request: Request, ticket_text: str) -> Query:
     seen = {*feature, *description}
     ticket = tuple(w for w in words.of_sentence(ticket_text) if w not in seen)
     whole, more = words.compounds(request.feature), description[MOST_WORDS:]
-    return Query(feature, description[:MOST_WORDS], ticket[:MOST_WORDS], whole, more)
+    text = f"{request.description}\n{ticket_text}"
+    opening = words.of_sentence(SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0])[
+        :MOST_OPENING
+    ]
+    return Query(feature, description[:MOST_WORDS], ticket[:MOST_WORDS], whole, more, text, opening)
 
 
 class Signal(NamedTuple):
-    """One kind of evidence: what it is called, its weight in the fusion, its scores, and why as a person reads it."""
+    """One kind of evidence: what it is called, its scores, and why as a person reads it."""
 
     name: str
-    weight: float
     scores: Callable[[Search], dict[str, float]]
     reason: str = ""
 
 
 FIRST: tuple[Signal, ...] = (
-    Signal("words said", 1.0, text.words_said),
-    Signal("words held", 0.7, text.words_held),
-    Signal("similar messages", 0.5, commits.similar_messages, "past commits with these words changed it"),
-    Signal("changed of late", 0.3, commits.changed_of_late),
-    Signal("own name", 0.2, names.own_name),
+    Signal("words said", text.words_said),
+    Signal("opening said", text.opening_said),
+    Signal("opening held", text.opening_held),
+    Signal("words in its path", text.words_in_path),
+    Signal("words held", text.words_held),
+    Signal("rare words held", text.rare_words_held),
+    Signal("words defined", text.words_defined),
+    Signal("own name", names.own_name),
+    Signal("files named", mentions.files_named, "the text names it"),
+    Signal("names defined", mentions.names_defined, "it defines a name of the text"),
+    Signal("similar messages", commits.similar_messages, "past commits with these words changed it"),
+    Signal("messages like the opening", commits.messages_like_the_opening, "past commits with these words changed it"),
+    Signal("words of its past", commits.words_of_its_past, "past commits with these words changed it"),
+    Signal("changed of late", commits.changed_of_late),
 )
 THEN: tuple[Signal, ...] = (  # they start from the best by the first ones
-    Signal("changed together", 0.2, commits.changed_together, "it changes together with the files above"),
-    Signal("named after sources", 0.3, names.named_after_sources, "it is named like a source above"),
+    Signal("imported by the best", imports.imported_by_best, "the files above import it"),
+    Signal("same folder", names.same_folder),
+    Signal("changed together", commits.changed_together, "it changes together with the files above"),
+    Signal("named after sources", names.named_after_sources, "it is named like a source above"),
+    Signal("imports sources", imports.imports_sources, "it imports a source above"),
 )
-PRIORS = frozenset({"changed of late"})  # they order what others found, and find nothing
+PRIORS = frozenset({"changed of late", "same folder"})  # they order what others found, and find nothing
 
 
 def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) -> list[Hit]:
@@ -100,7 +127,7 @@ def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) ->
 
 def ranked(connection: sqlite3.Connection, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
     """The best files of each kind, at most as many as asked for."""
-    asked = Asked(connection, query.weights)
+    asked = Asked(connection, *query.asked)
     done: dict[tuple[str, ...], dict[str, Fused]] = {ROLES["files"]: _fused(Search(asked, ROLES["files"]))}
     sources = list(done[ROLES["files"]])
     found = {}
@@ -123,30 +150,33 @@ def _fused(search: Search) -> dict[str, Fused]:
     """All that any signal names, best first."""
     total: dict[str, float] = {}
     places: dict[str, dict[str, int]] = {}
-    _add(search, FIRST, total, places)
-    search.fused = _ordered(total)
-    _add(search, THEN, total, places)
+    weights = WEIGHTS[search.kind]
+    for signals in (FIRST, THEN):
+        for signal in signals:
+            weight = weights.get(signal.name, 0.0)
+            for path, place in _placed(signal.scores(search) if weight else {}):
+                if signal.name not in PRIORS or path in total:
+                    total[path] = total.get(path, 0.0) + weight / (STEADY + place)
+                    places.setdefault(path, {})[signal.name] = place
+        search.fused = _ordered(total)
     for path in total.keys() & search.helpers:
         total[path] *= HELPER
     best = max(total.values(), default=1.0)
     return {path: Fused(total[path] / best, places[path]) for path in _ordered(total)}
 
 
-def _ordered(total: dict[str, float]) -> list[str]:
+def _placed(scores: Mapping[str, float]) -> Iterator[tuple[str, int]]:
+    """The best files with their places; equal scores are one place."""
+    last, place = 0.0, 0
+    best = heapq.nsmallest(DEPTH, ((-score, path) for path, score in scores.items() if score > 0))
+    for n, (_, path) in enumerate(best):
+        if scores[path] != last:
+            last, place = scores[path], n + 1
+        yield path, place
+
+
+def _ordered(total: Mapping[str, float]) -> list[str]:
     return sorted(total, key=lambda path: (-total[path], path))
-
-
-def _add(search: Search, signals: Iterable[Signal], total: dict[str, float], places: dict[str, dict[str, int]]) -> None:
-    for signal in signals:
-        scores = signal.scores(search) if signal.weight else {}
-        order = _ordered({path: score for path, score in scores.items() if score > 0})[:DEPTH]
-        last, place = 0.0, 0
-        for n, path in enumerate(order):
-            if scores[path] != last:  # equal scores are one place
-                last, place = scores[path], n + 1
-            if signal.name not in PRIORS or path in total:
-                total[path] = total.get(path, 0.0) + signal.weight / (STEADY + place)
-                places.setdefault(path, {})[signal.name] = place
 
 
 def _hits(asked: Asked, query: Query, fused: dict[str, Fused], roles: Sequence[str], limit: int) -> Iterator[Hit]:
@@ -173,7 +203,7 @@ def _reasons(asked: Asked, row: int, path: str, defines: Sequence[str], query: Q
     if rest:
         reasons.append(f"it mentions {_listed(rest)}")
     reasons += [s.reason for s in (*FIRST, *THEN) if s.reason and fused.places.get(s.name, DEPTH) <= 10]
-    return tuple(reasons)
+    return tuple(dict.fromkeys(reasons))
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

@@ -2,17 +2,29 @@
 
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from preread.evidence import past, words
+from preread.evidence import links, past, words
 
+DEFINED = (0.0, 1.0, 0.0)
 COLUMNS = (0.0, 1.0, 1.0)  # path, definitions, body: a path's words have a length and a rarity of their own
 MOST_LOOKED_UP = 120  # words of a request
 MOST_TERMS = 40  # of these, the rarest
 K1, B = 1.2, 0.75  # of BM25, for paths; SQLite's are the same
+
+
+@dataclass(slots=True)
+class Held:
+    """What one file holds of the words: BM25, how many by their weights, and by how few files hold each."""
+
+    said: float = 0.0
+    words: float = 0.0
+    rarity: float = 0.0
+    opening_said: float = 0.0
+    opening_words: float = 0.0
 
 
 class Term(NamedTuple):
@@ -29,6 +41,12 @@ class Asked:
 
     connection: sqlite3.Connection
     weights: Mapping[str, float]  # of each word, the likeliest first
+    text: str = ""  # what was asked, as it was written
+    opening: frozenset[str] = frozenset()  # the words that it begins with
+
+    def __post_init__(self) -> None:
+        self._defined: dict[str, dict[int, float]] = {}
+        self._names: dict[int, frozenset[str]] = {}
 
     @cached_property
     def files(self) -> dict[int, tuple[str, str]]:
@@ -40,11 +58,51 @@ class Asked:
         looked_up = list(self.weights)[:MOST_LOOKED_UP]
         found = [Term(word, self.weights[word], self._rows(word)) for word in looked_up]
         known = [term for term in found if term.rows]
-        return sorted(known, key=lambda term: len(term.rows) / term.weight)[:MOST_TERMS]
+        return sorted(known, key=lambda term: (term.word not in self.opening, len(term.rows) / term.weight))[
+            :MOST_TERMS
+        ]
 
-    def _rows(self, word: str) -> dict[int, float]:
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        return {path: row for row, (path, _) in self.files.items()}
+
+    @cached_property
+    def stems(self) -> dict[str, float]:
+        """What each word's stem is worth."""
+        found: dict[str, float] = {}
+        for word, weight in self.weights.items():
+            stem = words.stem(word)
+            found[stem] = max(weight, found.get(stem, 0.0))
+        return found
+
+    def defined(self, word: str) -> dict[int, float]:
+        """The files with a definition whose name has this word."""
+        if word not in self._defined:
+            self._defined[word] = self._rows(word, DEFINED, "defs : ")
+        return self._defined[word]
+
+    def names_of(self, row: int) -> frozenset[str]:
+        """What a file defines, in lower case, without marks at the ends."""
+        if row not in self._names:
+            (names,) = self.connection.execute("SELECT names FROM files WHERE id = ?", (row,)).fetchone()
+            self._names[row] = frozenset(name.strip("_$") for name in names.lower().split("\n"))
+        return self._names[row]
+
+    @cached_property
+    def messages(self) -> dict[str, list[int]]:
+        """The rows of the past commits whose messages have each of the words looked up."""
+        sql = "SELECT rowid FROM messages WHERE messages MATCH ?"
+        known = self.commits
+        found = {}
+        for word in list(self.weights)[:MOST_LOOKED_UP]:
+            rows = [row for (row,) in self.connection.execute(sql, (quoted(word),)) if row in known]
+            if rows:
+                found[word] = rows
+        return dict(sorted(found.items(), key=lambda item: len(item[1]) / self.weights[item[0]])[:MOST_TERMS])
+
+    def _rows(self, word: str, columns: tuple[float, ...] = COLUMNS, within: str = "") -> dict[int, float]:
         sql = "SELECT rowid, bm25(words, ?, ?, ?) FROM words WHERE words MATCH ?"
-        rows = self.connection.execute(sql, (*COLUMNS, quoted(word))).fetchall()
+        rows = self.connection.execute(sql, (*columns, within + quoted(word))).fetchall()
         total = len(self.files)
         rarity = max(math.log((total - len(rows) + 0.5) / (len(rows) + 0.5)), 1e-6)  # what SQLite multiplies by
         return {row: -score / rarity for row, score in rows}
@@ -62,6 +120,7 @@ class Search:
         self.paths = {row: path for row, (path, role) in asked.files.items() if role in roles}
         self.rows = {path: row for row, path in self.paths.items()}
         self.helpers = frozenset(p for p, role in asked.files.values() if role == "support" and "test" in roles)
+        self.kind = "tests" if "test" in roles else "files"  # whose weights count
         self.fused: list[str] = []  # the best by the signals that need no other files, for those that do
 
     @property
@@ -69,26 +128,44 @@ class Search:
         return self.asked.terms
 
     @cached_property
-    def rarity(self) -> dict[str, float]:
-        """What meeting each word says, by how few of these files hold it."""
-        total = len(self.paths)
-        held = {term.word: len(term.rows.keys() & self.paths.keys()) for term in self.terms}
-        return {word: rarity(total, n) for word, n in held.items()}
-
-    @cached_property
-    def said(self) -> dict[str, float]:
-        """BM25 of the words in what each file says and defines."""
-        found: dict[str, float] = {}
+    def held(self) -> dict[str, Held]:
+        """What each file that holds any of the words holds of them."""
+        found: dict[str, Held] = {}
         for term in self.terms:
-            worth = term.weight * self.rarity[term.word]
-            for row, filled in term.rows.items():
-                if (path := self.paths.get(row)) is not None:
-                    found[path] = found.get(path, 0.0) + worth * filled
+            rows = [(self.paths[row], fill) for row, fill in term.rows.items() if row in self.paths]
+            rare = rarity(len(self.paths), len(rows)) * term.weight
+            opening = term.word in self.asked.opening
+            for path, fill in rows:
+                if (held := found.get(path)) is None:
+                    held = found[path] = Held()
+                held.said += rare * fill
+                held.words += term.weight
+                held.rarity += rare
+                if opening:
+                    held.opening_said += rare * fill
+                    held.opening_words += term.weight
+        return found
+
+    def in_path(self, wanted: Set[str]) -> dict[str, list[str]]:
+        """The files that have each of these stems in their path."""
+        found: dict[str, list[str]] = {stem: [] for stem in sorted(wanted)}
+        for path, stems in self.path_stems.items():
+            for stem in stems & wanted:
+                found[stem].append(path)
         return found
 
     @cached_property
     def path_stems(self) -> dict[str, frozenset[str]]:
         return {path: words.stems(path) for path in self.paths.values()}
+
+    @cached_property
+    def name_stems(self) -> dict[str, frozenset[str]]:
+        return {path: words.stems(words.stem_of(path)) for path in self.paths.values()}
+
+    @cached_property
+    def owns(self) -> dict[str, str]:
+        """What each file is called as a module, in lower case."""
+        return {path: links.own(path).lower() for path in self.paths.values()}
 
 
 def rarity(total: int, held: int) -> float:

@@ -9,6 +9,7 @@ LONGEST = 61  # characters of an identifier
 IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{LONGEST - 1}}}|\$[\w$]{{1,{LONGEST - 1}}}")
 _WORDS = bytes(c if chr(c) in "$_" or (c < 128 and chr(c).isalnum()) else ord(" ") for c in range(256))
 PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+MARKS = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
 LETTERS = re.compile(r"[^\W\d_]+")
 REPEAT = 30  # more mentions than this say nothing more about a file
 STOP = frozenset(
@@ -120,3 +121,10 @@ def stems_of(text: str) -> frozenset[str]:
     split = [part for identifier in IDENTIFIER.findall(text) for part in parts(identifier)]
     joined = (a + b for a, b in itertools.pairwise(split))
     return frozenset(stem(word) for word in (*split, *joined))
+
+
+def stem_of(path: str) -> str:
+    """A file's name without its endings and what marks it as a test."""
+    name = path.rpartition("/")[2]
+    name = name.rpartition(".")[0] or name
+    return MARKS.sub("", name).removeprefix("_").lower()

@@ -2,20 +2,30 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
-from preread.evidence.search import Search, quoted
+from preread.evidence.search import Asked, Search, quoted, rarity
 
 MOST_ALIKE = 25  # commits with similar words
-LATEST = 200
+LATEST, LATELY = 1_000, 50  # commits; the one that counts half as much as the newest
 TOGETHER = 1_500  # commits looked at for what is changed together
 SEEDS = 5
 ONCE_MORE = 2  # commits that changed both: one says little
+ENOUGH, LENGTH = 1.5, 0.4  # of BM25 over a file's past
 
 
 def similar_messages(search: Search) -> dict[str, float]:
     """The files of the past commits whose messages have most of the request's words."""
+    return _changed_by_like(search, [term.word for term in search.terms] or list(search.asked.weights))
+
+
+def messages_like_the_opening(search: Search) -> dict[str, float]:
+    return _changed_by_like(search, sorted(search.asked.opening))
+
+
+def _changed_by_like(search: Search, wanted: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for row, score in _alike(search):
+    for row, score in _alike(search.asked, wanted):
         paths = search.asked.commits[row].paths
         for path in paths:
             if path in search.rows:
@@ -23,16 +33,39 @@ def similar_messages(search: Search) -> dict[str, float]:
     return found
 
 
-def _alike(search: Search) -> list[tuple[int, float]]:
-    asked = search.asked
-    if not asked.weights or not asked.commits:
+def _alike(asked: Asked, wanted: Sequence[str]) -> list[tuple[int, float]]:
+    """Past commits with their scores."""
+    if not wanted or not asked.commits:
         return []
-    match = " OR ".join(map(quoted, [term.word for term in asked.terms] or asked.weights))
     sql = (
         "SELECT c.id, -bm25(messages) AS score FROM messages JOIN commits c ON c.id = messages.rowid "
         "WHERE messages MATCH ? AND c.place IS NOT NULL ORDER BY score DESC, c.place LIMIT ?"
     )
+    match = " OR ".join(map(quoted, wanted))
     return [(row, score) for row, score in asked.connection.execute(sql, (match, MOST_ALIKE)) if score > 0]
+
+
+def words_of_its_past(search: Search) -> dict[str, float]:
+    """BM25 over all that was said of a file when it was changed: how the project calls what the file is about."""
+    shares = {row: 1 / math.sqrt(len(of.paths)) for row, of in search.asked.commits.items() if of.paths}
+    length: dict[str, float] = {}
+    for row, share in shares.items():
+        for path in search.asked.commits[row].paths:
+            length[path] = length.get(path, 0.0) + share
+    lengths = [of for path, of in length.items() if path in search.rows]
+    average = sum(lengths) / max(len(lengths), 1) or 1.0
+    found: dict[str, float] = {}
+    for word, rows in search.asked.messages.items():
+        said: dict[str, float] = {}
+        for row in rows:
+            for path in search.asked.commits[row].paths:
+                if path in search.rows:
+                    said[path] = said.get(path, 0.0) + shares[row]
+        worth = search.asked.weights[word] * rarity(len(search.rows), len(said))
+        for path, n in said.items():
+            room = ENOUGH * (1 - LENGTH + LENGTH * length[path] / average)
+            found[path] = found.get(path, 0.0) + worth * n * (ENOUGH + 1) / (n + room)
+    return found
 
 
 def changed_of_late(search: Search) -> dict[str, float]:
@@ -42,7 +75,7 @@ def changed_of_late(search: Search) -> dict[str, float]:
             break
         for path in commit.paths:
             if path in search.rows:
-                found[path] = found.get(path, 0.0) + 1 / (10 + commit.place)
+                found[path] = found.get(path, 0.0) + 1 / (LATELY + commit.place)
     return found
 
 

@@ -1,5 +1,7 @@
 """The words that a file holds: BM25 over what it says and, with a measure of its own, over its path."""
 
+from collections.abc import Set
+
 from preread.evidence import words
 from preread.evidence.search import K1, B, Search, rarity
 
@@ -7,24 +9,32 @@ PATH = 1.0  # of a word in a path, against the same word in the text
 
 
 def words_said(search: Search) -> dict[str, float]:
-    found = dict(search.said)
-    for path, score in _in_paths(search).items():
+    found = {path: held.said for path, held in search.held.items()}
+    for path, score in words_in_path(search).items():
         found[path] = found.get(path, 0.0) + PATH * score
     return found
 
 
-def _in_paths(search: Search) -> dict[str, float]:
+def opening_said(search: Search) -> dict[str, float]:
+    """The same of the words that the request begins with: what follows explains, and has words of other things."""
+    found = {path: held.opening_said for path, held in search.held.items()}
+    for path, score in _in_paths(search, {words.stem(word) for word in search.asked.opening}).items():
+        found[path] = found.get(path, 0.0) + PATH * score
+    return found
+
+
+def words_in_path(search: Search) -> dict[str, float]:
+    """BM25 over paths: their words have a length and a rarity of their own."""
+    return _in_paths(search, search.asked.stems.keys())
+
+
+def _in_paths(search: Search, wanted: Set[str]) -> dict[str, float]:
     stems = search.path_stems
     average = sum(map(len, stems.values())) / max(len(stems), 1)
     found: dict[str, float] = {}
-    wanted: dict[str, float] = {}
-    for word, weight in search.asked.weights.items():
-        stem = words.stem(word)
-        wanted[stem] = max(weight, wanted.get(stem, 0.0))
-    for stem, weight in wanted.items():
-        held = [path for path, of in stems.items() if stem in of]
-        worth = weight * rarity(len(stems), len(held))
-        for path in held:
+    for stem, paths in search.in_path(wanted).items():
+        worth = search.asked.stems[stem] * rarity(len(stems), len(paths))
+        for path in paths:
             length = len(stems[path]) / average
             found[path] = found.get(path, 0.0) + worth * (K1 + 1) / (1 + K1 * (1 - B + B * length))
     return found
@@ -32,11 +42,27 @@ def _in_paths(search: Search) -> dict[str, float]:
 
 def words_held(search: Search) -> dict[str, float]:
     """How many of the different words a file holds: no single loud word makes up for the others."""
-    held: dict[str, float] = {}
+    most = max((held.said for held in search.held.values()), default=1.0) or 1.0
+    return {path: held.words + 0.5 * held.said / most for path, held in search.held.items()}
+
+
+def opening_held(search: Search) -> dict[str, float]:
+    most = max((held.opening_said for held in search.held.values()), default=1.0) or 1.0
+    return {path: held.opening_words + 0.5 * held.opening_said / most for path, held in search.held.items()}
+
+
+def rare_words_held(search: Search) -> dict[str, float]:
+    """The same as `words_held`, each word by how few files hold it."""
+    return {path: held.rarity for path, held in search.held.items()}
+
+
+def words_defined(search: Search) -> dict[str, float]:
+    """BM25 over the names that a file defines, tests and headings among them."""
+    found: dict[str, float] = {}
     for term in search.terms:
-        for row in term.rows:
-            if (path := search.paths.get(row)) is not None:
-                held[path] = held.get(path, 0.0) + term.weight
-    said = search.said
-    most = max(said.values(), default=1.0) or 1.0
-    return {path: n + 0.5 * said.get(path, 0.0) / most for path, n in held.items()}
+        rows = {row: fill for row, fill in search.asked.defined(term.word).items() if row in search.paths}
+        worth = term.weight * rarity(len(search.paths), len(rows))
+        for row, fill in rows.items():
+            path = search.paths[row]
+            found[path] = found.get(path, 0.0) + worth * fill
+    return found
