@@ -33,9 +33,10 @@ OTHER: dict[str, Any] = {
     "degraded_for": 1,
     "reports": ["out/*.xml"],
     "exclude": ["gen/**"],
+    "include": ["vendored", "gen/**"],
     "share": True,
 }
-SHAPING = {"max_facts", "max_tokens", "reports", "exclude"}
+SHAPING = {"max_facts", "max_tokens", "reports", "exclude", "include"}
 SHAPING_DRAFTED = SHAPING | {"model", "mcp", "mcp_tools"}
 
 
@@ -128,6 +129,7 @@ def test_a_file_that_is_no_text_or_no_file_is_named(layout: Layout) -> None:
         ("share", '"perhaps"'),
         ("degraded_for", "-1"),
         ("max_builds", "{a = 1}"),
+        ("include", '["generatd"]'),
     ],
 )
 def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(layout: Layout, key: str, value: str) -> None:

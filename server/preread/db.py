@@ -16,8 +16,8 @@ PATIENCE = 30.0  # seconds to wait for other processes
 SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-    trusted INTEGER NOT NULL, digest TEXT NOT NULL, role TEXT NOT NULL, names TEXT NOT NULL, defines INTEGER NOT NULL,
-    outline BLOB, details BLOB
+    trusted INTEGER NOT NULL, digest TEXT NOT NULL, way TEXT NOT NULL, role TEXT NOT NULL,
+    names TEXT NOT NULL, defines INTEGER NOT NULL, outline BLOB, details BLOB
 );
 CREATE INDEX files_role ON files (role);
 CREATE VIRTUAL TABLE words USING fts5 (path, defs, body, tokenize = "porter unicode61 tokenchars '_'");

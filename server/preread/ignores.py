@@ -89,6 +89,9 @@ class Attributes:
             [*_, pattern] = GitIgnoreSpec.from_lines([glob]).patterns
             self._rules.append((folder, pattern, kind, value))
 
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
     def of(self, path: str) -> dict[str, bool]:
         """`generated` and `vendored`, where something is said of them; the last rule decides."""
         found = {

@@ -71,17 +71,32 @@ _CODE = frozenset(
     " HTML Vue Svelte Jinja CSS".split()
 )
 
-_GENERATED_FOLDERS = frozenset(
-    "node_modules vendor vendored _vendor third_party thirdparty dist build out .next .nuxt .output"
-    " coverage htmlcov target site-packages bower_components __generated__ generated __snapshots__"
-    " __pycache__ .venv venv .tox .yarn".split()
+# What evidence leaves out unless it is asked for, told from the path: folders by their names, files by theirs.
+_VENDORED = (
+    "node_modules vendor vendored _vendor third_party thirdparty bower_components site-packages .venv venv .tox .yarn"
 )
-_GENERATED_FILE = re.compile(
-    r"\.min\.(js|css|mjs)$|\.bundle\.js$|-lock\.(json|yaml)$|\.lock$|\.lockb?$|^go\.sum$|\.snap$|\.map$"
-    r"|\.pb(\.gw)?\.go$|_pb2(_grpc)?\.pyi?$|\.pb\.(cc|h)$|\.generated\.\w+$|_generated\.\w+$|\.gen\.\w+$"
-    r"|\.g\.(cs|dart)$|^npm-shrinkwrap\.json$|^zz_generated",
+_GENERATED = (
+    "dist build out .next .nuxt .output coverage htmlcov target __generated__ generated __snapshots__ __pycache__"
+)
+_FOLDERS = dict.fromkeys(_VENDORED.split(), "vendored") | dict.fromkeys(_GENERATED.split(), "generated")
+_FILES = re.compile(
+    r"(?P<minified>\.min\.(js|css|mjs)$|\.bundle\.js$|\.map$)"
+    r"|(?P<lock>-lock\.(json|yaml)$|\.lock$|\.lockb?$|^go\.sum$|^npm-shrinkwrap\.json$)"
+    r"|(?P<generated>\.snap$|\.pb(\.gw)?\.go$|_pb2(_grpc)?\.pyi?$|\.pb\.(cc|h)$|\.generated\.\w+$|_generated\.\w+$"
+    r"|\.gen\.\w+$|\.g\.(cs|dart)$|^zz_generated)",
     re.IGNORECASE,
 )
+# What generators write into a comment at the top of a file that nobody is to edit.
+_HEADER = re.compile(
+    r"^[ \t]*(?:#|//|--|;|%|\*|<!--|/\*|\"{3}|\(\*)[^\n\w@]*(?:@generated\b"
+    r"|this (?:file|code|module|class) (?:is|was|has been) auto(?:-|matically )?generated\b"
+    r"|(?:[^\n]{0,80}\b)?generated\b[^\n]{0,160}(?:\n[^\n]{0,20})?\bdo not (?:edit|modify)\b"
+    r"|(?:[^\n]{0,40}\b)?do not (?:edit|modify)\b[^\n]{0,80}(?:\n[^\n]{0,20})?\bgenerated\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEAD = 1_000  # characters
+_PACKED = (".js", ".mjs", ".cjs", ".css")
+_LONG_LINES, _MUCH = 250, 4_000  # characters: people's lines are shorter on the average, once there is much
 _TEST_FILE = re.compile(
     r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|dart)$|_tests?\.(rs|py)$"
     r"|^(test|tst)[-_].*\.(c|cc|cpp|cxx|rb)$|[-_](tests?|unittests?|spec)\.(c|cc|cpp|cxx)$"
@@ -130,13 +145,35 @@ def language_of(path: str) -> Language | None:
     return _BY_SUFFIX.get(name[dot:]) if dot >= 0 else None
 
 
-@lru_cache(maxsize=65536)
 def role_of(path: str) -> Role:
-    """The role of the file at this path in its project, by the naming conventions of test runners and tools."""
+    """The role of the file at this path in its project; `generated` for what evidence leaves out by default."""
+    return "generated" if left_out(path) else own_role(path)
+
+
+@lru_cache(maxsize=65536)
+def left_out(path: str) -> str:
+    """Why evidence leaves a file out by default, told from its path: one of LEFT_OUT, or "" if it does not."""
+    *folders, name = path.split("/")
+    for folder in folders:
+        if kind := _FOLDERS.get(folder.lower()):
+            return kind
+    found = _FILES.search(name)
+    return (found.lastgroup or "") if found else ""
+
+
+def left_out_by_text(path: str, text: str) -> str:
+    """Why evidence leaves out a file of code that holds this: `generated`, `minified`, or "" when it does not."""
+    if _HEADER.search(text[:_HEAD]):
+        return "generated"
+    packed = path.endswith(_PACKED) and len(text) > _MUCH and len(text) > _LONG_LINES * (text.count("\n") + 1)
+    return "minified" if packed else ""
+
+
+@lru_cache(maxsize=65536)
+def own_role(path: str) -> Role:
+    """The role of the file at this path, by the naming conventions of test runners and tools."""
     *folders, name = path.split("/")
     lowered = [folder.lower() for folder in folders]
-    if not _GENERATED_FOLDERS.isdisjoint(lowered) or _GENERATED_FILE.search(name):
-        return "generated"
     if _DOC_FILE.search(name):
         return "doc"
     language = language_of(path)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from preread.errors import PrereadError
 from preread.layout import Layout
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Level = Literal["light", "standard", "full"]
+LEFT_OUT = ("generated", "vendored", "minified", "lock")  # kinds of files that evidence leaves out by default
 # Marks of a key that changes what a dossier says, part of `covers`: any dossier, or one that a model drafted.
 CONTENT: "dict[str, JsonValue]" = {"content": "any"}
 DRAFTED: "dict[str, JsonValue]" = {"content": "drafted"}
@@ -108,7 +109,21 @@ class Settings(BaseModel):
         description="Globs of files that evidence leaves out.",
         json_schema_extra=CONTENT,
     )
+    include: list[str] = Field(
+        default_factory=list,
+        description="What evidence takes in although it leaves it out by default: `generated`, `vendored`, `minified`, "
+        "`lock`, or globs of such files.",
+        json_schema_extra=CONTENT,
+    )
     share: bool = Field(False, description="Dossiers are committed; `init` writes its git rules by it.")
+
+    @field_validator("include")
+    @classmethod
+    def _kinds_or_globs(cls, value: list[str]) -> list[str]:
+        for item in value:
+            if item not in LEFT_OUT and not set(item) & set("*?/."):
+                raise ValueError(f"`{item}` is no glob and none of {', '.join(LEFT_OUT)}")
+        return value
 
     def child_seconds(self, level: Level) -> float:
         """Seconds after its start at which a build of this level ends its child, or itself if it has none."""

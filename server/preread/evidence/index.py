@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from preread import atomic, db, syntax
 from preread.evidence import links, past, words
-from preread.languages import role_of
+from preread.evidence.leftout import UNREAD, LeftOut, Way
 from preread.services import Services
 from preread.tree import Tree, glob_pattern, is_young
 
@@ -20,7 +20,6 @@ from preread.tree import Tree, glob_pattern, is_young
 ANALYSIS = f"1.{syntax.edition()}:"
 BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
 LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
-UNREAD = frozenset({"generated", "data"})  # listed by path alone
 
 
 class _Row(NamedTuple):
@@ -29,6 +28,7 @@ class _Row(NamedTuple):
     mtime: int
     trusted: int
     digest: str
+    way: str
 
 
 def update(services: Services) -> None:
@@ -59,12 +59,12 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
     tree, progress = services.tree, services.progress
     excluded = [glob_pattern(glob) for glob in services.settings.exclude]
     files = {p: s for p, s in listed.items() if not any(rule.fullmatch(p) for rule in excluded)}
-    rows = {
-        path: _Row(*rest)
-        for path, *rest in connection.execute("SELECT path, id, size, mtime, trusted, digest FROM files")
-    }
+    sql = "SELECT path, id, size, mtime, trusted, digest, way FROM files"
+    rows = {path: _Row(*rest) for path, *rest in connection.execute(sql)}
+    left_out = LeftOut(services.settings.include, tree.attributes)
     gone = [(row.id,) for path, row in rows.items() if path not in files]
-    changed = [path for path, info in files.items() if not _same(rows.get(path), info)]
+    ways = {path: left_out.way(path) for path in files}
+    changed = [path for path, info in files.items() if not _same(rows.get(path), info, ways[path])]
     if gone:
         with db.transaction(connection):
             connection.executemany("DELETE FROM files WHERE id = ?", gone)
@@ -72,7 +72,7 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
     for begin in range(0, len(changed), BATCH):
         progress.say(f"reading files, {len(changed)} of them new or changed", round(0.5 * begin / len(changed), 3), 5)
         part = changed[begin : begin + BATCH]
-        analysed = list(_analysed(tree, {path: files[path] for path in part}, rows))
+        analysed = [_analysed(tree, path, files[path], rows.get(path), left_out, ways[path]) for path in part]
         with db.transaction(connection):
             _write(connection, analysed, rows)
 
@@ -82,9 +82,10 @@ def digest_of(text: str) -> str:
     return ANALYSIS + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _same(row: _Row | None, info: os.stat_result) -> bool:
+def _same(row: _Row | None, info: os.stat_result, way: Way) -> bool:
     return (
         row is not None
+        and row.way == way.letters
         and row.digest.startswith(ANALYSIS)
         and bool(row.trusted)
         and (row.size, row.mtime) == (info.st_size, info.st_mtime_ns)
@@ -97,6 +98,7 @@ class _Analysed(NamedTuple):
     mtime: int
     trusted: bool
     digest: str
+    way: str
     role: str = ""
     names: str = ""  # of definitions, each once, a name a line
     defines: int = 0  # definitions and headings
@@ -105,40 +107,37 @@ class _Analysed(NamedTuple):
     body: str | None = None  # None: the content is the one already indexed
 
 
-def _analysed(tree: Tree, files: dict[str, os.stat_result], rows: dict[str, _Row]) -> Iterator[_Analysed]:
-    now = time.time_ns()
-    for path, info in files.items():
-        tree.check()
-        role = role_of(path)
-        text = None if role in UNREAD else tree.read(path)
-        digest = digest_of(text or "")
-        stat = (path, info.st_size, info.st_mtime_ns, not is_young(info.st_mtime_ns, now), digest)
-        old = rows.get(path)
-        if old is not None and old.digest == digest:
-            yield _Analysed(*stat)
-            continue
-        names, headings = syntax.names(path, text or "")
-        defs = words.bag(" ".join((*names, *headings)))
-        known, defines = "\n".join(dict.fromkeys(names)), len(names) + len(headings)
-        modules = links.of(path, text or "")
-        yield _Analysed(*stat, role, known, defines, defs, modules, words.bag(text or ""))
+def _analysed(tree: Tree, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut, way: Way) -> _Analysed:
+    tree.check()
+    trusted = not is_young(info.st_mtime_ns, time.time_ns())
+    text = "" if way.role in UNREAD else tree.read(path) or ""
+    digest = digest_of(text)
+    stat = (path, info.st_size, info.st_mtime_ns, trusted, digest, way.letters)
+    if old is not None and (old.digest, old.way) == (digest, way.letters):
+        return _Analysed(*stat)
+    role = left_out.role_by_text(path, way, text)
+    text = "" if role in UNREAD else text
+    names, headings = syntax.names(path, text)
+    defs = words.bag(" ".join((*names, *headings)))
+    known, defines = "\n".join(dict.fromkeys(names)), len(names) + len(headings)
+    return _Analysed(*stat, role, known, defines, defs, links.of(path, text), words.bag(text))
 
 
 def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict[str, _Row]) -> None:
     for item in analysed:
         old = rows.get(item.path)
-        stat = (item.size, item.mtime, int(item.trusted), item.digest)
+        stat = (item.size, item.mtime, int(item.trusted), item.digest, item.way)
         if item.body is None and old is not None:
             connection.execute(
-                "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ? WHERE id = ?", (*stat, old.id)
+                "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ?, way = ? WHERE id = ?", (*stat, old.id)
             )
             continue
         if old is not None:
             connection.execute("DELETE FROM files WHERE id = ?", (old.id,))
             connection.execute("DELETE FROM words WHERE rowid = ?", (old.id,))
         cursor = connection.execute(
-            "INSERT INTO files (path, size, mtime, trusted, digest, role, names, defines)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO files (path, size, mtime, trusted, digest, way, role, names, defines)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (item.path, *stat, item.role, item.names, item.defines),
         )
         connection.execute(
