@@ -232,3 +232,10 @@ def test_a_word_repeated_many_times_says_no_more_than_often() -> None:
 def test_a_stem_without_its_last_letter_begins_its_word(word: str) -> None:
     """So a text that holds no such beginning need not be looked at word by word."""
     assert word.startswith(words.stem(word)[:-1])
+
+
+def test_the_first_sentence_says_most(tmp_path: Path) -> None:
+    files = {"src/z.py": "def checkout(): return gateway\n", "src/a.py": "def checkout(): return street\n"}
+    write(tmp_path, {**FILLER, **files})
+    found = evidence(tmp_path, "checkout", description="The gateway is slow. One sees it on the page of a street.")
+    assert paths(found.files) == ["src/z.py", "src/a.py"]

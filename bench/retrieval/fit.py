@@ -30,7 +30,7 @@ from preread.evidence.search import Asked, Search
 NEVER = 1e-9  # a weight that lets a signal speak without being heard
 MOST = 60  # files of a list that are fitted to, besides the changed ones
 SCALE = 1 + rank.STEADY  # so that a first place is worth 1
-PENALTY, STEPS, PACE = 0.02, 150, 0.1
+PENALTY, STEPS, PACE = 0.05, 150, 0.1
 TABLE = Path(weights.__file__)
 KINDS = {"files": ("source",), "tests": ("test", "support")}
 
