@@ -1,8 +1,13 @@
 """The tables of the documents, made from the code. `python tests/_documents.py` writes them anew."""
 
+import os
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -44,10 +49,27 @@ def variables() -> str:
     return "\n".join(["| variable | type | meaning |", "| --- | --- | --- |", *lines])
 
 
+def evidence() -> str:
+    """What a terminal of 100 columns shows of the example project."""
+    from preread import views
+    from preread.models import Evidence
+
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder) / "shop"
+        shutil.copytree(ROOT / "examples" / "shop", project)
+        command = [sys.executable, "-m", "preread", "evidence", "checkout", "--limit", "3", "--json"]
+        environ = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
+        done = subprocess.run(command, cwd=project, env=environ, capture_output=True, check=True)
+    with mock.patch.dict(os.environ, {"NO_COLOR": "1", "COLUMNS": "100"}):
+        shown = views.render("context.evidence", Evidence.model_validate_json(done.stdout), terminal=True)
+    return "\n".join(["```", *(line.rstrip() for line in shown.split("\n")), "```"])
+
+
 TABLES = {
     "README.md": {"commands": commands, "settings": settings},
     "docs/errors.md": {"errors": errors},
     "docs/prompt.md": {"variables": variables},
+    "docs/evidence.md": {"evidence": evidence},
 }
 
 

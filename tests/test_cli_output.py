@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,13 @@ import pytest
 from conftest import Cli, child_environ
 
 
-def at_terminal(*arguments: str, cwd: Path, width: int = 120) -> str:
-    """`preread` with a terminal for its output; what it wrote there."""
+def at_terminal(*arguments: str, cwd: Path, width: int = 120, progress: bool = True, **environ: str) -> str:
+    """`preread` with a terminal for its output, and for its progress unless that is not wanted; what it wrote there."""
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "preread", *arguments],
-        cwd=cwd, env=child_environ({"TERM": "xterm", "COLUMNS": str(width)}),
-        stdin=terminal, stdout=terminal, stderr=terminal,
+        cwd=cwd, env=child_environ({"TERM": "xterm", "COLUMNS": str(width), **environ}),
+        stdin=terminal, stdout=terminal, stderr=terminal if progress else subprocess.DEVNULL,
     )  # fmt: skip
     os.close(terminal)
     parts = []
@@ -73,15 +74,41 @@ def test_a_terminal_gets_tables(cli: Cli, project: Path) -> None:
     assert "fresh" in shown
 
 
-def test_evidence_is_a_table_of_rank_score_place_and_one_reason_a_row(cli: Cli, project: Path) -> None:
+def test_evidence_in_a_pipe_is_whole_one_line_each(cli: Cli, project: Path) -> None:
     done = cli("evidence", "checkout", "--limit", "2", cwd=project)
-    lines = done.out.split("\n")
-    assert lines[0].startswith("checkout: searched for checkout")
-    assert lines[1].split() == ["RANK", "SCORE", "FILES", "REASON"]
-    assert lines[2].startswith("1     1.00 ##########  api/shop/checkout.py:")
     told = cli("evidence", "checkout", "--limit", "2", "--json", cwd=project).json
-    rows = sum(len(one["reasons"]) for one in told["files"])
-    assert lines[2 + rows].split() == ["RANK", "SCORE", "TESTS", "REASON"]
+    lines = done.out.split("\n")
+    assert lines[0] == "checkout: searched for checkout"
+    for title, name in (("SOURCES", "files"), ("TESTS", "tests"), ("DOCUMENTS", "docs")):
+        head = next(n for n, line in enumerate(lines) if line.split() == ["RANK", "SCORE", title, "REASON"])
+        for rank, one in enumerate(told[name], 1):
+            ranges = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in one["lines"])
+            place = f"{one['path']}:{ranges}" if ranges else one["path"]
+            bar = ("#" * round(10 * one["score"])).ljust(10, ".")
+            row = lines[head + rank]
+            assert row.split(None, 4) == [str(rank), f"{one['score']:.2f}", bar, place, one["reasons"][0]]
+    for finding in told["findings"]:
+        row = next(line for line in lines if line.startswith(f"- {finding['text']}"))
+        assert row.endswith(f" ({', '.join(finding['sources'])})")
+        kind, total = finding["kind"], told["kinds"][finding["kind"]]
+        assert {f"{kind} ({total})", f"{kind} (1 of {total})", f"{kind} (2 of {total})"} & set(lines)
+    every = sum(told["kinds"].values())
+    assert lines[-2].startswith(f"{every - 2} more findings")
+    assert lines[-2].endswith(f"(--limit {every} shows all)")
+
+
+def test_evidence_fits_a_narrow_terminal(project: Path) -> None:
+    asked = ("evidence", "checkout", "--limit", "3")
+    shown = at_terminal(*asked, cwd=project, width=70, progress=False)
+    assert "\x1b[32m██████████" in shown
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).split("\n")
+    assert max(map(len, lines[:-2])) <= 70  # the last one says in words what is not shown
+    assert any("/…/" in line for line in lines)
+    plain = at_terminal(*asked, cwd=project, width=60, progress=False, NO_COLOR="1", PYTHONIOENCODING="ascii")
+    assert plain.isascii()
+    assert "\x1b" not in plain
+    assert "##########" in plain
+    assert "...py" in plain or ".../" in plain
 
 
 def test_control_characters_of_a_project_do_not_reach_the_terminal(cli: Cli, project: Path) -> None:

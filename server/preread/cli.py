@@ -13,7 +13,7 @@ import click
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from preread import __version__, views
+from preread import __version__, terminal, views
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
 from preread.operations import MODULES, operation
@@ -168,7 +168,7 @@ def execute(call: Call, environ: Mapping[str, str]) -> int:
     if call.as_json:
         emit(as_json(reply.model_dump(mode="json", exclude_none=True)))
     else:
-        emit(views.render(call.operation.name, reply, terminal=views.is_terminal(sys.stdout)))
+        emit(views.render(call.operation.name, reply, terminal=terminal.is_terminal(sys.stdout)))
     return exit_status(reply)
 
 
@@ -218,6 +218,6 @@ def complain(error: PrereadError, *, in_json: bool) -> None:
         fields = {"code": error.code, "message": error.message, "hint": error.hint, "details": error.details}
         emit(as_json({"status": "error", **fields}))
         return
-    click.echo(views.clean(f"error: {error.code}: {error.message}"), err=True)
+    click.echo(terminal.clean(f"error: {error.code}: {error.message}"), err=True)
     if error.hint:
-        click.echo(views.clean(error.hint), err=True)
+        click.echo(terminal.clean(error.hint), err=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import anyio
 
-from preread import views
+from preread import terminal
 from preread.errors import Cancelled
 from preread.jobs import Caller, Jobs
 from preread.models import Model
@@ -52,7 +52,7 @@ class Signals:
     def __call__(self, number: int, _: object) -> None:
         if self.caught:
             with suppress(OSError, ValueError):
-                if views.is_terminal(sys.stderr):
+                if terminal.is_terminal(sys.stderr):
                     os.write(sys.stderr.fileno(), b"\x1b[?25h")  # the progress line hides the cursor
             os._exit(128 + number)
         self.caught.append(number)
@@ -108,12 +108,12 @@ async def _run(operation: Operation, request: Model, start: Path, environ: Mappi
 
 
 def _is_interactive() -> bool:
-    return views.is_terminal(sys.stdin) and views.is_terminal(sys.stderr)
+    return terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stderr)
 
 
 async def _ask(question: str) -> bool:
     """A person's yes or no. No thread waits for it: one that reads from a terminal would outlast an interruption."""
-    sys.stderr.write(f"{views.clean(question)} [y/N] ")
+    sys.stderr.write(f"{terminal.clean(question)} [y/N] ")
     sys.stderr.flush()
     while not select.select([sys.stdin], [], [], 0)[0]:  # noqa: ASYNC110 - kqueue does not watch every terminal
         await anyio.sleep(LOOK)
@@ -126,11 +126,11 @@ def _limit(operation: Operation, request: Model, context: Context) -> float:
 
 async def _show(said: Said, limit: Callable[[], float]) -> None:
     """A live line on stderr, for people, once the run has taken long enough to want one."""
-    if not views.is_terminal(sys.stderr):
+    if not terminal.is_terminal(sys.stderr):
         return
     await said.something.wait()  # before that a person may be asked something
     await anyio.sleep(said.begun + SHOW_PROGRESS_AFTER - time.monotonic())
-    with views.live_line(said.begun, limit()) as update:
+    with terminal.live_line(said.begun, limit()) as update:
         while True:
             update(said.message, said.done, said.total)
             await anyio.sleep(LOOK)

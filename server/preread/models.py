@@ -55,7 +55,9 @@ class Evidence(Model):
     words: tuple[str, ...] = Field(description="What was searched for.")
     files: tuple[Ranked, ...] = ()
     tests: tuple[Ranked, ...] = ()
+    docs: tuple[Ranked, ...] = Field((), description="Documents of the project.")
     findings: tuple[Finding, ...] = ()
+    kinds: dict[str, int] = Field(default_factory=dict, description="How many findings of each kind there are in all.")
     used: dict[str, str] = Field(
         default_factory=dict, description="Digest of each ticket, knowledge file and report that went in."
     )

@@ -1,13 +1,12 @@
 """How each reply reads to a person: text and tables, with colours and boxes only on a terminal."""
 
-import re
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any
+
+from preread.terminal import Bar, Block, Cut, Place, Points, Table, drawn
 
 if TYPE_CHECKING:
-    from preread.models import Evidence, LoadReply, Model, Ranked
+    from preread.models import Evidence, LoadReply, Model
     from preread.operations.checking import CheckReply, WrongReply
     from preread.operations.context import DossierStatus, ShowReply, StatusReply
     from preread.operations.doctor import DoctorReply
@@ -17,83 +16,12 @@ if TYPE_CHECKING:
     from preread.operations.setup import InitReply
     from preread.published import RunRecord
 
-# Control and direction characters that a project's text could use to repaint a terminal.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-class Table(NamedTuple):
-    """Rows under column names; the last column may be long."""
-
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-
-
-Block = str | Table
-Update = Callable[[str, float, float], None]
-
-
-def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at a stream; one that was closed before the start is None."""
-    return stream is not None and stream.isatty()
-
-
-def clean(text: str) -> str:
-    """`text` with what a terminal would obey instead of showing made visible."""
-    return UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
+MOST_WORDS = 12  # shown of those that were searched for
 
 
 def render(operation: str, reply: "Model", *, terminal: bool) -> str:
     """A reply as text, for a terminal or for a pipe."""
-    blocks = VIEWS[operation](reply)
-    table = _boxed if terminal else _aligned
-    return "\n".join(table(block) if isinstance(block, Table) else clean(block) for block in blocks)
-
-
-def _cell(text: str) -> str:
-    return clean(text.replace("\n", " ").replace("\t", " "))
-
-
-def _aligned(table: Table) -> str:
-    rows = [[_cell(cell) for cell in row] for row in (tuple(c.upper() for c in table.columns), *table.rows)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
-
-
-def _boxed(table: Table) -> str:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in table.columns:
-        grid.add_column(name, overflow="fold")
-    for row in table.rows:
-        grid.add_row(*(Text(_cell(cell)) for cell in row))
-    console = Console()
-    with console.capture() as capture:
-        console.print(grid)
-    return capture.get().rstrip("\n")
-
-
-@contextmanager
-def live_line(begun: float, limit: float) -> Iterator[Update]:
-    """One line on stderr: for how long it runs, of how long at most, how far it is; it vanishes at the end."""
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=10) as live:
-
-        def update(message: str, done: float, total: float) -> None:
-            step = f" {done:.0f}/{total:.0f}" if total else ""
-            passed = f"{time.monotonic() - begun:.0f}" + (f" of {limit:.0f} s" if limit else " s")
-            text = f"{passed}{step}  {clean(message) or 'working'}"
-            live.update(Text(text, overflow="ellipsis", no_wrap=True))
-
-        yield update
+    return drawn(VIEWS[operation](reply), terminal=terminal)
 
 
 def load(reply: "LoadReply") -> Iterator[Block]:
@@ -191,32 +119,31 @@ def age(seconds: float) -> str:
 
 
 def evidence(reply: "Evidence") -> Iterator[Block]:
-    yield f"{reply.feature}: searched for {', '.join(reply.words) or 'nothing'}"
-    for title, ranked in (("files", reply.files), ("tests", reply.tests)):
-        if ranked:
-            yield Table(
-                ("rank", "score", title, "reason"),
-                [row for i, one in enumerate(ranked, 1) for row in _rows(i, one)],
-            )
-        else:
-            yield f"no {title}"
-    if reply.findings:
-        rows = [(f"{f.score:.2f}", f.kind, f.text, ", ".join(f.sources)) for f in reply.findings]
-        yield Table(("score", "kind", "finding", "sources"), rows)
+    more = f" and {len(reply.words) - MOST_WORDS} more" if len(reply.words) > MOST_WORDS else ""
+    yield f"{reply.feature}: searched for {', '.join(reply.words[:MOST_WORDS]) or 'nothing'}{more}"
+    for title, ranked in (("sources", reply.files), ("tests", reply.tests), ("documents", reply.docs)):
+        rows = [
+            (str(rank), Bar(one.score), Place(one.path, one.lines), Cut(next(iter(one.reasons), "")))
+            for rank, one in enumerate(ranked, 1)
+        ]
+        yield Table(("rank", "score", title, "reason"), rows) if rows else f"no {title}"
+    yield from _findings(reply)
     yield from (f"note: {note}" for note in reply.notes)
 
 
-def _rows(rank: int, one: "Ranked") -> Iterator[tuple[str, ...]]:
-    """A file's rows: one reason each, the file itself on the first."""
-    lines = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in one.lines)
-    head = (str(rank), f"{one.score:.2f} {bar(one.score)}", f"{one.path}:{lines}" if lines else one.path)
-    for reason in one.reasons or ("",):
-        yield (*head, reason)
-        head = ("", "", "")
-
-
-def bar(score: float, width: int = 10) -> str:
-    return ("#" * round(max(0.0, min(1.0, score)) * width)).ljust(width, ".")
+def _findings(reply: "Evidence") -> Iterator[Block]:
+    """The findings by kind, the kind of the best one first, and how many of each are not shown."""
+    kinds: dict[str, list[tuple[str, str]]] = {}
+    for finding in reply.findings:
+        kinds.setdefault(finding.kind, []).append((finding.text, ", ".join(finding.sources)))
+    for kind, rows in kinds.items():
+        total = max(reply.kinds.get(kind, 0), len(rows))
+        yield Points(f"\n{kind} ({f'{len(rows)} of ' if total > len(rows) else ''}{total})", rows)
+    every = sum(reply.kinds.values())
+    others = ", ".join(f"{kind} {count}" for kind, count in reply.kinds.items() if kind not in kinds)
+    if every > len(reply.findings):
+        also = f", also of other kinds: {others}" if others else ""
+        yield f"\n{every - len(reply.findings)} more findings{also} (--limit {every} shows all)"
 
 
 def facts(reply: "SearchReply") -> Iterator[Block]:

@@ -1,6 +1,7 @@
 """Collect: a request → ranked, bounded, sourced findings. The rules run one after the other over one view."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from preread import db, inputs
@@ -130,13 +131,16 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         done = round(0.6 + 0.4 * number / len(RULES), 3)  # the model's share begins at 1
         services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", done, 5)
         findings += filter(_can_be_shown, rule(view))
-    ranked = {"files": _ranked(view, hits["files"]), "tests": _ranked(view, tests)}
+    lists = {"files": hits["files"], "tests": tests, "docs": hits["docs"]}
+    ranked = {name: _ranked(view, listed) for name, listed in lists.items()}
     kept.store()
+    findings.sort(key=lambda finding: -finding.score)
     return Evidence(
         feature=request.feature,
         words=query.all,
         **ranked,
-        findings=tuple(sorted(findings, key=lambda f: -f.score)),
+        findings=tuple(findings),
+        kinds=dict(Counter(finding.kind for finding in findings)),
         used=used,
         notes=tuple(view.notes),
     )

@@ -24,6 +24,7 @@ FLOOR = 0.2  # of the best part's score: what is below is not cited
 BESIDE = 0.15  # the share in the score of the better one of the parts next to it
 QUOTED = 2.0  # a quoted text of the request that stands in a part
 FUNCTIONS = frozenset({"function", "method", "component", "test"})
+PROSE = frozenset({"test", "heading"})  # their names are sentences
 ASIDE = frozenset({"constant", "type"})  # inside a function they are its own affair
 PHRASE = re.compile(r"""["'`“]([^"'`“”]{4,80})["'`”]""")
 PLACE = re.compile(r"""([\w./-]*\w\.\w+)(?::|#L|["']?,? line )(\d{1,6})\b""")
@@ -47,7 +48,7 @@ class _Definition(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        return f"{self.container}.{self.name}" if self.container and self.kind != "test" else self.name
+        return f"{self.container}.{self.name}" if self.container and self.kind not in PROSE else self.name
 
 
 @dataclass(eq=False)
@@ -222,7 +223,8 @@ def _parts(lines: Sequence[str], outline: Outline) -> list[_Part]:
 
 def _owners(lines: Sequence[str], outline: Outline) -> list[_Definition | None]:
     """The innermost definition of each line, by its number."""
-    found = [_Definition(s.name, s.kind, s.start, s.end, s.container) for s in outline.symbols if s.kind != "heading"]
+    symbols = [s for s in outline.symbols if s.kind != "heading"] or outline.symbols  # a document has headings only
+    found = [_Definition(s.name, s.kind, s.start, s.end, s.container) for s in symbols]
     found += [_Definition(t.name, "test", t.start, t.end, t.group) for t in outline.tests]
     owners: list[_Definition | None] = [None] * (len(lines) + 2)
     for one in sorted(found, key=lambda one: (one.start, -one.end)):

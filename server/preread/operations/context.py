@@ -166,7 +166,9 @@ class EvidenceRequest(Asked):
     feature: str = Field(description=FEATURE)
     description: str | None = Field(None, description=DESCRIPTION)
     ticket: str | None = Field(None, description=TICKET)
-    limit: int = Field(20, ge=1, le=1000, description="At most so many of files, of tests and of findings.")
+    limit: int = Field(
+        20, ge=1, le=1000, description="At most so many of files, of tests, of documents and of findings."
+    )
 
 
 async def collect(context: Context, request: EvidenceRequest) -> Evidence:
@@ -177,7 +179,7 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     asked = project.resolve(services, **(request.model_dump(exclude={"limit"}) | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
     found = found.model_copy(update={"notes": (*served.warnings, *found.notes)})
-    lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "findings")}
+    lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs", "findings")}
     return found.model_copy(update=lists)
 
 
