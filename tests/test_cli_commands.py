@@ -14,7 +14,7 @@ from preread.operations import every
 
 OPERATIONS = every()
 
-COMMANDS = ["load", "extend", "show", "status", "evidence", "facts", "check", "wrong", "init", "doctor", "gates", "mcp"]
+COMMANDS = "load extend show status evidence failures facts check wrong init doctor gates mcp".split()
 
 
 def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from preread.operations.checking import CheckReply, WrongReply
     from preread.operations.context import DossierStatus, ShowReply, StatusReply
     from preread.operations.doctor import DoctorReply
+    from preread.operations.failures import FailedTest, FailuresReply
     from preread.operations.gates import GatesReply
     from preread.operations.hooks import Explained
     from preread.operations.knowledge import SearchReply
@@ -146,6 +147,30 @@ def _findings(reply: "Evidence") -> Iterator[Block]:
         yield f"\n{every - len(reply.findings)} more findings{also} (--limit {every} shows all)"
 
 
+def failures(reply: "FailuresReply") -> Iterator[Block]:
+    if reply.tests:
+        columns = ("state", "failed", "flaky", "last failed", "recent", "kinds", "test")
+        yield Table(columns, [_failed(test) for test in reply.tests])
+    else:
+        yield f"No test {f'of {reply.feature} ' if reply.feature else ''}is known to have failed."
+    if reply.total > len(reply.tests):
+        yield f"{reply.total - len(reply.tests)} more (--limit {reply.total} shows all)"
+    yield from _told(reply.notes)
+
+
+def _failed(test: "FailedTest") -> tuple[str, ...]:
+    kinds = sorted(test.kinds.items(), key=lambda pair: -pair[1])
+    return (
+        test.state,
+        f"{test.failures} of {test.runs}" + (f", {test.retried} retried" if test.retried else ""),
+        f"{test.flakiness:.2f}",
+        test.last_failed[:10],
+        test.recent,
+        ", ".join(f"{kind} {times}" for kind, times in kinds),
+        f"{test.test}: {test.message}" if test.message else test.test,
+    )
+
+
 def facts(reply: "SearchReply") -> Iterator[Block]:
     if not reply.facts:
         yield "No fact says that."
@@ -246,6 +271,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.show": show,
     "context.status": status,
     "context.evidence": evidence,
+    "context.failures": failures,
     "context.check": check,
     "context.wrong": wrong,
     "knowledge.search": facts,

@@ -36,6 +36,7 @@ from preread.evidence.rank import Hit
 from preread.evidence.view import View, views_of
 from preread.layout import PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
+from preread.reports.history import Past
 from preread.services import Services
 
 MOST = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
@@ -107,6 +108,32 @@ def collect(services: Services, request: Request) -> Evidence:
 
 def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
     used = inputs.digests(services, request)  # before they are read: what changes meanwhile makes it stale
+    view, hits, tests = _viewed(services, request, connection)
+    query, kept = view.query, view.kept
+    findings: list[Finding] = []
+    for number, rule in enumerate(RULES):
+        done = round(0.6 + 0.4 * number / len(RULES), 3)  # the model's share begins at 1
+        services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", done, 5)
+        findings += filter(_can_be_shown, rule(view))
+    lists = {"files": hits["files"], "tests": tests, "docs": hits["docs"]}
+    ranked = {name: _ranked(view, listed) for name, listed in lists.items()}
+    kept.store()
+    findings.sort(key=lambda finding: -finding.score)
+    return Evidence(
+        feature=request.feature,
+        words=query.all,
+        **ranked,
+        findings=tuple(findings),
+        kinds=dict(Counter(finding.kind for finding in findings)),
+        used=used,
+        notes=tuple(view.notes),
+    )
+
+
+def _viewed(
+    services: Services, request: Request, connection: sqlite3.Connection
+) -> tuple[View, dict[str, list[Hit]], list[Hit]]:
+    """What rules look at, the files that were chosen for it, and the tests and their helpers on one scale."""
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     query = rank.query_of(request, ticket or "")
     kept = Kept(services.tree, connection)
@@ -126,24 +153,23 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
     )
     if request.ticket and ticket is None:
         view.notes.append(f"there is no .project/tickets/{request.ticket}.md")
-    findings: list[Finding] = []
-    for number, rule in enumerate(RULES):
-        done = round(0.6 + 0.4 * number / len(RULES), 3)  # the model's share begins at 1
-        services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", done, 5)
-        findings += filter(_can_be_shown, rule(view))
-    lists = {"files": hits["files"], "tests": tests, "docs": hits["docs"]}
-    ranked = {name: _ranked(view, listed) for name, listed in lists.items()}
-    kept.store()
-    findings.sort(key=lambda finding: -finding.score)
-    return Evidence(
-        feature=request.feature,
-        words=query.all,
-        **ranked,
-        findings=tuple(findings),
-        kinds=dict(Counter(finding.kind for finding in findings)),
-        used=used,
-        notes=tuple(view.notes),
-    )
+    return view, hits, tests
+
+
+def failing(services: Services, request: Request) -> list[Past]:
+    """The feature's tests that ever failed, the worst first; no other rule is run."""
+    services.progress.say("reading the project's files", 0, 2)
+    index.update(services)
+    inputs.reports(services)
+    services.progress.say("looking for the feature's tests", 1, 2)
+
+    def work(connection: sqlite3.Connection) -> list[Past]:
+        view, _hits, _tests = _viewed(services, request, connection)
+        found = failures.belonging(view)
+        view.kept.store()
+        return found
+
+    return db.use(services.layout, work)
 
 
 def _can_be_shown(finding: Finding) -> bool:

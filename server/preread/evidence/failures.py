@@ -36,21 +36,20 @@ def failed(view: View) -> Iterator[Finding]:
 
 
 def belonging(view: View) -> list[Past]:
-    """The tests with a past that belong to the feature, the worst first."""
+    """The tests with a past that belong to the feature: those that fail now, then its very own, then the worst."""
     paths = {hot.file.path for hot in view.cases}
     cases = {" ".join(hot.case.name.split()).lower() for hot in view.cases}
-    return [past for past in history.pasts(view.services.tree) if _belongs(view, past, paths, cases)]
+    found = [(past, _belongs(view, past, paths, cases)) for past in history.pasts(view.services.tree)]
+    own = [(past, strength) for past, strength in found if strength]
+    return [past for past, _ in sorted(own, key=lambda pair: (not pair[0].is_failing, -pair[1]))]
 
 
-def _belongs(view: View, past: Past, paths: set[str], cases: set[str]) -> bool:
+def _belongs(view: View, past: Past, paths: set[str], cases: set[str]) -> int:
+    """How closely a test belongs to the feature: one of its tests, in a file of theirs or named after it, or not."""
     name = " ".join(past.name.split()).lower()
-    return (
-        view.request.feature in past.features
-        or name in cases
-        or name.partition("[")[0] in cases
-        or any(path in past.label for path in paths)
-        or view.relevance(past.label) >= 1
-    )
+    if name in cases or name.partition("[")[0] in cases or view.request.feature in past.features:
+        return 2
+    return int(any(path in past.label for path in paths) or view.relevance(past.label) >= 1)
 
 
 def _finding(past: Past, kind: str) -> Finding | None:

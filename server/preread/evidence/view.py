@@ -40,7 +40,6 @@ class View:
     ticket: str = ""
     knowledge: str = ""
     notes: list[str] = field(default_factory=list)
-    reported: list[str] = field(default_factory=list)  # tests that a report has as failed
 
     @property
     def whole_project(self) -> bool:

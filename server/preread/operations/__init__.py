@@ -12,6 +12,7 @@ MODULES = {
     "show": "context",
     "status": "context",
     "evidence": "context",
+    "failures": "failures",
     "facts": "knowledge",
     "check": "checking",
     "wrong": "checking",

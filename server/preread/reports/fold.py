@@ -39,8 +39,11 @@ def fold(connection: sqlite3.Connection, row: Row, told: Iterable[Told]) -> None
         record = _record(row, ran)
         if record:
             connection.execute("INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", record)
+        cited = record[0] if record else ""
+        _add_passed(connection, [one for one in ran if one.outcome.verdict == "passed"], row.at, report)
         for one in ran:
-            _add(connection, one, row.at, report, record[0] if record else "")
+            if one.outcome.verdict != "passed":
+                _add(connection, one, row.at, report, cited)
         _prune(connection)
 
 
@@ -81,33 +84,59 @@ def label(file: str, group: str, name: str) -> str:
     return " > ".join(part for part in (file, group, name) if part)
 
 
+NEAR = "o.at BETWEEN :at - :near AND :at + :near AND (o.report <> :report OR o.at = :at)"  # of the same run
+NEW_TEST = """INSERT INTO tests (key, file, groups, name, runs, failures, retried, first, last, failed, kinds, message)
+    {values} ON CONFLICT (key) DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last)"""
+CUT = """DELETE FROM outcomes WHERE test = ?1 AND at <
+    (SELECT at FROM outcomes WHERE test = ?1 ORDER BY at DESC LIMIT 1 OFFSET ?2)"""
+
+
+def _add_passed(connection: sqlite3.Connection, passed: list[Told], at: float, report: int) -> None:
+    """Most tests pass, and are many: all at once."""
+    given = {"at": at, "near": SAME_RUN, "report": report}
+    connection.execute("CREATE TEMP TABLE IF NOT EXISTS told (key TEXT PRIMARY KEY, file, groups, name, line, test)")
+    connection.execute("DELETE FROM told")
+    rows = [(one.key, one.file, one.group, one.outcome.name, one.outcome.line) for one in passed]
+    connection.executemany("INSERT INTO told VALUES (?, ?, ?, ?, ?, 0)", rows)
+    values = "SELECT key, file, groups, name, 0, 0, 0, :at, :at, 0, '{}', '' FROM told WHERE true"
+    connection.execute(NEW_TEST.format(values=values), given)
+    connection.execute("UPDATE told SET test = (SELECT id FROM tests WHERE tests.key = told.key)")
+    connection.execute(
+        f"DELETE FROM told WHERE EXISTS (SELECT 1 FROM outcomes o WHERE o.test = told.test AND {NEAR})",  # noqa: S608
+        given,
+    )
+    connection.execute("INSERT INTO outcomes SELECT test, :at, :report, 'passed', '', '', line FROM told", given)
+    connection.execute("UPDATE tests SET runs = runs + 1 WHERE id IN (SELECT test FROM told)")
+    sql = "SELECT id, ? FROM tests WHERE runs > ? AND id IN (SELECT test FROM told)"
+    many = connection.execute(sql, (MOST_OUTCOMES - 1, MOST_OUTCOMES)).fetchall()
+    connection.executemany(CUT, many)
+
+
 def _add(connection: sqlite3.Connection, one: Told, at: float, report: int, run: str) -> None:
+    """Add a failure, or a pass that took more tries than one."""
     outcome = one.outcome
-    sql = """INSERT INTO tests (key, file, groups, name, runs, failures, retried, first, last, failed, kinds, message)
-        VALUES (?, ?, ?, ?, 0, 0, 0, ?, ?, 0, '{}', '')
-        ON CONFLICT (key) DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last)
-        RETURNING id, runs, kinds"""
-    test, runs, kinds = connection.execute(sql, (one.key, one.file, one.group, outcome.name, at, at)).fetchone()
-    sql = """SELECT at, report, verdict FROM outcomes
-        WHERE test = ? AND at BETWEEN ? AND ? AND (report <> ? OR at = ?) ORDER BY abs(at - ?) LIMIT 1"""
-    near = (test, at - SAME_RUN, at + SAME_RUN, report, at, at)
-    same = connection.execute(sql, near).fetchone()
-    if same is not None and WORSE[outcome.verdict] <= WORSE[same[2]]:
+    values = "VALUES (:key, :file, :group, :name, 0, 0, 0, :at, :at, 0, '{}', '')"
+    given: dict[str, object] = {"key": one.key, "file": one.file, "group": one.group, "name": outcome.name}
+    given |= {"at": at, "near": SAME_RUN, "report": report}
+    sql = f"{NEW_TEST.format(values=values)} RETURNING id, kinds"
+    test, kinds = connection.execute(sql, given).fetchone()
+    given["test"] = test
+    sql = f"SELECT at, report, verdict FROM outcomes o WHERE o.test = :test AND {NEAR} ORDER BY abs(at - :at) LIMIT 1"  # noqa: S608
+    same = connection.execute(sql, given).fetchone()
+    before = same[2] if same else ""
+    if same and WORSE[outcome.verdict] <= WORSE[before]:
+        sql = "UPDATE tests SET message = ? WHERE id = ? AND message = '' AND failed = ?"
+        connection.execute(sql, (outcome.message, test, same[0]))
         return
-    if same is not None:  # another report of the same run knows more
+    if same:  # another report of the same run knows more
         connection.execute("DELETE FROM outcomes WHERE test = ? AND at = ? AND report = ?", (test, *same[:2]))
-    cited = run if outcome.verdict != "passed" else ""
-    values = (test, at, report, outcome.verdict, outcome.kind, cited, outcome.line)
-    connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-    counted = (int(same is None), outcome.verdict == "failed", outcome.verdict == "flaky", same and same[2] == "flaky")
-    sql = "UPDATE tests SET runs = runs + ?, failures = failures + ?, retried = retried + ? - ? WHERE id = ?"
-    connection.execute(sql, (*map(int, map(bool, counted)), test))
-    if outcome.verdict != "passed":
-        _failed(connection, test, at, outcome, json.loads(kinds))
-    if runs >= MOST_OUTCOMES:
-        sql = """DELETE FROM outcomes WHERE test = ? AND at <
-            (SELECT at FROM outcomes WHERE test = ? ORDER BY at DESC LIMIT 1 OFFSET ?)"""
-        connection.execute(sql, (test, test, MOST_OUTCOMES - 1))
+    row = (test, at, report, outcome.verdict, outcome.kind, run, outcome.line)
+    connection.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    failed, flaky = outcome.verdict == "failed", (outcome.verdict == "flaky") - (before == "flaky")
+    sql = "UPDATE tests SET runs = runs + ?, failures = failures + ?, retried = retried + ? WHERE id = ?"
+    connection.execute(sql, (int(not same), int(failed), int(flaky), test))
+    _failed(connection, test, at, outcome, json.loads(kinds))
+    connection.execute(CUT, (test, MOST_OUTCOMES - 1))
 
 
 def _failed(connection: sqlite3.Connection, test: int, at: float, outcome: Outcome, kinds: dict[str, int]) -> None:
@@ -121,7 +150,7 @@ def _failed(connection: sqlite3.Connection, test: int, at: float, outcome: Outco
 def _prune(connection: sqlite3.Connection) -> None:
     """Keep the history within its bounds."""
     tests, oldest, newest = connection.execute("SELECT count(*), min(last), max(last) FROM tests").fetchone()
-    if tests > MOST_TESTS or (tests and oldest < newest - MONTHS):
+    if tests > MOST_TESTS * 1.1 or (tests and oldest < newest - MONTHS):
         _drop_tests(connection, newest - MONTHS)
     for table, order in (("seen", "rowid"), ("reports", "at")):
         sql = f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} ORDER BY {order} DESC LIMIT -1 OFFSET ?)"  # noqa: S608

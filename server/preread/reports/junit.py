@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from preread.reports.outcomes import MAX_TEXT, MOST, Outcome, Report, Verdict, clean, joined, moment, path, said
@@ -17,6 +18,11 @@ TITLES = re.compile(r" [›>] ")
 FAILURES = frozenset({"failure", "error"})
 RETRIES = frozenset({"rerunFailure", "rerunError"})  # Surefire: it failed again
 FLAKES = frozenset({"flakyFailure", "flakyError"})  # Surefire: it failed, and passed at last
+
+
+@lru_cache(maxsize=1024)
+def _is_script(group: str) -> bool:
+    return SCRIPT.fullmatch(group) is not None
 
 
 def read(data: bytes) -> Report:
@@ -127,9 +133,9 @@ class _Reader:
         title, group = case.attributes.get("name", ""), case.attributes.get("classname", "")
         file = path(case.attributes.get("file") or suite.get("file") or suite.get("filepath"))
         titles: list[str] = []
-        if SCRIPT.fullmatch(group):  # Playwright, Vitest: the file stands as the class
+        if _is_script(group):  # Playwright, Vitest: the file stands as the class
             file, group = path(group), ""
-            *titles, title = TITLES.split(title)
+            *titles, title = TITLES.split(title if title != file else file.rpartition("/")[2])  # it could not be run
             if self.projects and suite.get("hostname"):
                 titles.insert(0, f"[{suite['hostname']}]")
         name = clean(title)

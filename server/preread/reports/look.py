@@ -8,7 +8,6 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from preread.errors import PrereadError
@@ -20,6 +19,7 @@ from preread.tree import Tree, is_young
 
 MAX_BYTES = 32_000_000  # of one report; a larger one is noted, and not read
 DAY = 86_400.0
+MOST_PLACES = 20_000
 
 
 class Looked(NamedTuple):
@@ -117,41 +117,43 @@ def _possible(at: float, now: float) -> float:
     return at if 0 < at < min(LATEST, now + DAY) else now
 
 
-@dataclass
 class _Places:
     """Where tests are in this project: reports name files as their runner saw them, on another machine, too."""
 
-    tree: Tree
-
-    def __post_init__(self) -> None:
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._known: dict[tuple[str, str], tuple[str, str, str]] = {}
         self._files: dict[str, str] = {}
-        self._modules: dict[str, tuple[str, str]] = {}
 
     def told(self, outcome: Outcome) -> Told:
         """An outcome with its file and its group as the project has them, and the key of its test."""
-        file, group = self._file(outcome.file), outcome.group
-        if not file and group:
-            file, group = self._module(group)
-        words = " ".join(re.findall(r"\w+", f"{file.removesuffix('.py')} {group}"))
+        named = (outcome.file, outcome.group)
+        if named not in self._known:
+            if len(self._known) >= MOST_PLACES:
+                self._known.clear()
+                self._files.clear()
+            file, group = self._file(outcome.file) if outcome.file else "", outcome.group
+            if not file and group:
+                file, group = self._module(group)
+            words = " ".join(re.findall(r"\w+", f"{file.removesuffix('.py')} {group}"))
+            self._known[named] = (file, group, words)
+        file, group, words = self._known[named]
         key = hashlib.sha256(f"{words}\0{outcome.name}".encode()).hexdigest()[:20]
         return Told(key, file, group, outcome)
 
     def _file(self, path: str) -> str:
         """A path relative to the root: the longest end of it that is a file there, else as it stands."""
         if path not in self._files:
-            root = f"{self.tree.root}/"
-            parts = path.removeprefix(root).strip("/").split("/")
-            ends = ["/".join(parts[n:]) for n in range(len(parts))]
-            found = next((end for end in ends if end and self.tree.exists(end)), "")
-            self._files[path] = found or path.removeprefix(root).lstrip("/")
+            inside = path.removeprefix(f"{self.tree.root}/").strip("/")
+            parts = inside.split("/")
+            ends = ("/".join(parts[n:]) for n in range(len(parts)))
+            self._files[path] = next(filter(self.tree.exists, ends), inside)
         return self._files[path]
 
     def _module(self, group: str) -> tuple[str, str]:
         """File and classes of a dotted name like pytest's `tests.test_login.TestForm`; no file where there is none."""
-        if group not in self._modules:
-            dotted = group.split(".")
-            ends = range(len(dotted), 0, -1) if " " not in group else range(0)
-            found = next((n for n in ends if self.tree.exists("/".join(dotted[:n]) + ".py")), 0)
-            file = "/".join(dotted[:found]) + ".py" if found else ""
-            self._modules[group] = (file, " > ".join(dotted[found:]) if found else group)
-        return self._modules[group]
+        dotted = group.split(".")
+        ends = range(len(dotted), 0, -1) if " " not in group else range(0)
+        found = next((n for n in ends if self.tree.exists("/".join(dotted[:n]) + ".py")), 0)
+        file = "/".join(dotted[:found]) + ".py" if found else ""
+        return file, " > ".join(dotted[found:]) if found else group

@@ -4,7 +4,8 @@ import math
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 from preread.reports import kinds
 
@@ -23,8 +24,7 @@ _MORE = re.compile(r"(?:\w*Error: )?expect\(|AssertionError(?: \[\w+\])?:?$")  #
 _CODE = re.compile(r"^\s*(?:>?\s*\d* ?\||at |❯ )")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How one test went in one run. What a report does not say is empty."""
 
     file: str  # as the report has it, with `/`
@@ -50,8 +50,10 @@ def clean(value: object, most: int = MAX_NAME) -> str:
     """A text on one line, without colours, control characters and half characters; empty for what is no text."""
     if not isinstance(value, str):
         return ""
+    if value.isascii() and value.isprintable():  # nearly every one of very many
+        return " ".join(value[: most * 4].split())[:most].strip()
     text = plain(value[: most * 4])
-    return _UNSEEN.sub("", " ".join(text.split()))[:most].strip()
+    return " ".join(_UNSEEN.sub("", text).split())[:most].strip()
 
 
 def plain(text: str) -> str:
@@ -60,11 +62,22 @@ def plain(text: str) -> str:
 
 
 def path(value: object) -> str:
-    return clean(value).replace("\\", "/").removeprefix("./")
+    """A file's name, with `/`."""
+    return _path(value) if isinstance(value, str) else ""
 
 
 def joined(*parts: object) -> str:
     """Titles from the outermost inwards, those that are no text left out."""
+    return _joined(tuple(part for part in parts if isinstance(part, str)))
+
+
+@lru_cache(maxsize=1024)  # a file's name is asked for with each of its tests, and so are its groups
+def _path(value: str) -> str:
+    return clean(value).replace("\\", "/").removeprefix("./")
+
+
+@lru_cache(maxsize=1024)
+def _joined(parts: tuple[str, ...]) -> str:
     return " > ".join(text for part in parts if (text := clean(part)))[:MAX_NAME]
 
 

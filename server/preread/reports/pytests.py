@@ -5,7 +5,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from preread.reports.outcomes import MOST, Lines, Outcome, Report, Verdict, clean, dicts, joined, number, path, said
+from preread.reports.outcomes import (
+    MOST,
+    Lines,
+    Outcome,
+    Report,
+    Verdict,
+    clean,
+    dicts,
+    joined,
+    number,
+    path,
+    said,
+    texts,
+)
 
 PHASES = ("setup", "call", "teardown")
 JSON_VERDICTS: dict[str, Verdict] = {
@@ -102,7 +115,7 @@ def read_log(lines: Iterable[str]) -> Report:
 
 
 def _add(log: _Log, value: dict[str, Any], line: int) -> None:
-    kind, node, outcome = value.get("$report_type"), clean(value.get("nodeid")), value.get("outcome")
+    kind, node, outcome = (clean(value.get(key)) for key in ("$report_type", "nodeid", "outcome"))
     if (kind != "TestReport" and (kind != "CollectReport" or outcome != "failed")) or not node:
         return
     if node not in log.tests and len(log.tests) >= MOST:
@@ -130,5 +143,5 @@ def _marked(longrepr: object) -> list[str]:
     trace = longrepr.get("reprtraceback") if isinstance(longrepr, dict) else None
     entries = dicts(trace.get("reprentries")) if isinstance(trace, dict) else []
     data = [entry.get("data") for entry in entries]
-    lines = [line for one in data if isinstance(one, dict) for line in one.get("lines") or () if isinstance(line, str)]
+    lines = [line for one in data if isinstance(one, dict) for line in texts(one.get("lines"))]
     return [line for line in lines if line.startswith("E ")]

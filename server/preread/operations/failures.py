@@ -1,0 +1,120 @@
+"""The operation on what tests did over time: failures."""
+
+import time
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from preread import aliases, inputs, project
+from preread.models import Model
+from preread.operations.registry import FEATURE, Asked, Context, Operation, in_thread
+from preread.services import Services
+
+if TYPE_CHECKING:
+    from preread.credentials import Credentials
+    from preread.reports.history import Past
+
+MOST_RECENT = 20  # outcomes shown of each test
+MOST_SOURCES = 5
+
+
+class FailuresRequest(Asked):
+    """Whose failures, and how many."""
+
+    feature: str | None = Field(None, description=FEATURE + " Default: every test's.")
+    limit: int = Field(20, ge=1, le=1000, description="At most so many tests.")
+
+
+class FailedTest(Model):
+    """What is known of one test that failed."""
+
+    test: str
+    state: Literal["failing", "flaky", "mended"]
+    runs: int = Field(description="Those in which it passed or failed.")
+    failures: int
+    retried: int = Field(description="Runs in which it failed, and passed when it was tried again.")
+    flakiness: float = Field(description="Its flip rate over the newest 50 runs, 0 to 1.")
+    recent: str = Field(
+        description="Its newest outcomes, the last one last: . passed, F failed, r passed when retried."
+    )
+    kinds: dict[str, int] = Field(description="How often it failed with each kind.")
+    message: str = Field(description="What it said when it failed last.")
+    first_seen: str
+    last_seen: str
+    last_failed: str
+    report: str = Field(description="Where the last report that told of its failure has it: path and line.")
+    sources: tuple[str, ...] = Field(description="The runs in which it failed, the newest first.")
+
+
+class FailuresReply(Model):
+    """The tests that ever failed: those that fail now first, then those that change most."""
+
+    feature: str | None
+    tests: tuple[FailedTest, ...]
+    total: int
+    notes: tuple[str, ...] = ()
+
+
+async def failures(context: Context, request: FailuresRequest) -> FailuresReply:
+    return await in_thread(context, context.services(), _failures, request)
+
+
+def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
+    looked = inputs.reports(services)
+    notes = looked.problems if looked is not None else ()
+    feature = None
+    if request.feature is None:
+        from preread.reports import history
+
+        pasts = history.pasts(services.tree)
+    else:
+        from preread import evidence  # heavy
+
+        served = aliases.served(services.layout, request.feature)
+        feature, notes = served.feature, (*served.warnings, *notes)
+        pasts = evidence.failing(services, project.resolve(services, feature=feature))
+    from preread.credentials import Credentials
+
+    secrets = Credentials(services.layout.root)
+    tests = tuple(_told(past, secrets) for past in pasts[: request.limit])
+    return FailuresReply(feature=feature, tests=tests, total=len(pasts), notes=notes)
+
+
+def _told(past: "Past", secrets: "Credentials") -> FailedTest:
+    bad = [one for one in past.tries if one.verdict != "passed"]
+    report = next((f"{one.report}:{one.line}" for one in reversed(bad) if one.report), "")
+    marks = {"passed": ".", "failed": "F", "flaky": "r"}
+    return FailedTest(
+        test=secrets.without(past.label),
+        state="failing" if past.is_failing else "flaky" if past.is_flaky else "mended",
+        runs=past.runs,
+        failures=past.failures,
+        retried=past.retried,
+        flakiness=past.flakiness,
+        recent="".join(marks[one.verdict] for one in past.tries[-MOST_RECENT:]),
+        kinds=past.kinds,
+        message=secrets.without(past.message),
+        first_seen=_when(past.first),
+        last_seen=_when(past.last),
+        last_failed=_when(past.failed),
+        report=report.removesuffix(":0"),
+        sources=tuple(past.cited[:MOST_SOURCES]),
+    )
+
+
+def _when(at: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+FAILURES = Operation(
+    name="context.failures",
+    request=FailuresRequest,
+    reply=FailuresReply,
+    effect="read",
+    doc="Show the tests that failed over time, by reports and recorded runs: how often, when, with what, how flaky.",
+    example="preread failures checkout --limit 5",
+    run=failures,
+    command="failures",
+    positional=("feature",),
+)
+OPERATIONS = (FAILURES,)
