@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from _evidence_project import commit, found, write
+from preread.evidence import worth
+from preread.evidence.collect import RULES
 from preread.models import Finding
 
 CLIENT = '''\
@@ -80,7 +82,7 @@ PROJECT = {
     "shop/codes.py": "GONE_AWAY = 410\nHERE = 200\n",
     "tests/test_basket.py": TESTS,
     "tests/helpers.py": "def fill(basket):\n    return basket.fill()\n",
-    "tests/test_rain.py": "from shop.rain import Umbrella\n\n\ndef test_rain():\n    basket_open(3)\n    assert 1\n",
+    "tests/test_rain.py": "from shop.rain import Umbrella\n\n\ndef test_rain():\n    assert 1\n",
 }
 
 
@@ -132,7 +134,7 @@ def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_cas
     write(tmp_path, {**PROJECT, "tests/other.py": "def test_data(): ...\n\n\ndef run(basket): ...\n"})
     findings = found(tmp_path, "helpers", "basket")
     assert "a new case is a branch in the handler `answer`" in texts(findings)
-    assert "helper `def fill(basket)` in 2 of 3 tests: gives `basket.fill()`" in texts(findings)
+    assert "helper `def fill(basket)` in 2 of 2 tests: gives `basket.fill()`" in texts(findings)
     assert "run" not in texts(findings)  # nobody imports it
     assert "tests/test_basket.py:26" in sources(findings)
 
@@ -152,7 +154,7 @@ def test_inputs_are_files_of_one_folder_told_together(tmp_path: Path) -> None:
 
 def test_keywords_are_options_that_these_tests_pass(tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
-    assert texts(found(tmp_path, "keywords", "basket")) == "passed to the calls: `deep=True` in 2 of 3 tests"
+    assert texts(found(tmp_path, "keywords", "basket")) == "passed to the calls: `deep=True` in 2 of 2 tests"
 
 
 def test_avoided_is_what_most_other_tests_call_and_these_do_not(tmp_path: Path) -> None:
@@ -208,3 +210,26 @@ def test_checks_are_what_ci_adds_and_the_bar_to_keep(tmp_path: Path) -> None:
     findings = found(tmp_path, "checks", "basket")
     assert "coverage has to stay: `--fail-under=100`" in texts(findings)
     assert '`pytest -m "${{ matrix.tags }}" -x`, with `tags: ["", "deep"]`' in texts(findings)
+
+
+def finding(rule: str, text: str, score: float = 0.5) -> Finding:
+    return Finding(rule=rule, kind="gap", text=text, sources=("shop/basket.py:1",), reason="r", score=score)
+
+
+def test_worth_is_by_rule_then_by_place_and_little_for_what_is_told_already() -> None:
+    told = "the basket is `closed for good when nobody is there`"
+    found_ = [
+        finding("assertions", "checks", 0.9),
+        finding("inside", f"{told} and more", 0.9),
+        finding("warnings", told, 0.9),
+        finding("warnings", "another", 0.5),
+        finding("inside", "second", 0.4),
+        finding("knowledge", "people say so", 0.1),
+        finding("knowledge", "and this", 0.1),
+    ]
+    texts_ = [one.text for one in worth.weighed(found_)]
+    assert texts_ == ["people say so", "and this", f"{told} and more", "second", "another", told, "checks"]
+
+
+def test_worth_rates_only_rules_that_there_are() -> None:
+    assert worth.RATES.keys() - {rule.__name__ for rule in RULES} == set()

@@ -71,7 +71,7 @@ def _elsewhere(few: list[list[HotCase]]) -> Finding:
         said.append((f"{phrases.quote(group, 60)} " if at else "") + ", ".join(map(_named, cases)))
         sources += [file.cite(at)] if at else []
         sources += [file.cite(start, end) for start, end in _ranges(cases)]
-    return _extend("groups", f"also, elsewhere: {'; '.join(said)}", sources, 0.64)
+    return _extend("groups", f"also, elsewhere: {'; '.join(said)}", sources, 0.75)
 
 
 def _block(file: FileView, name: str, first: TestCase) -> int:

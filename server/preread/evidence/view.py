@@ -169,10 +169,10 @@ class View:
         return [hot for hot in found if hot.score >= floor][:MOST_CASES]
 
     def _is_twin(self, test: FileView) -> bool:
-        """Whether a test file is called like a source whose name has a word of the feature."""
+        """Whether a test file is called like one of the first sources, by a word of the feature."""
         name = re.sub(r"^test_|_test$|[._-](?:test|spec)$", "", test.path.rpartition("/")[2].rpartition(".")[0])
-        named = [file.path for file in self.sources[:4] if file.path.rpartition("/")[2].partition(".")[0] == name]
-        return any(self.relevance(path) > 0 for path in named)
+        sources = {file.path.rpartition("/")[2].partition(".")[0] for file in self.sources[:4]}
+        return name in sources and not self.wanted.isdisjoint(words.stems(name))
 
     def _is_telling(self, hot: HotSymbol) -> bool:
         """Whether to use a definition is to be about the feature: not if its name has but one word of several."""

@@ -75,8 +75,8 @@ HOLDS = {
 KINDS = tuple(
     kind.replace("_", " ")
     for kind in """
-    disagreement reverted turned known_trap warning deprecated unread changed inside gap again failed reported marked fix
-    known_way setup act select wait replace assert example extend helper document criterion constant route setting
+    disagreement reverted turned known_trap warning deprecated unread changed inside gap again failed reported marked
+    fix known_way setup act select wait replace assert example extend helper document criterion constant route setting
     selector caller twin symbol command
     """.split()
 )

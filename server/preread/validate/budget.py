@@ -9,13 +9,14 @@ from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Fact, Fence, Verdict
 from preread.services import Services
 
-SUMMARY_SHARE = 0.14  # of the budget, kept for summary.md
+SUMMARY_SHARE = 0.1  # of the budget, kept for summary.md
 CODEBASE_SHARE = 0.25
 # What is cut first is what is cheap to find again.
 WEIGHT = {
     "anti-patterns.md": 1.0, "requirements.md": 0.97, "failures.md": 0.88, "patterns.md": 0.92,
     "existing-tests.md": 0.85, "codebase.md": 0.85, "summary.md": 1.0,
 }  # fmt: skip
+FAIR, DEAR = 40, 0.6  # tokens of a usual fact; how much one that takes more than that falls behind
 DECAY = 0.95  # each further fact of a file or of its gaps counts this much less
 
 
@@ -70,9 +71,9 @@ def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Ca
             gap = isinstance(item, Fact) and any(source.startswith("absent:") for source in item.sources)
             place = order[gap] = order.get(gap, -1) + 1
             weight = 0.98 if gap else WEIGHT[draft.name]
-            rank = ranks.get(item.text) if isinstance(item, Fact) else None
-            score = weight * (DECAY**place if rank is None else rank * DECAY**i)
-            yield _Candidate(score, d, s, i, _cost(item))
+            rank, cost = ranks.get(item.text) if isinstance(item, Fact) else None, _cost(item)
+            score = weight * DECAY**place if rank is None else rank * (FAIR / max(cost, 1)) ** DEAR
+            yield _Candidate(score, d, s, i, cost)
 
 
 def _cost(item: Fact | Fence) -> int:
