@@ -154,23 +154,6 @@ def _viewed(
     )
     if request.ticket and ticket is None:
         view.notes.append(f"there is no .project/tickets/{request.ticket}.md")
-<<<<<<< HEAD
-    findings: list[Finding] = []
-    for number, rule in enumerate(RULES):
-        done = round(0.6 + 0.4 * number / len(RULES), 3)  # the model's share begins at 1
-        services.progress.say(f"looking for {rule.__name__.replace('_', ' ')}", done, 5)
-        findings += filter(_can_be_shown, rule(view))
-    ranked = {"files": _ranked(view, hits["files"]), "tests": _ranked(view, tests)}
-    kept.store()
-    return Evidence(
-        feature=request.feature,
-        words=query.all,
-        **ranked,
-        findings=tuple(worth.weighed(findings)),
-        used=used,
-        notes=tuple(view.notes),
-    )
-=======
     return view, hits, tests
 
 
@@ -188,7 +171,6 @@ def failing(services: Services, request: Request) -> list[Past]:
         return found
 
     return db.use(services.layout, work)
->>>>>>> b268b2617b9e77d6cf43983d2d26b7fee996e012
 
 
 def _can_be_shown(finding: Finding) -> bool:
