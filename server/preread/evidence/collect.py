@@ -119,7 +119,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
     lists = {"files": hits["files"], "tests": tests, "docs": hits["docs"]}
     ranked = {name: _ranked(view, listed) for name, listed in lists.items()}
     kept.store()
-    findings.sort(key=lambda finding: -finding.score)
+    findings = worth.weighed(findings)
     return Evidence(
         feature=request.feature,
         words=query.all,
