@@ -103,6 +103,8 @@ def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
             yield from _folders(layout.root / literal, deep=True)
             yield from (str(layout.root / parent / ".gitignore") for parent in literal.parents)
             yield from (str(layout.root / path) for path in services.tree.matching(ref.path))
+        elif ref is not None and ref.kind == "run":
+            yield str(layout.test_history)
         elif ref is not None and ref.kind == "ticket":
             yield str(layout.ticket(ref.name))
         elif ref is not None and ref.path:

@@ -63,7 +63,7 @@ def _rows(tree: Tree, stats: dict[str, os.stat_result], connection: sqlite3.Conn
     for path, info in stats.items():
         tree.check()
         row = before.get(path)
-        if row is None or (row.size, row.mtime, row.inode) != (info.st_size, info.st_mtime_ns, info.st_ino):
+        if row is None or (row.size, row.mtime, row.changed) != (info.st_size, info.st_mtime_ns, info.st_ctime_ns):
             row = _looked(places, path, info, row, connection)
         yield row
 
@@ -74,7 +74,7 @@ def _looked(
     """A report that looks changed."""
     now = time.time()
     mtime = 0 if is_young(max(info.st_mtime_ns, info.st_ctime_ns), int(now * 1e9)) else info.st_mtime_ns
-    row = Row(path, info.st_size, mtime, info.st_ino, "", "", "", _possible(info.st_mtime, now))
+    row = Row(path, info.st_size, mtime, info.st_ctime_ns, "", "", "", _possible(info.st_mtime, now))
     data = _bytes(places.tree, path) if info.st_size <= MAX_BYTES else None
     if data is None:
         why = f"it has more than {MAX_BYTES // 1_000_000} MB" if info.st_size > MAX_BYTES else "it cannot be opened"

@@ -22,7 +22,7 @@ PATIENCE = 30.0  # seconds to wait for other processes
 SCHEMA = """
 CREATE TABLE reports (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-    inode INTEGER NOT NULL, digest TEXT NOT NULL, says TEXT NOT NULL, problem TEXT NOT NULL, at REAL NOT NULL
+    changed INTEGER NOT NULL, digest TEXT NOT NULL, says TEXT NOT NULL, problem TEXT NOT NULL, at REAL NOT NULL
 );
 CREATE TABLE seen (digest TEXT PRIMARY KEY, says TEXT NOT NULL, problem TEXT NOT NULL, at REAL NOT NULL);
 CREATE TABLE runs (id TEXT PRIMARY KEY, at REAL NOT NULL, record TEXT NOT NULL);
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     path: str
     size: int
     mtime: int  # nanoseconds since the epoch; 0: too young then to be trusted
-    inode: int
+    changed: int  # its ctime
     digest: str
     says: str  # digest of the failures in it; empty: none
     problem: str
@@ -156,7 +156,7 @@ def _put_aside(layout: Layout) -> None:
 
 def rows(connection: sqlite3.Connection) -> dict[str, Row]:
     """The reports as they were when they were last looked at, by their paths."""
-    sql = "SELECT path, size, mtime, inode, digest, says, problem, at FROM reports"
+    sql = "SELECT path, size, mtime, changed, digest, says, problem, at FROM reports"
     return {row[0]: Row(*row) for row in connection.execute(sql)}
 
 
@@ -168,8 +168,8 @@ def known(connection: sqlite3.Connection, digest: str) -> tuple[str, str, float]
 
 def look(connection: sqlite3.Connection, row: Row) -> int:
     """Remember how a report looks now; its number."""
-    sql = """INSERT INTO reports (path, size, mtime, inode, digest, says, problem, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, inode = excluded.inode,
+    sql = """INSERT INTO reports (path, size, mtime, changed, digest, says, problem, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, changed = excluded.changed,
         digest = excluded.digest, says = excluded.says, problem = excluded.problem, at = excluded.at RETURNING id"""
     return int(connection.execute(sql, row).fetchone()[0])
 

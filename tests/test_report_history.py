@@ -1,0 +1,360 @@
+"""What reports said is kept: once for each content, whoever is killed or looks at the same time, within bounds."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from _evidence_project import evidence, found, services, write
+from _processes import small
+from conftest import Cli
+from preread import inputs, sources
+from preread.models import Finding
+from preread.reports import fold, history, look, store
+from preread.reports.history import Past
+from preread.reports.look import Looked
+
+TEST = "def test_login_shows_an_error():\n    pass\n\n\ndef test_login_works():\n    pass\n"
+FILES = {"login.py": "def login(name):\n    return name\n", "tests/test_login.py": TEST}
+NAME = "test_login_shows_an_error"
+BOOM = "AssertionError: boom"
+
+
+def junit(second: int, *, day: int = 20, message: str = BOOM, also: str = "", **verdicts: str) -> str:
+    """A report of pytest of a run that began in this second: F failed, P passed, S skipped."""
+    inner = {"F": f'<failure message="{message}">E   {message}</failure>', "P": "", "S": "<skipped/>"}
+    cases = [
+        f'<testcase classname="tests.test_login" name="{name}" time="0.{second:03}">{inner[verdict]}</testcase>'
+        for name, verdict in verdicts.items()
+    ]
+    at = f"2026-11-{day:02}T09:{second // 60:02}:{second % 60:02}+00:00"
+    return f'<testsuite name="pytest" timestamp="{at}">\n' + "\n".join(cases) + f"{also}\n</testsuite>"
+
+
+def jest(second: int, verdict: str, file: str = "/home/me/shop/tests/login.test.js", tries: int = 1) -> str:
+    at = 1_795_165_200_000 + second * 1000  # 2026-11-20T09:00
+    test = {"ancestorTitles": ["Login"], "title": "pays", "status": verdict, "invocations": tries}
+    failures = [BOOM] if verdict == "failed" else []
+    return json.dumps(
+        {"startTime": at, "testResults": [{"name": file, "assertionResults": [test | {"failureMessages": failures}]}]}
+    )
+
+
+def looked(root: Path) -> Looked:
+    return inputs.reports(services(root)) or Looked()
+
+
+def run(root: Path, outcomes: str, name: str = NAME, path: str = "reports/junit.xml", start: int = 0) -> None:
+    """One run after the other writes its report over the last one's."""
+    for number, outcome in enumerate(outcomes, start):
+        write(root, {path: junit(60 * number, **{name: outcome})})
+        looked(root)
+
+
+def pasts(root: Path) -> list[Past]:
+    return history.pasts(services(root).tree)
+
+
+def past(root: Path) -> Past:
+    (only,) = pasts(root)
+    return only
+
+
+def failures(root: Path, feature: str = "login") -> list[Finding]:
+    return found(root, "failed", feature)
+
+
+# -- over time
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said", "kind"),
+    [
+        ("F", "failed on 2026-11-20, with `assertion`", "reported"),
+        ("PPF", "failed on 2026-11-20, with `assertion`", "reported"),
+        ("PFFF", "failed in 3 of 4 runs, last 2026-11-20, with `assertion`", "reported"),
+        ("PSFSF", "failed in 2 of 3 runs, last 2026-11-20, with `assertion`", "reported"),
+        ("PFPFP", "passes and fails by turns: failed in 2 of 5 runs, last 2026-11-20, with `assertion`", "failed"),
+        ("FFP", "", ""),
+        ("PFPP", "", ""),
+        ("PS", "", ""),
+    ],
+)
+def test_a_test_that_fails_or_changes_is_told_with_its_history(
+    tmp_path: Path, outcomes: str, said: str, kind: str
+) -> None:
+    write(tmp_path, FILES)
+    run(tmp_path, outcomes)
+    told = failures(tmp_path)
+    assert [(f.text, f.kind) for f in told] == ([(f"`{NAME}` {said}: {BOOM}", kind)] if said else [])
+    assert all(source.startswith("run:20261120T09") for f in told for source in f.sources)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "flips", "flakiness", "is_flaky"),
+    [("F", 0, 0.0, False), ("FF", 0, 0.0, False), ("PF", 1, 1.0, False), ("PFPP", 2, 0.67, False),
+     ("PFPF", 3, 1.0, True), ("PPFPPPF", 3, 0.5, True)],
+)  # fmt: skip
+def test_flakiness_is_the_flip_rate(
+    tmp_path: Path, outcomes: str, flips: int, flakiness: float, is_flaky: bool
+) -> None:
+    run(tmp_path, outcomes)
+    known = past(tmp_path)
+    assert (known.flips, known.flakiness, known.is_flaky) == (flips, flakiness, is_flaky)
+    assert (known.runs, known.failures) == (len(outcomes), outcomes.count("F"))
+
+
+def test_a_pass_that_took_two_tries_is_flaky_and_a_failure_and_a_pass_in_the_rate(tmp_path: Path) -> None:
+    for second, tries in ((0, 1), (60, 2), (120, 1)):
+        write(tmp_path, {"test-results.json": jest(second, "passed", tries=tries)})
+        looked(tmp_path)
+    known = past(tmp_path)
+    assert (known.is_flaky, known.is_failing, known.flips, known.flakiness) == (True, False, 2, 0.67)
+    assert (known.runs, known.failures, known.retried) == (3, 0, 1)
+    (finding,) = found(tmp_path, "failed", "login")
+    assert finding.text.startswith(
+        "`pays` passes and fails by turns: failed in 0 of 3 runs, passed when tried again in 1"
+    )
+
+
+def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_what_fails(
+    cli: Cli, tmp_path: Path
+) -> None:
+    name = "test_login_gives_a_token"
+    project = small(tmp_path / "p", {"reports/junit.xml": junit(1, **{name: "F"})})
+    built = cli("load", "login", "--json", cwd=project).json
+    assert f"`{name}` failed on 2026-11-20, with `assertion`: {BOOM} (run:20261120T090001-" in built["dossier"]
+    path = project / "reports" / "junit.xml"
+    path.write_text(junit(300, test_login_reset="P", **{name: "F"}))
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+    assert cli("check", "login", cwd=project).status == 0
+    path.write_text(junit(900, message="AssertionError: bang", **{name: "F"}))
+    assert (
+        "failed 3 times, last 2026-11-20, with `assertion`: AssertionError: bang"
+        in (cli("load", "login", "--json", cwd=project).json["dossier"])
+    )
+    path.write_text(junit(1200, **{name: "P"}))
+    assert name + "` failed" not in cli("load", "login", "--json", cwd=project).json["dossier"]
+    told = cli("failures", "login", "--json", cwd=project).json["tests"]
+    assert [(one["test"], one["state"], one["recent"]) for one in told] == [
+        (f"tests/test_login.py > {name}", "mended", "FFF.")
+    ]
+
+
+def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    paint = '<testcase classname="tests.test_paint" name="{}"><error message="{}"/></testcase>'.format
+    first = junit(1, test_login_a="F", test_b="P", also=paint("test_paint", BOOM))
+    project = small(tmp_path / "p", {"reports/junit.xml": first})
+    assert cli("failures", cwd=project).out.count("failing") == 2
+    also = paint("test_paint", BOOM) + paint("test_key", f"no {secret} for it")
+    write(project, {"reports/junit.xml": junit(60, test_login_a="P", test_b="P", also=also)})
+    done = cli("failures", cwd=project)
+    assert (done.status, secret in done.out) == (0, False)
+    assert [(line.split()[0], line.split(" > ")[-1]) for line in done.out.splitlines()[1:]] == [
+        ("failing", f"test_paint: {BOOM}"), ("failing", "test_key"), ("mended", f"test_login_a: {BOOM}"),
+    ]  # fmt: skip
+    few = cli("failures", "login", "--limit", "1", "--json", cwd=project).json
+    assert [(one["test"], one["report"]) for one in few["tests"]] == [
+        ("tests/test_login.py > test_login_a", "reports/junit.xml:2")
+    ]
+
+
+# -- what is one test, and one run
+
+
+def test_two_reports_of_one_run_count_once_and_the_worse_outcome_counts(tmp_path: Path) -> None:
+    write(
+        tmp_path, {"tests/login.test.js": "", "reports/a.json": jest(0, "passed"), "reports/z.json": jest(3, "failed")}
+    )
+    looked(tmp_path)
+    assert (past(tmp_path).runs, past(tmp_path).failures, past(tmp_path).is_failing) == (1, 1, True)
+    write(tmp_path, {"reports/a.json": jest(100, "passed"), "reports/z.json": jest(106, "passed")})
+    looked(tmp_path)
+    assert (past(tmp_path).runs, past(tmp_path).failures) == (3, 1)
+
+
+def test_a_report_that_is_still_being_written_counts_once(tmp_path: Path) -> None:
+    for verdicts in ({NAME: "P"}, {NAME: "F"}, {NAME: "F", "test_login_works": "F"}):
+        write(tmp_path, {"reports/junit.xml": junit(0, **verdicts)})
+        looked(tmp_path)
+    assert {(one.name, one.runs, one.failures) for one in pasts(tmp_path)} == {
+        (NAME, 1, 1), ("test_login_works", 1, 1),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("file", "known"),
+    [
+        ("/home/else/work/shop/tests/login.test.js", "tests/login.test.js"),
+        ("C:\\\\work\\\\shop\\\\tests\\\\login.test.js", "tests/login.test.js"),
+        ("tests/login.test.js", "tests/login.test.js"),
+        ("/home/else/gone.test.js", "home/else/gone.test.js"),
+        ("../../../etc/passwd", "../../../etc/passwd"),
+    ],
+)
+def test_a_file_is_named_as_the_project_has_it(tmp_path: Path, file: str, known: str) -> None:
+    write(tmp_path, {"tests/login.test.js": "", "results.json": jest(0, "failed", file.replace("\\\\", "\\"))})
+    looked(tmp_path)
+    assert past(tmp_path).file == known
+
+
+def test_tests_of_one_name_in_other_files_or_classes_are_others(tmp_path: Path) -> None:
+    cases = "".join(
+        f'<testcase classname="{group}" name="test_x"><failure/></testcase>'
+        for group in ("tests.test_login", "tests.test_login.TestForm", "tests.other.test_login", "test_login")
+    )
+    write(tmp_path, {**FILES, "reports/a.xml": f"<testsuite>{cases}</testsuite>"})
+    looked(tmp_path)
+    assert len(pasts(tmp_path)) == 4
+
+
+# -- what a look costs, and what goes wrong
+
+
+def test_an_unchanged_report_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"}), "reports/b.json": "{", "results.json": "{}"})
+    monkeypatch.setattr(look, "is_young", lambda changed, now: False)
+    first = looked(tmp_path)
+    monkeypatch.setattr(look, "_bytes", lambda tree, path: pytest.fail(f"{path} was read"))
+    assert looked(tmp_path) == first
+    assert ("reports/b.json cannot be read whole" in "".join(first.problems), len(first.problems)) == (True, 1)
+    assert evidence(tmp_path, "login").notes == first.problems
+
+
+def test_a_report_that_has_just_been_written_is_not_trusted_by_its_time(tmp_path: Path) -> None:
+    path = write(tmp_path, {"reports/a.xml": ""}) / "reports" / "a.xml"
+    for verdict in "FPF":  # all three have the same size
+        handle = path.open("r+")
+        handle.write(junit(0, **{NAME: verdict}) + " " * 99)
+        handle.close()
+        now = time.time_ns()
+        os.utime(path, ns=(now, now))
+        assert bool(looked(tmp_path).says) == (verdict == "F")
+
+
+def test_a_large_report_is_noted_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(look, "MAX_BYTES", 100)
+    write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"})})
+    found_ = looked(tmp_path)
+    assert (found_.says, len(found_.problems)) == ("", 1)
+    assert "more than" in found_.problems[0]
+
+
+def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> None:
+    run(tmp_path, "FP")
+    db = services(tmp_path).layout.test_history
+    for broken in (b"no database" * 1000, b""):
+        db.write_bytes(broken)
+        write(tmp_path, {"reports/junit.xml": junit(600, **{NAME: "F"})})
+        assert looked(tmp_path).says
+        assert (past(tmp_path).runs, past(tmp_path).failures) == (1, 1)
+    assert db.with_suffix(".db.broken").read_bytes().startswith(b"no database")
+    with sqlite3.connect(db) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    assert looked(tmp_path).says
+
+
+def test_a_history_that_cannot_be_kept_is_a_note_and_no_error(tmp_path: Path) -> None:
+    write(tmp_path, {**FILES, "reports/junit.xml": junit(0, **{NAME: "F"})})
+    services(tmp_path).layout.test_history.mkdir(parents=True)
+    told = evidence(tmp_path, "login")
+    assert "failures" in told.used
+    assert "the history of tests cannot be kept" in " ".join(told.notes)
+    assert not [finding for finding in told.findings if finding.rule == "failed"]
+
+
+LOOK = """
+import os, signal, sys
+from pathlib import Path
+from preread import inputs
+from preread.layout import Layout
+from preread.reports import fold
+from preread.services import Services
+from preread.settings import Settings
+if sys.argv[2] == "killed":
+    real = fold._record
+    fold._prune = lambda connection: os.kill(os.getpid(), signal.SIGKILL)
+inputs.reports(Services(Layout(Path(sys.argv[1])), Settings()))
+"""
+
+
+def start(root: Path, how: str = "") -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-c", LOOK, str(root), how])
+
+
+def test_a_killed_process_leaves_all_of_a_report_or_nothing(tmp_path: Path) -> None:
+    root = write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"})})
+    assert start(root, "killed").wait(30) == -signal.SIGKILL
+    assert pasts(root) == []
+    looked(root)
+    assert (past(root).runs, past(root).failures) == (1, 1)
+
+
+def test_several_processes_fold_a_report_once(tmp_path: Path) -> None:
+    files = {f"reports/{n}.xml": junit(60 * n, **{NAME: "F" if n % 2 else "P", f"test_{n}": "F"}) for n in range(12)}
+    root = write(tmp_path, files)
+    assert [process.wait(60) for process in [start(root) for _ in range(3)]] == [0, 0, 0]
+    known = {one.name: (one.runs, one.failures) for one in pasts(root)}
+    assert known == {NAME: (12, 6), **{f"test_{n}": (1, 1) for n in range(12)}}
+
+
+# -- bounds
+
+
+def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MOST_TESTS", 10), ("MOST_OUTCOMES", 3), ("MOST_SEEN", 4), ("MOST_RECORDS", 900)):
+        monkeypatch.setattr(fold, name, value)
+    run(tmp_path, "PFPFPF")
+    known = past(tmp_path)
+    assert (len(known.tries), known.runs, known.failures) == (3, 6, 3)
+    write(tmp_path, {"reports/many.xml": junit(3000, **{f"test_{n}": "F" for n in range(15)})})
+    looked(tmp_path)
+    with sqlite3.connect(services(tmp_path).layout.test_history) as connection:
+        counts = {
+            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            for table in ("tests", "seen", "outcomes", "runs")
+        }
+        size = connection.execute("SELECT total(length(record)) FROM runs").fetchone()[0]
+    connection.close()
+    assert counts["tests"] == 10
+    assert (counts["seen"], counts["outcomes"], size <= 900) == (4, 10, True)
+
+
+def test_a_test_that_no_report_names_for_months_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "MONTHS", 5 * 86_400)
+    for day in (1, 3, 7):
+        write(tmp_path, {"reports/junit.xml": junit(0, day=day, **{f"test_{day}": "F"})})
+        looked(tmp_path)
+    assert {one.name for one in pasts(tmp_path)} == {"test_3", "test_7"}
+
+
+def test_a_time_that_cannot_be_is_not_taken(tmp_path: Path) -> None:
+    for n, at in enumerate(("2099-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "x", "9" * 99)):
+        case = f'<testcase name="test_{n}"><failure/></testcase>'
+        write(tmp_path, {f"reports/{n}.xml": f'<testsuite timestamp="{at}">{case}</testsuite>'})
+    looked(tmp_path)
+    assert {0 < one.failed < time.time() + 1 for one in pasts(tmp_path)} == {True}
+
+
+def test_a_run_is_a_source_by_its_id_and_holds_what_failed_in_it(tmp_path: Path) -> None:
+    run(tmp_path, "F")
+    ref = sources.parse(past(tmp_path).cited[0])
+    assert ref is not None
+    span = sources.resolve(ref, services(tmp_path).tree)
+    assert any(NAME in line for line in span.lines)
+    before = span.digest
+    run(tmp_path, "PF", start=1)
+    assert sources.resolve(ref, services(tmp_path).tree).digest == before
+    unknown: Any = sources.parse("run:20261120T090000-0000000000")
+    with pytest.raises(sources.SourceError):
+        sources.resolve(unknown, services(tmp_path).tree)
+    assert store.record(services(tmp_path).layout, "'; DROP TABLE runs; --") is None
