@@ -59,10 +59,11 @@ def _finding(past: Past, kind: str) -> Finding | None:
     text = f"{phrases.quote(past.recorded or past.name, 90)} {counted(past)}"
     if past.message:
         text += f": {phrases.plain(phrases.clip(past.message, 130))}"
-    if past.is_failing:
-        reason = "the latest report has it as failed" if kind == "reported" else "recorded runs have it as failed"
+    last = past.tries[-1]
+    if kind == "reported":
+        reason = f"{last.report}:{last.line} has it as failed"
     else:
-        reason = "it passes and fails by turns"
+        reason = "it failed when it was last run" if past.is_failing else "it passes and fails by turns"
     score = 0.8 + 0.03 * past.failures + (0.05 if kind == "reported" else 0.0) if past.is_failing else 0.75
     return Finding(
         rule="failed", kind=kind, text=text, sources=tuple(cited), reason=reason, score=round(min(0.95, score), 2)

@@ -150,43 +150,69 @@ def _tell_of_one_run(one: Try, other: Try) -> bool:
 # -- the hooks' record: it names what failed
 
 
+class _Record:
+    """The recorded runs by what they name, as numbers in their order."""
+
+    def __init__(self, runs: list[Run]) -> None:
+        self.runs = runs
+        self.failed: dict[str, set[int]] = {}
+        self.by_command: dict[str, set[int]] = {}
+        self.by_target: dict[str, set[int]] = {}
+        for number, run in enumerate(runs):
+            for name in failed(run):
+                self.failed.setdefault(name, set()).add(number)
+            if run.outcome == "passed" or (run.outcome == "failed" and run.failed):
+                self.by_command.setdefault(run.command, set()).add(number)
+                for target in run.targets:
+                    self.by_target.setdefault(target, set()).add(number)
+
+    def history(self, name: str) -> list[tuple[Run, bool]]:
+        """The runs in which a test took part, as far as can be told, and whether it passed: others of the commands and
+        targets with which it failed."""
+        broken = self.failed[name]
+        commands = {self.runs[number].command for number in broken} - {""}
+        targets = {target for number in broken for target in self.runs[number].targets}
+        named = [self.by_command.get(command, ()) for command in commands]
+        named += [self.by_target.get(target, ()) for target in targets]
+        return [(self.runs[number], number not in broken) for number in sorted(broken.union(*named))]
+
+
 def _recorded(runs: list[Run]) -> Iterable[Past]:
     """A past for each of the latest failed tests; a run that names none stands by its one target."""
-    names: dict[str, None] = {}
+    record, names = _Record(runs), dict[str, None]()
     for run in reversed(runs):
         names.update(dict.fromkeys(name for name in failed(run) if name))
         if len(names) >= MOST_NAMES:
             break
     for name in list(names)[:MOST_NAMES]:
-        history = [(run, passed) for run, passed in _took_part(name, runs)]
-        failures = [run for run, passed in history if not passed]
-        tries = [
-            Try(
-                run.at,
-                "passed" if passed else "failed",
-                run.kind,
-                "" if passed else run.id,
-                took=run.seconds or UNKNOWN,
-            )
-            for run, passed in history[-MOST_OUTCOMES:]
-        ]
-        file, group, own = _parts(name)
-        yield Past(
-            name=own,
-            file=file,
-            group=group,
-            recorded=name,
-            tries=tuple(tries),
-            runs=len(history),
-            failures=len(failures),
-            retried=0,
-            first=history[0][0].at,
-            last=history[-1][0].at,
-            failed=failures[-1].at,
-            kinds=dict(Counter(run.kind for run in failures if run.kind in KINDS)),
-            message=failures[-1].message,
-            features=tuple({run.features[0] for run in failures if len(run.features) == 1}),
-        )
+        yield _past(name, record.history(name))
+
+
+def _past(name: str, history: list[tuple[Run, bool]]) -> Past:
+    failures = [run for run, passed in history if not passed]
+    tries = [
+        Try(run.at, "passed", "", "", took=run.seconds or UNKNOWN)
+        if passed
+        else Try(run.at, "failed", run.kind, run.id, took=run.seconds or UNKNOWN)
+        for run, passed in history[-MOST_OUTCOMES:]
+    ]
+    file, group, own = _parts(name)
+    return Past(
+        name=own,
+        file=file,
+        group=group,
+        recorded=name,
+        tries=tuple(tries),
+        runs=len(history),
+        failures=len(failures),
+        retried=0,
+        first=history[0][0].at,
+        last=history[-1][0].at,
+        failed=failures[-1].at,
+        kinds=dict(Counter(run.kind for run in failures if run.kind in KINDS)),
+        message=failures[-1].message,
+        features=tuple({run.features[0] for run in failures if len(run.features) == 1}),
+    )
 
 
 def _parts(name: str) -> tuple[str, str, str]:
@@ -204,17 +230,3 @@ def failed(run: Run) -> tuple[str, ...]:
     if run.outcome != "failed":
         return ()
     return run.failed or (run.targets if len(run.targets) == 1 else ())
-
-
-def _took_part(name: str, runs: list[Run]) -> Iterable[tuple[Run, bool]]:
-    """The runs in which this test took part, as far as can be told, and whether it passed."""
-    broken = [run for run in runs if name in failed(run)]
-    commands = {run.command for run in broken if run.command}
-    targets = {target for run in broken for target in run.targets}
-    for run in runs:
-        if name in failed(run):
-            yield run, False
-        elif (run.command in commands or not targets.isdisjoint(run.targets)) and (
-            run.outcome == "passed" or (run.outcome == "failed" and run.failed)
-        ):
-            yield run, True
