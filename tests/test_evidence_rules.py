@@ -91,8 +91,8 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
     python = (
         "def basket_check(name, count):\n    if (\n        count > 3\n    ):\n        raise ValueError('too many')\n"
     )
-    python += "    if not name:\n        return None\n    # Printers choke on names that begin with a blank.\n"
-    python += "    name = name.strip()\n    if count == 3 and name:\n        name.pop()\n        name.clear()\n"
+    python += "    if not name:\n        return None\n    # Printers choke on such names, so never let one through.\n"
+    python += '    name = name.strip("-_")\n    if count == 3 and name:\n        name.pop()\n        name.clear()\n'
     python += "    print('checked')\n    return name\n"
     script = "export function basketRow(row) {\n  if (row.kind === 'gift') return null;\n  return row.price;\n}\n"
     write(
@@ -102,7 +102,7 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
     said = texts(rule(tmp_path, "inside"))
     assert "if `( count > 3 )`: `raise ValueError('too many')`" in said or "if `count > 3`: `raise ValueError(" in said
     assert "if `count == 3 and name`: `name.pop()`, `name.clear()`" in said
-    assert "`Printers choke on names that begin with a blank`; `name = name.strip()`" in said
+    assert '`Printers choke on such names, so never let one through`; `name = name.strip("-_")`' in said
     assert "`basketRow`: if `row.kind === 'gift'`: `return null`" in said
     assert "checked" not in said
     assert "rain" not in said
@@ -400,7 +400,8 @@ def test_warnings_are_comments_that_warn_at_the_feature_s_symbols(tmp_path: Path
         tmp_path,
         {**SHOP, "shop/basket.py": more, "shop/weather.py": "# never go out when it rains, it is dangerous to do so\n"},
     )
-    findings = rule(tmp_path, "warnings")
+    findings = [*rule(tmp_path, "inside"), *rule(tmp_path, "warnings")]  # told once, with its passage
+    assert texts(findings).count("never empty the lines") == 1
     assert "never empty the lines before the receipt is printed" in texts(findings)
     assert "one after another" not in texts(findings)
     assert "tooling" not in texts(findings)
@@ -411,8 +412,17 @@ def test_warnings_are_told_with_the_sentence_that_they_hang_on(tmp_path: Path) -
     comment = "        # Safari keeps the old lines for a while. So never empty them here.\n"
     more = BASKET.replace("        return sum", f"{comment}        return sum")
     write(tmp_path, {**SHOP, "shop/basket.py": more})
-    said = texts(rule(tmp_path, "warnings"))
+    said = texts(rule(tmp_path, "inside"))
     assert "`basket_total`: `Safari keeps the old lines for a while. So never empty them here`" in said
+
+
+def test_warnings_stand_beside_the_feature_too_and_are_not_told_far_from_it(tmp_path: Path) -> None:
+    near = "# The basket must not be imported before the shop is open, it reads its rules\n"
+    far = "\n\n# Never call this twice, the sky would fall on all our heads at once\nrain = 1\n"
+    write(tmp_path, {**SHOP, "shop/basket.py": "import os\n" * 12 + near + BASKET, "shop/weather.py": "\n" * 12 + far})
+    said = texts(rule(tmp_path, "warnings"))
+    assert "`The basket must not be imported before the shop is open, it reads its rules`" in said
+    assert "twice" not in said
 
 
 def test_warnings_of_docstrings_are_sentences_and_no_fields(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ EFFECT = re.compile(
 COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
 PLAIN = re.compile(r"^\(?!?\s*\w+\s*(?:is (?:not )?None|[!=]==?\s*(?:nil|null|undefined|None))?\)?$")
 ERRORS = re.compile(r"^err(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
-LONGEST = 70
+LONGEST, WHOLE, RAISED = 70, 130, 110  # characters of a line shown, of a condition, of what is raised
 
 
 class Decision(NamedTuple):
@@ -30,11 +30,12 @@ class Decision(NamedTuple):
 
 def said(one: Decision) -> str:
     """A decision as a dossier has it: "if `a`: `b`, `c`"."""
-    return f"if {_quoted(one.condition)}: {', '.join(_quoted(line) for line in (one.effect, one.then) if line)}"
+    return f"if {_quoted(one.condition, WHOLE)}: {', '.join(_quoted(line) for line in (one.effect, one.then) if line)}"
 
 
-def _quoted(text: str) -> str:
-    return phrases.quote(text, LONGEST) if phrases.provable(text) else text
+def _quoted(text: str, most: int = LONGEST) -> str:
+    most = RAISED if re.match(r"(?:raise|throw|panic)\b", text) else most
+    return phrases.quote(text, most) if phrases.provable(text) else text
 
 
 def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
@@ -50,7 +51,7 @@ def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
         if not effect:
             effect, after = _effect(lines, last + 1)
             then, _ = _effect(lines, after) if effect and after and _is_level(lines, last + 1, after) else ("", 0)
-        if not condition or not effect or ERRORS.search(condition) or len(condition) > LONGEST:
+        if not condition or not effect or ERRORS.search(condition) or len(condition) > WHOLE:
             continue
         yield Decision(number + 1, condition, effect, then if len(then) <= LONGEST else "", _worth(condition, effect))
 
@@ -58,7 +59,7 @@ def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
 def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
     """A condition over as many lines as its brackets are open, four at most."""
     text, last = first, number
-    while not phrases.balanced(text.removesuffix("{")) and last + 1 < len(lines) and last < number + 4:
+    while not phrases.balanced(text.removesuffix("{")) and last + 1 < len(lines) and last < number + 7:
         last += 1
         text = f"{text} {lines[last].strip()}"
     return (text, last) if phrases.balanced(text.rstrip(" {")) else ("", last)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import decisions, phrases, remarks
+from preread.evidence import decisions, phrases, saying
 from preread.evidence.passages import Passage, passages
-from preread.evidence.view import View
+from preread.evidence.view import View, once
 from preread.models import Finding
 
 STATEMENT = re.compile(r"^(?:return|yield|throw|raise|panic|await|del)\b|[(=]")
@@ -20,7 +20,8 @@ SETS = re.compile(r"^(?:[\w.]+\[.*\]|(?:self|this|[a-z])\.\w+)\s*=(?!=)")
 SAYS = re.compile(r"\b(?:t|_|print|echo|console\.\w+|log\w*|logger\.\w+)\(")
 DULL = re.compile(
     r"^(?:return|yield|raise|throw)?\s*(?:[\w.]*|[\[({]*[\])}]*|[\"'`]{2}|-?\d+)$"
-    r"|^(?:import|from|export|def|class|func|fn|async def|function|assert)\b|^[\"'@*>.?:&|)}\]]"
+    r"|^(?:import|from|export|def|class|func|fn|async def|function|assert)\b|^\w+\.(\w+) = \1$"
+    r"|=>$|\($|^[\"'@*>.?:&|)}\]]"
 )
 LONGEST, MOST_SAID, MOST_ITEMS, MOST, LEAST = 90, 260, 5, 18, 1.0
 REMARK = 150
@@ -34,6 +35,7 @@ class Item(NamedTuple):
     text: str
 
 
+@once
 def inside(view: View) -> Iterator[Finding]:
     """What the passages nearest to the feature decide, do and remark."""
     found = []
@@ -67,7 +69,7 @@ def _chosen(items: list[Item]) -> list[Item]:
     left = MOST_SAID
     for item in sorted(items, key=lambda one: (-one.worth, one.line)):
         again = any(item.text in other.text for other in chosen)  # what a condition leads to is a statement, too
-        if item.worth > 0 and len(item.text) + 2 <= left and not again and len(chosen) < MOST_ITEMS:
+        if item.worth > 0.8 and len(item.text) + 2 <= left and not again and len(chosen) < MOST_ITEMS:
             chosen.append(item)
             left -= len(item.text) + 2
     return sorted(chosen, key=lambda one: one.line)
@@ -89,7 +91,7 @@ def _decisions(passage: Passage) -> Iterator[Item]:
 def _remarks(passage: Passage) -> Iterator[Item]:
     for comment in passage.file.details.comments:
         if passage.start < comment.start <= passage.end:
-            said, worth = remarks.worth_saying(passage.file, comment)
+            said, worth = saying.worth_saying(passage.file, comment)
             if said:
                 yield Item(worth, comment.start, phrases.quote(said, REMARK))
 

@@ -42,3 +42,9 @@ def share(wanted: dict[str, float], stems: Iterable[str]) -> float:
     """How much of what is wanted is among these stems, 0 to 1."""
     held = frozenset(stems)
     return sum(worth for stem, worth in wanted.items() if stem in held) / (sum(wanted.values()) or 1.0)
+
+
+def nearness(view: View) -> Nearness:
+    """The measure of one request, which is made once."""
+    found: Nearness = view.memo.setdefault("nearness", Nearness(view))
+    return found

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import words
-from preread.evidence.nearness import Nearness, share
+from preread.evidence.nearness import Nearness, nearness, share
 from preread.evidence.pieces import FileView
-from preread.evidence.view import View
+from preread.evidence.view import View, once
 from preread.syntax import Symbol
 
 FUNCTIONS = frozenset({"function", "method", "component"})
@@ -30,12 +30,13 @@ class Passage(NamedTuple):
     near: float
 
 
+@once
 def passages(view: View) -> list[Passage]:
     """The passages of the feature's first sources, nearest first."""
     if view.whole_project:
         hot = [h for h in view.symbols if h.symbol.kind in FUNCTIONS]
         return [Passage(h.file, h.symbol, start, end, h.score) for h in hot for start, end in _spans(h.file, h.symbol)]
-    nearness = Nearness(view)
+    measure = nearness(view)
     hot_ones = {(h.file.path, h.symbol.start): h.score for h in view.symbols}
     found: list[Passage] = []
     names: list[set[str]] = []
@@ -45,7 +46,7 @@ def passages(view: View) -> list[Passage]:
                 continue
             for start, end in _spans(file, symbol):
                 held = {*NAME.findall("\n".join(file.lines[start - 1 : end])), symbol.name}
-                near = HOT * hot_ones.get((file.path, symbol.start), 0.0) + _said(symbol.name, held, nearness)
+                near = HOT * hot_ones.get((file.path, symbol.start), 0.0) + _said(symbol.name, held, measure)
                 found.append(Passage(file, symbol, start, end, near * file.score))
                 names.append(held)
     best = max((p.near for p in found), default=0.0) or 1.0
@@ -70,13 +71,11 @@ def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _said(name: str, held: set[str], nearness: Nearness) -> float:
+def _said(name: str, held: set[str], measure: Nearness) -> float:
     stems = {one: words.stems(one) for one in held}
-    shares = sorted((share(nearness.own, found) for found in stems.values()), reverse=True)[:3]
+    shares = sorted((share(measure.own, found) for found in stems.values()), reverse=True)[:3]
     everything = frozenset().union(*stems.values())
-    return (
-        NAMED * sum(shares) / 3 + OWN * share(nearness.own, stems[name]) + DESCRIBED * share(nearness.also, everything)
-    )
+    return NAMED * sum(shares) / 3 + OWN * share(measure.own, stems[name]) + DESCRIBED * share(measure.also, everything)
 
 
 def _called(found: list[Passage], names: list[set[str]]) -> list[float]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import phrases
-from preread.evidence.nearness import Nearness
+from preread.evidence.nearness import nearness
 from preread.evidence.pieces import FileView
-from preread.evidence.view import View
+from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.syntax import enclosing
 
@@ -39,20 +39,21 @@ class Sentence(NamedTuple):
     end: int
 
 
+@once
 def limits(view: View) -> Iterator[Finding]:
     """Sentences of the documents that say what the feature does not do, needs, or does by itself."""
-    nearness = Nearness(view)
+    measure = nearness(view)
     found = []
     for doc in view.docs:
         if OTHER_DOCS.search(doc.path):
             continue
-        home = nearness.of(doc.path)
+        home = measure.of(doc.path)
         for sentence in _sentences(doc):
             if not LIMITS.search(sentence.text) or not phrases.provable(sentence.text):
                 continue
-            about = nearness.of(sentence.text)
+            about = measure.of(sentence.text)
             section = enclosing(doc.outline, sentence.start)
-            under = nearness.of(section.name) if section else 0.0
+            under = measure.of(section.name) if section else 0.0
             if max(about, 0.8 * under, 0.8 * home) < NEAR:
                 continue
             limits = 0.25 * bool(STRONG.search(sentence.text)) + 0.05 * min(3, len(LIMITS.findall(sentence.text)))

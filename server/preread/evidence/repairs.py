@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from preread.evidence import phrases, words
 from preread.evidence.history import FIX, NOISE, Commit
-from preread.evidence.nearness import Nearness
-from preread.evidence.view import View
+from preread.evidence.nearness import nearness
+from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.sources import Ref
 
@@ -49,9 +49,10 @@ MOST_FIXES, MOST_TOPICS, MOST_TURNS, MOST_ENTRIES, MOST_TOLD = 5, 6, 5, 6, 190
 MOST_OWN, MOST_TOLD_OF, RARE = 120, 5, 6
 
 
+@once
 def repeated_fixes(view: View) -> Iterator[Finding]:
     """What was worked on again and again: changes whose subjects share a topic beside the feature."""
-    nearness = Nearness(view)
+    measure = nearness(view)
     changes = [c for c in view.told if _is_change(c)]
     own = [c for c in changes if _is_own(view, c)][:MOST_OWN]
     topics = {c.sha: _topic(c.subject) - view.wanted for c in changes}
@@ -68,7 +69,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         rare = min(everywhere[topic] for topic in shared) <= RARE
         if len(same) < 2 or not _is_told_again(same, shared, rare):
             continue
-        about = sum(sorted(nearness.of(c.subject) for c in same)[-2:]) / 2
+        about = sum(sorted(measure.of(c.subject) for c in same)[-2:]) / 2
         if about < 0.4 and not all(_small_at_home(view, c) for c in same):
             continue
         if (
@@ -219,6 +220,7 @@ class Entry(NamedTuple):
     turned: bool
 
 
+@once
 def changelog(view: View) -> Iterator[Finding]:
     """What the changelog tells of the feature's changes of mind and fixes, with the commit that says the same."""
     found = sorted(_entries(view), key=lambda entry: -entry.worth)
@@ -234,7 +236,7 @@ def changelog(view: View) -> Iterator[Finding]:
 
 
 def _entries(view: View) -> Iterator[Entry]:
-    nearness = Nearness(view)
+    measure = nearness(view)
     told = [(words.stems_of(c.subject), c) for c in view.told if view.relevance(c.subject) >= 0.5]
     shown = {doc.path for doc in view.docs}
     paths = [p for p in view.services.tree.files if CHANGELOG.search(p) or (NEWS.search(p) and p in shown)]
@@ -244,7 +246,8 @@ def _entries(view: View) -> Iterator[Entry]:
             if not BULLET.match(line):
                 continue
             whole, end = phrases.paragraph(lines, number, 6)
-            about = nearness.of(whole)
+            if (about := measure.of(whole)) < min(NEAR, SURE):
+                continue
             said = LINKED.sub("", re.sub(r"^[-*+]\s+", "", whole)).rstrip(". ")
             aloud = TOLD.search(said) is not None
             turned = aloud or TURN.search(said) is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases
+from preread.evidence.passages import passages
 from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.syntax import Symbol
@@ -15,6 +16,7 @@ INSTEAD = re.compile(
     r"(?i)(?:use|call|prefer|replaced by|superseded by|in favou?r of|instead of \w+,? use|switch to|see)\s+"
     r"(?:\{@link\s+)?[`'\":]*(?:\w+:`)?[~.]*([A-Za-z_][\w.]*(?:\(\))?)"
 )
+NEAR = 0.2  # of a passage whose function is looked at for what it changes
 VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
 
 
@@ -184,9 +186,9 @@ def unread_parameters(view: View) -> Iterator[Finding]:
 
 def changed_arguments(view: View) -> Iterator[Finding]:
     """Parameters that the feature's functions change in place: what the caller handed over is changed with them."""
-    for hot in view.symbols:
-        symbol, file = hot.symbol, hot.file
-        if symbol.kind not in {"function", "method"} or symbol.end - symbol.start > 200:
+    near = {(p.file.path, p.symbol.start): p for p in reversed(passages(view)) if p.near >= NEAR}
+    for file, symbol in ((p.file, p.symbol) for p in reversed(near.values())):
+        if symbol.end - symbol.start > 200:
             continue
         names = [p.name for p in file.details.parameters if symbol.start <= p.line <= symbol.end and p.used]
         names = [n for n in dict.fromkeys(names) if n not in {"self", "cls", "this", "ctx", "kwargs"} and len(n) > 2]

@@ -3,10 +3,11 @@
 import math
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain
+from typing import Any, TypeVar
 
 from preread.evidence import history, words
 from preread.evidence.kept import Kept
@@ -40,6 +41,7 @@ class View:
     ticket: str = ""
     knowledge: str = ""
     notes: list[str] = field(default_factory=list)
+    memo: dict[str, Any] = field(default_factory=dict)  # what several rules ask for, by who works it out
 
     @property
     def whole_project(self) -> bool:
@@ -258,3 +260,20 @@ class View:
         if self.whole_project or self.relevance(file.path) >= 1:
             return True
         return any(h.file is file and h.symbol.start <= line <= h.symbol.end for h in self.symbols)
+
+
+T = TypeVar("T")
+
+
+def once(rule: Callable[[View], Iterable[T]]) -> Callable[[View], list[T]]:
+    """A rule whose findings other rules look at, too: worked out once for each view."""
+
+    @wraps(rule)
+    def kept(view: View) -> list[T]:
+        name = f"{rule.__module__}.{rule.__name__}"
+        if name not in view.memo:
+            view.memo[name] = list(rule(view))
+        found: list[T] = view.memo[name]
+        return found
+
+    return kept
