@@ -76,7 +76,7 @@ def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
     around = {
         test.path
         for test in {id(hot.file): hot.file for hot in view.cases}.values()
-        if any(call.hook and word.search(call.text) for call in test.details.calls)
+        if any(call.hook and symbol.name in call.text and word.search(call.text) for call in test.details.calls)
     }
     near = [hot for hot in view.cases if symbol.name in hot.file.text and _reaches(hot.file, file, symbol.name)]
     return [hot for hot in near if hot.file.path in around or word.search(_body(hot))]
@@ -154,9 +154,9 @@ def inputs(view: View) -> Iterator[Finding]:
     folders: dict[str, list[FileView]] = defaultdict(list)
     for file in view.tests:
         named = file.role == "support" and view.relevance(file.path) >= 1 and not file.outline.tests
-        called = any(re.search(rf"\b{re.escape(s.name)}\b", view.case_text) for s in file.outline.symbols)
-        if named and not called and not view.whole_project:
-            folders[file.path.rpartition("/")[0]].append(file)
+        if view.whole_project or not named or any(view.case_text_holds(s.name) for s in file.outline.symbols):
+            continue
+        folders[file.path.rpartition("/")[0]].append(file)
     for folder, files in folders.items():
         firsts = [
             (file, next((n for n, text in enumerate(file.lines, 1) if phrases.provable(text)), 0)) for file in files

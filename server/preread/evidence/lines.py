@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from preread.evidence import words
@@ -28,6 +28,7 @@ PROSE = frozenset({"test", "heading"})  # their names are sentences
 ASIDE = frozenset({"constant", "type"})  # inside a function they are its own affair
 PHRASE = re.compile(r"""["'`“]([^"'`“”]{4,80})["'`”]""")
 PLACE = re.compile(r"""([\w./-]*\w\.\w+)(?::|#L|["']?,? line )(\d{1,6})\b""")
+NONE: AbstractSet[str] = frozenset()
 LEADING = ("@", "#", "//", "/*", "*", "--")  # how the lines begin that belong to the definition below
 
 
@@ -80,6 +81,7 @@ class Wanted:
         self._phrases = list(dict.fromkeys(m[1] for m in PHRASE.finditer(text) if not m[1].isalnum()))
         self._places = [(m[1], int(m[2])) for m in PLACE.finditer(text)]
         self._known: dict[str, AbstractSet[str]] = {}
+        self._names: dict[str, AbstractSet[str]] = {}
 
     def spans(self, path: str, text: str, outline: Outline) -> list[Span]:
         """The lines of a file that matter most, in their order; none where nothing has a wanted word."""
@@ -107,8 +109,12 @@ class Wanted:
 
     def _held(self, identifier: str) -> AbstractSet[str]:
         """The wanted stems among an identifier's parts, and the identifier itself when it is wanted."""
-        whole = words.stem(identifier.lower().strip("_$"))
-        found = (words.stems(identifier) | {whole}) & self._weights.keys()
+        lowered = identifier.lower()
+        found = NONE
+        for beginning in self._beginnings:  # most have none, and are not looked at closer
+            if beginning in lowered:
+                found = (words.stems(identifier) | {words.stem(lowered.strip("_$"))}) & self._weights.keys()
+                break
         self._known[identifier] = found
         return found
 
@@ -123,8 +129,14 @@ class Wanted:
             part.score = sum(worth[stem] * n * (K1 + 1) / (n + norm) for stem, n in part.counts.items())
             if part.of is not None:
                 for weight, names in ((NAME, part.of.name), (HOME, part.of.container)):
-                    named = {stem for name in words.IDENTIFIER.findall(names) for stem in self._held(name)}
-                    part.score += weight * sum(worth.get(stem, 0.0) for stem in named)
+                    part.score += weight * sum(worth.get(stem, 0.0) for stem in self._named(names))
+
+    def _named(self, names: str) -> AbstractSet[str]:
+        """The wanted stems in a name that may be a sentence."""
+        if names not in self._names:
+            identifiers = words.IDENTIFIER.findall(names)
+            self._names[names] = {stem for one in identifiers for stem in self._known.get(one) or self._held(one)}
+        return self._names[names]
 
     def _score_quotes(self, looked: "_Looked") -> None:
         for phrase in self._phrases:
@@ -139,7 +151,9 @@ class _Looked:
     def __init__(self, text: str, outline: Outline) -> None:
         self._lines = text.split("\n")
         self._lowered = text.lower()
-        self._begins = [0, *accumulate(map((1).__add__, map(len, self._lowered.split("\n"))))][:-1]
+        same = len(self._lowered) == len(text)  # a few letters are longer in lower case
+        lengths = map(len, self._lines if same else self._lowered.split("\n"))
+        self._begins = [0, *accumulate(map((1).__add__, lengths))][:-1]
         self.parts = _parts(self._lines, outline)
         self._starts = [part.start for part in self.parts]
 
@@ -211,13 +225,12 @@ def _merged(parts: Iterable[_Part]) -> list[Span]:
 
 def _parts(lines: Sequence[str], outline: Outline) -> list[_Part]:
     """The file's lines by the innermost definition, long runs cut into pieces. Blank lines at the ends are in none."""
-    owners = _owners(lines, outline)
     parts: list[_Part] = []
     start = 1
-    for number in range(1, len(lines) + 1):
-        if number == len(lines) or owners[number + 1] is not owners[number]:
-            parts += _pieces(lines, start, number, owners[number])
-            start = number + 1
+    for of, run in groupby(_owners(lines, outline)[1 : len(lines) + 1]):
+        after = start + len(list(run))
+        parts += _pieces(lines, start, after - 1, of)
+        start = after
     return parts
 
 
@@ -236,8 +249,8 @@ def _owners(lines: Sequence[str], outline: Outline) -> list[_Definition | None]:
         start = one.start
         while start > 1 and owners[start - 1] is outer and lines[start - 2].lstrip().startswith(LEADING):
             start -= 1
-        for number in range(start, min(one.end, len(lines)) + 1):
-            owners[number] = one
+        end = min(one.end, len(lines))
+        owners[start : end + 1] = [one] * (end + 1 - start)
     return owners
 
 

@@ -1,11 +1,14 @@
 """Nearness: how much a text is about the feature, when rare words tell more than common ones."""
 
 import math
+import re
 from collections.abc import Iterable
 from functools import cached_property
 
 from preread.evidence import words
 from preread.evidence.view import View
+
+SEPARATORS = re.compile(r"[\W_]+")
 
 
 class Nearness:
@@ -34,8 +37,16 @@ class Nearness:
         """What share of the feature's words a text holds, the description's counting less; 1 for a whole project."""
         if self._view.whole_project:
             return 1.0
+        compact = SEPARATORS.sub("", text).lower()
+        if not any(beginning in compact for beginning in self._beginnings):
+            return 0.0
         held = words.stems_of(text)
         return min(1.0, share(self.own, held) + 0.5 * share(self.also, held))
+
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        """What a text with one of the words holds when nothing stands between its letters."""
+        return tuple({stem[: max(len(stem) - 1, 1)] for stem in (*self.own, *self.also)})
 
 
 def share(wanted: dict[str, float], stems: Iterable[str]) -> float:
