@@ -57,7 +57,9 @@ def rows_of(clone: Clone, cases: Sequence[Case], questions: Sequence[str]) -> It
         for question in questions:
             task = Task(case.subject, "" if question == "subject" else case.body)
             query = rank.query_of(own.asked(services, task), "")
-            found = db.use(services.layout, lambda connection, query=query: _fused(Asked(connection, *query.asked)))
+            found = db.use(
+                services.layout, lambda connection, query=query: _fused(Asked(connection, query.weights, query.text))
+            )
             for kind, (fused, helpers) in found.items():
                 changed = case.sources if kind == "files" else case.tests
                 met = [path for path in changed if path in fused]

@@ -13,8 +13,9 @@ from preread.evidence.signals import commits, imports, mentions, names, text
 from preread.evidence.weights import WEIGHTS
 from preread.models import Request
 
-# How much each part of the request says about where to look.
-PARTS = {"feature": 1.5, "description": 1.0, "ticket": 0.5}
+# How much a word says about where to look, by the part of the request that it comes from; the opening is the first
+# sentence of a description, which mostly says what the rest explains.
+FEATURE, OPENING, DESCRIPTION, TICKET = 3.0, 2.0, 1.0, 0.5
 ROLES: dict[str, tuple[str, ...]] = {
     "files": ("source",),
     "tests": ("test",),
@@ -23,7 +24,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # ranked on one scale
 MOST_WORDS = 24  # of a description or a ticket that rules look at; the ranking takes the rarest of all
-MOST_OPENING = 16  # of a description's first sentence, which mostly says what the rest explains
+MOST_OPENING = 16  # words
 SENTENCE = re.compile(r"[.?!]\s")
 DEPTH = 100  # of a signal's list
 HELPER = 0.8  # of a test helper beside tests: what all tests use is about none of them
@@ -58,18 +59,16 @@ class Query(NamedTuple):
     @property
     def weights(self) -> dict[str, float]:
         """Every word with what it is worth, the likeliest first."""
-        found: dict[str, float] = {}
-        for part, weight in PARTS.items():
-            for word in getattr(self, part) + (self.whole if part == "feature" else ()):
+        found = dict.fromkeys((*self.feature, *self.whole), FEATURE)
+        for words_of, weight in (
+            (self.opening, OPENING),
+            (self.description, DESCRIPTION),
+            (self.ticket, TICKET),
+            (self.more, DESCRIPTION),
+        ):
+            for word in words_of:
                 found.setdefault(word, weight)
-        for word in self.more:
-            found.setdefault(word, PARTS["description"])
         return found
-
-    @property
-    def asked(self) -> tuple[dict[str, float], str, frozenset[str]]:
-        """What is searched for, and which of its words come first."""
-        return self.weights, self.text, frozenset((*self.feature, *self.whole, *self.opening))
 
 
 def query_of(request: Request, ticket_text: str) -> Query:
@@ -96,8 +95,6 @@ class Signal(NamedTuple):
 
 FIRST: tuple[Signal, ...] = (
     Signal("words said", text.words_said),
-    Signal("opening said", text.opening_said),
-    Signal("opening held", text.opening_held),
     Signal("words in its path", text.words_in_path),
     Signal("words held", text.words_held),
     Signal("rare words held", text.rare_words_held),
@@ -106,7 +103,6 @@ FIRST: tuple[Signal, ...] = (
     Signal("files named", mentions.files_named, "the text names it"),
     Signal("names defined", mentions.names_defined, "it defines a name of the text"),
     Signal("similar messages", commits.similar_messages, "past commits with these words changed it"),
-    Signal("messages like the opening", commits.messages_like_the_opening, "past commits with these words changed it"),
     Signal("words of its past", commits.words_of_its_past, "past commits with these words changed it"),
     Signal("changed of late", commits.changed_of_late),
 )
@@ -127,7 +123,7 @@ def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) ->
 
 def ranked(connection: sqlite3.Connection, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
     """The best files of each kind, at most as many as asked for."""
-    asked = Asked(connection, *query.asked)
+    asked = Asked(connection, query.weights, query.text)
     done: dict[tuple[str, ...], dict[str, Fused]] = {ROLES["files"]: _fused(Search(asked, ROLES["files"]))}
     sources = list(done[ROLES["files"]])
     found = {}

@@ -23,8 +23,6 @@ class Held:
     said: float = 0.0
     words: float = 0.0
     rarity: float = 0.0
-    opening_said: float = 0.0
-    opening_words: float = 0.0
 
 
 class Term(NamedTuple):
@@ -42,7 +40,6 @@ class Asked:
     connection: sqlite3.Connection
     weights: Mapping[str, float]  # of each word, the likeliest first
     text: str = ""  # what was asked, as it was written
-    opening: frozenset[str] = frozenset()  # the words that it begins with
 
     def __post_init__(self) -> None:
         self._defined: dict[str, dict[int, float]] = {}
@@ -58,9 +55,7 @@ class Asked:
         looked_up = list(self.weights)[:MOST_LOOKED_UP]
         found = [Term(word, self.weights[word], self._rows(word)) for word in looked_up]
         known = [term for term in found if term.rows]
-        return sorted(known, key=lambda term: (term.word not in self.opening, len(term.rows) / term.weight))[
-            :MOST_TERMS
-        ]
+        return sorted(known, key=lambda term: len(term.rows) / term.weight)[:MOST_TERMS]
 
     @cached_property
     def rows(self) -> dict[str, int]:
@@ -134,16 +129,12 @@ class Search:
         for term in self.terms:
             rows = [(self.paths[row], fill) for row, fill in term.rows.items() if row in self.paths]
             rare = rarity(len(self.paths), len(rows)) * term.weight
-            opening = term.word in self.asked.opening
             for path, fill in rows:
                 if (held := found.get(path)) is None:
                     held = found[path] = Held()
                 held.said += rare * fill
                 held.words += term.weight
                 held.rarity += rare
-                if opening:
-                    held.opening_said += rare * fill
-                    held.opening_words += term.weight
         return found
 
     def in_path(self, wanted: Set[str]) -> dict[str, list[str]]:

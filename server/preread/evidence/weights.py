@@ -6,8 +6,6 @@ Written by `python bench/retrieval/fit.py`, which fits them to the cases of the 
 WEIGHTS: dict[str, dict[str, float]] = {
     "files": {
         "words said": 0.73,
-        "opening said": 0.7,
-        "opening held": 0.53,
         "words in its path": 0.36,
         "words held": 0.53,
         "rare words held": 0.53,
@@ -16,7 +14,6 @@ WEIGHTS: dict[str, dict[str, float]] = {
         "files named": 0.5,
         "names defined": 0.33,
         "similar messages": 0.56,
-        "messages like the opening": 0.52,
         "words of its past": 0.48,
         "changed of late": 0.49,
         "imported by the best": 0.19,
@@ -24,8 +21,6 @@ WEIGHTS: dict[str, dict[str, float]] = {
     },
     "tests": {
         "words said": 0.57,
-        "opening said": 0.54,
-        "opening held": 0.33,
         "words in its path": 0.38,
         "words held": 0.31,
         "rare words held": 0.31,
@@ -34,7 +29,6 @@ WEIGHTS: dict[str, dict[str, float]] = {
         "files named": 0.5,
         "names defined": 0.2,
         "similar messages": 0.59,
-        "messages like the opening": 0.64,
         "words of its past": 0.66,
         "changed of late": 0.34,
         "changed together": 0.5,

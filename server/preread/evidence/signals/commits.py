@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 
 from preread.evidence.search import Asked, Search, quoted, rarity
 
@@ -16,16 +15,8 @@ ENOUGH, LENGTH = 1.5, 0.4  # of BM25 over a file's past
 
 def similar_messages(search: Search) -> dict[str, float]:
     """The files of the past commits whose messages have most of the request's words."""
-    return _changed_by_like(search, [term.word for term in search.terms] or list(search.asked.weights))
-
-
-def messages_like_the_opening(search: Search) -> dict[str, float]:
-    return _changed_by_like(search, sorted(search.asked.opening))
-
-
-def _changed_by_like(search: Search, wanted: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for row, score in _alike(search.asked, wanted):
+    for row, score in _alike(search.asked):
         paths = search.asked.commits[row].paths
         for path in paths:
             if path in search.rows:
@@ -33,15 +24,15 @@ def _changed_by_like(search: Search, wanted: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _alike(asked: Asked, wanted: Sequence[str]) -> list[tuple[int, float]]:
+def _alike(asked: Asked) -> list[tuple[int, float]]:
     """Past commits with their scores."""
-    if not wanted or not asked.commits:
+    if not asked.weights or not asked.commits:
         return []
     sql = (
         "SELECT c.id, -bm25(messages) AS score FROM messages JOIN commits c ON c.id = messages.rowid "
         "WHERE messages MATCH ? AND c.place IS NOT NULL ORDER BY score DESC, c.place LIMIT ?"
     )
-    match = " OR ".join(map(quoted, wanted))
+    match = " OR ".join(map(quoted, [term.word for term in asked.terms] or asked.weights))
     return [(row, score) for row, score in asked.connection.execute(sql, (match, MOST_ALIKE)) if score > 0]
 
 

@@ -1,8 +1,5 @@
 """The words that a file holds: BM25 over what it says and, with a measure of its own, over its path."""
 
-from collections.abc import Set
-
-from preread.evidence import words
 from preread.evidence.search import K1, B, Search, rarity
 
 PATH = 1.0  # of a word in a path, against the same word in the text
@@ -15,24 +12,12 @@ def words_said(search: Search) -> dict[str, float]:
     return found
 
 
-def opening_said(search: Search) -> dict[str, float]:
-    """The same of the words that the request begins with: what follows explains, and has words of other things."""
-    found = {path: held.opening_said for path, held in search.held.items()}
-    for path, score in _in_paths(search, {words.stem(word) for word in search.asked.opening}).items():
-        found[path] = found.get(path, 0.0) + PATH * score
-    return found
-
-
 def words_in_path(search: Search) -> dict[str, float]:
     """BM25 over paths: their words have a length and a rarity of their own."""
-    return _in_paths(search, search.asked.stems.keys())
-
-
-def _in_paths(search: Search, wanted: Set[str]) -> dict[str, float]:
     stems = search.path_stems
     average = sum(map(len, stems.values())) / max(len(stems), 1)
     found: dict[str, float] = {}
-    for stem, paths in search.in_path(wanted).items():
+    for stem, paths in search.in_path(search.asked.stems.keys()).items():
         worth = search.asked.stems[stem] * rarity(len(stems), len(paths))
         for path in paths:
             length = len(stems[path]) / average
@@ -44,11 +29,6 @@ def words_held(search: Search) -> dict[str, float]:
     """How many of the different words a file holds: no single loud word makes up for the others."""
     most = max((held.said for held in search.held.values()), default=1.0) or 1.0
     return {path: held.words + 0.5 * held.said / most for path, held in search.held.items()}
-
-
-def opening_held(search: Search) -> dict[str, float]:
-    most = max((held.opening_said for held in search.held.values()), default=1.0) or 1.0
-    return {path: held.opening_words + 0.5 * held.opening_said / most for path, held in search.held.items()}
 
 
 def rare_words_held(search: Search) -> dict[str, float]:
