@@ -93,10 +93,15 @@ def test_reports_that_git_ignores_are_found(cli: Cli, tmp_path: Path) -> None:
             ".gitignore": "target/\n",
             "core/pom.xml": "<project/>\n",
             "core/target/surefire-reports/TEST-a.LoginTest.xml": "<testsuite/>\n",
+            "web/playwright.config.ts": "reporter: [['json', { outputFile: 'out/results.json' }]]\n",
+            "web/reports/jest.json": "{}\n",
+            "api/pytest.ini": "[pytest]\naddopts = --report-log=out/log.jsonl\n",
         },
     )
     make_repository(tmp_path)
-    assert cli("init", "--json").json["reports"] == ["core/target/*-reports/*.xml"]
+    assert cli("init", "--json").json["reports"] == [
+        "api/out/log.jsonl", "web/out/results.json", "core/target/*-reports/*.xml", "web/reports/**/*.json",
+    ]  # fmt: skip
 
 
 def test_the_settings_file_holds_every_key_as_its_default_with_its_doc(cli: Cli, tmp_path: Path) -> None:

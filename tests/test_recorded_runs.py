@@ -129,8 +129,10 @@ def test_a_name_with_quotes_and_slashes_stands_in_its_run(tmp_path: Path) -> Non
 
 
 def test_no_more_than_a_few_of_many_are_told(tmp_path: Path) -> None:
-    runs = [run(n, "failed", failed=[f"tests/test_login.py::test_login_{i}" for i in range(20)]) for n in range(3)]
-    assert len(told(tmp_path, runs)) == 4
+    names = [f"tests/test_login.py::test_login_{i}" for i in range(20)]
+    findings = told(tmp_path, [run(n, "failed", failed=names[: 3 * n]) for n in range(1, 7)])
+    assert len(findings) == 4
+    assert all(f"`{names[n]}`" in findings[0].text and "failed 6 times" in findings[0].text for n in range(3))
 
 
 def test_only_the_newest_two_thousand_lines_are_looked_at(tmp_path: Path) -> None:

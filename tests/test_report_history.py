@@ -97,6 +97,18 @@ def test_a_test_that_fails_or_changes_is_told_with_its_history(
     assert all(source.startswith("run:20261120T09") for f in told for source in f.sources)
 
 
+def test_tests_that_failed_alike_in_one_run_are_told_together(tmp_path: Path) -> None:
+    names = [f"test_login_{letter}" for letter in "abcdef"]
+    other = (
+        f'<testcase classname="tests.test_login" name="test_login_z"><failure message="{BOOM} otherwise"/></testcase>'
+    )
+    write(tmp_path, {**FILES, "reports/a.xml": junit(0, also=other, **dict.fromkeys(names, "F"))})
+    together, alone = sorted((finding.text for finding in failures(tmp_path)), key=len, reverse=True)
+    shown = ", ".join(f"`{name}`" for name in names[:4])
+    assert together == f"{shown} and 2 more failed on 2026-11-20, with `assertion`: {BOOM}"
+    assert alone == f"`test_login_z` failed on 2026-11-20, with `assertion`: {BOOM} otherwise"
+
+
 @pytest.mark.parametrize(
     ("outcomes", "flips", "flakiness", "is_flaky"),
     [("F", 0, 0.0, False), ("FF", 0, 0.0, False), ("PF", 1, 1.0, False), ("PFPP", 2, 0.67, False),

@@ -17,6 +17,7 @@ from preread.syntax import TestCase
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
 MOST = {"reported": 6, "failed": 4}  # findings of one kind
 MOST_RUNS = 3  # that one of them cites
+MOST_NAMES = 4  # of tests that failed alike in one run, in one finding
 
 
 def failed(view: View) -> Iterator[Finding]:
@@ -27,12 +28,17 @@ def failed(view: View) -> Iterator[Finding]:
     looked = inputs.reports(view.services)
     current = looked.current if looked is not None else frozenset()
     view.notes.extend(looked.problems if looked is not None else ())
-    left = dict(MOST)
+    alike: dict[tuple[str, ...], list[Past]] = {}
     for past in belonging(view):
-        kind = "reported" if past.is_failing and past.tries[-1].of in current else "failed"
-        if (past.is_failing or past.is_flaky) and left[kind] and (finding := _finding(past, kind)) is not None:
-            left[kind] -= 1
-            yield finding
+        cited = [source for source in past.cited if sources.parse(source) is not None]
+        if cited and (past.is_failing or past.is_flaky):
+            kind = "reported" if past.is_failing and past.tries[-1].of in current else "failed"
+            alike.setdefault((kind, cited[0], counted(past), past.message), []).append(past)
+    left = dict(MOST)
+    for (kind, *_), tests in alike.items():
+        left[kind] -= 1
+        if left[kind] >= 0:
+            yield _finding(tests, kind)
 
 
 def belonging(view: View) -> list[Past]:
@@ -52,19 +58,20 @@ def _belongs(view: View, past: Past, paths: set[str], cases: set[str]) -> int:
     return int(any(path in past.label for path in paths) or view.relevance(past.label) >= 1)
 
 
-def _finding(past: Past, kind: str) -> Finding | None:
-    cited = [source for source in past.cited if sources.parse(source) is not None][:MOST_RUNS]
-    if not cited:
-        return None
-    text = f"{phrases.quote(past.recorded or past.name, 90)} {counted(past)}"
+def _finding(tests: list[Past], kind: str) -> Finding:
+    """What is told of tests that failed alike: in the same run, as often, and with the same message."""
+    past, last = tests[0], tests[0].tries[-1]
+    names = ", ".join(phrases.quote(one.recorded or one.name, 90) for one in tests[:MOST_NAMES])
+    more = f" and {len(tests) - MOST_NAMES} more" if len(tests) > MOST_NAMES else ""
+    text = f"{names}{more} {counted(past)}"
     if past.message:
         text += f": {phrases.plain(phrases.clip(past.message, 130))}"
-    last = past.tries[-1]
     if kind == "reported":
         reason = f"{last.report}:{last.line} has it as failed"
     else:
         reason = "it failed when it was last run" if past.is_failing else "it passes and fails by turns"
     score = 0.8 + 0.03 * past.failures + (0.05 if kind == "reported" else 0.0) if past.is_failing else 0.75
+    cited = [source for source in past.cited if sources.parse(source) is not None][:MOST_RUNS]
     return Finding(
         rule="failed", kind=kind, text=text, sources=tuple(cited), reason=reason, score=round(min(0.95, score), 2)
     )
