@@ -134,7 +134,7 @@ def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_cas
     write(tmp_path, {**PROJECT, "tests/other.py": "def test_data(): ...\n\n\ndef run(basket): ...\n"})
     findings = found(tmp_path, "helpers", "basket")
     assert "a new case is a branch in the handler `answer`" in texts(findings)
-    assert "helper `def fill(basket)` in 2 of 2 tests: gives `basket.fill()`" in texts(findings)
+    assert "helper `def fill(basket)` for 2 of 2 tests: gives `basket.fill()`" in texts(findings)
     assert "run" not in texts(findings)  # nobody imports it
     assert "tests/test_basket.py:26" in sources(findings)
 

@@ -8,6 +8,7 @@ from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Ver
 # What a person must see before writing, most urgent first.
 URGENT = ("anti-patterns.md", "failures.md", "existing-tests.md")
 GAPS = "Not covered"
+LATER = frozenset(("Inside the functions", "Dropped, switched, put back"))  # long lists, no warnings
 MOST_FILES, MOST_URGENT, MOST_COMMANDS = 3, 1, 3
 
 
@@ -57,7 +58,9 @@ def _urgent(checked: Checked) -> tuple[Fact, ...]:
     for name in URGENT:
         for verdict in checked.verdicts:
             key = (verdict.file, verdict.section)
-            if verdict.file != name or key in seen or (name == "existing-tests.md" and verdict.section != GAPS):
+            if verdict.file != name or key in seen or verdict.section in LATER:
+                continue
+            if name == "existing-tests.md" and verdict.section != GAPS:
                 continue
             seen.add(key)
             quoted = dossier.quotes(verdict.fact.text)

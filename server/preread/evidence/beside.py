@@ -18,7 +18,7 @@ BRANCH = re.compile(r"^\s*(?:(?:\}\s*)?(?:else\s+)?if|elif|case|when)\b")
 UNIMPORTED = frozenset(
     ("Go", "Java", "Kotlin", "Swift", "C#", "Ruby", "PHP")
 )  # one package sees its files without a word
-MOST, FAR = 6, 12
+MOST, FAR, MOST_NAMES = 6, 12, 16
 
 
 class _Helper(NamedTuple):
@@ -53,7 +53,7 @@ def _helpers(view: View) -> Iterator[_Helper]:
     """Definitions beside the tests that hold names of the feature's tests, and are no tests, fixtures or products."""
     homes = list(dict.fromkeys(hot.file.path for hot in view.cases))[:5]
     seen = set[str]()
-    for file in view.tests:
+    for file in (*view.tests, *_imported(view, homes)):
         if DATA.search(file.path) or (file.path not in homes and file.outline.tests):
             continue
         tests = {(case.start, case.name) for case in file.outline.tests}
@@ -70,14 +70,27 @@ def _helpers(view: View) -> Iterator[_Helper]:
                 yield _Helper(file, symbol, users)
 
 
+def _imported(view: View, homes: list[str]) -> Iterator[FileView]:
+    """Files of the tests that the feature's tests import from and that are not among the chosen ones."""
+    known = {file.path for file in view.tests}
+    names = [name for f in view.tests if f.path in homes for item in f.outline.imports for name in item.names]
+    for name in list(dict.fromkeys(name for name in names if len(name) > 5))[:MOST_NAMES]:
+        for path in view.candidates(name, ("support", "test"))[:MOST_NAMES]:
+            if path not in known and any(s.name == name and not s.container for s in view.outline(path).symbols):
+                known.add(path)
+                yield FileView(path, "support", 0.0, view.services, view.kept)
+
+
 def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
     """The feature's tests that have a name, or whose file has it in what runs around them."""
     word = re.compile(rf"(?<![\w.]){re.escape(symbol.name)}(?!\w)")
-    around = {
-        test.path
-        for test in {id(hot.file): hot.file for hot in view.cases}.values()
-        if any(call.hook and symbol.name in call.text and word.search(call.text) for call in test.details.calls)
-    }
+    around = set[str]()
+    for test in {hot.file.path: hot.file for hot in view.cases if hot.file.path != file.path}.values():
+        outside = [
+            c for c in test.details.calls if c.callee == symbol.name or c.callee.startswith(f"new {symbol.name}")
+        ]
+        if any(not any(case.start <= c.line <= case.end for case in test.outline.tests) for c in outside):
+            around.add(test.path)
     near = [hot for hot in view.cases if symbol.name in hot.file.text and _reaches(hot.file, file, symbol.name)]
     return [hot for hot in near if hot.file.path in around or word.search(_body(hot))]
 
@@ -120,13 +133,14 @@ def _uses(one: _Helper) -> list[str]:
 def _function(one: _Helper, total: int) -> str:
     """A helper as one line; one that tests hand over and that tells cases apart, as where a new case goes."""
     file, symbol = one.file, one.symbol
-    many = f"in {len(one.users)} of {total} tests"
+    many = f"for {len(one.users)} of {total} tests"
     body = file.lines[symbol.start : symbol.end]
     handed = re.compile(rf"[(,=:]\s*{re.escape(symbol.name)}\s*[,)]")
     branches = sum(bool(BRANCH.match(line)) for line in body)
     if branches > 3 and sum(bool(handed.search(_body(hot))) for hot in one.users) * 2 > len(one.users):
         name = code(symbol.name) if phrases.provable(symbol.name) else symbol.name
-        return f"a new case is a branch in the handler {name}, of {branches}, and a test that calls it; it is {many}"
+        serves = f"it serves {len(one.users)} of {total} tests"
+        return f"a new case is a branch in the handler {name}, of {branches}, and a test that calls it; {serves}"
     said = phrases.plain(phrases.sentence(symbol.doc, 90)) if symbol.doc else _gives(body)
     head = phrases.definition(file, symbol.start, symbol.name, symbol.signature)
     return f"helper {head} {many}" + (f": {said}" if said else "")

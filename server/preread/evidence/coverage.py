@@ -34,6 +34,7 @@ def groups(view: View) -> Iterator[Finding]:
         parts = [("", cases)] if len(cases) <= SMALL or view.whole_project else _by_topic(cases, view.wanted)
         for number, (topic, part) in enumerate(parts):
             yield _group(view, topic, part, max(0.5, score - 0.03 * number))
+    few = [cases for cases in few if not all(_has_table(hot) for hot in cases)]
     for at in range(0, len(few), FEW):
         yield _elsewhere(few[at : at + FEW])
 
@@ -72,6 +73,11 @@ def _elsewhere(few: list[list[HotCase]]) -> Finding:
         sources += [file.cite(at)] if at else []
         sources += [file.cite(start, end) for start, end in _ranges(cases)]
     return _extend("groups", f"also, elsewhere: {'; '.join(said)}", sources, 0.75)
+
+
+def _has_table(hot: HotCase) -> bool:
+    """Whether the rows of a test stand in a list of their own, which is told by itself."""
+    return any(ROWS.search(mark) for mark in hot.case.marks)
 
 
 def _block(file: FileView, name: str, first: TestCase) -> int:

@@ -17,8 +17,10 @@ MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 9, 4, 3
 NEAR = 0.45  # heat of a line that is the feature's own
 # What shows a text to people without being raised.
 SAYS = re.compile(
-    r"(?:^|\.)(?:_|n?gettext|warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf)$"
+    r"^(?!console\.)(?:.*\.)?(?:warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf)$"
 )
+LITERAL = re.compile(r"[\"']([A-Z][^\"'\n]* [^\"'\n]+)[\"']")
+PLACEHOLDER = re.compile(r"\$?\{\w*\}|%[sd]")
 
 
 def unmentioned_symbols(view: View) -> Iterator[Finding]:
@@ -27,6 +29,8 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
     for hot in view.symbols:
         name = hot.symbol.name
         if _is_private(hot) or len(name) < 5 or hot.symbol.kind not in {"function", "method", "class", "component"}:
+            continue
+        if not (view.is_telling(hot) or view.relevance(hot.file.path) >= 1) or hot.score < NEAR:
             continue
         if sum(map(len, found.values())) >= MOST or view.candidates(name, ("test", "support")):
             continue
@@ -92,9 +96,9 @@ def _messages(file: FileView) -> Iterator[tuple[str, tuple[int, ...], str, bool]
     """Texts of errors and warnings, each once: all its lines, the function of the first, whether it is raised."""
     said = [(item.message, item.line, item.within, True) for item in file.details.raises]
     said += [
-        (max(call.literals, key=len), call.line, call.within, False)
+        (told[1], call.line, call.within, False)
         for call in file.details.calls
-        if call.literals and SAYS.search(call.callee)
+        if SAYS.search(call.callee) and (told := LITERAL.search(call.text)) and not PLACEHOLDER.search(told[1])
     ]
     found: dict[str, tuple[list[int], str, bool]] = {}
     for message, line, within, raised in said:
@@ -164,7 +168,7 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
                 continue
             sizes[member.owner] += 1
             near = view.heat(file, member.line) >= NEAR or view.relevance(member.name) >= 1
-            if not near or not phrases.provable(member.name):
+            if not near or not phrases.provable(member.name) or not member.name.isidentifier():
                 continue
             value, name = member.value.strip("\"' "), member.name
             if member.kind == "enum" and member.owner and name.isupper():

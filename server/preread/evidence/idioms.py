@@ -185,7 +185,7 @@ def keywords(view: View) -> Iterator[Finding]:
         tests = len({number for number, _, _ in places})
         if (
             tests < 2
-            or tests * 16 < total
+            or tests * 10 < total
             or not re.search(r"[=:]\s?(?:True|False|true|false|None|null|[A-Z]\w*\.\w+)$", text)
         ):
             continue

@@ -118,8 +118,9 @@ def said_in_tests(view: View) -> Iterator[Finding]:
             if not max(first, hot.case.start - 30) <= comment.start <= hot.case.end or not 40 <= len(text) <= 260:
                 continue
             told = len(set(TELLS.findall(text.lower())))
-            if told and not OLD_CODE.search(text):
-                found.append((told + 2 * view.relevance(text) + 0.5 * hot.score, hot, comment, text))
+            near = view.relevance(text)
+            if told and (near >= 0.2 or told > 2) and not OLD_CODE.search(text):
+                found.append((told + 2 * near + 0.5 * hot.score, hot, comment, text))
     seen = set[int]()
     for score, hot, comment, text in sorted(found, key=lambda item: (-item[0], item[2].start)):
         if comment.start in seen or len(seen) >= MOST_REMARKS or score < 1.5:

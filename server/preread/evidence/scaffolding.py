@@ -22,8 +22,10 @@ def fixtures(view: View) -> Iterator[Finding]:
     counts = Counter(name for names in asked.values() for name in names)
     total = len(view.cases)
     for name, n in counts.most_common(12):
-        if not phrases.provable(name) or (n == 1 and total > 4):
+        if not phrases.provable(name) or (n == 1 and total > 4) or n * 16 < total:
             continue
+        if name in BUILTIN_FIXTURES and n * 2 < total:
+            continue  # every runner has it
         user = next(hot for hot in view.cases if name in asked[id(hot)])
         used = _line_with(user.file, max(1, user.case.start - 6), min(user.case.end, user.case.start + 6), name)
         made = None if name in BUILTIN_FIXTURES else _fixture_definition(view, name)

@@ -48,6 +48,8 @@ def symbols(view: View) -> Iterator[Finding]:
         said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc else ""
         if symbol.container and symbol.container not in head:
             head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
+        if not said and "(" not in head:
+            continue  # a bare name tells nothing
         yield Finding(
             rule="symbols",
             kind="symbol",

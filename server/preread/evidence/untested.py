@@ -20,7 +20,7 @@ NAMES = re.compile(
 )
 TEXT = re.compile(r"[A-Za-z][\w:.-]*[-_:.A-Z][\w:.-]+")
 REFERENCE = re.compile(r"(?<![\w.])[A-Za-z_]\w*\.([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z]{4,})\b")
-CODE = re.compile(r"\d{3,}|\w+[-_]\w+")
+CODE = re.compile(r"\d{3,}")
 REPLACES = re.compile(r"(?:^|\.)(?:setattr|patch|patch\.object|spyOn|stub|replace)$")
 
 

@@ -150,7 +150,7 @@ class View:
     @cached_property
     def cases(self) -> list[HotCase]:
         """The tests of the top test files that the request is about."""
-        names = [hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self._is_telling(hot)]
+        names = [hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self.is_telling(hot)]
         uses = re.compile(r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b") if names else None
         found = []
         for file in self.tests:
@@ -176,7 +176,7 @@ class View:
         sources = {file.path.rpartition("/")[2].partition(".")[0] for file in self.sources[:4]}
         return name in sources and not self.wanted.isdisjoint(words.stems(name))
 
-    def _is_telling(self, hot: HotSymbol) -> bool:
+    def is_telling(self, hot: HotSymbol) -> bool:
         """Whether to use a definition is to be about the feature: not if its name has but one word of several."""
         relevance = self.relevance(hot.symbol.name)
         return relevance >= 0.5 or (relevance > 0 and hot.score >= 0.75)
