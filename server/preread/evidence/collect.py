@@ -191,6 +191,7 @@ def _ranked(view: View, hits: list[Hit]) -> tuple[Ranked, ...]:
     for hit in hits:
         if view.whole_project:
             hot = [(h.symbol.start, h.symbol.end, h.symbol.name) for h in view.symbols if h.file.path == hit.path]
+            hot += [(h.case.start, h.case.end, h.case.name) for h in view.cases if h.file.path == hit.path]
             spans = lines.firsts(hot)
         else:
             spans = wanted.spans(hit.path, view.services.tree.text(hit.path) or "", view.outline(hit.path))
