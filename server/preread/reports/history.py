@@ -53,6 +53,12 @@ class Past:
         return bool(self.tries) and self.tries[-1].verdict == "failed"
 
     @property
+    def badness(self) -> tuple[float, float]:
+        """The order of tests that fail, and that of the others; the worst is the least."""
+        worst = (-float(self.failures), -self.flakiness)
+        return worst if self.is_failing else worst[::-1]
+
+    @property
     def flips(self) -> int:
         """Changes between passed and failed; a pass that took more tries than one is a failure and a pass."""
         return sum(one != other for one, other in pairwise(self._passes))
@@ -82,7 +88,7 @@ class Past:
 
 
 def pasts(tree: Tree) -> list[Past]:
-    """The tests that ever failed: those that fail now first, then those that change most."""
+    """The tests that ever failed: those that fail now first, the most often first; then those that change most."""
     found: dict[str, list[Past]] = {}
     for kept in store.failing(tree.layout):
         kinds = {kind: times for kind, times in kept.kinds.items() if kind in KINDS}
@@ -90,7 +96,7 @@ def pasts(tree: Tree) -> list[Past]:
     for past in _recorded(results.runs(tree)):
         _into(found, past)
     every = [past for group in found.values() for past in group]
-    return sorted(every, key=lambda past: (not past.is_failing, -past.flakiness, -past.failures, past.label))
+    return sorted(every, key=lambda past: (not past.is_failing, *past.badness, past.label))
 
 
 def _into(found: dict[str, list[Past]], past: Past) -> None:
