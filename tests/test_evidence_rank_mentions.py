@@ -60,7 +60,7 @@ def test_a_name_of_the_text_leads_to_the_file_that_defines_it(tmp_path: Path) ->
     ],
 )  # fmt: skip
 def test_what_a_line_imports(path: str, line: str, names: list[str]) -> None:
-    assert [link.whole for link in links.of(path, line)[1:]] == names
+    assert [link.whole for link in links.of(path, "source", line)[1:]] == names
 
 
 def test_a_file_is_called_like_its_path_or_like_its_folder() -> None:

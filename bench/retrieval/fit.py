@@ -83,15 +83,14 @@ def _fused(asked: Asked) -> dict[str, tuple[dict[str, rank.Fused], frozenset[str
 
 
 def fitted(groups: dict[str, list[Row]]) -> dict[str, float]:
-    """The weights for rows by repository, each repository counting the same."""
-    lists = [(1 / len(rows), row) for rows in groups.values() for row in rows]
-    total = sum(part for part, _ in lists)
-    weight = dict.fromkeys(sorted({name for _, row in lists for file in row.files for name in file}), 1.0)
+    """The weights for rows by repository, each list counting the same."""
+    lists = [row for rows in groups.values() for row in rows]
+    weight = dict.fromkeys(sorted({name for row in lists for file in row.files for name in file}), 1.0)
     mean, square = dict.fromkeys(weight, 0.0), dict.fromkeys(weight, 0.0)
     for step in range(1, STEPS + 1):  # Adam, kept at 0 or above
         slope = {name: 2 * PENALTY * value for name, value in weight.items()}
-        for part, row in lists:
-            _lean(slope, part / total, row, weight)
+        for row in lists:
+            _lean(slope, 1 / len(lists), row, weight)
         for name, value in slope.items():
             mean[name] = 0.9 * mean[name] + 0.1 * value
             square[name] = 0.99 * square[name] + 0.01 * value * value

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-HEAD = 8_000  # characters of a file that are looked at: imports stand at its top
+HEAD = 5_000  # characters of a file that are looked at: imports stand at its top
+LINKED = frozenset({"source", "test", "support"})  # roles
 MOST_LINKS = 100  # of a file
 MOST_ALIKE = 2  # files that one name may mean: of more, it means none
 BEGINNINGS = ("import ", "import{", "import(", "from ", "use ", "using ", "pub use ", "mod ", "pub mod ", "include ",
@@ -35,8 +36,10 @@ class Link(NamedTuple):
     whole: str
 
 
-def of(path: str, text: str) -> tuple[Link, ...]:
-    """What a file is called itself, then the modules that it names."""
+def of(path: str, role: str, text: str) -> tuple[Link, ...]:
+    """What a file is called itself, then the modules that it names; none of prose and data."""
+    if role not in LINKED:
+        return ()
     found = dict.fromkeys(_named(path, text))
     return (_link("/" + own(path)), *map(_link, list(found)[:MOST_LINKS]))
 
