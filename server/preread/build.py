@@ -79,7 +79,7 @@ def _plan(services: Services, request: Request, evidence: Evidence) -> Plan:
     manifest = found.manifest if found is not None else None
     if found is None or manifest is None:
         return Plan(request, _in_order(request.extend or asked))
-    same = (request.ticket, request.description) == (manifest.ticket, manifest.description)
+    same = all(getattr(request, key) == getattr(manifest, key) for key in ("ticket", "description", "scope"))
     texts = {name: text for name, text in found.texts.items() if same and name in manifest.drafted}
     before = {name: dossier.parse(name, request.feature, text)[0] for name, text in texts.items()}
     extend = request.extend or (_lacking(services, request, manifest) if before else ())
@@ -140,6 +140,7 @@ def _manifest(services: Services, plan: Plan, evidence: Evidence, outcome: Outco
         feature=request.feature,
         ticket=request.ticket,
         description=request.description,
+        scope=request.scope,
         level=request.level,
         builder=CLAUDE.name if made.drafted else STATIC.name,
         model=outcome.model if made.came else earlier.model if earlier and made.drafted else "",

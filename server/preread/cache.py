@@ -61,6 +61,8 @@ def _unlike(request: Request, recipe: Recipe, manifest: Manifest) -> Iterator[st
         yield f"it was built for {f'ticket {manifest.ticket}' if manifest.ticket else 'no ticket'}"
     if request.description and request.description.split() != manifest.description.split():
         yield ("it was built for another description" if manifest.description else "it was built without description")
+    if request.scope and request.scope != manifest.scope:
+        yield f"it was built for {manifest.scope or 'the whole project'}, not for {request.scope}"
     if (recipe if isinstance(recipe, str) else recipe(manifest.level)) != manifest.recipe:
         yield "the settings, the template or the rules changed"
 

@@ -59,7 +59,8 @@ def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
         type=kind(about.annotation),
         required=about.is_required(),
         default=None,
-        show_default=str(about.default) if about.default is not None else False,
+        multiple=get_origin(about.annotation) is tuple,
+        show_default=str(about.default) if about.default not in (None, ()) else False,
         help=about.description,
     )
 

@@ -28,6 +28,7 @@ CODES: dict[str, Code] = {
     "E_RECURSION": Code(-32011, FAILED, "the headless builder's own child asked for a dossier"),
     "E_PROMPT": Code(-32012, FAILED, "a template of the project names an unknown variable or cannot be rendered"),
     "E_GATES": Code(-32013, FAILED, "the hooks that come with Preread are not there, or do not answer"),
+    "E_SCOPE": Code(-32014, USAGE, "the scope is no folder of the project, and no or several packages' name"),
     # Why the static builder stood in: codes of `degraded` and `partial` replies, which are no errors.
     "E_CLI": Code(-32020, FAILED, "the Claude Code program is not there, too old or cannot be started"),
     "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was refused"),

@@ -70,6 +70,7 @@ class Job:
             and LEVELS.index(mine.level) >= LEVELS.index(request.level)
             and request.ticket in {"", mine.ticket}
             and request.description in {"", mine.description}
+            and request.scope in {"", mine.scope}
             and (not request.force or self.begun is None or self.begun > asked)
             and (not request.force or set(request.extend) == set(mine.extend))
         )

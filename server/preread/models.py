@@ -162,6 +162,7 @@ class Request(Model):
     feature: str
     ticket: str = ""
     description: str = ""
+    scope: str = Field("", description="The folder whose files are ranked, relative to the root; empty for all.")
     level: Level = "light"
     auto: bool = Field(False, description="The level was left open: a history of failures raises it to full.")
     force: bool = False
@@ -175,6 +176,7 @@ class Manifest(Model):
     feature: str
     ticket: str = ""
     description: str = ""
+    scope: str = ""
     level: Level = "light"
     builder: str = "static"
     model: str = ""

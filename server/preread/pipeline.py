@@ -70,6 +70,7 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
         feature=name,
         ticket=standing.ticket,
         description=standing.description,
+        scope=standing.scope,
         level=standing.level,
         force=True,  # no dossier that stands, and no build that is under way, will do
         extend=names,
@@ -158,12 +159,16 @@ def _tell_if_stale(services: Services, feature: str) -> None:
 def as_built(manifest: Manifest) -> Request:
     """The request that the dossier of this manifest was built for."""
     return Request(
-        feature=manifest.feature, ticket=manifest.ticket, description=manifest.description, level=manifest.level
+        feature=manifest.feature,
+        ticket=manifest.ticket,
+        description=manifest.description,
+        scope=manifest.scope,
+        level=manifest.level,
     )
 
 
 def _as_asked_before(services: Services, request: Request) -> Request:
-    """The request with the ticket and the description of the standing dossier where it leaves them open.
+    """The request with the ticket, description and scope of the standing dossier where it leaves them open.
 
     What is open matches any dossier, so a build that only renews one must not lose its requirements.
     `force` starts anew.
@@ -172,8 +177,8 @@ def _as_asked_before(services: Services, request: Request) -> Request:
     if request.force or found is None or found.manifest is None:
         return request
     standing = found.manifest
-    same = request.ticket in {"", standing.ticket} and request.description in {"", standing.description}
-    open_ = {"ticket": standing.ticket, "description": standing.description}
+    open_ = {"ticket": standing.ticket, "description": standing.description, "scope": standing.scope}
+    same = all(getattr(request, key) in {"", value} for key, value in open_.items())
     return request.model_copy(update={k: v for k, v in open_.items() if same and not getattr(request, k)})
 
 

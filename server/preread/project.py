@@ -40,13 +40,14 @@ def resolve(
     feature: str,
     ticket: str | None = None,
     description: str | None = None,
+    scope: str | None = None,
     level: str | None = None,
     force: bool = False,
     headless: bool = False,
 ) -> Request:
     """The request, names checked and level resolved: `headless` says whether a model can be run here.
 
-    Raises E_FEATURE_NAME, E_TICKET_NAME, E_USAGE.
+    Raises E_FEATURE_NAME, E_TICKET_NAME, E_SCOPE, E_USAGE.
     """
     name = feature_name(feature)
     services.layout.guard(name)
@@ -61,10 +62,19 @@ def resolve(
         feature=name,
         ticket=ticket_name(ticket) if ticket else "",
         description=words,
+        scope=_scope(services, scope),
         level=resolved,
         auto=asked == "auto" and resolved == "standard",
         force=force,
     )
+
+
+def _scope(services: Services, asked: str | None) -> str:
+    if not asked:
+        return ""
+    from preread.packages import scope_of
+
+    return scope_of(services.tree, asked)
 
 
 def resolved_level(asked: str, *, headless: bool, ticket: bool) -> Level:

@@ -181,7 +181,7 @@ def _can_be_shown(finding: Finding) -> bool:
 def _hits(request: Request, query: rank.Query, connection: sqlite3.Connection, kept: Kept) -> dict[str, list[Hit]]:
     if request.feature == PROJECT:
         churn = history.churn(kept.log)
-        return {kind: rank.central(connection, kind, churn, MOST[kind]) for kind in rank.ROLES}
+        return {kind: rank.central(connection, kind, churn, MOST[kind], query.scope) for kind in rank.ROLES}
     return rank.ranked(connection, query, MOST)
 
 

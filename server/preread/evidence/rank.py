@@ -51,6 +51,7 @@ class Query(NamedTuple):
     more: tuple[str, ...] = ()  # what else the description has, and then the ticket
     text: str = ""  # all of it, as it was written
     opening: tuple[str, ...] = ()  # of the description's first sentence
+    scope: str = ""  # what ranked paths begin with
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -82,7 +83,8 @@ def query_of(request: Request, ticket_text: str) -> Query:
     opening = words.of_sentence(SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0])[
         :MOST_OPENING
     ]
-    return Query(feature, description[:MOST_WORDS], ticket[:MOST_WORDS], whole, more, text, opening)
+    scope = f"{request.scope}/" if request.scope else ""
+    return Query(feature, description[:MOST_WORDS], ticket[:MOST_WORDS], whole, more, text, opening, scope)
 
 
 class Signal(NamedTuple):
@@ -123,7 +125,7 @@ def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) ->
 
 def ranked(connection: sqlite3.Connection, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
     """The best files of each kind, at most as many as asked for."""
-    asked = Asked(connection, query.weights, query.text)
+    asked = Asked(connection, query.weights, query.text, query.scope)
     done: dict[tuple[str, ...], dict[str, Fused]] = {ROLES["files"]: _fused(Search(asked, ROLES["files"]))}
     sources = list(done[ROLES["files"]])
     found = {}
@@ -207,7 +209,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def central(connection: sqlite3.Connection, kind: str, churn: dict[str, int], limit: int) -> list[Hit]:
+def central(connection: sqlite3.Connection, kind: str, churn: dict[str, int], limit: int, scope: str = "") -> list[Hit]:
     """For the whole project: the files that changed most and hold most."""
     roles = ROLES[kind]
     marks = ", ".join("?" * len(roles))
@@ -215,6 +217,8 @@ def central(connection: sqlite3.Connection, kind: str, churn: dict[str, int], li
     rows = connection.execute(sql, roles).fetchall()
     scored = []
     for path, role, defines, size in rows:
+        if not path.startswith(scope):
+            continue
         scored.append((math.log1p(churn.get(path, 0)) * 2 + math.log1p(defines + size / WEIGHT), path, role, defines))
     scored.sort(key=lambda item: (-item[0], item[1]))
     best = scored[0][0] if scored else 1.0

@@ -40,6 +40,7 @@ class Asked:
     connection: sqlite3.Connection
     weights: Mapping[str, float]  # of each word, the likeliest first
     text: str = ""  # what was asked, as it was written
+    scope: str = ""  # what ranked paths begin with: a folder and its slash
 
     def __post_init__(self) -> None:
         self._defined: dict[str, dict[int, float]] = {}
@@ -112,7 +113,8 @@ class Search:
 
     def __init__(self, asked: Asked, roles: Sequence[str], sources: Sequence[str] = ()) -> None:
         self.asked, self.sources = asked, sources  # the best sources, when this search is for something else
-        self.paths = {row: path for row, (path, role) in asked.files.items() if role in roles}
+        found = asked.files.items()
+        self.paths = {row: path for row, (path, role) in found if role in roles and path.startswith(asked.scope)}
         self.rows = {path: row for row, path in self.paths.items()}
         self.helpers = frozenset(p for p, role in asked.files.values() if role == "support" and "test" in roles)
         self.kind = "tests" if "test" in roles else "files"  # whose weights count

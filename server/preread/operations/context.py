@@ -8,7 +8,7 @@ from pydantic import Field
 from preread import aliases, cache, dossier, hints, pipeline, project, published, spending
 from preread.layout import BY_NAME
 from preread.models import Evidence, Model
-from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
+from preread.operations.registry import DESCRIPTION, FEATURE, SCOPE, TICKET, Asked, Context, Operation, in_thread
 from preread.operations.standing import missing, serving, standing
 from preread.recipe import recipe
 from preread.replies import INLINE_ORDER
@@ -169,14 +169,21 @@ class EvidenceRequest(Asked):
     limit: int = Field(
         20, ge=1, le=1000, description="At most so many of files, of tests, of documents and of findings."
     )
+    scope: str | None = Field(None, description=SCOPE)
+    include: tuple[str, ...] = Field(
+        (), description="What is left out and is to be in: `generated`, `vendored`, `minified`, `lock`, or a glob."
+    )
 
 
 async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     from preread import evidence  # heavy, and no part of a cached load
 
     services = context.services()
+    if request.include:
+        services = context.services(include=[*services.settings.include, *request.include])
     served = aliases.served(services.layout, request.feature)
-    asked = project.resolve(services, **(request.model_dump(exclude={"limit"}) | {"feature": served.feature}))
+    given = request.model_dump(exclude={"limit", "include"})
+    asked = project.resolve(services, **(given | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
     found = found.model_copy(update={"notes": (*served.warnings, *found.notes)})
     lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs", "findings")}

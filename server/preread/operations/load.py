@@ -8,7 +8,7 @@ from preread import aliases, pipeline, published, witness
 from preread.aliases import Served
 from preread.builders import located
 from preread.models import LoadReply, Request
-from preread.operations.registry import DESCRIPTION, FEATURE, TICKET, Asked, Context, Operation, in_thread
+from preread.operations.registry import DESCRIPTION, FEATURE, SCOPE, TICKET, Asked, Context, Operation, in_thread
 from preread.services import Services
 from preread.settings import Level
 from preread.witness import Witness
@@ -29,6 +29,7 @@ class LoadRequest(Asked):
     description: str | None = Field(None, description=DESCRIPTION)
     force: bool = Field(False, description="Build again even if a dossier stands.")
     level: Level | None = Field(None, description="How deep. Default: as deep as can be built here.")
+    scope: str | None = Field(None, description=SCOPE)
 
 
 async def load(context: Context, request: LoadRequest) -> LoadReply:
