@@ -120,7 +120,7 @@ def _analysed(tree: Tree, path: str, info: os.stat_result, old: _Row | None, lef
     names, headings = syntax.names(path, text)
     defs = words.bag(" ".join((*names, *headings)))
     known, defines = "\n".join(dict.fromkeys(names)), len(names) + len(headings)
-    return _Analysed(*stat, role, known, defines, defs, links.of(path, text), words.bag(text))
+    return _Analysed(*stat, role, known, defines, defs, links.of(path, role, text), words.bag(text))
 
 
 def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict[str, _Row]) -> None:
