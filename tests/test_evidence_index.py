@@ -13,6 +13,7 @@ import pytest
 from _evidence_project import PAST, commit, services, write
 from conftest import child_environ, git
 from preread import db
+from preread.errors import Cancelled
 from preread.evidence import index
 from preread.evidence.packed import pack, unpack
 from preread.syntax import Outline, outline
@@ -30,7 +31,7 @@ from preread.evidence import index
 from preread.evidence.packed import pack, unpack
 print("ready", flush=True)
 sys.stdin.readline()
-index.update(services(Path(sys.argv[1])))
+index.update(services(Path(sys.argv[1]), lambda message, *_: print(message, flush=True)))
 print("done")
 """
 
@@ -45,8 +46,8 @@ def update(root: Path) -> int:
     totals = [0]
 
     def report(message: str, _done: float, _total: float) -> None:
-        if found := re.search(r"(\d+) of them new or changed", message):
-            totals.append(int(found[1]))
+        if found := re.search(r"changed files: [\d,]+ of ([\d,]+)", message):
+            totals.append(int(found[1].replace(",", "")))
 
     index.update(services(root, report))
     return max(totals)
@@ -164,24 +165,85 @@ def test_data_and_generated_files_are_known_by_their_path_alone(tmp_path: Path) 
     assert "needle" not in str(found["package-lock.json"])
 
 
+def worker(root: Path) -> "subprocess.Popen[str]":
+    """A process that brings the index up to date as soon as it is told to, and says how far it is."""
+    return subprocess.Popen(
+        [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent)],
+        env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def more(root: Path, files: int) -> int:
+    """So many more files; how many there are."""
+    write(root, {f"src/more/n{n}.py": f"def more_{n}(): ...\n" for n in range(files)})
+    return len(FILES) + files
+
+
+def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(root: Path) -> None:
+    total = more(root, 3 * index.BATCH)
+    killed = worker(root)
+    assert killed.stdin is not None
+    assert killed.stdout is not None
+    killed.stdin.write("go\n")
+    killed.stdin.flush()
+    while f"{index.BATCH} of {total}" not in killed.stdout.readline():
+        assert killed.poll() is None
+    killed.kill()
+    killed.communicate()
+    assert 0 < update(root) < total, "what was done stays done"
+    assert content(root) == fresh(root)
+
+
+def test_an_index_that_is_stopped_while_it_is_made_ends_at_once_and_is_finished_by_the_next(root: Path) -> None:
+    total = more(root, 3 * index.BATCH)
+    said: list[str] = []
+    asked = services(root, lambda message, _done, _total: said.append(message))
+
+    def stops_at_the_second(message: str, _done: float, _total: float) -> None:
+        said.append(message)
+        if message.endswith(f": {index.BATCH} of {total}"):
+            asked.progress.stop()
+
+    asked.progress.report = stops_at_the_second
+    with pytest.raises(Cancelled):
+        index.update(asked)
+    assert said[-1].endswith(f": {index.BATCH} of {total}")
+    assert update(root) == total - index.BATCH
+    assert content(root) == fresh(root)
+
+
+def test_what_is_not_committed_counts_as_it_stands(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    commit(root, {**FILES, ".gitignore": ".project/\n"}, "begin")
+    update(root)
+    write(root, {"src/m1.py": "def added(): ...\n", "src/new.py": "def untracked(): ...\n"})
+    git(root, "add", "src/m1.py")
+    write(root, {"src/m1.py": "def unstaged(): ...\n"})
+    git(root, "mv", "src/m2.py", "src/moved.py")
+    (root / "src/m3.py").unlink()
+    assert update(root) == 3
+    assert [name for name in ("added", "unstaged", "untracked") if name in str(content(root))] == [
+        "unstaged",
+        "untracked",
+    ]
+    assert content(root) == fresh(root)
+    git(root, "reset", "-q", "--hard")
+    update(root)
+    assert content(root) == fresh(root)
+
+
 def test_two_processes_at_once_make_one_index(root: Path) -> None:
-    write(root, {f"src/more/n{n}.py": f"def more_{n}(): ...\n" for n in range(200)})
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent)],
-            env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for _ in range(2)
-    ]  # fmt: skip
-    for worker in workers:
-        assert worker.stdout is not None
-        assert worker.stdout.readline() == "ready\n"
-    for worker in workers:
-        assert worker.stdin is not None
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    ended = [(*worker.communicate(timeout=60), worker.returncode) for worker in workers]
-    assert ended == [("done\n", "", 0), ("done\n", "", 0)]
+    more(root, 200)
+    workers = [worker(root) for _ in range(2)]
+    for each in workers:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "ready\n"
+    for each in workers:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    ended = [(*each.communicate(timeout=60), each.returncode) for each in workers]
+    assert [(out.split("\n")[-2], errors, status) for out, errors, status in ended] == [("done", "", 0)] * 2
     assert update(root) == 0
     assert len(content(root)) == len(FILES) + 200
 

@@ -70,7 +70,8 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
             connection.executemany("DELETE FROM files WHERE id = ?", gone)
             connection.executemany("DELETE FROM words WHERE rowid = ?", gone)
     for begin in range(0, len(changed), BATCH):
-        progress.say(f"reading files, {len(changed)} of them new or changed", round(0.5 * begin / len(changed), 3), 5)
+        said = f"reading new and changed files: {begin:,} of {len(changed):,}"
+        progress.say(said, round(0.5 * begin / len(changed), 3), 5)
         part = changed[begin : begin + BATCH]
         analysed = [_analysed(tree, path, files[path], rows.get(path), left_out, ways[path]) for path in part]
         with db.transaction(connection):
