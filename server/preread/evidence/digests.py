@@ -23,7 +23,7 @@ DULL = re.compile(
     r"|^(?:import|from|export|def|class|func|fn|async def|function|assert)\b|^\w+\.(\w+) = \1$"
     r"|=>$|\($|^[\"'@*>.?:&|)}\]]"
 )
-LONGEST, MOST_SAID, MOST_ITEMS, MOST, LEAST = 90, 260, 5, 18, 1.0
+LONGEST, MOST_SAID, MOST_ITEMS, MOST, LEAST = 90, 260, 5, 18, 1.6
 REMARK = 150
 
 
@@ -59,7 +59,7 @@ def inside(view: View) -> Iterator[Finding]:
             text=f"{code(name) if phrases.provable(name) else name}: {said}",
             sources=(passage.file.cite(passage.start, passage.end),),
             reason="conditions, effects and remarks of a passage near the feature",
-            score=0.55 + 0.4 * worth / best,
+            score=0.6 + 0.35 * worth / best,
         )
 
 
