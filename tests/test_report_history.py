@@ -97,6 +97,25 @@ def test_a_test_that_fails_or_changes_is_told_with_its_history(
     assert all(source.startswith("run:20261120T09") for f in told for source in f.sources)
 
 
+@pytest.mark.parametrize(
+    ("place", "own"),
+    [
+        ('file="tests/test_login.py"', True), ('classname="tests.test_login.TestForm"', True),
+        ('classname="test_login"', True), ('file="test_login.py"', True), ('classname="other.test_login"', False),
+        ('classname="tests.test_paint"', False), ('file="other/tests/test_login.py"', False),
+    ],
+)  # fmt: skip
+def test_a_test_in_a_file_of_the_feature_s_belongs_to_it_however_a_report_names_that(
+    tmp_path: Path, place: str, own: bool
+) -> None:
+    case = f'<testcase {place} name="test_shows"><failure/></testcase>'
+    files = {"web/src/session.py": "def begin(): pass\n", "web/tests/test_login.py": "from src.session import begin\n"}
+    tests = "\n\ndef test_begin_session():\n    begin()\n"
+    write(tmp_path, files | {"web/tests/test_login.py": files["web/tests/test_login.py"] + tests})
+    write(tmp_path, {"reports/a.xml": f"<testsuite>{case}</testsuite>"})
+    assert bool(failures(tmp_path, "session")) == own
+
+
 def test_tests_that_failed_alike_in_one_run_are_told_together(tmp_path: Path) -> None:
     names = [f"test_login_{letter}" for letter in "abcdef"]
     other = (
@@ -177,6 +196,10 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
     assert [(one["test"], one["report"]) for one in few["tests"]] == [
         ("tests/test_login.py > test_login_a", "reports/junit.xml:2")
     ]
+    assert [
+        cli("failures", *words, "--scope", scope, "--json", cwd=project).json["total"]
+        for scope, words in (("tests", []), ("reports", ["login"]))
+    ] == [1, 0]
 
 
 # -- what is one test, and one run

@@ -53,9 +53,22 @@ def belonging(view: View) -> list[Past]:
 def _belongs(view: View, past: Past, paths: set[str], cases: set[str]) -> int:
     """How closely a test belongs to the feature: one of its tests, in a file of theirs or named after it, or not."""
     name = " ".join(past.name.split()).lower()
+    if past.file and not past.file.startswith(view.query.scope) and not any(_stands_in(path, past) for path in paths):
+        return 0
     if name in cases or name.partition("[")[0] in cases or view.request.feature in past.features:
         return 2
-    return int(any(path in past.label for path in paths) or view.relevance(past.label) >= 1)
+    return int(any(_stands_in(path, past) for path in paths) or view.relevance(past.label) >= 1)
+
+
+def _stands_in(path: str, past: Past) -> bool:
+    """Whether a test is of this file, which a report may name relative to a package, or as `tests.test_login`."""
+    if path in past.label:
+        return True
+    if past.file:
+        return f"/{path}".endswith(f"/{past.file}")
+    module, parts = path.removesuffix(".py").replace("/", "."), past.group.split(".")
+    stem = module.rpartition(".")[2]
+    return stem in parts and f".{module}".endswith("." + ".".join(parts[: parts.index(stem) + 1]))
 
 
 def _finding(tests: list[Past], kind: str) -> Finding:

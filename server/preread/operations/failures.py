@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from preread import aliases, inputs, project
+from preread import aliases, inputs, packages, project
 from preread.models import Model
 from preread.operations.registry import FEATURE, Asked, Context, Operation, in_thread
 from preread.services import Services
@@ -23,6 +23,7 @@ class FailuresRequest(Asked):
 
     feature: str | None = Field(None, description=FEATURE + " Default: every test's.")
     limit: int = Field(20, ge=1, le=1000, description="At most so many tests.")
+    scope: str | None = Field(None, description="A folder or a package's name: only tests there.")
 
 
 class FailedTest(Model):
@@ -66,13 +67,14 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
     if request.feature is None:
         from preread.reports import history
 
-        pasts = history.pasts(services.tree)
+        scope = packages.scope_of(services.tree, request.scope or "")
+        pasts = [past for past in history.pasts(services.tree) if past.file.startswith(f"{scope}/" if scope else "")]
     else:
         from preread import evidence  # heavy
 
         served = aliases.served(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
-        pasts = evidence.failing(services, project.resolve(services, feature=feature))
+        pasts = evidence.failing(services, project.resolve(services, feature=feature, scope=request.scope))
     from preread.credentials import Credentials
 
     secrets = Credentials(services.layout.root)
