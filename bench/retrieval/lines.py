@@ -2,12 +2,16 @@
 
     python bench/retrieval/lines.py --split tuning --limit 20
     python bench/retrieval/lines.py --repo pallets/click
+    python bench/retrieval/lines.py --issues --split tuning
 
-The cases are those of run.py, asked with the whole message. Definitions and figures: LINES.md beside this file.
+The cases are those of run.py, asked with the whole message, or with an issue's text. Definitions and figures: LINES.md
+beside this file.
 """
 
 import argparse
+import json
 import math
+import os
 import re
 import statistics
 import time
@@ -18,6 +22,7 @@ from typing import NamedTuple
 import measures
 import own
 from cases import Case, cases_of
+from issues import cases_of_issues, plan_of_issues
 from repositories import Clone, manifest
 from run import checked, chosen, say
 from systems import Task, tokens
@@ -25,6 +30,7 @@ from systems import Task, tokens
 from preread import syntax
 from preread.evidence import lines, rank
 from preread.models import Request
+from preread.operations.registry import services_of
 
 Spans = Sequence[tuple[int, int]]
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
@@ -34,7 +40,7 @@ PIECE = 40  # lines of a piece of the baseline
 
 
 class File(NamedTuple):
-    """One changed file that the ranking found, before the change."""
+    """One changed file, before the change."""
 
     task: Task
     request: Request
@@ -90,18 +96,36 @@ def hunks(clone: Clone, case: Case, path: str, text: str) -> Spans:
     options = ("-w", "--ignore-blank-lines", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv")
     diff = clone.git("diff", *options, case.parent, case.commit, "--", f":(literal){path}")
     before = _lines(text)
-    found = []
-    for match in HUNK.finditer(diff):
-        start, count = int(match[1]), int(match[2] or 1)
-        end = start + count - 1
-        if not count:
-            end = start + 1
-            while start > 1 and not before[start - 1].strip():
-                start -= 1
-            while end < len(before) and not before[end - 1].strip():
-                end += 1
-        found.append((start, end))
+    spans = ((int(m[1]), int(m[1]) + int(m[2] or 1) - 1, int(m[2] or 1)) for m in HUNK.finditer(diff))
+    return [(start, end) if count else _around(before, start) for start, end, count in spans]
+
+
+def patched(patch: str, path: str, text: str) -> Spans:
+    """The same from a patch with lines of context."""
+    parts = re.split(r"^diff --git ", patch, flags=re.MULTILINE)
+    part = next((one for one in parts if f"\n--- a/{path}\n" in one), "")
+    found: list[tuple[int, int]] = []
+    number = start = 0  # of the next line before the change, and of the first one of the change that is being read
+    for line in [*part.split("\n"), " "]:
+        if number and line[:1] in {"+", "-"}:
+            start = start or number
+            number += line[0] == "-"
+        elif not line.startswith("\\"):
+            if start:
+                found.append((start, number - 1) if start < number else _around(_lines(text), start - 1))
+            header = HUNK.match(line)
+            number, start = (int(header[1]) or 1) if header else number + bool(number), 0
     return found
+
+
+def _around(before: Sequence[str], number: int) -> tuple[int, int]:
+    """The nearest lines with text before and after an insertion below this line."""
+    start, end = number, number + 1
+    while start > 1 and not before[start - 1].strip():
+        start -= 1
+    while end < len(before) and not before[end - 1].strip():
+        end += 1
+    return start, end
 
 
 def measured(spans: Spans, changed: Spans, length: int) -> measures.Row:
@@ -132,21 +156,34 @@ def run(clone: Clone, cases: list[Case], kind: str, rows: Rows, seconds: list[fl
         found = ranking.rank(task)
         assert ranking._services is not None
         request = own.asked(ranking._services, task)
-        by_system: dict[str, list[measures.Row]] = {name: [] for name in SYSTEMS}
-        for path in sorted({*getattr(case, kind)} & {*getattr(found, kind)}):
-            text = state.text(path)
-            changed = hunks(clone, case, path, text)
-            for name, system in SYSTEMS.items() if changed and text else ():
-                begun = time.process_time()
-                spans = system(File(task, request, path, text))
-                if system is preread:
-                    seconds.append(time.process_time() - begun)
-                by_system[name].append(measured(spans, changed, len(_lines(text))))
-        for name, of_files in by_system.items():
-            if of_files:
-                mean = {measure: statistics.fmean(row[measure] for row in of_files) for measure in NAMES}
-                rows[name].setdefault(clone.entry.name, []).append(mean)
+        paths = sorted({*getattr(case, kind)} & {*getattr(found, kind)})
+        files = [File(task, request, path, state.text(path)) for path in paths]
+        add(rows, clone.entry.name, [(file, hunks(clone, case, file.path, file.text)) for file in files], seconds)
     ranking.close()
+
+
+def run_issues(clone: Clone, cases: list[Case], patches: dict[str, str], rows: Rows, seconds: list[float]) -> None:
+    """Every system over all files that the fixes changed, whether a ranking finds them or not."""
+    services = services_of(clone.tree, dict(os.environ))
+    for case in cases:
+        task = Task(case.subject, case.body)
+        request = own.asked(services, task)
+        files = [File(task, request, path, clone.git("show", f"{case.parent}:{path}")) for path in case.sources]
+        add(rows, clone.entry.name, [(f, patched(patches[case.commit], f.path, f.text)) for f in files], seconds)
+
+
+def add(rows: Rows, repository: str, files: list[tuple[File, Spans]], seconds: list[float]) -> None:
+    """One case's row of each system, over its files with what changed in them."""
+    files = [(file, changed) for file, changed in files if changed and file.text]
+    for name, system in SYSTEMS.items() if files else ():
+        found = []
+        for file, changed in files:
+            begun = time.process_time()
+            spans = system(file)
+            seconds += [time.process_time() - begun] if system is preread else []
+            found.append(measured(spans, changed, len(_lines(file.text))))
+        mean = {measure: statistics.fmean(row[measure] for row in found) for measure in NAMES}
+        rows[name].setdefault(repository, []).append(mean)
 
 
 def table(rows: Rows) -> None:
@@ -177,14 +214,22 @@ def main() -> None:
     parser.add_argument("--kind", choices=("sources", "tests"), default="sources")
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
     parser.add_argument("--source", default="", help="where clones come from instead of the URL, like /mirrors/{slug}")
+    parser.add_argument("--issues", action="store_true", help="issue texts of Loc-Bench, whose rows have the fixes")
     options = parser.parse_args()
-    plan = manifest()
+    plan, issues = manifest(), plan_of_issues()
+    entries = [entry for entry in issues.manifest.entries if issues.of[entry.name] == "loc-bench"]
     rows: Rows = {name: {} for name in SYSTEMS}
     seconds: list[float] = []
-    for entry in chosen(plan.entries, options):
+    for entry in chosen(tuple(entries) if options.issues else plan.entries, options):
         clone = Clone.of(entry, options.clones.resolve(), options.source)
-        cases = checked(clone, cases_of(clone, plan), options.limit)
-        run(clone, cases, options.kind, rows, seconds)
+        if options.issues:
+            texts = Clone.of(issues.collection(entry), options.clones.resolve(), options.source)
+            fixes = texts.git("show", f"{texts.entry.commit}:{issues.paths['loc-bench']}").splitlines()
+            patches = {row["instance_id"]: row["patch"] for row in map(json.loads, fixes)}
+            cases = checked(clone, cases_of_issues(clone, issues, texts), options.limit)
+            run_issues(clone, cases, patches, rows, seconds)
+        else:
+            run(clone, checked(clone, cases_of(clone, plan), options.limit), options.kind, rows, seconds)
     say("")
     table(rows)
     print(f"\n{len(seconds)} files, {1000 * statistics.median(seconds):.1f} ms each (median, processor time)")
