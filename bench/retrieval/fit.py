@@ -30,7 +30,10 @@ from preread.evidence.search import Asked, Search
 NEVER = 1e-9  # a weight that lets a signal speak without being heard
 MOST = 60  # files of a list that are fitted to, besides the changed ones
 SCALE = 1 + rank.STEADY  # so that a first place is worth 1
-PENALTY, STEPS, PACE = 0.05, 150, 0.1
+PENALTY, STEPS, PACE = 0.02, 150, 0.1
+CLEANED = "files named"  # commits' messages are cleaned of names, and issues have few tests: there its weight is that of sources
+    "files named"  # commits' messages are cleaned of names, and issues have few tests: tests weigh it as sources do
+)
 TABLE = Path(weights.__file__)
 KINDS = {"files": ("source",), "tests": ("test", "support")}
 
@@ -175,6 +178,8 @@ def main() -> None:
         of = {name: kept for name, rows in groups.items() if (kept := [row for row in rows if row.kind == kind])}
         found = fitted(of)
         table[kind] = {name: round(found[name], 2) for name in order if found.get(name, 0.0) >= 0.05}
+        if kind == "tests" and (weight := table["files"].get(CLEANED)):
+            table[kind][CLEANED] = weight
         for name, rows in of.items():
             others = fitted({other: rest for other, rest in of.items() if other != name}) if options.check else {}
             for question in dict.fromkeys(row.question for row in rows):
