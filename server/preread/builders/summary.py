@@ -8,7 +8,7 @@ from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Ver
 # What a person must see before writing, most urgent first.
 URGENT = ("anti-patterns.md", "failures.md", "existing-tests.md")
 GAPS = "Not covered"
-LATER = frozenset(("Inside the functions", "Dropped, switched, put back"))  # long lists, no warnings
+LATER = frozenset(("Inside the functions", "Dropped, switched, put back", "Warned about in the code"))  # long lists
 MOST_FILES, MOST_URGENT, MOST_COMMANDS = 3, 1, 3
 
 

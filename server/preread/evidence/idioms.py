@@ -37,7 +37,8 @@ ASSERTING = re.compile(
 )
 
 
-LONGEST, MOST_LISTED, MOST_ACTS = 90, 3, 5
+CALLEE = re.compile(r"(?<![\w.])([A-Za-z_]\w+\.[A-Za-z_][\w.]*)\(")  # of another
+LONGEST, MOST_LISTED, MOST_ACTS, MOST_COMMON, FEW = 90, 3, 5, 20, 2
 
 
 class _Use(NamedTuple):
@@ -73,10 +74,16 @@ def calls(view: View) -> Iterator[Finding]:
     here = {hot.file.path for hot in view.cases}
     suffixes = {path.rpartition(".")[2] for path in here}
     others = [path for path in view.test_paths if path not in here and path.rpartition(".")[2] in suffixes]
+    made = {symbol.name for file in view.tests for symbol in file.outline.symbols}  # helpers: told by themselves
     scored: list[_Scored] = []
     for callee, use in uses.items():
         last = callee.rpartition(".")[2]
-        if _is_dull(callee) or (len(use.cases) < 2 and total > 1) or not phrases.provable(callee):
+        if (
+            callee.removeprefix("new ") in made
+            or _is_dull(callee)
+            or (len(use.cases) < 2 and total > 1)
+            or not phrases.provable(callee)
+        ):
             continue
         named = len(set(view.candidates(last, ("test", "support"))) & set(others))
         elsewhere = named / len(others) if others else 0.0
@@ -91,7 +98,7 @@ def calls(view: View) -> Iterator[Finding]:
     for kind in ("select", "wait", "replace"):
         if chosen := [one for one in scored if one.kind == kind][:MOST_LISTED]:
             yield _listed(kind, chosen, total)
-    told = ""
+    told = "" if total > FEW else "".join(one.callee for one in scored)  # of so few tests nothing is a habit
     for one in [one for one in scored if one.kind == "act"]:
         form = _form(one.use, {other.callee for other in scored if other.kind == "act"})
         if one.callee in told or told.count("\n") >= MOST_ACTS:
@@ -214,31 +221,25 @@ def avoided(view: View) -> Iterator[Finding]:
     ]
     if not here or len(others) < 3 or len(view.cases) < 5:
         return
-    counts: Counter[str] = Counter()
-    for file in others:
-        counts.update(
-            {call.callee for call in file.details.calls if len(call.callee) > 4 and not _is_dull(call.callee)}
-        )
+    counts = Counter(name for file in others for name in set(CALLEE.findall(file.text)) if not _is_dull(name))
     uses, total = _calls_in(view), len(view.cases)
-    for callee, n in counts.most_common(12):
+    rare = [name for name, use in uses.items() if len(use.cases) * 2 >= total and counts[name] * 2 <= len(others)]
+    own = [name for name in rare if not _is_dull(name)]
+    instead = max(own, key=lambda name: (len(uses[name].cases), name), default="")
+    for callee, n in counts.most_common(MOST_COMMON) if instead else ():
         inside = len(uses[callee].cases) if callee in uses else 0
-        if n * 10 < 8 * len(others) or inside * 10 > total or ".mark." in callee:
-            continue
-        instead = max(
-            (name for name in uses if len(uses[name].cases) * 2 >= total and not _is_dull(name) and name not in counts),
-            key=lambda name: len(uses[name].cases),
-            default="",
-        )
-        if not instead:
+        inside = max(inside, *(files[path].text.count(f"{callee}(") for path in here))
+        if n * 10 < 7 * len(others) or inside * 10 > total or ".mark." in callee:
             continue
         best, file, call = _form(uses[instead], list(uses))
-        example = next((f, c) for f in others for c in f.details.calls if c.callee == callee)
+        first = [f.cite(c.line) for f, c in sorted(uses[instead].calls, key=lambda item: item[1].line)][:1]
+        example = next((f, k) for f in others for k, line in enumerate(f.lines, 1) if f"{callee}(" in line)
         yield Finding(
             rule="avoided",
             kind="act",
             text=f"{phrases.quote(_shown(best, file, call))}, seldom {code(callee)}, which {n} of {len(others)} other "
             "test files call",
-            sources=(files[here[0]].cite(call.line, call.end), example[0].cite(example[1].line)),
+            sources=tuple(dict.fromkeys((file.cite(call.line, call.end), *first, example[0].cite(example[1])))),
             reason="this feature's tests go another way than others",
             score=0.6,
         )

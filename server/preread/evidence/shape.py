@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from preread import syntax
 from preread.dossier import code
-from preread.evidence import phrases
+from preread.evidence import phrases, words
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
 from preread.sources import Ref
@@ -48,8 +48,8 @@ def symbols(view: View) -> Iterator[Finding]:
         said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc else ""
         if symbol.container and symbol.container not in head:
             head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
-        if not said and "(" not in head:
-            continue  # a bare name tells nothing
+        if not _tells(symbol, head, said):
+            continue
         yield Finding(
             rule="symbols",
             kind="symbol",
@@ -58,6 +58,12 @@ def symbols(view: View) -> Iterator[Finding]:
             reason=f"`{symbol.name}` or what it holds is named by the request",
             score=(0.3 + 0.4 * hot.score + (0.1 if said else 0.0)) * (0.6 if symbol.name in DULL_METHODS else 1.0),
         )
+
+
+def _tells(symbol: Symbol, head: str, said: str) -> bool:
+    """Whether a definition's line says more than its name: what it is given, or more than a word or two about it."""
+    new = {stem for word in words.of_sentence(said) if (stem := words.stem(word)) not in words.stems(symbol.name)}
+    return len(new) > 1 or ("(" in head and phrases.balanced(head) and symbol.kind != "constant")
 
 
 def twins(view: View) -> Iterator[Finding]:
