@@ -31,9 +31,7 @@ NEVER = 1e-9  # a weight that lets a signal speak without being heard
 MOST = 60  # files of a list that are fitted to, besides the changed ones
 SCALE = 1 + rank.STEADY  # so that a first place is worth 1
 PENALTY, STEPS, PACE = 0.02, 150, 0.1
-CLEANED = "files named"  # commits' messages are cleaned of names, and issues have few tests: there its weight is that of sources
-    "files named"  # commits' messages are cleaned of names, and issues have few tests: tests weigh it as sources do
-)
+CLEANED = "files named"  # commits' messages have none and issues few tests: tests weigh it as sources do
 TABLE = Path(weights.__file__)
 KINDS = {"files": ("source",), "tests": ("test", "support")}
 
