@@ -35,6 +35,8 @@ def parts(identifier: str) -> tuple[str, ...]:
     """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay whole."""
     if not identifier.isascii():
         return tuple(LETTERS.findall(identifier.lower()))
+    if identifier.islower() and identifier.isalpha():
+        return (identifier,)
     return tuple(map(str.lower, PART.findall(identifier)))
 
 
