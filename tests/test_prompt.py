@@ -263,6 +263,16 @@ def test_there_is_a_bound_to_everything_from_outside(tmp_path: Path) -> None:
     assert len(text) < 200_000
 
 
+def test_evidence_takes_at_most_three_thousand_tokens_by_estimate_and_the_best_stays(tmp_path: Path) -> None:
+    found = [finding(f"{n} " + "says `this` " * 9, "symbol" if n else "gap", f"src/{n}.py:1") for n in range(300)]
+    files = tuple(Ranked(path=f"src/{'d' * 60}{n}.py", score=1, reasons=("its path",)) for n in range(40))
+    leads = Evidence(feature="checkout", words=(), files=files, tests=files, findings=tuple(found))
+    _, blocks = split(told(tmp_path, leads))
+    shown = [blocks[name] for name in ("files", "tests", "findings")]
+    assert 2700 < sum(map(dossier.tokens, shown)) <= variables.MOST_TOKENS
+    assert blocks["findings"].startswith("gap:\n- 0 ")
+
+
 # -- the documented list of variables
 
 

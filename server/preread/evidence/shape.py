@@ -62,8 +62,9 @@ def symbols(view: View) -> Iterator[Finding]:
 
 def _tells(symbol: Symbol, head: str, said: str) -> bool:
     """Whether a definition's line says more than its name: what it is given, or more than a word or two about it."""
-    new = {stem for word in words.of_sentence(said) if (stem := words.stem(word)) not in words.stems(symbol.name)}
-    return len(new) > 1 or ("(" in head and phrases.balanced(head) and symbol.kind != "constant")
+    own = words.stems(symbol.name)
+    new = [word for word in re.findall(r"[A-Za-z]{3,}", said) if words.stem(word.lower()) not in own]
+    return len(new) > 3 or ("(" in head and phrases.balanced(head) and symbol.kind != "constant")
 
 
 def twins(view: View) -> Iterator[Finding]:

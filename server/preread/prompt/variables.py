@@ -2,11 +2,11 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from preread import inputs
+from preread import dossier, inputs
 from preread.credentials import Credentials
 from preread.errors import PrereadError
 from preread.layout import BY_NAME, FILES, PROJECT
@@ -82,6 +82,8 @@ KINDS = tuple(
 )
 MOST_TICKET, MOST_STANDING, MOST_FENCE = 20_000, 20_000, 40
 MOST_FINDINGS, MOST_ROWS = 90, 24
+MOST_TOKENS = 3000  # of files, tests and findings together, estimated
+SHOWN = frozenset(("path", "reasons", "lines", "kind", "text", "sources", "fence"))  # what our template shows of a row
 CODEBASE_SHARE = 4  # codebase.md takes a quarter at most
 
 
@@ -156,12 +158,32 @@ class _WithoutSecrets:
 
 
 def _evidence(evidence: Evidence, without: _WithoutSecrets, *, whole_ticket: bool) -> dict[str, object]:
+    files, tests = (_fitting(map(_ranked, rows), MOST_TOKENS // 4) for rows in (evidence.files, evidence.tests))
+    left = MOST_TOKENS - sum(map(_tokens, (*files, *tests)))
     return {
-        "files": [_ranked(ranked) for ranked in evidence.files[:MOST_ROWS]],
-        "tests": [_ranked(ranked) for ranked in evidence.tests[:MOST_ROWS]],
-        "findings": [_finding(f) for f in _chosen(evidence, whole_ticket=whole_ticket) if not without.holds(f)],
+        "files": files,
+        "tests": tests,
+        "findings": _chosen(evidence, without, left, whole_ticket=whole_ticket),
         "notes": [line(without.lines(note)) for note in evidence.notes[:MOST_ROWS]],
     }
+
+
+def _fitting(rows: Iterable[dict[str, object]], left: int) -> list[dict[str, object]]:
+    """The first rows, as far as they take no more tokens than these."""
+    kept: list[dict[str, object]] = []
+    for row in rows:
+        left -= _tokens(row)
+        if left < 0 or len(kept) == MOST_ROWS:
+            break
+        kept.append(row)
+    return kept
+
+
+def _tokens(row: Mapping[str, object]) -> int:
+    """About how many tokens a row of the evidence takes in the prompt: an estimate, 4 characters each."""
+    shown = [value for name, value in row.items() if name in SHOWN]
+    texts = [text for value in shown for text in (value if isinstance(value, list) else [value])]
+    return dossier.tokens("".join(f"{text}, " for text in texts) + "\n")
 
 
 def _path(path: Path) -> str:
@@ -196,11 +218,16 @@ def _finding(finding: Finding) -> dict[str, object]:
     }
 
 
-def _chosen(evidence: Evidence, *, whole_ticket: bool) -> list[Finding]:
-    """The best findings, by kind; the ticket's criteria only where the ticket itself is not shown."""
-    found = [f for f in evidence.findings if not (whole_ticket and f.kind == "criterion")]
+def _chosen(evidence: Evidence, without: _WithoutSecrets, left: int, *, whole_ticket: bool) -> list[dict[str, object]]:
+    """The best findings that fit, by kind; the ticket's criteria only where the ticket itself is not shown."""
     order = {kind: place for place, kind in enumerate(KINDS)}
-    return sorted(found[:MOST_FINDINGS], key=lambda f: (order.get(f.kind, len(order)), f.kind, -f.score, f.text))
+    chosen = []
+    for finding in [f for f in evidence.findings if not (whole_ticket and f.kind == "criterion")][:MOST_FINDINGS]:
+        row = _finding(finding)
+        if (cost := _tokens(row)) <= left and not without.holds(finding):
+            left -= cost
+            chosen.append((order.get(finding.kind, len(order)), finding.kind, -finding.score, finding.text, row))
+    return [row for *_, row in sorted(chosen, key=lambda one: one[:4])]
 
 
 def _servers(names: list[str], tools: list[str]) -> list[dict[str, object]]:
