@@ -7,7 +7,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest import mock
+
+if TYPE_CHECKING:
+    from preread.models import Evidence
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,34 +53,42 @@ def variables() -> str:
     return "\n".join(["| variable | type | meaning |", "| --- | --- | --- |", *lines])
 
 
-def evidence() -> str:
-    """What a terminal of 100 columns shows of the example project."""
-    from preread import views
+def reply() -> "Evidence":
+    """What evidence says of the example project's checkout."""
     from preread.models import Evidence
 
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "shop"
         shutil.copytree(ROOT / "examples" / "shop", project)
-        command = [sys.executable, "-m", "preread", "evidence", "checkout", "--limit", "3", "--json"]
+        command = [sys.executable, "-m", "preread", "evidence", "checkout", "--limit", "1000", "--json"]
         environ = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
         done = subprocess.run(command, cwd=project, env=environ, capture_output=True, check=True)
+    return Evidence.model_validate_json(done.stdout)
+
+
+def evidence() -> str:
+    """What a terminal of 100 columns shows of it."""
+    from preread import views
+
+    found = reply()
+    shown = found.model_copy(update={name: getattr(found, name)[:3] for name in ("files", "tests", "docs", "findings")})
     with mock.patch.dict(os.environ, {"NO_COLOR": "1", "COLUMNS": "100"}):
-        shown = views.render("context.evidence", Evidence.model_validate_json(done.stdout), terminal=True)
-    return "\n".join(["```", *(line.rstrip() for line in shown.split("\n")), "```"])
+        text = views.render("context.evidence", shown, terminal=True)
+    return "\n".join(["```", *(line.rstrip() for line in text.split("\n")), "```"])
 
 
 TABLES = {
     "README.md": {"commands": commands, "settings": settings},
     "docs/errors.md": {"errors": errors},
     "docs/prompt.md": {"variables": variables},
-    "docs/evidence.md": {"evidence": evidence},
 }
+EXAMPLES = {"docs/evidence.md": {"evidence": evidence}}  # their order and scores may be those of another day
 
 
 def written(path: str) -> str:
     """The document with its tables as the code has them now."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    for name, table in TABLES[path].items():
+    for name, table in (TABLES | EXAMPLES)[path].items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
         found = marked.search(text)
         if found is None:
@@ -87,5 +99,5 @@ def written(path: str) -> str:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "server"))
-    for document in TABLES:
+    for document in TABLES | EXAMPLES:
         (ROOT / document).write_text(written(document), encoding="utf-8")

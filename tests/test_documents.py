@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from _documents import ROOT, TABLES, written
+from _documents import ROOT, TABLES, reply, written
 from preread import sources
 from preread.errors import CODES
 from preread.layout import FILES, MANIFEST
@@ -17,6 +17,26 @@ from preread.validate import CONFIDENCE
 @pytest.mark.parametrize("document", TABLES)
 def test_tables_of_commands_settings_and_errors_are_those_of_the_code(document: str) -> None:
     assert (ROOT / document).read_text(encoding="utf-8") == written(document), "run: python tests/_documents.py"
+
+
+def test_the_example_of_evidence_is_what_is_found() -> None:
+    text = (ROOT / "docs/evidence.md").read_text(encoding="utf-8").split("```")[1]
+    found = reply()
+    known = {f"{one.path}:{span}" for one in (*found.files, *found.tests, *found.docs) for span in _spans(one.lines)}
+    rows = re.findall(r"^ \d +█\S* +(\S+?):(\d.*?)  +\S", text, re.MULTILINE)
+    assert len(rows) == 9
+    for path, spans in rows:
+        if "…" in path + spans:
+            continue  # cut to the width
+        assert {f"{path}:{span}" for span in spans.split(", ")} <= known, "run: python tests/_documents.py"
+    folded = " ".join(text.split())
+    for kind, count in re.findall(r"^(\w[\w ]*) \((\d)(?: of \d+)?\)$", text, re.MULTILINE):
+        said = [one.text for one in found.findings if one.kind == kind and " ".join(one.text.split()) in folded]
+        assert len(said) == int(count), kind
+
+
+def _spans(lines: tuple[tuple[int, int], ...]) -> list[str]:
+    return [str(start) if start == end else f"{start}-{end}" for start, end in lines]
 
 
 def test_every_error_code_in_the_code_is_documented() -> None:
