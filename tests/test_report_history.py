@@ -255,7 +255,7 @@ def test_tests_of_one_name_in_other_files_or_classes_are_others(tmp_path: Path) 
 
 
 def test_an_unchanged_report_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"}), "reports/b.json": "{", "results.json": "{}"})
+    write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"}), "reports/b.json": '{"suites": ', "results.json": "{}"})
     monkeypatch.setattr(look, "is_young", lambda changed, now: False)
     first = looked(tmp_path)
     monkeypatch.setattr(look, "_bytes", lambda tree, path: pytest.fail(f"{path} was read"))

@@ -166,6 +166,13 @@ def known(connection: sqlite3.Connection, digest: str) -> tuple[str, str, float]
     return tuple(found) if found else None
 
 
+def remember(connection: sqlite3.Connection, fresh: list[Row]) -> None:
+    """Remember how these reports look now, all at once."""
+    with transaction(connection):
+        for row in fresh:
+            look(connection, row)
+
+
 def look(connection: sqlite3.Connection, row: Row) -> int:
     """Remember how a report looks now; its number."""
     sql = """INSERT INTO reports (path, size, mtime, changed, digest, says, problem, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
