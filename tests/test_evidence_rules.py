@@ -458,9 +458,9 @@ def test_deprecated_names_come_with_what_replaces_them(tmp_path: Path) -> None:
 
 
 def test_documents_against_code_finds_two_values_and_names_that_are_nowhere(tmp_path: Path) -> None:
-    code = "class BasketOptions:\n    basket_limit: int = 20\n    basket_wait_s: float = 60.0\n"
+    code = "class BasketOptions:\n    basket_limit: int = 20\n    basket_wait_s: float = 60.0\n    before: int = 0\n"
     doc = "# The basket\n\n`basket_limit` is 30.\n`basket_wait_s` is 1 minute.\n`basket_colour` is blue.\n"
-    doc += "`basket_size` too.\n"
+    doc += "`basket_size` too.\nEmpty the basket before 9 in the evening.\n"
     news = "# Changes\n\n- the basket: `basket_limit` was 99 once, `basket_gone` is gone\n"
     write(
         tmp_path,
@@ -469,7 +469,7 @@ def test_documents_against_code_finds_two_values_and_names_that_are_nowhere(tmp_
     findings = rule(tmp_path, "documents_against_code")
     assert {"docs/basket.md:3", "shop/basket.py:2"} <= cited(findings)
     assert "`basket_colour` is documented and stands nowhere in the code" in texts(findings)
-    for harmless in ("basket_wait_s", "basket_size", "99", "basket_gone"):
+    for harmless in ("evening", "basket_wait_s", "basket_size", "99", "basket_gone"):
         assert harmless not in texts(findings)
 
 

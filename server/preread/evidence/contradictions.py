@@ -57,7 +57,9 @@ def _numbers(text: str) -> list[float]:
 
 def _disagreement(view: View, docs: list[FileView], value: _Value) -> Iterator[Finding]:
     named = words.stems(value.name) - UNITS
-    spelled = re.compile(rf"(?<!\w){re.escape(value.name)}(?!\w)")
+    name = re.escape(value.name)
+    is_word = value.name.isalpha() and value.name.islower()  # plain English, unless it is written as code
+    spelled = re.compile(rf"`{name}`|(?<!\w){name}\s?[=:]\s?\d" if is_word else rf"(?<!\w){name}(?!\w)")
     by_name = any(spelled.search(doc.text) for doc in docs)
     for doc in docs:
         for number, line in enumerate(doc.lines, 1):

@@ -14,7 +14,7 @@ EFFECT = re.compile(
 )
 COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
 PLAIN = re.compile(r"^\(?!?\s*\w+\s*(?:is (?:not )?None|[!=]==?\s*(?:nil|null|undefined|None))?\)?$")
-ERRORS = re.compile(r"^err(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
+ERRORS = re.compile(r"\berr(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
 LONGEST, WHOLE, RAISED = 70, 130, 110  # characters of a line shown, of a condition, of what is raised
 
 

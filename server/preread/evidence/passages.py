@@ -17,6 +17,7 @@ FILES, LONG, LEAST = 8, 50, 0.1  # a passage has about so many lines at most
 # What makes a passage near, as fitted on the tuning half of bench/claims: the description's words that it holds,
 # that its function belongs to the feature, its names with the feature's words, its function's own name.
 DESCRIBED, HOT, NAMED, OWN, CALLED = 1.5, 0.7, 0.6, 0.4, 0.3
+NAMED_AFTER = 0.49
 MANY = 3  # functions of one name: a call tells nothing about them
 
 
@@ -46,7 +47,8 @@ def passages(view: View) -> list[Passage]:
                 continue
             for start, end in _spans(file, symbol):
                 held = {*NAME.findall("\n".join(file.lines[start - 1 : end])), symbol.name}
-                near = HOT * hot_ones.get((file.path, symbol.start), 0.0) + _said(symbol.name, held, measure)
+                named = hot_ones.get((file.path, symbol.start), 0.0) if _is_named(file, symbol, measure) else 0.0
+                near = HOT * named + _said(symbol.name, held, measure)
                 found.append(Passage(file, symbol, start, end, near * file.score))
                 names.append(held)
     best = max((p.near for p in found), default=0.0) or 1.0
@@ -69,6 +71,12 @@ def _spans(file: FileView, symbol: Symbol) -> Iterator[tuple[int, int]]:
 
 def _depth(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def _is_named(file: FileView, symbol: Symbol, measure: Nearness) -> bool:
+    """Whether a function, its class or its file has the feature's name, not only the commoner of two words."""
+    stems = (words.stems(name) for name in (symbol.name, symbol.container, file.path.rpartition("/")[2]))
+    return share(measure.own, frozenset().union(*stems)) >= NAMED_AFTER
 
 
 def _said(name: str, held: set[str], measure: Nearness) -> float:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from preread.evidence import phrases
 from preread.evidence.nearness import nearness
 from preread.evidence.pieces import FileView
+from preread.evidence.saying import HANGS
 from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.syntax import enclosing
@@ -27,7 +28,6 @@ SKIPPED = re.compile(r"\s*([#|<>=]|\{[%{]|\.\. |import |export |:[\w-]+:|---|===
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<=[.!?:])\s+(?=[\W_]*[A-Z`])")
 NEAR = 0.4  # below that a sentence is about something else
-HANGS = re.compile(r"(?i)(so|this|that|these|it|they|and|but|however|instead|hence|thus|therefore|otherwise|or)\b")
 LEAST, MOST_SAID, MOST, MOST_HERE = 25, 190, 8, 5
 
 

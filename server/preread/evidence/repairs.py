@@ -9,6 +9,7 @@ from typing import NamedTuple
 from preread.evidence import phrases, words
 from preread.evidence.history import FIX, NOISE, Commit
 from preread.evidence.nearness import nearness
+from preread.evidence.saying import HANGS
 from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.sources import Ref
@@ -70,7 +71,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         if len(same) < 2 or not _is_told_again(same, shared, rare):
             continue
         about = sum(sorted(measure.of(c.subject) for c in same)[-2:]) / 2
-        if about < 0.4 and not all(_small_at_home(view, c) for c in same):
+        if about < 0.4 and not all(_small_at_home(view, c) and measure.of(c.subject) > 0 for c in same):
             continue
         if (
             rare or len(shared) > 1
@@ -266,5 +267,6 @@ def _from_turn(said: str) -> str:
     match = TOLD.search(said) or TURN.search(said)
     if len(said) <= MOST_TOLD or match is None or match.end() <= MOST_TOLD - 40:
         return said
-    starts = [m.end() for m in re.finditer(r"[.;:!?]\s+", said) if m.end() <= match.start()]
-    return said[starts[-1] :] if starts else said
+    starts = [0, *(m.end() for m in re.finditer(r"[.;:!?]\s+", said) if m.end() <= match.start())]
+    hangs = len(starts) > 1 and HANGS.match(said[starts[-1] :]) and match.end() - starts[-2] <= MOST_TOLD
+    return said[starts[-2 if hangs else -1] :]

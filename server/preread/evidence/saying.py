@@ -8,9 +8,10 @@ from preread.syntax import Comment
 
 STRONG = re.compile(
     r"(?i)\b(don['’]?t|do not|never|must not|mustn['’]?t|careful|beware|race|deadlock|security|sensitive|CVE-\d|unsafe"
-    r"|dangerous|workaround|hack|breaks?|subtle|surprising(ly)?|historically|order matters|on purpose"
+    r"|dangerous|workaround|hack|breaks|subtle|surprising(ly)?|historically|order matters|on purpose"
     r"|bizarre|freeze|bug|despite|intentional(ly)?)\b"
-    r"|(?:^|[,;.—-] )otherwise\b|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION)\b)"
+    r"|(?:would|will|could|not|n['’]t|to) break\b|(?:^|[,;.—-] )otherwise\b"
+    r"|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION)\b)"
 )
 WEAK = re.compile(
     r"\b(NOTE|TODO|N\.B\.|ALWAYS)\b|(?<![\w&])#\d{2,6}\b|\bgh-\d+|issues/\d+"
@@ -27,7 +28,9 @@ TOOLING = re.compile(
     r"|v8 ignore|region|copyright|spdx|licensed?\b|sourcemapping|nolint|go:)"
 )
 CODE_LIKE = re.compile(r"[;{}]\s*$|^\s*(return|const|let|var|if|for|import|from|def|self\.)\b.*[=(:]")
-HANGS = re.compile(r"(?i)^(so|this|that|these|it|they|and|but|hence|thus|therefore|see|here|then)\b|^\W*#\d")
+HANGS = re.compile(
+    r"(?i)^(so|this|that|these|it|they|and|but|however|instead|hence|thus|therefore|see|here|then|which|otherwise|or)\b|^\W*#\d"
+)
 LONGEST, MOST_SAID = 1500, 190
 WORTH = {0.75: 2.4, 0.62: 1.6, 0.5: 1.4, 0.0: 0.4}  # of a comment beside the code around it, by its weight alone
 
