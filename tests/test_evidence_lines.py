@@ -1,6 +1,7 @@
 """Lines: of a chosen file, the few that a request is about, each with what it is called."""
 
 import itertools
+import time
 from pathlib import Path
 
 from hypothesis import given
@@ -92,6 +93,13 @@ def test_a_language_without_a_grammar_is_cited_in_pieces() -> None:
     found = spans("notes.zig", text, "refund")
     assert held(found, at(text, "refund"))
     assert found[0].end - found[0].start < 1.5 * lines.PART
+
+
+def test_a_request_of_one_endless_word_is_no_work() -> None:
+    begun = time.process_time()
+    endless = "a./-" * 50_000 + "".join(f" 'of {n}'" for n in range(50_000))
+    assert spans("a.py", "def refund(): ...\n" * 200, "refund", endless)
+    assert time.process_time() - begun < 2
 
 
 @CALM

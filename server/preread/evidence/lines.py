@@ -23,11 +23,12 @@ NAME, HOME = 1.0, 0.5  # a word in a part's own name, in that of its class: besi
 FLOOR = 0.2  # of the best part's score: what is below is not cited
 BESIDE = 0.15  # the share in the score of the better one of the parts next to it
 QUOTED = 2.0  # a quoted text of the request that stands in a part
+MOST_QUOTED = 40  # texts, and places, of a request
 FUNCTIONS = frozenset({"function", "method", "component", "test"})
 PROSE = frozenset({"test", "heading"})  # their names are sentences
 ASIDE = frozenset({"constant", "type"})  # inside a function they are its own affair
 PHRASE = re.compile(r"""["'`“]([^"'`“”]{4,80})["'`”]""")
-PLACE = re.compile(r"""([\w./-]*\w\.\w+)(?::|#L|["']?,? line )(\d{1,6})\b""")
+PLACE = re.compile(r"""(?<![\w./-])([\w./-]{0,200}\w\.\w{1,12})(?::|#L|["']?,? line )(\d{1,6})\b""")
 NONE: AbstractSet[str] = frozenset()
 LEADING = ("@", "#", "//", "/*", "*", "--")  # how the lines begin that belong to the definition below
 
@@ -78,8 +79,8 @@ class Wanted:
         # What every word with such a stem holds: a stem is the word's beginning, but for its last letter.
         held = {stem[: max(len(stem) - 1, 1)] for stem in self._weights}
         self._beginnings = [one for one in held if not any(other != one and other in one for other in held)]
-        self._phrases = list(dict.fromkeys(m[1] for m in PHRASE.finditer(text) if not m[1].isalnum()))
-        self._places = [(m[1], int(m[2])) for m in PLACE.finditer(text)]
+        self._phrases = list(dict.fromkeys(m[1] for m in PHRASE.finditer(text) if not m[1].isalnum()))[:MOST_QUOTED]
+        self._places = list(dict.fromkeys((m[1], int(m[2])) for m in PLACE.finditer(text)))[:MOST_QUOTED]
         self._known: dict[str, AbstractSet[str]] = {}
         self._names: dict[str, AbstractSet[str]] = {}
 
