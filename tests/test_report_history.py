@@ -16,7 +16,8 @@ from _evidence_project import evidence, found, services, write
 from _processes import small
 from conftest import Cli
 from preread import inputs, sources
-from preread.models import Finding
+from preread.evidence import failing
+from preread.models import Finding, Request
 from preread.reports import fold, history, look, store
 from preread.reports.history import Past
 from preread.reports.look import Looked
@@ -165,7 +166,6 @@ def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_wh
     path = project / "reports" / "junit.xml"
     path.write_text(junit(300, test_login_reset="P", **{name: "F"}))
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
-    assert cli("check", "login", cwd=project).status == 0
     path.write_text(junit(900, message="AssertionError: bang", **{name: "F"}))
     assert (
         "failed 3 times, last 2026-11-20, with `assertion`: AssertionError: bang"
@@ -173,9 +173,8 @@ def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_wh
     )
     path.write_text(junit(1200, **{name: "P"}))
     assert name + "` failed" not in cli("load", "login", "--json", cwd=project).json["dossier"]
-    told = cli("failures", "login", "--json", cwd=project).json["tests"]
-    assert [(one["test"], one["state"], one["recent"]) for one in told] == [
-        (f"tests/test_login.py > {name}", "mended", "FFF.")
+    assert [(one.label, one.is_failing, len(one.tries)) for one in pasts(project)] == [
+        (f"tests/test_login.py > {name}", False, 4)
     ]
 
 
@@ -184,7 +183,7 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
     paint = '<testcase classname="tests.test_paint" name="{}"><error message="{}"/></testcase>'.format
     first = junit(1, test_login_a="F", test_b="P", also=paint("test_paint", BOOM))
     project = small(tmp_path / "p", {"reports/junit.xml": first})
-    assert cli("failures", cwd=project).out.count("failing") == 2
+    assert len(looked(project).says) == 16
     also = paint("test_paint", BOOM) + paint("test_key", f"no {secret} for it")
     write(project, {"reports/junit.xml": junit(60, test_login_a="P", test_b="P", also=also)})
     done = cli("failures", cwd=project)
@@ -196,10 +195,8 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
     assert [(one["test"], one["report"]) for one in few["tests"]] == [
         ("tests/test_login.py > test_login_a", "reports/junit.xml:2")
     ]
-    assert [
-        cli("failures", *words, "--scope", scope, "--json", cwd=project).json["total"]
-        for scope, words in (("tests", []), ("reports", ["login"]))
-    ] == [1, 0]
+    known = {scope: failing(services(project), Request(feature="login", scope=scope)) for scope in ("tests", "reports")}
+    assert [len(pasts_) for pasts_ in known.values()] == [1, 0]
 
 
 # -- what is one test, and one run
