@@ -15,7 +15,7 @@ from preread.operations.doctor import PACKAGES
 
 NAMES = [
     "preread", "python", "packages", "git", "sqlite", "grammars", "claude",
-    "project", "writable", "settings", "builder", "servers", "hooks", "speed", "gates",
+    "project", "writable", "settings", "builder", "servers", "monorepo", "hooks", "speed", "gates",
     "fired", "dossiers", "database",
 ]  # fmt: skip
 

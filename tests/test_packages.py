@@ -11,6 +11,7 @@ from preread import pipeline, project
 from preread.errors import PrereadError
 from preread.evidence import collect
 from preread.models import Request
+from preread.operations import doctor
 from preread.packages import Package, packages, scope_of
 
 TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
@@ -173,3 +174,12 @@ def test_what_is_left_out_and_scopes_are_asked_for_on_the_command_line(root: Pat
     assert [file["path"] for file in found["files"]] == ["vendor/x/coupon.py"]
     done = cli("evidence", "coupon", "--scope", "nowhere", "--json", cwd=root)
     assert (done.status, done.json["code"]) == (2, "E_SCOPE")
+
+
+def test_the_doctor_names_the_packages(root: Path) -> None:
+    write(root, {"package.json": '{"workspaces": ["packages/*"]}'})
+    [look] = doctor._monorepo(services(root))
+    assert "4 packages: @acme/ui (packages/ui), " in look.found
+    assert "listed in package.json" in look.found
+    (root / "package.json").unlink()
+    assert not list(doctor._monorepo(services(write(root.parent / "single", {"package.json": "{}", "a.py": ""}))))

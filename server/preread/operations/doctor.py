@@ -20,6 +20,7 @@ from preread.models import Model
 from preread.operations import doctor_hooks
 from preread.operations.look import Look, fail, ok, warn
 from preread.operations.registry import Asked, Context, Operation, in_thread
+from preread.packages import packages
 from preread.services import Services
 from preread.settings import Settings
 
@@ -149,11 +150,23 @@ def _project(services: Services) -> Iterator[Look]:
         own = replace(services, layout=layout, settings=chosen)
         yield _would_run(own)
         yield _servers(own)
+        yield from _monorepo(own)
     yield from doctor_hooks.looks(replace(services, layout=layout))
     names = published.features(layout)
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     yield ok("dossiers", f"{len(names)}: {shown}" if names else "none yet; preread load FEATURE makes one")
     yield _database(layout)
+
+
+def _monorepo(services: Services) -> Iterator[Look]:
+    """The packages that `--scope` takes, where there are any."""
+    found = packages(services.tree)
+    if found:
+        shown = ", ".join(f"{package.name} ({package.path})" for package in found[:8])
+        more = ", …" if len(found) > 8 else ""
+        workspaces = sorted({package.workspace for package in found} - {""})
+        listed = f"; listed in {', '.join(workspaces)}" if workspaces else ""
+        yield ok("monorepo", f"{len(found)} packages: {shown}{more}{listed}; --scope NAME takes one alone")
 
 
 def _why(layout: Layout, start: Path) -> str:
