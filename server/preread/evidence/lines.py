@@ -76,8 +76,8 @@ class Wanted:
         for word, weight in query.weights.items():
             stem = words.stem(word)
             self._weights[stem] = max(weight, self._weights.get(stem, 0.0))
-        # What every word with such a stem holds: a stem is the word's beginning, but for its last letter.
-        held = {stem[: max(len(stem) - 1, 1)] for stem in self._weights}
+        # What every word with such a stem holds: a stem is the word's beginning, but for the `y` of `queries`.
+        held = {stem[:-1] if stem.endswith("y") and len(stem) > 1 else stem for stem in self._weights}
         self._beginnings = [one for one in held if not any(other != one and other in one for other in held)]
         self._phrases = list(dict.fromkeys(m[1] for m in PHRASE.finditer(text) if not m[1].isalnum()))[:MOST_QUOTED]
         self._places = list(dict.fromkeys((m[1], int(m[2])) for m in PLACE.finditer(text)))[:MOST_QUOTED]
