@@ -740,6 +740,15 @@ def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: P
     assert rule(tmp_path, "documents") == []
 
 
+def test_limits_want_the_rarer_word_of_a_name_of_two(tmp_path: Path) -> None:
+    lines = {f"shop/line{n}.py": f"def line_{n}():\n    pass\n" for n in range(6)}
+    doc = "# Guide\n\nA line must never be longer than that.\n\nA colour of lines must be given by name.\n"
+    write(tmp_path, {**lines, "shop/colour.py": "def colour(line):\n    return 'red'\n", "docs/guide.md": doc})
+    said = texts(rule(tmp_path, "limits", "line-colour", description="The colour of each line, by its option"))
+    assert "`A colour of lines must be given by name`" in said
+    assert "longer" not in said
+
+
 # -- all rules together
 
 

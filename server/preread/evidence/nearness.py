@@ -10,6 +10,8 @@ from preread.evidence.view import View
 
 SEPARATORS = re.compile(r"[\W_]+")
 
+NAMED = 0.49  # of what the name's words tell
+
 
 class Nearness:
     """One request's words with how much each tells: a word that stands in few files tells most."""
@@ -42,6 +44,11 @@ class Nearness:
             return 0.0
         held = words.stems_of(text)
         return min(1.0, share(self.own, held) + 0.5 * share(self.also, held))
+
+    def named_in(self, *texts: str) -> bool:
+        """Whether texts hold the feature's name, at least the rarer of two words."""
+        held = frozenset().union(*map(words.stems_of, texts))
+        return self._view.whole_project or share(self.own, held) >= NAMED
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ FILES, LONG, LEAST = 8, 50, 0.1  # a passage has about so many lines at most
 # What makes a passage near, as fitted on the tuning half of bench/claims: the description's words that it holds,
 # that its function belongs to the feature, its names with the feature's words, its function's own name.
 DESCRIBED, HOT, NAMED, OWN, CALLED = 1.5, 0.7, 0.6, 0.4, 0.3
-NAMED_AFTER = 0.49
 MANY = 3  # functions of one name: a call tells nothing about them
 
 
@@ -75,8 +74,7 @@ def _depth(line: str) -> int:
 
 def _is_named(file: FileView, symbol: Symbol, measure: Nearness) -> bool:
     """Whether a function, its class or its file has the feature's name, not only the commoner of two words."""
-    stems = (words.stems(name) for name in (symbol.name, symbol.container, file.path.rpartition("/")[2]))
-    return share(measure.own, frozenset().union(*stems)) >= NAMED_AFTER
+    return measure.named_in(symbol.name, symbol.container, file.path.rpartition("/")[2])
 
 
 def _said(name: str, held: set[str], measure: Nearness) -> float:

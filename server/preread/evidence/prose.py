@@ -54,7 +54,8 @@ def limits(view: View) -> Iterator[Finding]:
             about = measure.of(sentence.text)
             section = enclosing(doc.outline, sentence.start)
             under = measure.of(section.name) if section else 0.0
-            if max(about, 0.8 * under, 0.8 * home) < NEAR:
+            heading = section.name if section else ""
+            if max(about, 0.8 * under, 0.8 * home) < NEAR or not measure.named_in(sentence.text, heading, doc.path):
                 continue
             limits = 0.25 * bool(STRONG.search(sentence.text)) + 0.05 * min(3, len(LIMITS.findall(sentence.text)))
             worth = 0.35 * max(about, 0.6 * under, 0.6 * home) + 0.2 * under + 0.2 * home + 0.1 * doc.score + limits

@@ -247,7 +247,7 @@ def _entries(view: View) -> Iterator[Entry]:
             if not BULLET.match(line):
                 continue
             whole, end = phrases.paragraph(lines, number, 6)
-            if (about := measure.of(whole)) < min(NEAR, SURE):
+            if (about := measure.of(whole)) < min(NEAR, SURE) or not measure.named_in(whole):
                 continue
             said = LINKED.sub("", re.sub(r"^[-*+]\s+", "", whole)).rstrip(". ")
             aloud = TOLD.search(said) is not None
