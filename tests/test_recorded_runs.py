@@ -78,6 +78,11 @@ def test_kinds_that_differ_are_counted_and_unknown_ones_left_out(tmp_path: Path)
     runs = [run(n, "failed", kind=kind) for n, kind in enumerate(("wait", "locator", "wait", "other"))]
     (finding,) = told(tmp_path, runs)
     assert "failed 4 times, last 2026-11-21, 2 times with `wait`" in finding.text
+    older = [run(n, "failed", kind="network") for n in range(4)]
+    newer = [run(n, "failed", kind="wait") for n in range(4, 7)]
+    (finding,) = told(tmp_path / "c", [*older, *newer])
+    assert "failed 7 times, last 2026-11-21, 4 times with `network`" in finding.text
+    assert [source[-8] for source in finding.sources] == ["6", "3", "5"]  # the kind stands in one of them
     (finding,) = told(tmp_path / "b", [run(1, "failed", kind="`; rm -rf`", message="")])
     assert finding.text == f"`{NAME}` failed on 2026-11-21"
 

@@ -151,9 +151,7 @@ def test_a_pass_that_took_two_tries_is_flaky_and_a_failure_and_a_pass_in_the_rat
     assert (known.is_flaky, known.is_failing, known.flips, known.flakiness) == (True, False, 2, 0.67)
     assert (known.runs, known.failures, known.retried) == (3, 0, 1)
     (finding,) = found(tmp_path, "failed", "login")
-    assert finding.text.startswith(
-        "`pays` passes and fails by turns: failed in 0 of 3 runs, passed when tried again in 1"
-    )
+    assert finding.text == "`pays` passed only when it was tried again in 1 of 3 runs, last 2026-11-20"
 
 
 def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_what_fails(
@@ -236,6 +234,15 @@ def test_a_file_is_named_as_the_project_has_it(tmp_path: Path, file: str, known:
     write(tmp_path, {"tests/login.test.js": "", "results.json": jest(0, "failed", file.replace("\\\\", "\\"))})
     looked(tmp_path)
     assert past(tmp_path).file == known
+
+
+def test_only_tests_that_a_record_names_cite_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "MOST_NAMED", 2)
+    names = [f"test_login_{letter}" for letter in "abcd"]
+    write(tmp_path, {**FILES, "reports/a.xml": junit(0, **dict.fromkeys(names, "F"))})
+    (finding,) = failures(tmp_path)
+    assert finding.text.startswith("`test_login_a`, `test_login_b` failed on")
+    assert len(pasts(tmp_path)) == 4
 
 
 def test_tests_of_one_name_in_other_files_or_classes_are_others(tmp_path: Path) -> None:

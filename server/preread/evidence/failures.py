@@ -93,24 +93,21 @@ def _finding(tests: list[Past], kind: str) -> Finding:
 def counted(past: Past) -> str:
     """How often a test failed, when last, and with which kind most."""
     day = time.strftime("%Y-%m-%d", time.gmtime(past.failed))
-    runs = f"{past.failures} of {past.runs} runs"
-    if past.is_flaky:
-        text = f"passes and fails by turns: failed in {runs}"
-        text += f", passed when tried again in {past.retried}" if past.retried else ""
-        text += f", last {day}"
+    in_runs = f"in {past.failures} of {past.runs} runs"
+    if past.is_flaky and not past.failures:
+        text = f"passed only when it was tried again in {past.retried} of {past.runs} runs, last {day}"
+    elif past.is_flaky:
+        again = f", passed when tried again in {past.retried}" if past.retried else ""
+        text = f"passes and fails by turns: failed {in_runs}{again}, last {day}"
     elif past.failures > 1:
-        text = (
-            f"failed in {runs}, last {day}"
-            if past.runs > past.failures
-            else f"failed {past.failures} times, last {day}"
-        )
+        text = f"failed {in_runs if past.runs > past.failures else f'{past.failures} times'}, last {day}"
     else:
         text = f"failed on {day}"
-    if not past.kinds:
-        return text
-    kind, times = max(past.kinds.items(), key=lambda pair: pair[1])
+    if not past.kind or not any(one.kind == past.kind for one in past.tries if one.run):
+        return text  # that run is not known any more: nothing would prove it
+    times = past.kinds.get(past.kind, 0)
     alone = times >= past.failures + past.retried
-    return f"{text}, with `{kind}`" if alone else f"{text}, {times} times with `{kind}`"
+    return f"{text}, with `{past.kind}`" if alone else f"{text}, {times} times with `{past.kind}`"
 
 
 class Marked(NamedTuple):

@@ -14,7 +14,8 @@ MOST_TESTS, MOST_OUTCOMES = 20_000, 50  # tests, and the newest outcomes of each
 MONTHS = 6 * 30 * 86_400  # seconds for which a test is kept that no report names any more
 MOST_SEEN = 20_000  # digests of contents that were folded in, and paths of reports
 MOST_RECORDS = 8_000_000  # characters of records that facts can cite
-MOST_NAMED = 200  # failed tests in one of them
+MOST_NAMED = 1_000  # failed tests in one of them; no fact can cite it for others
+MOST_SAID = 50  # their messages
 SAME_RUN = 5.0  # seconds: reports of other names that began so near each other tell of one run
 WORSE = {"passed": 0, "flaky": 1, "failed": 2}
 
@@ -36,14 +37,15 @@ def fold(connection: sqlite3.Connection, row: Row, told: Iterable[Told]) -> None
         if not connection.execute(sql, (row.digest, row.says, row.problem, row.at)).rowcount:
             return  # another process was faster
         ran = [one for one in _worst(told) if one.outcome.verdict != "skipped"]
-        record = _record(row, ran)
+        bad = sorted(
+            (one for one in ran if one.outcome.verdict != "passed"), key=lambda one: -WORSE[one.outcome.verdict]
+        )
+        record = _record(row, bad[:MOST_NAMED], len(ran), sum(one.outcome.verdict == "failed" for one in bad))
         if record:
             connection.execute("INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", record)
-        cited = record[0] if record else ""
         _add_passed(connection, [one for one in ran if one.outcome.verdict == "passed"], row.at, report)
-        for one in ran:
-            if one.outcome.verdict != "passed":
-                _add(connection, one, row.at, report, cited)
+        for number, one in enumerate(bad):
+            _add(connection, one, row.at, report, record[0] if record and number < MOST_NAMED else "")
         _prune(connection)
 
 
@@ -57,24 +59,21 @@ def _worst(told: Iterable[Told]) -> list[Told]:
     return list(found.values())
 
 
-def _record(row: Row, ran: list[Told]) -> tuple[str, float, str] | None:
+def _record(row: Row, named: list[Told], ran: int, failures: int) -> tuple[str, float, str] | None:
     """The run as `run:<id>` cites it, in the shape of the hooks' record; None where nothing failed."""
-    failed = [one for one in ran if one.outcome.verdict == "failed"]
-    flaky = [one for one in ran if one.outcome.verdict == "flaky"]
-    if not failed and not flaky:
+    if not named:
         return None
     id_ = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(row.at))}-{row.digest[:10]}"
-    named = (failed + flaky)[:MOST_NAMED]
     value = {
         "id": id_,
         "at": int(row.at),
-        "outcome": "failed" if failed else "passed",
+        "outcome": "failed" if failures else "passed",
         "report": row.path,
         "failed": [label(one.file, one.group, one.outcome.name) for one in named],
         "kinds": list(dict.fromkeys(one.outcome.kind for one in named if one.outcome.kind)),
-        "messages": [one.outcome.message for one in named],
-        "passed": len(ran) - len(failed),
-        "failures": len(failed),
+        "messages": list(dict.fromkeys(one.outcome.message for one in named))[:MOST_SAID],
+        "passed": ran - failures,
+        "failures": failures,
     }
     return id_, row.at, json.dumps(value, ensure_ascii=False)
 
@@ -105,7 +104,9 @@ def _add_passed(connection: sqlite3.Connection, passed: list[Told], at: float, r
         f"DELETE FROM told WHERE EXISTS (SELECT 1 FROM outcomes o WHERE o.test = told.test AND {NEAR})",  # noqa: S608
         given,
     )
-    connection.execute("INSERT INTO outcomes SELECT test, :at, :report, 'passed', '', '', line FROM told", given)
+    connection.execute(
+        "INSERT OR IGNORE INTO outcomes SELECT test, :at, :report, 'passed', '', '', line FROM told", given
+    )
     connection.execute("UPDATE tests SET runs = runs + 1 WHERE id IN (SELECT test FROM told)")
     sql = "SELECT id, ? FROM tests WHERE runs > ? AND id IN (SELECT test FROM told)"
     many = connection.execute(sql, (MOST_OUTCOMES - 1, MOST_OUTCOMES)).fetchall()
@@ -131,7 +132,7 @@ def _add(connection: sqlite3.Connection, one: Told, at: float, report: int, run:
     if same:  # another report of the same run knows more
         connection.execute("DELETE FROM outcomes WHERE test = ? AND at = ? AND report = ?", (test, *same[:2]))
     row = (test, at, report, outcome.verdict, outcome.kind, run, outcome.line)
-    connection.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     failed, flaky = outcome.verdict == "failed", (outcome.verdict == "flaky") - (before == "flaky")
     sql = "UPDATE tests SET runs = runs + ?, failures = failures + ?, retried = retried + ? WHERE id = ?"
     connection.execute(sql, (int(not same), int(failed), int(flaky), test))

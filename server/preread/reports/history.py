@@ -82,9 +82,18 @@ class Past:
         return [passed for one in self.tries for passed in both.get(one.verdict, ())]
 
     @property
+    def kind(self) -> str:
+        """With what it failed most often; empty when nobody knows."""
+        return max(self.kinds, key=lambda kind: self.kinds[kind], default="")
+
+    @property
     def cited(self) -> list[str]:
-        """The runs in which it failed, the newest first, as sources."""
-        return list(dict.fromkeys(f"run:{one.run}" for one in reversed(self.tries) if one.run))
+        """The runs in which it failed, as sources: the newest first, but one of its kind among the first two."""
+        bad = [one for one in reversed(self.tries) if one.run]
+        of_kind = [one for one in bad[1:] if one.kind == self.kind]
+        if bad and bad[0].kind != self.kind:
+            bad[1:1] = of_kind[:1]
+        return list(dict.fromkeys(f"run:{one.run}" for one in bad))
 
 
 def pasts(tree: Tree) -> list[Past]:
@@ -112,12 +121,16 @@ def _into(found: dict[str, list[Past]], past: Past) -> None:
 def _is_same(one: Past, other: Past) -> bool:
     """Whether two tests of one name are one: the file of one is the end of the other's, and their groups are the same.
 
-    A runner that names neither file nor group may mean any; and none names Playwright's project.
+    A runner that the hooks heard may leave out file and groups, which may then be any; and none names Playwright's
+    project.
     """
-    if not (other.file or other.group):
+    if other.recorded and not (other.file or other.group):
         return True
     files = [f"/{past.file}" for past in (one, other) if past.file]
-    alike = len(files) < 2 or files[0].endswith(files[1]) or files[1].endswith(files[0])
+    if len(files) == 2:
+        alike = files[0].endswith(files[1]) or files[1].endswith(files[0])
+    else:
+        alike = not files or bool(other.recorded)
     groups = {one.group, PROJECT.sub("", one.group)} if other.recorded else {one.group}
     return alike and other.group in groups
 
