@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, commit, evidence, write
-from preread.evidence import rank, words
+from preread.evidence import rank, search, words
 from preread.models import Ranked, Request
 
 FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n in range(8)}
@@ -239,3 +239,11 @@ def test_the_first_sentence_says_most(tmp_path: Path) -> None:
     write(tmp_path, {**FILLER, **files})
     found = evidence(tmp_path, "checkout", description="The gateway is slow. One sees it on the page of a street.")
     assert paths(found.files) == ["src/z.py", "src/a.py"]
+
+
+def test_a_word_that_too_many_files_hold_is_not_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parcels = {f"src/f{n}.py": f"def f{n}(): return 'parcel'\n" for n in range(8)}
+    write(tmp_path, {**parcels, "src/lamp_a.py": "def a(): ...\n"})
+    assert len(evidence(tmp_path, "parcel-lamp").files) == 9
+    monkeypatch.setattr(search, "MOST_HOLDERS", 7)
+    assert paths(evidence(tmp_path, "parcel-lamp").files) == ["src/lamp_a.py"]

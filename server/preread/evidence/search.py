@@ -13,6 +13,7 @@ DEFINED = (0.0, 1.0, 0.0)
 COLUMNS = (0.0, 1.0, 1.0)  # path, definitions, body: a path's words have a length and a rarity of their own
 MOST_LOOKED_UP = 120  # words of a request
 MOST_TERMS = 40  # of these, the rarest
+MOST_HOLDERS = 8_000  # files: a word that more of them hold tells none from the others
 K1, B = 1.2, 0.75  # of BM25, for paths; SQLite's are the same
 
 
@@ -97,8 +98,13 @@ class Asked:
         return dict(sorted(found.items(), key=lambda item: len(item[1]) / self.weights[item[0]])[:MOST_TERMS])
 
     def _rows(self, word: str, columns: tuple[float, ...] = COLUMNS, within: str = "") -> dict[int, float]:
+        match = within + quoted(word)
+        if len(self.files) > MOST_HOLDERS:  # to count them costs a fifth of what it costs to weigh them
+            sql = "SELECT count(*) FROM words WHERE words MATCH ?"
+            if self.connection.execute(sql, (match,)).fetchone()[0] > MOST_HOLDERS:
+                return {}
         sql = "SELECT rowid, bm25(words, ?, ?, ?) FROM words WHERE words MATCH ?"
-        rows = self.connection.execute(sql, (*columns, within + quoted(word))).fetchall()
+        rows = self.connection.execute(sql, (*columns, match)).fetchall()
         total = len(self.files)
         rarity = max(math.log((total - len(rows) + 0.5) / (len(rows) + 0.5)), 1e-6)  # what SQLite multiplies by
         return {row: -score / rarity for row, score in rows}
