@@ -8,7 +8,10 @@ from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Ver
 # What a person must see before writing, most urgent first.
 URGENT = ("anti-patterns.md", "failures.md", "existing-tests.md")
 GAPS = "Not covered"
-LATER = frozenset(("Inside the functions", "Dropped, switched, put back", "Warned about in the code"))  # long lists
+FIRST = frozenset(("Documents and code disagree", "Tried, taken back", "Known traps", "Deprecated", GAPS)) | {
+    "Failing in the latest report",
+    "Failed when it was run",
+}  # sections that one must know of before writing
 MOST_FILES, MOST_URGENT, MOST_COMMANDS = 3, 1, 3
 
 
@@ -58,9 +61,7 @@ def _urgent(checked: Checked) -> tuple[Fact, ...]:
     for name in URGENT:
         for verdict in checked.verdicts:
             key = (verdict.file, verdict.section)
-            if verdict.file != name or key in seen or verdict.section in LATER:
-                continue
-            if name == "existing-tests.md" and verdict.section != GAPS:
+            if verdict.file != name or key in seen or verdict.section not in FIRST:
                 continue
             seen.add(key)
             quoted = dossier.quotes(verdict.fact.text)

@@ -39,6 +39,7 @@ ASSERTING = re.compile(
 
 CALLEE = re.compile(r"(?<![\w.])([A-Za-z_]\w+\.[A-Za-z_][\w.]*)\(")  # of another
 LONGEST, MOST_LISTED, MOST_ACTS, MOST_COMMON, FEW = 90, 3, 5, 20, 2
+LEAST = 0.25  # of the feature's tests, for a call to be their habit
 
 
 class _Use(NamedTuple):
@@ -89,6 +90,8 @@ def calls(view: View) -> Iterator[Finding]:
         elsewhere = named / len(others) if others else 0.0
         share = len(use.cases) / total
         kind = _kind_of(callee)
+        if kind == "act" and share < LEAST:
+            continue
         if kind == "act" and elsewhere > 0.4 and share < 2 * elsewhere and view.relevance(last) < 0.5:
             continue  # how every test here is written
         lift = share / (elsewhere + 0.1)

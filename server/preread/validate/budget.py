@@ -9,7 +9,7 @@ from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Fact, Fence, Verdict
 from preread.services import Services
 
-SUMMARY_SHARE = 0.1  # of the budget, kept for summary.md
+SUMMARY_SHARE = 0.08  # of the budget, kept for summary.md
 CODEBASE_SHARE = 0.25
 # What is cut first is what is cheap to find again.
 WEIGHT = {
@@ -40,20 +40,24 @@ def fit(
     codebase = int(limit * CODEBASE_SHARE)
     kept: dict[tuple[int, int, int], float] = {}
     opened: set[tuple[int, int]] = set()
+    cited: dict[int, set[str]] = {}  # paths that each draft has written out
     for candidate in sorted(_candidates(drafts, ranks), key=lambda c: -c.score):
         draft, section = drafts[candidate.draft], drafts[candidate.draft].sections[candidate.section]
-        cost = candidate.cost
+        known = cited.setdefault(candidate.draft, set())
+        item = section.items[candidate.item]
+        cost = _cost(item, known)
         if (candidate.draft, candidate.section) not in opened:
             cost += dossier.tokens(
                 f"\n## {section.heading}\nSource: {section.source}\n" if section.source else f"\n## {section.heading}\n"
             )
-        is_fact = isinstance(section.items[candidate.item], Fact)
+        is_fact = isinstance(item, Fact)
         if cost > left or (is_fact and facts_left < 1) or (draft.name == "codebase.md" and cost > codebase):
             continue
         left -= cost
         facts_left -= is_fact
         codebase -= cost if draft.name == "codebase.md" else 0
         opened.add((candidate.draft, candidate.section))
+        known |= {_path(source) for source in (item.sources if isinstance(item, Fact) else ())}
         kept[candidate.draft, candidate.section, candidate.item] = candidate.score
     fitted = _trimmed(services, drafts, kept, whole)
     standing = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
@@ -76,11 +80,21 @@ def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Ca
             yield _Candidate(score, d, s, i, cost)
 
 
-def _cost(item: Fact | Fence) -> int:
+def _cost(item: Fact | Fence, known: Collection[str] = ()) -> int:
+    """About how many tokens an item takes, where these paths are written out already."""
     if isinstance(item, Fence):
         return dossier.tokens("\n".join(item.lines) + "\n```\n```\n")
-    shown = [source.rsplit("/", 1)[-1] if i else source for i, source in enumerate(item.sources)]
+    shown, told = [], set(known)
+    for source in item.sources:
+        path = _path(source)
+        shown.append(source.replace(path, path.rpartition("/")[2], 1) if path in told else source)
+        told.add(path)
     return dossier.tokens(f"- {item.text} ({', '.join(shown)})\n")
+
+
+def _path(source: str) -> str:
+    """The path of a source in the tree, as it stands in it; nothing for the others."""
+    return "" if source.startswith(("absent:", "commit:")) else source.partition("::")[0].rpartition(":")[0]
 
 
 def _trimmed(
