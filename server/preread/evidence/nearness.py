@@ -10,7 +10,7 @@ from preread.evidence.view import View
 
 SEPARATORS = re.compile(r"[\W_]+")
 
-NAMED = 0.49  # of what the name's words tell
+ENOUGH = 0.49  # of what the name's words tell
 
 
 class Nearness:
@@ -48,7 +48,7 @@ class Nearness:
     def named_in(self, *texts: str) -> bool:
         """Whether texts hold the feature's name, at least the rarer of two words."""
         held = frozenset().union(*map(words.stems_of, texts))
-        return self._view.whole_project or share(self.own, held) >= NAMED
+        return self._view.whole_project or share(self.own, held) >= ENOUGH
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:

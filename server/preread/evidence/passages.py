@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import words
-from preread.evidence.nearness import Nearness, nearness, share
+from preread.evidence.nearness import ENOUGH, Nearness, nearness, share
 from preread.evidence.pieces import FileView
 from preread.evidence.view import View, once
 from preread.syntax import Symbol
@@ -17,6 +17,7 @@ FILES, LONG, LEAST = 8, 50, 0.1  # a passage has about so many lines at most
 # What makes a passage near, as fitted on the tuning half of bench/claims: the description's words that it holds,
 # that its function belongs to the feature, its names with the feature's words, its function's own name.
 DESCRIBED, HOT, NAMED, OWN, CALLED = 1.5, 0.7, 0.6, 0.4, 0.3
+ELSEWHERE = 0.6  # of what does not hold the name, or only the commoner of its two words
 MANY = 3  # functions of one name: a call tells nothing about them
 
 
@@ -81,7 +82,8 @@ def _said(name: str, held: set[str], measure: Nearness) -> float:
     stems = {one: words.stems(one) for one in held}
     shares = sorted((share(measure.own, found) for found in stems.values()), reverse=True)[:3]
     everything = frozenset().union(*stems.values())
-    return NAMED * sum(shares) / 3 + OWN * share(measure.own, stems[name]) + DESCRIBED * share(measure.also, everything)
+    near = NAMED * sum(shares) / 3 + OWN * share(measure.own, stems[name]) + DESCRIBED * share(measure.also, everything)
+    return near if share(measure.own, everything) >= ENOUGH else ELSEWHERE * near
 
 
 def _called(found: list[Passage], names: list[set[str]]) -> list[float]:

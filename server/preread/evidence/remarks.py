@@ -57,7 +57,7 @@ def _of_file(view: View, file: FileView) -> Iterator[Finding]:
             text=(f"{code(remark.within)}: " if named else "") + phrases.quote(remark.said, saying.MOST_SAID),
             sources=(file.cite(remark.start, remark.end),),
             reason=f"a remark that warns or explains: {remark.word}",
-            score=remark.weight + 0.15 * min(1.0, view.relevance(remark.said)) - (0.2 if file.role != "source" else 0),
+            score=remark.weight + 0.15 * min(1.0, view.relevance(remark.said)) - (0.35 if file.role != "source" else 0),
         )
 
 

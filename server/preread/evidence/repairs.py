@@ -26,7 +26,7 @@ TURN = re.compile(
 CHORE = re.compile(
     r"(?i)\b(bump|upgrade|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
     r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
-    r"|tests? for|add tests?|packages?)\b"
+    r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
 )
 GENERIC = frozenset(
     words.stem(word)
@@ -36,7 +36,7 @@ GENERIC = frozenset(
     behavior behaviour case cases test tests code function method option options value values remove refactor simplify
     update change changes more some only also logic cleanup clean move rename rewrite implement introduce missing wrong
     broken edge work works working show return call back default public client server custom long false true none small
-    large skip split allow include multiple init initial small extra
+    name names large skip split allow include multiple init initial small extra
     """.split()
 )
 TOLD = re.compile(
@@ -70,8 +70,11 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         rare = min(everywhere[topic] for topic in shared) <= RARE
         if len(same) < 2 or not _is_told_again(same, shared, rare):
             continue
-        about = sum(sorted(measure.of(c.subject) for c in same)[-2:]) / 2
-        if about < 0.4 and not all(_small_at_home(view, c) and measure.of(c.subject) > 0 for c in same):
+        second, first = sorted(measure.of(c.subject) for c in same)[-2:]
+        about = (first + second) / 2
+        if (about < 0.4 or second < 0.2) and not all(
+            _small_at_home(view, c) and measure.of(c.subject) > 0 for c in same
+        ):
             continue
         if (
             rare or len(shared) > 1
