@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -43,19 +43,24 @@ def failed(view: View) -> Iterator[Finding]:
 
 def belonging(view: View) -> list[Past]:
     """The tests with a past that belong to the feature: those that fail now, then its very own, then the worst."""
-    paths = {hot.file.path for hot in view.cases}
-    cases = {" ".join(hot.case.name.split()).lower() for hot in view.cases}
+    counts = Counter(hot.file.path for hot in view.cases)
+    paths = {file.path for file in view.tests if 0 < counts[file.path] * 2 >= len(file.outline.tests)}
+    cases: dict[str, list[str]] = defaultdict(list)
+    for hot in view.cases:
+        cases[" ".join(hot.case.name.split()).lower()].append(hot.file.path)
     found = [(past, _belongs(view, past, paths, cases)) for past in history.pasts(view.services.tree)]
     own = [(past, strength) for past, strength in found if strength]
     return [past for past, _ in sorted(own, key=lambda pair: (not pair[0].is_failing, -pair[1]))]
 
 
-def _belongs(view: View, past: Past, paths: set[str], cases: set[str]) -> int:
-    """How closely a test belongs to the feature: one of its tests, in a file of theirs or named after it, or not."""
+def _belongs(view: View, past: Past, paths: set[str], cases: dict[str, list[str]]) -> int:
+    """How closely a test belongs to the feature: one of its own; in a file mostly theirs, or named so; not at all."""
     name = " ".join(past.name.split()).lower()
     if past.file and not past.file.startswith(view.query.scope) and not any(_stands_in(path, past) for path in paths):
         return 0
-    if name in cases or name.partition("[")[0] in cases or view.request.feature in past.features:
+    homes = cases.get(name) or cases.get(name.partition("[")[0]) or ()
+    is_one = bool(homes) and (not past.file or any(_stands_in(path, past) for path in homes))
+    if is_one or view.request.feature in past.features:
         return 2
     return int(any(_stands_in(path, past) for path in paths) or view.relevance(past.label) >= 1)
 
