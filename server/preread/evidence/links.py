@@ -113,11 +113,11 @@ def imported_by(connection: sqlite3.Connection, row: int) -> set[int]:
 def importers_of(connection: sqlite3.Connection, row: int) -> set[int]:
     """The files that import a file."""
     found: set[int] = set()
-    for (tail,) in connection.execute("SELECT tail FROM links WHERE file = ? AND own = 1", (row,)).fetchall():
+    for tail, own in connection.execute("SELECT tail, whole FROM links WHERE file = ? AND own = 1", (row,)).fetchall():
         known: dict[str, bool] = {}
         for file, whole in connection.execute("SELECT file, whole FROM links WHERE tail = ? AND own = 0", (tail,)):
             if whole not in known:
-                known[whole] = row in meant(connection, tail, whole)
+                known[whole] = _can_mean(whole, own) and row in meant(connection, tail, whole)
             if known[whole]:
                 found.add(file)
     return found - {row}
@@ -126,6 +126,9 @@ def importers_of(connection: sqlite3.Connection, row: int) -> set[int]:
 def meant(connection: sqlite3.Connection, tail: str, whole: str) -> set[int]:
     """The files that a module's name can mean: by its last part alone it has to be the only one."""
     rows = connection.execute("SELECT file, whole FROM links WHERE tail = ? AND own = 1", (tail,))
-    ending = whole if whole.startswith("/") else "/" + whole
-    found = {file for file, name in rows if (name == whole or not whole.startswith("/")) and name.endswith(ending)}
+    found = {file for file, name in rows if _can_mean(whole, name)}
     return found if len(found) <= (MOST_ALIKE if "/" in whole else 1) else set()
+
+
+def _can_mean(whole: str, name: str) -> bool:
+    return name == whole if whole.startswith("/") else name.endswith("/" + whole)
