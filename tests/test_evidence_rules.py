@@ -520,6 +520,8 @@ def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -
     body += "Two shoppers saw each other's goods."
     back = commit(tmp_path, {"shop/basket.py": BASKET}, body)
     commit(tmp_path, {"shop/basket.py": BASKET + "\n"}, "Let a shopper revert the basket to yesterday's")
+    crowd = {f"shop/other{n}.py": "basket = 1\n" for n in range(4)} | {"shop/basket.py": BASKET + "\n\n"}
+    commit(tmp_path, crowd, 'Revert "Count the weather"\n\nThis reverts commit 1234567.')  # mostly elsewhere
     findings = rule(tmp_path, "reverts")
     assert len(findings) == 1
     assert "`Cache the basket between visits` was taken back: Two shoppers saw" in texts(findings)

@@ -84,9 +84,10 @@ def _requirement(text: str, source: str, score: float) -> Finding:
 
 
 def documents(view: View) -> Iterator[Finding]:
-    """Sections of the project's documents about the feature, of which no sentence is told."""
+    """Sections of the project's documents about the feature, where no sentence of them is told."""
     n = 0
-    told = {sources.parse(source) for finding in prose.limits(view) for source in finding.sources}
+    if prose.limits(view) and not view.whole_project:
+        return
     for doc in view.docs:
         if prose.OTHER_DOCS.search(doc.path):
             continue
@@ -98,7 +99,6 @@ def documents(view: View) -> Iterator[Finding]:
                 or symbol.end - symbol.start > 200
                 or not phrases.provable(symbol.name)
                 or (named < 1 and not at_home)
-                or any(ref and ref.path == doc.path and symbol.start <= ref.start <= symbol.end for ref in told)
             ):
                 continue
             if view.whole_project and n >= 4:

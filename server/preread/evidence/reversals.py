@@ -24,7 +24,8 @@ def reverts(view: View) -> Iterator[Finding]:
         if not commit.is_revert or n >= 5:
             continue
         about = view.relevance(commit.subject, commit.body)
-        if about < 0.5 and not (len(commit.files) <= 8 and any(view.relevance(p) >= 1 for p in commit.files)):
+        home = sum(view.relevance(path) >= 1 for path in commit.files)
+        if about < 0.5 and not (len(commit.files) <= 8 and 2 * home >= len(commit.files) > 0):
             continue
         n += 1
         original = re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body)
