@@ -147,6 +147,7 @@ def test_only_files_of_the_scope_are_ranked(root: Path, feature: str) -> None:
     ranked = [file.path for file in (*found.files, *found.tests)]
     assert ranked
     assert all(path.startswith("packages/ui/") for path in ranked)
+    assert found.notes == ("only files in packages/ui are ranked",)
     assert "packages/uikit/src/coupon.ts" in [file.path for file in evidence(root, "coupon").files]
 
 

@@ -154,6 +154,8 @@ def _viewed(
     )
     if request.ticket and ticket is None:
         view.notes.append(f"there is no .project/tickets/{request.ticket}.md")
+    if request.scope:
+        view.notes.append(f"only files in {request.scope} are ranked")
     return view, hits, tests
 
 
