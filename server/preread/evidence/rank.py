@@ -15,7 +15,7 @@ from preread.models import Request
 
 # How much a word says about where to look, by the part of the request that it comes from; the opening is the first
 # sentence of a description, which mostly says what the rest explains.
-FEATURE, OPENING, DESCRIPTION, TICKET = 3.0, 2.0, 1.0, 0.5
+FEATURE, OPENING, DESCRIPTION, TICKET = 3.0, 2.0, 0.3, 0.3
 ROLES: dict[str, tuple[str, ...]] = {
     "files": ("source",),
     "tests": ("test",),
