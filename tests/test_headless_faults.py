@@ -226,7 +226,7 @@ def test_a_service_that_refuses_is_told_apart_and_tried_again_when_it_may_have_m
     project.env |= ONE_TRY
     api.play(lambda request: answer)
     built = assert_stands_in(project, code, words, hint, timeout=SOON)
-    assert sum(built.costs) == 0
+    assert sum(built.costs) < 0.001  # an answer that was cut may have begun to cost
     assert built.seconds < SOON + 10
     api.play(writing(STANDARD))
     assert_tried_again(project)

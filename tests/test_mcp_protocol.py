@@ -42,7 +42,7 @@ async def test_two_tools_are_listed_whatever_the_number_of_operations(client):
     hints = load.annotations
     assert (hints.read_only_hint, hints.destructive_hint) == (False, False)
     assert (hints.idempotent_hint, hints.open_world_hint) == (True, False)
-    assert list(load.input_schema["properties"]) == ["feature", "ticket", "description", "force", "level"]
+    assert list(load.input_schema["properties"]) == ["feature", "ticket", "description", "force", "level", "scope"]
     assert load.input_schema["required"] == ["feature"]
     assert all(about["description"] for about in load.input_schema["properties"].values())
     assert load.output_schema["required"] == ["status"]
