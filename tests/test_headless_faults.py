@@ -34,6 +34,7 @@ from preread.layout import MANIFEST, Layout
 READ = [tool("Read", file_path="login.py")]
 BODY = {"patterns.md": PATTERNS, "codebase.md": CODEBASE}
 ONE_TRY = {"CLAUDE_CODE_MAX_RETRIES": "0"}
+BEGUN = 0.00021  # dollars that the program may count for an answer that broke off after its beginning
 SOON = 8  # seconds; a child that needs two has done its work by then, on a busy machine too
 
 
@@ -226,7 +227,7 @@ def test_a_service_that_refuses_is_told_apart_and_tried_again_when_it_may_have_m
     project.env |= ONE_TRY
     api.play(lambda request: answer)
     built = assert_stands_in(project, code, words, hint, timeout=SOON)
-    assert sum(built.costs) < 0.001  # an answer that was cut may have begun to cost
+    assert set(built.costs) <= ({0, BEGUN} if code == "E_NETWORK" else {0})
     assert built.seconds < SOON + 10
     api.play(writing(STANDARD))
     assert_tried_again(project)
