@@ -382,6 +382,8 @@ class TestHeadings:
         ("test/cart_test.rb", "test"),
         ("test/test_cart.rb", "test"),
         ("test/Shop.Tests/CartTests.cs", "test"),
+        ("src/Shop.Tests/CartTester.cs", "test"),
+        ("src/Shop.UnitTests/Cart.cs", "support"),
         ("tests/Unit/CartTest.php", "test"),
         ("Tests/ShopTests/CartTests.swift", "test"),
         ("tests/test_cart.c", "test"),

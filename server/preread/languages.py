@@ -107,6 +107,8 @@ _TEST_FILE = re.compile(
 _TEST_CLASS_FILE = re.compile(
     r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$|^Test[A-Z].*\.(java|kt)$"
 )
+_TEST_PROJECT = re.compile(r"\.(unit|integration|functional)?(tests?|specs)(\.|$)")  # `Shop.Tests`, of .NET
+_TEST_IN_PROJECT = re.compile(r"(Tester|Fixture|Facts)\.cs$")
 _TEST_FOLDERS = frozenset(
     "test tests testing __tests__ __mocks__ __fixtures__ spec specs e2e e2e-tests integration-tests cypress playwright"
     " integration_tests functional-tests androidtest unittest unittests test-utils test_utils".split()
@@ -184,6 +186,8 @@ def own_role(path: str) -> Role:
         return "support"
     if _CONFIG_FILE.search(name):
         return "config"
+    if is_code and name.endswith(".cs") and any(map(_TEST_PROJECT.search, lowered)):
+        return "test" if _TEST_IN_PROJECT.search(name) else "support"
     in_tests = not _TEST_FOLDERS.isdisjoint(lowered) or (lowered[:1] == ["src"] and lowered[1:2] == ["test"])
     if is_code and in_tests:
         return _role_in_test_folder(lowered, name)
