@@ -53,6 +53,12 @@ class View:
         return frozenset(words.stem(word) for word in self.query.feature)
 
     @cached_property
+    def joined(self) -> str:
+        """The feature's words as one, as modules and settings often write them: `httpcache`; empty for one word."""
+        one = "".join(self.query.feature).lower() if len(self.query.feature) > 1 else ""
+        return one if len(one) > 5 else ""
+
+    @cached_property
     def also(self) -> frozenset[str]:
         """Stems of the description's words."""
         return frozenset(words.stem(word) for word in self.query.description)
@@ -89,7 +95,8 @@ class View:
             return 0.0
         found = set(chain.from_iterable(map(words.IDENTIFIER.findall, names)))
         held = frozenset().union(*map(words.stems, found))
-        own = 1.0 if self.initials & held else len(self.wanted & held) / max(len(self.wanted), 1)
+        whole = self.initials & held or (self.joined and any(self.joined in name.lower() for name in found))
+        own = 1.0 if whole else len(self.wanted & held) / max(len(self.wanted), 1)
         # Half of a name is mostly another thing's name: it counts a quarter.
         return own * own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
 
