@@ -539,6 +539,29 @@ def test_back_and_forth_values_are_found_and_values_that_only_moved_on_are_not(t
     assert cited(findings) == {f"commit:{shas[2][:9]}", f"commit:{shas[1][:9]}"}
 
 
+def test_reworked_lines_are_followed_from_commit_to_commit_whatever_the_subjects_say(tmp_path: Path) -> None:
+    basket = "def basket_total(goods):\n    {}\n    return sum(prices)\n\n\nLIMIT = {}\n"
+    plain, guard = "prices = [{0}.price for {0} in goods]", "if goods is None:\n        return 0\n    "
+    shas = [
+        commit(tmp_path, {"shop/basket.py": basket.format(body, limit), "shop/weather.py": f"RAIN = {n}\n"}, subject)
+        for n, (subject, body, limit) in enumerate(
+            (
+                ("Sum it up", plain.format("good"), 10),
+                ("Fix a crash", guard + plain.format("one"), 10),
+                ("Fix spelling of names", guard + plain.format("it"), 10),  # no change of its own
+                ("Hold no longer ten", guard + plain.format("it"), 20),
+                ("Hold forty again", guard + plain.format("it"), 40),
+            )
+        )
+    ]
+    put, fixed, _, twice, thrice = (f"commit:{sha[:9]}" for sha in shas)
+    assert {finding.text: finding.sources for finding in rule(tmp_path, "reworked")} == {
+        "2026-01 `Sum it up`; its lines fixed the same day: `Fix a crash`, by `if goods is None`": (put, fixed),
+        "the same lines 2026-01 `Sum it up`; 2026-01 `Hold no longer ten`; 2026-01 `Hold forty again`: `LIMIT = 40`,"
+        " before that 20, 10": (put, twice, thrice),
+    }
+
+
 def test_replaced_sleeps_are_found_with_the_wait_that_replaced_them(tmp_path: Path) -> None:
     spec = 'test("basket pays", async ({{ page }}) => {{\n  await page.click("basket");\n  {}\n}});\n'
     files = {"src/basket.ts": "export const basket = 1;\n"}

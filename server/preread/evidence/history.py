@@ -8,15 +8,21 @@ Log = Callable[..., bytes]  # what `git log` prints, given its arguments
 
 MOST_COMMITS = 400  # looked at for subjects and files
 MOST_MENTIONING = 150  # whose messages are read
-MOST_PATCHES = 120  # looked at line by line
+MOST_PATCHES = 200  # looked at line by line
 RECORD, FIELD = "\x1e", "\x1f"
 FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
     re.IGNORECASE,
 )
 NOISE = re.compile(
-    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|readme|whitespace|formatting|changelog|ci|mypy)\b",
+    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|readme|whitespace|formatting|changelog|ci|mypy|phpstan|psalm|rubocop|clippy"
+    r"|(?-i:CS)|code ?style|visibility)\b|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b",
     re.IGNORECASE,
+)
+CHORE = re.compile(
+    r"(?i)\b(bump|upgrade|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
+    r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
+    r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
 )
 REVERT = re.compile(r'^(Revert\b|Back out|Reapply)|\brevert(s|ed)? (commit|"|#|to )|This reverts commit', re.IGNORECASE)
 BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
@@ -48,20 +54,28 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that stood together and were taken out, and those that took their place."""
+
+    removed: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Patch:
-    """The lines that one commit took out of and put into one file."""
+    """What one commit changed in one file."""
 
     commit: Commit
     path: str
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
+    hunks: tuple[Hunk, ...]
 
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return tuple(line for hunk in self.hunks for line in hunk.removed)
 
-@dataclass(slots=True)
-class _PatchLines:
-    path: str = ""
-    removed: list[str] = field(default_factory=list)
-    added: list[str] = field(default_factory=list)
+    @property
+    def added(self) -> tuple[str, ...]:
+        return tuple(line for hunk in self.hunks for line in hunk.added)
 
 
 def _records(log: Log, *arguments: str) -> Iterator[list[str]]:
@@ -125,20 +139,19 @@ def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
 
 
 def _patches(commit: Commit, text: str) -> Iterator[Patch]:
-    current = _PatchLines()
-    in_hunk = False
+    path, hunks = "", list[Hunk]()
     for line in text.split("\n"):
         if line.startswith("diff --git "):
-            if current.path:
-                yield Patch(commit, current.path, tuple(current.removed), tuple(current.added))
-            current, in_hunk = _PatchLines(), False
+            if path:
+                yield Patch(commit, path, tuple(hunks))
+            path, hunks = "", []
         elif line.startswith("@@"):
-            in_hunk = True
-        elif not in_hunk and line.startswith("+++ b/"):
-            current.path = line[6:].rstrip("\t")
-        elif in_hunk and line.startswith("-"):
-            current.removed.append(line[1:])
-        elif in_hunk and line.startswith("+"):
-            current.added.append(line[1:])
-    if current.path:
-        yield Patch(commit, current.path, tuple(current.removed), tuple(current.added))
+            hunks.append(Hunk())
+        elif not hunks and line.startswith("+++ b/"):
+            path = line[6:].rstrip("\t")
+        elif hunks and line.startswith("-"):
+            hunks[-1].removed.append(line[1:])
+        elif hunks and line.startswith("+"):
+            hunks[-1].added.append(line[1:])
+    if path:
+        yield Patch(commit, path, tuple(hunks))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.evidence import phrases, words
-from preread.evidence.history import FIX, NOISE, Commit
+from preread.evidence.history import CHORE, FIX, NOISE, Commit
 from preread.evidence.nearness import nearness
 from preread.evidence.saying import HANGS
 from preread.evidence.view import View, once
@@ -22,11 +22,6 @@ TURN = re.compile(
     r"|\b(no longer|add(?:ed)? back|taken? out|put back|in favou?r of|renamed? (?:to|from)"
     r"|(?:was|were|been|now) (?:removed|deprecated|disabled)|default (?:to|from|is|of)|set default"
     r"|(?:no|not) any ?more|back to|again|warning instead|instead of (?:an? )?(?:error|warning|raising|failing))\b"
-)
-CHORE = re.compile(
-    r"(?i)\b(bump|upgrade|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
-    r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
-    r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
 )
 GENERIC = frozenset(
     words.stem(word)
@@ -54,7 +49,7 @@ MOST_OWN, MOST_TOLD_OF, RARE = 120, 5, 6
 def repeated_fixes(view: View) -> Iterator[Finding]:
     """What was worked on again and again: changes whose subjects share a topic beside the feature."""
     measure = nearness(view)
-    changes = [c for c in view.told if _is_change(c)]
+    changes = [c for c in view.told if is_change(c)]
     own = [c for c in changes if _is_own(view, c)][:MOST_OWN]
     topics = {c.sha: _topic(c.subject) - view.wanted for c in changes}
     counts = Counter(topic for c in own for topic in topics[c.sha])
@@ -97,14 +92,14 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(_short(c), 75)}" for c in shown),
+            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 75)}" for c in shown),
             sources=tuple(f"commit:{c.sha[:9]}" for c in shown),
             reason="changes whose subjects are about the same thing",
             score=min(0.95, 0.65 + 0.12 * worth),
         )
 
 
-def _short(commit: Commit) -> str:
+def short(commit: Commit) -> str:
     """A commit's subject without its prefix and the number of its review."""
     return LINKED.sub("", phrases.subject(commit.subject))
 
@@ -118,7 +113,7 @@ def _is_told_again(commits: list[Commit], shared: frozenset[str], rare: bool) ->
     return bool((fixes and _is_name(shared, commits)) or (rare and (fixes or turns)))
 
 
-def _is_change(commit: Commit) -> bool:
+def is_change(commit: Commit) -> bool:
     """Whether a commit changed what the code does, as far as its subject tells."""
     return not (commit.is_revert or NOISE.search(commit.subject) or CHORE.search(commit.subject))
 
@@ -162,7 +157,7 @@ def turned_round(view: View) -> Iterator[Finding]:
     for commit in view.told:
         about = view.relevance(commit.subject)
         subject = phrases.subject(commit.subject)
-        if not TURN.search(subject) or not _is_change(commit) or f"commit:{commit.sha[:9]}" in told:
+        if not TURN.search(subject) or not is_change(commit) or f"commit:{commit.sha[:9]}" in told:
             continue
         if about < 0.5 and not _small_at_home(view, commit):
             continue
@@ -173,7 +168,7 @@ def turned_round(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="turned_round",
             kind="turned",
-            text=f"{date[:4]}: {phrases.quote(_short(commit), 100)}" + (f": {why}" if why else ""),
+            text=f"{date[:4]}: {phrases.quote(short(commit), 100)}" + (f": {why}" if why else ""),
             sources=(f"commit:{commit.sha[:9]}",),
             reason="a change of mind about the feature",
             score=0.6 + 0.15 * min(1.0, about) + (0.05 if why else 0.0),
@@ -188,7 +183,7 @@ def fixes(view: View) -> Iterator[Finding]:
         about = view.relevance(commit.subject)
         if (
             not commit.is_fix
-            or not _is_change(commit)
+            or not is_change(commit)
             or f"commit:{commit.sha[:9]}" in told
             or (about < 0.5 and not _small_at_home(view, commit))
         ):
@@ -198,7 +193,7 @@ def fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="fixes",
             kind="fix",
-            text=phrases.quote(_short(commit), 100) + (f": {why}" if why else ""),
+            text=phrases.quote(short(commit), 100) + (f": {why}" if why else ""),
             sources=(f"commit:{commit.sha[:9]}",),
             reason="a fix that touched the feature's files",
             score=0.4 + 0.25 * min(1.0, about) + (0.1 if why else 0.0),

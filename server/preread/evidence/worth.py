@@ -33,6 +33,7 @@ RATES: dict[str, float] = {
     "unread_parameters": 0.36,
     "groups": 0.34,
     "helpers": 0.32,
+    "reworked": 0.30,
     "repeated_fixes": 0.26,
     "reverts": 0.30,
     "replaced_functions": 0.30,

@@ -1,0 +1,97 @@
+"""Reworked: what one commit put in and a later one had to change, found by the lines, whatever the subjects say."""
+
+import re
+from collections.abc import Iterator
+
+from preread.evidence import lineage, phrases
+from preread.evidence.decisions import CONDITION
+from preread.evidence.history import Commit
+from preread.evidence.lineage import Step, Story
+from preread.evidence.nearness import Nearness, nearness
+from preread.evidence.repairs import TURN, is_change, short
+from preread.evidence.view import View, once
+from preread.models import Finding
+
+SOON = 60  # days within which a change of the same lines tells that the first was not enough
+MOST, LENGTH, SUBJECT, LINE = 8, 4, 80, 70  # facts, commits in one, characters of a subject and of a line
+NEAR, ABOUT = 0.4, 0.4
+VALUE = re.compile(r"^(.*?[\w\])]\s*(?::=|[=:])\s*)([\"']?[\w.+-]+[\"']?)\s*[;,)]*$")
+TELLS = re.compile(rf"{CONDITION.pattern}|.{{8,}}[=(]|return\\b.{{12}}")
+
+
+@once
+def reworked(view: View) -> Iterator[Finding]:
+    """Changes whose lines were fixed, changed soon after, or taken out."""
+    measure = nearness(view)
+    steps = lineage.steps(view)
+    ranked = sorted(((_worth(measure, step), step) for step in steps), key=lambda one: -one[0])
+    everything = [story for step in steps for story in step.stories]
+    told: set[str] = set()
+    n = 0
+    for worth, step in ranked:
+        if worth <= 0 or n >= MOST:
+            return
+        story = _longest(step, everything)
+        commits = [c for c in story.commits if is_change(c) or c in (step.first, step.again)][-LENGTH:]
+        if sum(c.sha in told for c in commits) * 2 > len(commits):
+            continue
+        n += 1
+        told.update(c.sha for c in commits)
+        yield Finding(
+            rule="reworked",
+            kind="again",
+            text=_text(commits, step) + (_values(story) or (_by(step) if len(commits) == 2 else "")),
+            sources=tuple(f"commit:{commit.sha[:9]}" for commit in commits),
+            reason="a later commit changed the lines that an earlier one put in",
+            score=min(0.95, 0.4 + 0.25 * worth),
+        )
+
+
+def _longest(step: Step, everything: list[Story]) -> Story:
+    """The longest story that goes on from the step's lines, one of values before others."""
+    mine = {story.commits for story in step.stories}
+    longer = [story for story in everything if any(story.commits[: len(one)] == one for one in mine)]
+    return max(longer, key=lambda story: (len(story.commits), bool(_values(story)), -sum(map(len, story.lines))))
+
+
+def _worth(measure: Nearness, step: Step) -> float:
+    """How much a step tells: most when it repairs soon after, near the feature, and little else is changed with it."""
+    first, again = step.first, step.again
+    if not (is_change(first) and is_change(again)):
+        return 0.0
+    about = max(measure.of(c.subject) if measure.named_in(c.subject) else 0.0 for c in (first, again))
+    if about < ABOUT and step.near < NEAR:
+        return 0.0
+    soon = max(0.0, 1 - step.days / SOON)
+    turned = TURN.search(phrases.subject(again.subject)) is not None
+    if not (again.is_fix or turned or soon or step.is_taken_out):
+        return 0.0
+    told = 0.5 * again.is_fix + 0.3 * turned + 0.3 * soon + 0.3 * min(1.0, 2 * step.share) + 0.3 * first.is_fix
+    return float((about + step.near) * told / step.swept**0.5)
+
+
+def _text(commits: list[Commit], step: Step) -> str:
+    parts = [f"{commit.date[:7]} {phrases.quote(short(commit), SUBJECT)}" for commit in commits]
+    if len(parts) > 2:
+        return "the same lines " + "; ".join(parts)
+    how = "taken out" if step.is_taken_out else "fixed" if step.again.is_fix else "changed"
+    days = {0: "the same day", 1: "a day later"}.get(step.days, f"{step.days} days later")
+    when = days if step.days <= SOON else step.again.date[:7]
+    return f"{parts[0]}; its lines {how} {when}: {phrases.quote(short(step.again), SUBJECT)}"
+
+
+def _by(step: Step) -> str:
+    """The line that a fix put in, if it still stands: a condition before others, a short one before a long one."""
+    lines = (re.sub(r"\s*[{;,:]+$", "", line) for line in step.put if step.again.is_fix)
+    fit = [one for one in lines if 12 <= len(one) <= LINE and phrases.balanced(one) and TELLS.match(one)]
+    best = min(fit, key=lambda one: (not CONDITION.match(one), len(one)), default="")
+    return f", by {phrases.quote(best, LINE)}" if best else ""
+
+
+def _values(story: Story) -> str:
+    """What value a line had, one after the other; nothing for lines of another kind."""
+    found = [VALUE.match(line) for line in story.lines[-LENGTH:]]
+    values = [match[2] for match in found if match]
+    if len(values) < len(found) or len({match[1] for match in found if match}) > 1 or len(story.lines[-1]) > LINE + 20:
+        return ""
+    return f": {phrases.quote(story.lines[-1].rstrip(';,'), LINE + 20)}, before that " + ", ".join(values[-2::-1])
