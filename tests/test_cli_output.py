@@ -6,11 +6,14 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import anyio
 import pytest
 
 from conftest import Cli, child_environ
+from preread import foreground
 
 
 def at_terminal(*arguments: str, cwd: Path, width: int = 120, progress: bool = True, **environ: str) -> str:
@@ -195,7 +198,7 @@ def test_progress_is_quiet_when_nobody_looks_and_when_it_is_quick(cli: Cli, proj
 def test_a_long_build_shows_how_long_it_runs_of_how_long_at_most(project: Path, tmp_path: Path) -> None:
     slow = tmp_path / "bin"
     slow.mkdir()
-    once = f'*log*) mkdir "{tmp_path}/slept" 2>/dev/null && sleep 3;;'
+    once = f'*log*) mkdir "{tmp_path}/slept" 2>/dev/null && sleep 2;;'
     (slow / "git").write_text(f'#!/bin/sh\ncase "$*" in {once} esac\nexec {which("git")} "$@"\n')
     (slow / "git").chmod(0o755)
     old = os.environ["PATH"]
@@ -208,6 +211,21 @@ def test_a_long_build_shows_how_long_it_runs_of_how_long_at_most(project: Path, 
         os.environ["PATH"] = old
     assert " of 90 s" in shown
     assert "ok: built by static" in shown
+
+
+def test_a_first_word_that_comes_late_is_shown_at_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    said = foreground.Said(begun=time.monotonic() - 60)
+
+    async def late() -> None:
+        with anyio.move_on_after(0.2):
+            await said.tell("reads the history", 1, 3)
+            await foreground._show(said, lambda: 90.0)
+
+    anyio.run(late)
+    assert "60 of 90 s" in capsys.readouterr().err
 
 
 def which(program: str) -> str:

@@ -129,7 +129,7 @@ async def _show(said: Said, limit: Callable[[], float]) -> None:
     if not terminal.is_terminal(sys.stderr):
         return
     await said.something.wait()  # before that a person may be asked something
-    await anyio.sleep(said.begun + SHOW_PROGRESS_AFTER - time.monotonic())
+    await anyio.sleep(max(0.0, said.begun + SHOW_PROGRESS_AFTER - time.monotonic()))
     with terminal.live_line(said.begun, limit()) as update:
         while True:
             update(said.message, said.done, said.total)
