@@ -186,7 +186,7 @@ def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(root
     assert killed.stdout is not None
     killed.stdin.write("go\n")
     killed.stdin.flush()
-    while f"{index.BATCH} of {total}" not in killed.stdout.readline():
+    while f"{2 * index.BATCH} of {total}" not in killed.stdout.readline():
         assert killed.poll() is None
     killed.kill()
     killed.communicate()

@@ -2,7 +2,7 @@
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +13,7 @@ from preread.layout import Layout
 
 T = TypeVar("T")
 PATIENCE = 30.0  # seconds to wait for other processes
+MOST_VALUES = 8_000  # of one statement
 SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
@@ -46,7 +47,9 @@ VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # no number to forget when t
 
 def _open(path: Path) -> sqlite3.Connection:
     """Raises sqlite3.DatabaseError for a file that is no database of this schema."""
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
     try:
         connection.execute("PRAGMA synchronous = OFF")  # derived: a lost page costs a rebuild, not a fact
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
@@ -132,3 +135,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:  # a full disk has rolled back already
             connection.execute("ROLLBACK")
         raise
+
+
+def insert(connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[object]]) -> None:
+    """Insert rows, many of them by one statement; `into` is a table's name and its columns in brackets."""
+    if not rows:
+        return
+    most = min(MOST_VALUES, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)) // len(rows[0])
+    marks = f"({', '.join('?' * len(rows[0]))})"
+    for begin in range(0, len(rows), most):
+        part = rows[begin : begin + most]
+        sql = f"INSERT INTO {into} VALUES {', '.join([marks] * len(part))}"  # noqa: S608 - names of ours, question marks
+        connection.execute(sql, [value for row in part for value in row])

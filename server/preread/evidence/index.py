@@ -4,7 +4,7 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -29,6 +29,25 @@ class _Row(NamedTuple):
     trusted: int
     digest: str
     way: str
+
+
+class _Analysed(NamedTuple):
+    path: str
+    size: int
+    mtime: int
+    trusted: bool
+    digest: str
+    way: str
+    role: str = ""
+    names: str = ""  # of definitions, each once, a name a line
+    defines: int = 0  # definitions and headings
+    defs: str = ""
+    modules: tuple[links.Link, ...] = ()
+    body: str | None = None  # None: the content is the one already indexed
+
+    @property
+    def stat(self) -> tuple[int, int, bool, str, str]:
+        return self.size, self.mtime, self.trusted, self.digest, self.way
 
 
 def update(services: Services) -> None:
@@ -62,20 +81,39 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
     sql = "SELECT path, id, size, mtime, trusted, digest, way FROM files"
     rows = {path: _Row(*rest) for path, *rest in connection.execute(sql)}
     left_out = LeftOut(services.settings.include, tree.attributes)
-    gone = [(row.id,) for path, row in rows.items() if path not in files]
+    gone = [row.id for path, row in rows.items() if path not in files]
     ways = {path: left_out.way(path) for path in files}
     changed = [path for path, info in files.items() if not _same(rows.get(path), info, ways[path])]
     if gone:
         with db.transaction(connection):
-            connection.executemany("DELETE FROM files WHERE id = ?", gone)
-            connection.executemany("DELETE FROM words WHERE rowid = ?", gone)
-    for begin in range(0, len(changed), BATCH):
-        said = f"reading new and changed files: {begin:,} of {len(changed):,}"
-        progress.say(said, round(0.5 * begin / len(changed), 3), 5)
-        part = changed[begin : begin + BATCH]
-        analysed = [_analysed(tree, path, files[path], rows.get(path), left_out, ways[path]) for path in part]
-        with db.transaction(connection):
-            _write(connection, analysed, rows)
+            _forget(connection, gone)
+
+    def batches() -> Iterator[list[_Analysed]]:
+        for begin in range(0, len(changed), BATCH):
+            said = f"reading new and changed files: {begin:,} of {len(changed):,}"
+            progress.say(said, round(0.5 * begin / len(changed), 3), 5)
+            part = changed[begin : begin + BATCH]
+            yield [_analysed(tree, path, files[path], rows.get(path), left_out, ways[path]) for path in part]
+
+    if len(changed) <= BATCH:
+        for batch in batches():
+            _write(connection, batch, rows)
+    else:
+        _write_behind(connection, batches(), rows)
+
+
+def _write_behind(connection: sqlite3.Connection, batches: Iterable[list[_Analysed]], rows: dict[str, _Row]) -> None:
+    """Write each batch while the next one is read: at work, SQLite leaves the interpreter to others."""
+    from concurrent.futures import Future, ThreadPoolExecutor  # where a file has changed, it would be felt
+
+    writing: Future[None] | None = None
+    with ThreadPoolExecutor(1) as thread:  # its end waits for what is being written, cancelled or not
+        for batch in batches:
+            if writing is not None:
+                writing.result()
+            writing = thread.submit(_write, connection, batch, rows)
+        if writing is not None:
+            writing.result()
 
 
 def digest_of(text: str) -> str:
@@ -91,21 +129,6 @@ def _same(row: _Row | None, info: os.stat_result, way: Way) -> bool:
         and bool(row.trusted)
         and (row.size, row.mtime) == (info.st_size, info.st_mtime_ns)
     )
-
-
-class _Analysed(NamedTuple):
-    path: str
-    size: int
-    mtime: int
-    trusted: bool
-    digest: str
-    way: str
-    role: str = ""
-    names: str = ""  # of definitions, each once, a name a line
-    defines: int = 0  # definitions and headings
-    defs: str = ""
-    modules: tuple[links.Link, ...] = ()
-    body: str | None = None  # None: the content is the one already indexed
 
 
 def _analysed(tree: Tree, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut, way: Way) -> _Analysed:
@@ -125,24 +148,31 @@ def _analysed(tree: Tree, path: str, info: os.stat_result, old: _Row | None, lef
 
 
 def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict[str, _Row]) -> None:
-    for item in analysed:
-        old = rows.get(item.path)
-        stat = (item.size, item.mtime, int(item.trusted), item.digest, item.way)
-        if item.body is None and old is not None:
-            connection.execute(
-                "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ?, way = ? WHERE id = ?", (*stat, old.id)
-            )
-            continue
-        if old is not None:
-            connection.execute("DELETE FROM files WHERE id = ?", (old.id,))
-            connection.execute("DELETE FROM words WHERE rowid = ?", (old.id,))
-        cursor = connection.execute(
-            "INSERT INTO files (path, size, mtime, trusted, digest, way, role, names, defines)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (item.path, *stat, item.role, item.names, item.defines),
+    """All of one batch, by few statements: behind each of them, a thread waits for the interpreter."""
+    old = {item.path: rows[item.path].id for item in analysed if item.path in rows}
+    same = [item for item in analysed if item.body is None]
+    read = [item for item in analysed if item.body is not None]
+    with db.transaction(connection):
+        connection.executemany(
+            "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ?, way = ? WHERE id = ?",
+            [(*item.stat, old[item.path]) for item in same],
         )
-        connection.execute(
-            "INSERT INTO words (rowid, path, defs, body) VALUES (?, ?, ?, ?)",
-            (cursor.lastrowid, words.bag(item.path), item.defs, item.body),
+        _forget(connection, [old[item.path] for item in read if item.path in old])
+        (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
+        numbered = [(last + n, item) for n, item in enumerate(read, 1)]
+        db.insert(
+            connection,
+            "files (id, path, size, mtime, trusted, digest, way, role, names, defines)",
+            [(row, item.path, *item.stat, item.role, item.names, item.defines) for row, item in numbered],
         )
-        links.insert(connection, cursor.lastrowid, item.modules)
+        db.insert(
+            connection,
+            "words (rowid, path, defs, body)",
+            [(row, words.bag(item.path), item.defs, item.body) for row, item in numbered],
+        )
+        links.insert(connection, [(row, item.modules) for row, item in numbered])
+
+
+def _forget(connection: sqlite3.Connection, ids: list[int]) -> None:
+    connection.executemany("DELETE FROM files WHERE id = ?", [(id_,) for id_ in ids])
+    connection.executemany("DELETE FROM words WHERE rowid = ?", [(id_,) for id_ in ids])

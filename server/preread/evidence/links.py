@@ -6,9 +6,11 @@ Read line by line without a grammar: a name that is missed or means another file
 import posixpath
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
+
+from preread import db
 
 HEAD = 5_000  # characters of a file that are looked at: imports stand at its top
 LINKED = frozenset({"source", "test", "support"})  # roles
@@ -93,12 +95,10 @@ def _of_name(folder: str, keyword: str, name: str, taken: str | None, listed: st
         yield f"{whole}/{each}" if parts else root + each
 
 
-def insert(connection: sqlite3.Connection, row: int | None, links: Iterable[Link]) -> None:
-    """Keep the links of one file of the index; they go with its row."""
-    connection.executemany(
-        "INSERT INTO links (file, tail, whole, own) VALUES (?, ?, ?, ?)",
-        [(row, link.tail, link.whole, int(n == 0)) for n, link in enumerate(links)],
-    )
+def insert(connection: sqlite3.Connection, files: Iterable[tuple[int, Sequence[Link]]]) -> None:
+    """Keep the links of files, by their rows in the index; they go with these."""
+    rows = [(row, link.tail, link.whole, int(n == 0)) for row, links in files for n, link in enumerate(links)]
+    db.insert(connection, "links (file, tail, whole, own)", rows)
 
 
 def imported_by(connection: sqlite3.Connection, row: int) -> set[int]:

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections import Counter
 from functools import lru_cache
+from operator import mul
 
 LONGEST = 61  # characters of an identifier
 IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{LONGEST - 1}}}|\$[\w$]{{1,{LONGEST - 1}}}")
@@ -12,6 +13,7 @@ PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 MARKS = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
 LETTERS = re.compile(r"[^\W\d_]+")
 REPEAT = 30  # more mentions than this say nothing more about a file
+MOST_SPLIT = 200_000  # words whose tokens are kept
 STOP = frozenset(
     """
     a about above after again all also an and any are as at be because been before being below between both but
@@ -90,8 +92,27 @@ def compounds(feature: str) -> tuple[str, ...]:
     return ("_".join(split), "".join(split)) if len(split) > 1 else ()
 
 
-@lru_cache(maxsize=200_000)
-def _tokens(identifier: str) -> tuple[str, ...]:
+class _Tokens(dict[str, tuple[str, ...]]):
+    """What the full-text index is given for a word, each token with a blank behind it; nothing for numbers."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= MOST_SPLIT:
+            self.clear()
+        found = tuple(f"{token} " for name in IDENTIFIER.findall(word) for token in _split(name))
+        if len(word) <= LONGEST:
+            self[word] = found
+        return found
+
+
+class _Capped(dict[int, int]):
+    def __missing__(self, n: int) -> int:
+        return min(n, REPEAT)
+
+
+_tokens, _capped = _Tokens(), _Capped()
+
+
+def _split(identifier: str) -> tuple[str, ...]:
     whole = identifier.lower().strip("$")
     split = parts(identifier)
     return split if split == (whole,) else (*split, whole)
@@ -99,23 +120,14 @@ def _tokens(identifier: str) -> tuple[str, ...]:
 
 def bag(text: str) -> str:
     """What the full-text index is given for a text: every identifier's parts and, if it has several, itself."""
+    # For plain letters, words are nearly what IDENTIFIER finds, at several times its speed.
+    found = text.encode().translate(_WORDS).decode().split() if text.isascii() else IDENTIFIER.findall(text)
     counts: dict[str, int] = {}
-    for identifier, n in _identifiers(text).items():
-        for token in _tokens(identifier):
-            counts[token] = counts.get(token, 0) + n
-    return "".join([f"{token} " * min(n, REPEAT) for token, n in counts.items()])
-
-
-def _identifiers(text: str) -> Counter[str]:
-    """How often each identifier stands in a text: what `IDENTIFIER` finds, for plain letters several times as fast."""
-    if not text.isascii():
-        return Counter(IDENTIFIER.findall(text))
-    found = Counter(text.encode().translate(_WORDS).decode().split())
-    for word in [word for word in found if not 1 < len(word) <= LONGEST or word[0].isdigit()]:
-        n = found.pop(word)
-        for identifier in IDENTIFIER.findall(word):
-            found[identifier] += n
-    return found
+    known = counts.get
+    for word, n in Counter(found).items():
+        for token in _tokens[word]:
+            counts[token] = known(token, 0) + n
+    return "".join(map(mul, counts, map(_capped.__getitem__, counts.values())))
 
 
 def stems_of(text: str) -> frozenset[str]:
