@@ -166,6 +166,19 @@ def test_any_description_can_be_searched_for(tmp_path: Path, description: str) -
     assert paths(evidence(tmp_path, "coupon", description=description).files)[0] == "src/coupon.py"
 
 
+def test_an_example_stands_after_the_source_that_it_shows(tmp_path: Path) -> None:
+    coupon = "def coupon(): ...\n"
+    write(tmp_path, {**FILLER, "examples/coupon.py": coupon, "srcs_long/coupon.py": coupon})
+    assert paths(evidence(tmp_path, "coupon").files)[:2] == ["srcs_long/coupon.py", "examples/coupon.py"]
+
+
+def test_the_first_line_of_a_ticket_says_more_than_its_text(tmp_path: Path) -> None:
+    files = {"src/a.py": "parcel = 1\nstamp = 2\n", "src/z.py": "drawer = 1\n"}
+    ticket = {".project/tickets/A-1.md": "# The drawer\n\nparcel and stamp are fine\n"}
+    write(tmp_path, {**files, **ticket, **{f"src/n{n}.py": "x = 1\n" for n in range(9)}})
+    assert paths(evidence(tmp_path, "loss", ticket="A-1").files)[:2] == ["src/z.py", "src/a.py"]
+
+
 # -- words
 
 

@@ -40,6 +40,29 @@ def test_a_name_of_the_text_leads_to_the_file_that_defines_it(tmp_path: Path) ->
     assert all("it defines a name of the text" not in item.reasons for item in found[1:])
 
 
+def test_a_trace_leads_to_where_it_broke_and_not_to_another_project_s_file(tmp_path: Path) -> None:
+    files = {f"src/{name}.py": "def step(): ...\n" for name in ("a_outer", "m_inner", "core")}
+    write(tmp_path, {**FILLER, **files})
+    said = 'File "/app/src/a_outer.py", line 3, in step File "/app/src/m_inner.py", line 9, in step'
+    said += ' File "/lib/site-packages/click/core.py", line 1, in main'
+    found = {item.path: item.reasons for item in evidence(tmp_path, "loss", description=said).files}
+    traced = [path for path, reasons in found.items() if "a trace of calls in the text leads there" in reasons]
+    assert traced == ["src/m_inner.py", "src/a_outer.py"]
+
+
+def test_a_name_with_another_suffix_is_no_file(tmp_path: Path) -> None:
+    write(tmp_path, {**FILLER, "src/model.py": "def model(): ...\n", "src/view.ts": "export const x = 1\n"})
+    found = evidence(tmp_path, "loading", description="model.keras is slow in view.js").files
+    assert [item.path for item in found if "the text names it" in item.reasons] == ["src/view.ts"]
+
+
+def test_what_the_text_writes_as_code_is_looked_for_in_files(tmp_path: Path) -> None:
+    held = "def go(options):\n    return options['keep_going'] or options['dry']\n"
+    write(tmp_path, {**FILLER, "src/steps.py": held, "src/other.py": "def keep(): ...\ndef going(): ...\n"})
+    found = evidence(tmp_path, "loss", description="it stops with --keep-going").files
+    assert [item.path for item in found if "it holds what the text writes as code" in item.reasons] == ["src/steps.py"]
+
+
 # -- imports
 
 

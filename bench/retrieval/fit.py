@@ -61,11 +61,11 @@ def rows_of(clone: Clone, cases: Sequence[Case], questions: Sequence[str]) -> It
             found = db.use(
                 services.layout, lambda connection, query=query: _fused(Asked(connection, query.weights, query.text))
             )
-            for kind, (fused, helpers) in found.items():
+            for kind, (fused, aside) in found.items():
                 changed = case.sources if kind == "files" else case.tests
                 met = [path for path in changed if path in fused]
                 rest = [path for path in list(fused)[:MOST] if path not in changed]
-                files = [_worth(fused[path], rank.HELPER if path in helpers else 1.0) for path in met + rest]
+                files = [_worth(fused[path], rank.ASIDE if path in aside else 1.0) for path in met + rest]
                 if changed:
                     yield Row(kind, question, files, len(met), len(changed))
     system.close()
@@ -76,11 +76,11 @@ def _worth(fused: rank.Fused, share: float) -> dict[str, float]:
 
 
 def _fused(asked: Asked) -> dict[str, tuple[dict[str, rank.Fused], frozenset[str]]]:
-    """By kind: the ranked files, and which of them are helpers."""
+    """By kind: the ranked files, and which of them stand aside."""
     sources = Search(asked, KINDS["files"])
     found = rank._fused(sources)
     tests = Search(asked, KINDS["tests"], list(found))
-    return {"files": (found, sources.helpers), "tests": (rank._fused(tests), tests.helpers)}
+    return {"files": (found, sources.aside), "tests": (rank._fused(tests), tests.aside)}
 
 
 def fitted(groups: dict[str, list[Row]]) -> dict[str, float]:

@@ -25,9 +25,9 @@ ROLES: dict[str, tuple[str, ...]] = {
 TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # ranked on one scale
 MOST_WORDS = 24  # of a description or a ticket that rules look at; the ranking takes the rarest of all
 MOST_OPENING = 16  # words
-SENTENCE = re.compile(r"[.?!]\s")
+SENTENCE = re.compile(r"[.?!]\s|\n")  # or a title
 DEPTH = 100  # of a signal's list
-HELPER = 0.8  # of a test helper beside tests: what all tests use is about none of them
+ASIDE = 0.8  # of a test helper beside tests, of an example beside sources: what all use, what shows the others
 STEADY = 10  # of the reciprocal ranks: the larger, the less the first places of one signal count
 WEIGHT = 200  # bytes that say as much of how central a file is as one definition
 
@@ -78,7 +78,7 @@ def query_of(request: Request, ticket_text: str) -> Query:
     description = tuple(w for w in words.of_sentence(request.description) if w not in feature)
     seen = {*feature, *description}
     ticket = tuple(w for w in words.of_sentence(ticket_text) if w not in seen)
-    whole, more = words.compounds(request.feature), description[MOST_WORDS:]
+    whole, more = words.compounds(request.feature), description[MOST_WORDS:] + ticket[MOST_WORDS:]
     text = f"{request.description}\n{ticket_text}"
     opening = words.of_sentence(SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0])[
         :MOST_OPENING
@@ -103,7 +103,9 @@ FIRST: tuple[Signal, ...] = (
     Signal("words defined", text.words_defined),
     Signal("own name", names.own_name),
     Signal("files named", mentions.files_named, "the text names it"),
+    Signal("calls traced", mentions.calls_traced, "a trace of calls in the text leads there"),
     Signal("names defined", mentions.names_defined, "it defines a name of the text"),
+    Signal("code held", mentions.code_held, "it holds what the text writes as code"),
     Signal("similar messages", commits.similar_messages, "past commits with these words changed it"),
     Signal("words of its past", commits.words_of_its_past, "past commits with these words changed it"),
     Signal("changed of late", commits.changed_of_late),
@@ -157,8 +159,8 @@ def _fused(search: Search) -> dict[str, Fused]:
                     total[path] = total.get(path, 0.0) + weight / (STEADY + place)
                     places.setdefault(path, {})[signal.name] = place
         search.fused = _ordered(total)
-    for path in total.keys() & search.helpers:
-        total[path] *= HELPER
+    for path in total.keys() & search.aside:
+        total[path] *= ASIDE
     best = max(total.values(), default=1.0)
     return {path: Fused(total[path] / best, places[path]) for path in _ordered(total)}
 

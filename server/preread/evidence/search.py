@@ -1,6 +1,7 @@
 """One search: the words of a request with what each is worth, and the files of the asked roles that hold them."""
 
 import math
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -14,6 +15,10 @@ COLUMNS = (0.0, 1.0, 1.0)  # path, definitions, body: a path's words have a leng
 MOST_LOOKED_UP = 120  # words of a request
 MOST_TERMS = 40  # of these, the rarest
 MOST_HOLDERS = 8_000  # files: a word that more of them hold tells none from the others
+SHOWS = re.compile(  # folders of examples, of documents' code, of what others wrote
+    r"(?:^|/)(?:docs?|documentation|guides?|tutorials?|examples?|samples?|demos?|playgrounds?|notebooks?|bench|benches"
+    r"|benchmarks?|fixtures?|test[-_]?data|third[-_]party|vendor|external)/"
+)
 K1, B = 1.2, 0.75  # of BM25, for paths; SQLite's are the same
 
 
@@ -122,7 +127,7 @@ class Search:
         found = asked.files.items()
         self.paths = {row: path for row, (path, role) in found if role in roles and path.startswith(asked.scope)}
         self.rows = {path: row for row, path in self.paths.items()}
-        self.helpers = frozenset(p for p, role in asked.files.values() if role == "support" and "test" in roles)
+        self.aside = frozenset(path for path, role in asked.files.values() if role in roles and _is_aside(path, role))
         self.kind = "tests" if "test" in roles else "files"  # whose weights count
         self.fused: list[str] = []  # the best by the signals that need no other files, for those that do
 
@@ -165,6 +170,10 @@ class Search:
     def owns(self) -> dict[str, str]:
         """What each file is called as a module, in lower case."""
         return {path: links.own(path).lower() for path in self.paths.values()}
+
+
+def _is_aside(path: str, role: str) -> bool:
+    return role == "support" or (role == "source" and SHOWS.search(path) is not None)
 
 
 def rarity(total: int, held: int) -> float:
