@@ -17,6 +17,7 @@ class Basket:
     def basket_open(self, room):
         self.socket.on("room-opened", self.basket_join)
         self.socket.emit("join-room", room)
+        room["X-Basket"] = "utf-8"
         if self.state == codes.GONE_AWAY:
             raise BasketError("the basket has gone away")
 
@@ -97,9 +98,9 @@ def sources(findings: list[Finding]) -> set[str]:
 def test_unmentioned_texts_are_names_of_events_that_no_test_of_the_feature_holds(tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
     findings = found(tmp_path, "unmentioned_texts", "basket")
-    assert texts(findings) == "no test of it looks at `room-opened`, `join-room`"
+    assert texts(findings) == "no test of it looks at `room-opened`, `join-room`, `X-Basket`"
     assert {"shop/basket.py:8", 'absent:tests/test_basket.py~"join-room"'} <= sources(findings)
-    write(tmp_path, {"tests/test_basket.py": TESTS + '    assert "room-opened join-room"\n'})
+    write(tmp_path, {"tests/test_basket.py": TESTS + '    assert "room-opened join-room X-Basket"\n'})
     assert found(tmp_path, "unmentioned_texts", "basket") == []
 
 
@@ -123,11 +124,28 @@ def test_unmentioned_messages_that_a_test_holds_the_beginning_of_are_told_togeth
     assert "no test shows `the basket has gone away`" in texts(findings)
 
 
+def test_unmentioned_messages_are_known_by_what_stays_the_same_in_them(tmp_path: Path) -> None:
+    source = "function basketSave(who: string) {\n  throw new Error(`the basket of ${who} is lost at sea`);\n}\n"
+    source += "function basketSend(who: string) {\n  console.error(`[basket] cannot be sent to ${who}`);\n}\n"
+    spec = "test('basket', () => {\n  expect(basketSave).toThrow('the basket of Ann');\n});\n"
+    write(tmp_path, {"src/basket.ts": source, "tests/basket.test.ts": spec})
+    findings = found(tmp_path, "unmentioned_messages", "basket")
+    assert texts(findings) == "no test shows `[basket] cannot be sent to`"
+
+
+def test_unmentioned_members_are_fields_of_a_type_whose_others_tests_set(tmp_path: Path) -> None:
+    source = "package basket\n\ntype BasketOptions struct {\n\tMaxWeight int\n\tEmptyAtOnce bool\n\tcalm bool\n}\n"
+    test = "package basket\n\nfunc TestBasket(t *testing.T) {\n\tOpen(BasketOptions{MaxWeight: 3})\n}\n"
+    write(tmp_path, {"basket/basket.go": source, "basket/basket_test.go": test, "go.mod": "module shop\n"})
+    findings = found(tmp_path, "unmentioned_members", "basket")
+    assert texts(findings) == "no test names `EmptyAtOnce` of BasketOptions"
+
+
 def test_replaced_functions_are_the_feature_s_own_that_tests_put_others_in_place_of(tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
     findings = found(tmp_path, "replaced_functions", "basket")
     assert texts(findings).startswith("the fixture `calm` replaces `Basket._check_version`")
-    assert "shop/basket.py:21" in sources(findings)
+    assert "shop/basket.py:22" in sources(findings)
 
 
 def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_case(tmp_path: Path) -> None:

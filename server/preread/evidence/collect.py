@@ -72,7 +72,7 @@ RULES: tuple[Rule, ...] = (
     beside.inputs,
     gaps.unmentioned_symbols,
     gaps.unmentioned_messages,
-    gaps.unmentioned_members,
+    untested.unmentioned_members,
     gaps.unmentioned_options,
     untested.unmentioned_texts,
     untested.unmentioned_codes,

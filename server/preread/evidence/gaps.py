@@ -1,7 +1,6 @@
 """What no test mentions: public names, messages, values of enumerations, options. Each is proved by an absence."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
@@ -11,16 +10,18 @@ from preread.evidence.proofs import KIN, absent, absent_shortly, gap, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.languages import language_of
 from preread.models import Finding
-from preread.syntax import Parameter
+from preread.syntax import Parameter, Raise
 
-MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 9, 4, 3
+MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 12, 4, 4
+LEAST = 12  # characters of a message by which it is known
 NEAR = 0.45  # heat of a line that is the feature's own
 # What shows a text to people without being raised.
 SAYS = re.compile(
-    r"^(?!console\.)(?:.*\.)?(?:warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf)$"
+    r"^(?!console\.(?:log|debug|info|warn)$)(?:.*[.>])?(?:warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf|eprintln!|writeln?!"
+    r"|bail!|anyhow!|fatal|notice|confirm)$"
 )
-LITERAL = re.compile(r"[\"']([A-Z][^\"'\n]* [^\"'\n]+)[\"']")
-PLACEHOLDER = re.compile(r"\$?\{\w*\}|%[sd]")
+LITERAL = re.compile(r"\"([^\"\\\n]* [^\"\\\n]+)\"|'([^'\\\n]* [^'\\\n]+)'|`([^`\\\n]* [^`\\\n]+)`")
+PLACEHOLDER = re.compile(r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|\\.")  # of any language's templates
 
 
 def unmentioned_symbols(view: View) -> Iterator[Finding]:
@@ -72,43 +73,59 @@ class _Message(NamedTuple):
 
 
 def unmentioned_messages(view: View) -> Iterator[Finding]:
-    """Errors and warnings whose texts no test shows: those of one beginning together, else by function."""
+    """Errors and warnings whose texts no test shows, a few of one file together; those of one beginning apart."""
     n = 0
     for file in view.sources[:8]:
-        groups: dict[str, list[_Message]] = defaultdict(list)
-        for text, lines, within, raised in _messages(file):
+        found: list[_Message] = []
+        tests = tests_for(view, file)
+        for text, others, lines, raised in _messages(file):
             heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)))
-            if heat < NEAR or n >= MOST_MESSAGES or not (proof := absent_shortly(view, text, tests_for(view, file))):
+            if heat < NEAR or n >= MOST_MESSAGES or any(view.holds(other, tests) for other in others):
                 continue
-            n += 1
-            groups[within].append(_Message(text, lines, proof, heat, raised))
-        shared = _shared([one.text for group in groups.values() for one in group])
+            if proof := absent_shortly(view, text, tests):
+                n += 1
+                found.append(_Message(text, lines, proof, heat, raised))
+        shared = _shared([one.text for one in found])
         if shared and (partly := _held_line(view, shared)):
-            every = [one for group in groups.values() for one in group if one.text.startswith(shared)]
+            every = [one for one in found if one.text.startswith(shared)]
             yield _asserted_partly(file, shared, every, partly)
-            groups = {key: [one for one in group if one not in every] for key, group in groups.items()}
-        for group in groups.values():
-            for at in range(0, min(len(group), 2 * SHOWN), SHOWN):
-                yield _unshown(file, group[at : at + SHOWN])
+            found = [one for one in found if one not in every]
+        found.sort(key=lambda one: (-one.heat - 0.2 * one.raised, one.lines))
+        for at in range(0, min(len(found), 2 * SHOWN), SHOWN):
+            yield _unshown(file, found[at : at + SHOWN])
 
 
-def _messages(file: FileView) -> Iterator[tuple[str, tuple[int, ...], str, bool]]:
-    """Texts of errors and warnings, each once: all its lines, the function of the first, whether it is raised."""
-    said = [(item.message, item.line, item.within, True) for item in file.details.raises]
+def _messages(file: FileView) -> Iterator[tuple[str, list[str], tuple[int, ...], bool]]:
+    """Texts of errors and warnings: the longest fixed stretch, the others, where it stands, whether it is raised."""
+    said = [(_whole(file, item), item.line, True) for item in file.details.raises]
     said += [
-        (told[1], call.line, call.within, False)
+        (next(filter(None, told.groups())), call.line, False)
         for call in file.details.calls
-        if SAYS.search(call.callee) and (told := LITERAL.search(call.text)) and not PLACEHOLDER.search(told[1])
+        if SAYS.search(call.callee) and (told := LITERAL.search(call.text))
     ]
-    found: dict[str, tuple[list[int], str, bool]] = {}
-    for message, line, within, raised in said:
-        text = " ".join(message.split())[:60]
-        if len(text) < 12 or " " not in text or not (at := _line_holding(file, line, text)):
+    found: dict[str, tuple[list[str], list[int], bool]] = {}
+    for message, line, raised in said:
+        fixed = _fixed(message)
+        text = fixed[0][:60] if fixed else ""
+        if not text or not (at := _line_holding(file, line, text)):
             continue
-        lines = found.setdefault(text, ([], within, raised))[0]
+        lines = found.setdefault(text, (fixed[1:], [], raised))[1]
         if at not in lines:
             lines.append(at)
-    return ((text, tuple(lines), within, raised) for text, (lines, within, raised) in found.items())
+    return ((text, others, tuple(lines), raised) for text, (others, lines, raised) in found.items())
+
+
+def _whole(file: FileView, raised: Raise) -> str:
+    """The literal that a message is the longest stretch of."""
+    text = " ".join(" ".join(file.lines[raised.line - 1 : raised.line + 5]).split())
+    found = (literal for told in LITERAL.finditer(text) for literal in told.groups() if literal)
+    return next((literal for literal in found if " ".join(raised.message.split()) in literal), raised.message)
+
+
+def _fixed(message: str) -> list[str]:
+    """The stretches of a message that are the same each time it is shown, the longest first."""
+    parts = [re.sub(r"^[\s,;:.)\]]+|[\s,;:.(\[]+$", "", part) for part in PLACEHOLDER.split(" ".join(message.split()))]
+    return sorted((part for part in parts if len(part) >= LEAST and " " in part), key=lambda part: -len(part))
 
 
 def _line_holding(file: FileView, line: int, literal: str) -> int:
@@ -126,7 +143,7 @@ def _shared(texts: Sequence[str]) -> str:
             same = zip(one.split(" "), other.split(" "), strict=False)
             common = " ".join(word for word, _ in takewhile(lambda pair: pair[0] == pair[1], same))
             count = sum(text.startswith(common) for text in texts)
-            if len(common) >= 12 and " " in common and (count, len(common)) > (many, len(best)):
+            if len(common) >= LEAST and " " in common and (count, len(common)) > (many, len(best)):
                 best, many = common, count
     return best
 
@@ -156,48 +173,6 @@ def _unshown(file: FileView, group: list[_Message]) -> Finding:
         "errors of the feature that no test reaches by their messages",
         0.4 + 0.3 * max(one.heat for one in group) + 0.1 * any(one.raised for one in group),
     )
-
-
-def unmentioned_members(view: View) -> Iterator[Finding]:
-    """Values of the feature's enumerations and options that stand in no test, one fact a family."""
-    for file in view.sources[:6]:
-        families: dict[str, list[tuple[str, int, tuple[str, ...]]]] = {}
-        sizes: dict[str, int] = defaultdict(int)
-        for member in file.details.members:
-            if member.kind not in {"enum", "union", "option"} or len(member.name) < 4:
-                continue
-            sizes[member.owner] += 1
-            near = view.heat(file, member.line) >= NEAR or view.relevance(member.name) >= 1
-            if not near or not phrases.provable(member.name) or not member.name.isidentifier():
-                continue
-            value, name = member.value.strip("\"' "), member.name
-            if member.kind == "enum" and member.owner and name.isupper():
-                name = f"{member.owner.rpartition('.')[2]}.{name}"
-                if not view.holds(name.partition(".")[0] + ".", view.test_paths):
-                    continue  # tests reach them by another way
-            elif view.candidates(name, ("test", "support")):
-                continue
-            literal = value != member.name and len(value) > 3 and re.fullmatch(r"[\w.:/ -]+", value)
-            if literal and view.holds(value, view.test_paths):
-                continue
-            if proof := absent(view, name, view.test_paths):
-                families.setdefault(member.owner, []).append((name, member.line, proof))
-        for owner, members in families.items():
-            if len(members) == sizes[owner] > 3:
-                continue  # no test names any: tests reach them by another way, or the family is not what they are about
-            yield _members(view, file, owner, members[:SHOWN])
-
-
-def _members(view: View, file: FileView, owner: str, members: list[tuple[str, int, tuple[str, ...]]]) -> Finding:
-    cites = [file.cite(min(line for _, line, _ in members), max(line for _, line, _ in members))]
-    for name, _, _ in members:
-        used = ((f, n) for f in view.sources[:6] for n, line in enumerate(f.lines, 1) if name in line)
-        cites += [f.cite(n) for f, n in used if "." in name and view.heat(f, n) >= NEAR][:1]
-    of = f" of {owner}" if owner and "." not in members[0][0] else ""
-    text = f"no test names {phrases.names([name for name, _, _ in members], SHOWN)}{of}"
-    proof = [source for _, _, proof in members for source in proof]
-    reason = "values of the feature that stand in no test"
-    return gap("unmentioned_members", text, [*cites, *proof], reason, 0.66)
 
 
 def unmentioned_options(view: View) -> Iterator[Finding]:

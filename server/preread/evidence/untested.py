@@ -1,5 +1,5 @@
-"""What the feature's own functions are about and its tests leave out: texts they send and look up, codes they compare
-with, functions that tests put others in place of."""
+"""What the feature's own code is about and its tests leave out: texts it sends and looks up, members of its families,
+codes it compares with, functions that tests put others in place of."""
 
 import re
 from collections import Counter, defaultdict
@@ -10,48 +10,134 @@ from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.proofs import absent, gap, proof, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
+from preread.languages import language_of
 from preread.models import Finding
-from preread.syntax import Call, Symbol
+from preread.syntax import Call, Member, Symbol
 
-MOST_CODES, SHOWN, NEAR = 2, 3, 0.45
-# Calls whose first text is a name that another program or part knows: of an event, a header, a key.
-NAMES = re.compile(
-    r"(?:^|[.?])(?:on|once|off|emit|send|publish|subscribe|pop|set|setdefault|has|append|delete|remove)$"
+MOST_CODES, SHOWN, NEAR = 2, 4, 0.45
+NAMES = re.compile(  # what another program or part is told or asked: of an event, a header, a key
+    r"[.?](?:on|once|off|emit|send|publish|subscribe|pop|get|set|setdefault|has|append|delete|remove|\w*[hH]eaders?\[)\b"
 )
-TEXT = re.compile(r"[A-Za-z][\w:.-]*[-_:.A-Z][\w:.-]+")
+LITERAL = re.compile(r"(?<![\w\\])[bB]?[\"']([A-Za-z][\w:./-]*)[\"']")
+SKIPPED = re.compile(r"\b(?:import|require|include|__all__|DeprecationWarning)\b|\b(?:debug|log|logger)\.?\w*\(")
+FORM = re.compile(r"(?i)^utf-?\d|[./]$|\.(?:js|ts|py|go|rs|html?|css)$")  # an encoding, a module
+FAMILIES = frozenset({"enum", "union", "option"})
+LONG = 120  # lines of a function that are looked at
+TEXT = re.compile(r"[A-Za-z][\w:./-]*[-_:./A-Z][\w:./-]+")
 REFERENCE = re.compile(r"(?<![\w.])[A-Za-z_]\w*\.([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z]{4,})\b")
 CODE = re.compile(r"\d{3,}")
 REPLACES = re.compile(r"(?:^|\.)(?:setattr|patch|patch\.object|spyOn|stub|replace)$")
 
 
+class _Unnamed(NamedTuple):
+    """A member of a family that no test has."""
+
+    name: str
+    line: int
+    proof: tuple[str, ...]
+    is_field: bool
+
+
 def unmentioned_texts(view: View) -> Iterator[Finding]:
-    """Names of events, headers and keys that the feature's functions use and its tests do not hold, one fact a file."""
+    """Names of events, headers, keys and settings in the feature's functions that its tests do not hold, by file."""
     counts = Counter(hot.file.path for hot in view.cases)
     tests = [path for path, n in counts.most_common(3) if n * 4 >= len(view.cases)]
     if not tests or view.whole_project:
         return
     for file in view.sources[:4]:
         found: dict[str, tuple[float, int]] = {}
-        for call in file.details.calls:
-            text = call.literals[0] if call.literals else ""
-            if not (6 <= len(text) <= 40 and NAMES.search(call.callee) and TEXT.fullmatch(text)) or text in found:
-                continue
-            lines = range(call.line, min(call.end, call.line + 4) + 1)
-            at = next((n for n in lines if re.search(rf"[\"']{re.escape(text)}[\"']", file.lines[n - 1])), 0)
-            heat = view.heat(file, at) if at else 0.0
-            if heat >= NEAR and not view.holds(text, tests):
-                found[text] = heat, at
-        ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[1][1]))[:SHOWN]
+        for text, line in _texts(view, file):
+            if text not in found and not view.holds(text, tests):
+                known = 0.3 * bool(NAMES.search(file.lines[line - 1])) + 0.2 * min(1.0, view.relevance(text))
+                found[text] = view.heat(file, line) + known, line
+        ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[1][1]))
         if ordered:
-            cites = [file.cite(line) for _, (_, line) in ordered]
-            proofs = [source for text, _ in ordered for source in proof(tests[:1], text)]
-            yield gap(
-                "unmentioned_texts",
-                f"no test of it looks at {phrases.names([text for text, _ in ordered], SHOWN)}",
-                [*cites, *proofs],
-                "names that the feature's functions use, in none of its tests",
-                0.55 + 0.1 * (len(ordered) > 1) + 0.1 * ordered[0][1][0],
-            )
+            yield _unheld_texts(file, ordered[:SHOWN], tests[0])
+
+
+def _texts(view: View, file: FileView) -> Iterator[tuple[str, int]]:
+    """What stands in quotes in the feature's functions and is a name that another program or part knows."""
+    prose = {n for comment in file.details.comments for n in range(comment.start, comment.end + 1)}
+    functions = [s for s in file.outline.symbols if s.kind in {"function", "method", "component"}]
+    functions = [s for s in functions if view.heat(file, s.start) >= NEAR]
+    lines = {n for s in functions for n in range(s.start, min(s.end, s.start + LONG) + 1)} - prose
+    for number in sorted(lines):
+        if number <= len(file.lines) and view.heat(file, number) >= NEAR and not SKIPPED.search(file.lines[number - 1]):
+            for text in LITERAL.findall(file.lines[number - 1]):
+                if 6 <= len(text) <= 40 and TEXT.fullmatch(text) and not FORM.search(text):
+                    yield text, number
+
+
+def _unheld_texts(file: FileView, chosen: list[tuple[str, tuple[float, int]]], test: str) -> Finding:
+    cites = [file.cite(line) for _, (_, line) in chosen]
+    proofs = [source for text, _ in chosen for source in proof([test], text)]
+    text = f"no test of it looks at {phrases.names([text for text, _ in chosen], SHOWN)}"
+    reason = "names that the feature's functions use, in none of its tests"
+    return gap("unmentioned_texts", text, [*cites, *proofs], reason, 0.6 + 0.1 * chosen[0][1][0])
+
+
+def unmentioned_members(view: View) -> Iterator[Finding]:
+    """Values of the feature's enumerations and options that stand in no test, one fact a family."""
+    for file in view.sources[:6]:
+        families: dict[str, list[_Unnamed]] = defaultdict(list)
+        sizes: Counter[str] = Counter()
+        for member in file.details.members:
+            is_field = member.kind == "field"
+            if len(member.name) < 4 or not (member.kind in FAMILIES or (is_field and _is_open(view, file, member))):
+                continue
+            sizes[member.owner] += 1
+            near = view.heat(file, member.line) >= NEAR or view.relevance(member.name) >= 1
+            provable = near and phrases.provable(member.name) and member.name.isidentifier()
+            if provable and (unnamed := _unnamed(view, member)):
+                families[member.owner].append(unnamed)
+        for owner, members in families.items():
+            # Where tests name none of many, or few of the fields, they reach them by another way.
+            most = sizes[owner] / 2 if members[0].is_field else sizes[owner] - 1 if sizes[owner] > 3 else sizes[owner]
+            if len(members) <= most:
+                yield _members(view, file, owner, members[:SHOWN])
+
+
+def _is_open(view: View, file: FileView, field: Member) -> bool:
+    """Whether a field of one of the feature's own types can be set by callers."""
+    owner = field.owner.rpartition(".")[2]
+    if file.path.endswith(".py") or not any(h.symbol.name == owner and h.score >= NEAR for h in view.symbols):
+        return False
+    language, line = language_of(file.path), file.lines[field.line - 1]
+    if language is not None and language.name == "Go":
+        return field.name[0].isupper()
+    if language is not None and language.name in {"Rust", "C#"}:
+        return bool(re.search(r"\b(?:pub|public)\b", line))
+    return not re.search(r"\b(?:private|protected|internal|static)\b", line) and field.name[0] not in "_#"
+
+
+def _unnamed(view: View, member: Member) -> _Unnamed | None:
+    """A member with the proof that no test has its name, nor its value, nor what sets and gets it."""
+    value, name = member.value.strip("\"' "), member.name
+    if member.kind == "enum" and member.owner and name.isupper():
+        name = f"{member.owner.rpartition('.')[2]}.{name}"
+        if not view.holds(name.partition(".")[0] + ".", view.test_paths):
+            return None  # tests reach them by another way
+    elif view.candidates(name, ("test", "support")):
+        return None
+    if member.kind == "field":
+        other = name[0].upper() + name[1:]  # of a method
+    else:
+        other = value if value != member.name and len(value) > 3 and re.fullmatch(r"[\w.:/ -]+", value) else ""
+    if other and view.holds(other, view.test_paths):
+        return None
+    found = absent(view, name, view.test_paths)
+    return _Unnamed(name, member.line, found, member.kind == "field") if found else None
+
+
+def _members(view: View, file: FileView, owner: str, members: list[_Unnamed]) -> Finding:
+    cites = [file.cite(min(one.line for one in members), max(one.line for one in members))]
+    for one in members:
+        used = ((f, n) for f in view.sources[:6] for n, line in enumerate(f.lines, 1) if one.name in line)
+        cites += [f.cite(n) for f, n in used if "." in one.name and view.heat(f, n) >= NEAR][:1]
+    of = f" of {owner}" if owner and "." not in members[0].name else ""
+    text = f"no test names {phrases.names([one.name for one in members], SHOWN)}{of}"
+    reason = "values of the feature that stand in no test"
+    return gap("unmentioned_members", text, [*cites, *(s for one in members for s in one.proof)], reason, 0.66)
 
 
 def unmentioned_codes(view: View) -> Iterator[Finding]:
