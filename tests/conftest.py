@@ -10,12 +10,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from _claude import api, claude, machine, one_file  # noqa: F401 - fixtures of every file
+from _loaded import Loaded, read_at_start
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOP = ROOT / "examples" / "shop"
@@ -115,12 +117,21 @@ class Ran:
 Cli = Callable[..., Ran]
 
 
+@cache
+def loaded() -> Loaded:
+    return Loaded(child_environ())
+
+
 def run_cli(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 120) -> Ran:
-    """`preread` with these arguments as a real process."""
-    done = subprocess.run(
-        [sys.executable, "-m", "preread", *arguments],
-        cwd=cwd, env=child_environ(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
-    )  # fmt: skip
+    """`preread` with these arguments as a real process; it need not load the interpreter anew (_loaded)."""
+    environ = child_environ(env)
+    if read_at_start(environ) == loaded().environ:
+        done = loaded().run(arguments, cwd, environ, timeout)
+    else:
+        done = subprocess.run(
+            [sys.executable, "-m", "preread", *arguments],
+            cwd=cwd, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+        )  # fmt: skip
     return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 

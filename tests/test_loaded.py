@@ -1,0 +1,46 @@
+"""Command lines that are forked from a process that has loaded Preread are what freshly started ones are."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from _processes import processes_in, until
+from _trees import ordinary
+from conftest import child_environ, loaded
+
+
+def test_status_outputs_folder_and_environment_are_those_of_a_fresh_process(tmp_path: Path) -> None:
+    project = ordinary(tmp_path / "pré fix")
+    environ = child_environ({"PREREAD_CHILD": "0123456789abcdef"})
+    for arguments in (["show", "login"], ["load", "login", "--json"], ["load", "-\xe9\udcff"]):
+        fresh = subprocess.run(
+            [sys.executable, "-m", "preread", *arguments],
+            cwd=project, env=environ, stdin=subprocess.DEVNULL, capture_output=True,
+        )  # fmt: skip
+        forked = loaded().run(arguments, project, environ, 60)
+        assert forked.returncode == fresh.returncode, arguments
+        assert (forked.stdout, forked.stderr) == (fresh.stdout, fresh.stderr)
+
+
+def test_many_at_once_are_not_taken_for_each_other_and_none_is_a_child_of_the_tests(tmp_path: Path) -> None:
+    loaded()
+    before = psutil.Process().children(), psutil.Process().num_fds()
+
+    def one(number: int) -> tuple[int, bytes]:
+        done = loaded().run(["load", f"-{number}", "--json"], tmp_path, child_environ(), 60)
+        return done.returncode, json.loads(done.stdout)["details"]["slug"]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(one, range(8))) == [(2, str(number)) for number in range(8)]
+    assert (psutil.Process().children(), psutil.Process().num_fds()) == before
+
+
+def test_one_that_does_not_end_in_time_is_killed(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.TimeoutExpired):
+        loaded().run(["mcp"], tmp_path, child_environ(), 0.5)
+    until(lambda: not processes_in(tmp_path), "the end of the server")
