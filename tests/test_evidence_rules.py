@@ -562,6 +562,18 @@ def test_reworked_lines_are_followed_from_commit_to_commit_whatever_the_subjects
     }
 
 
+def test_fixed_functions_are_those_whose_lines_of_today_came_by_several_fixes(tmp_path: Path) -> None:
+    lines = ["def basket_total(goods):", "    return sum(goods)"]
+    fixes = ("    goods = goods or []", "    goods = [one for one in goods if one]", "    goods = list(goods)")
+    shas = []
+    for n, subject in enumerate(("Begin", "Fix empty goods", "Fix goods of no price", "Fix typos in comments")):
+        lines[1:1] = fixes[n - 1 : n]
+        shas.append(commit(tmp_path, {"shop/basket.py": "\n".join(lines)}, subject))
+    (finding,) = rule(tmp_path, "fixed_functions")
+    assert finding.text == "`basket_total` was fixed 2 times: 2026 `Fix empty goods`; 2026 `Fix goods of no price`"
+    assert finding.sources == (f"commit:{shas[1][:9]}", f"commit:{shas[2][:9]}", "shop/basket.py:1-5")
+
+
 def test_replaced_sleeps_are_found_with_the_wait_that_replaced_them(tmp_path: Path) -> None:
     spec = 'test("basket pays", async ({{ page }}) => {{\n  await page.click("basket");\n  {}\n}});\n'
     files = {"src/basket.ts": "export const basket = 1;\n"}
@@ -669,11 +681,16 @@ def test_fixes_are_told_with_their_cause_and_other_commits_are_not(tmp_path: Pat
         "Fix the basket total\n\nEmpty lines were counted as one article each.",
     )
     commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Prefix the basket with a name")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Correct the colour, fixes #3")
+    commit(
+        tmp_path, {"shop/basket.py": BASKET + "# 4\n"}, "Mend a leak (bug 7)\n\nSigned-off-by: Somebody Else <a@b.c>"
+    )
     commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, "Fix the weather")
     said = texts(rule(tmp_path, "fixes"))
     assert "`Fix the basket total`: Empty lines were counted as one article each" in said
     assert "Prefix" not in said
     assert "weather" not in said
+    assert "2026 `Mend a leak (bug 7)`; 2026 `Correct the colour`" in said  # those without a cause, on one line
 
 
 def test_marked_tests_come_with_their_mark_and_its_reason(tmp_path: Path) -> None:
@@ -686,13 +703,19 @@ def test_marked_tests_come_with_their_mark_and_its_reason(tmp_path: Path) -> Non
     ]
 
 
-def test_changelog_tells_of_fixes_of_the_feature(tmp_path: Path) -> None:
-    news = "# Changes\n\n- Fixed the basket: totals of\n  many lines were cut\n- Added a basket icon\n"
-    news += "- Fixed the weather\n"
-    write(tmp_path, {**SHOP, "CHANGELOG.md": news, "docs/other.md": "- Fixed the basket elsewhere\n"})
+def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_changed_it(tmp_path: Path) -> None:
+    commit(tmp_path, SHOP, "begin")
+    summed = BASKET.replace("sum(self.lines.values())", "sum(n for n in self.lines.values() if n > 0)")
+    commit(tmp_path, {"shop/basket.py": summed}, "Fix prices, fixes #77")
+    news = "# Changes\n\n## 2.1.0 (2026-01-02)\n\n- Fixed the basket: totals of\n  many lines were cut\n"
+    news += "- Added a basket icon\n- Fixed the weather\n\n## 2.0\n\n#77: Fixed what was asked\n  for in vain\n"
+    news += "#78: Fixed what nobody asked for\n"
+    write(tmp_path, {"release-notes/NEWS": news, "docs/other.md": "- Fixed the basket elsewhere\n"})
     findings = rule(tmp_path, "changelog")
-    assert [finding.text for finding in findings] == ["`Fixed the basket: totals of many lines were cut`"]
-    assert cited(findings) == {"CHANGELOG.md:3-4"}
+    assert [(finding.text, *finding.sources) for finding in findings] == [
+        ("2.1.0: `Fixed the basket: totals of many lines were cut`", "release-notes/NEWS:5-6"),
+        ("2.0: `Fixed what was asked for in vain`", "release-notes/NEWS:12-13"),
+    ]
 
 
 def test_changelog_tells_of_changes_of_mind_first_with_the_commit_that_did_it(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from preread import db, inputs
 from preread.dossier import UNSEEN
 from preread.evidence import (
     beside,
+    changelog,
     commands,
     contradictions,
     coverage,
@@ -89,11 +90,12 @@ RULES: tuple[Rule, ...] = (
     reversals.replaced_sleeps,
     failures.failed,
     reworked.reworked,
+    reworked.fixed_functions,
     repairs.repeated_fixes,
     repairs.turned_round,
     repairs.fixes,
     failures.marked,
-    repairs.changelog,
+    changelog.changelog,
     notes.knowledge,
     notes.requirements,
     prose.limits,

@@ -15,12 +15,14 @@ FIX = re.compile(
     re.IGNORECASE,
 )
 NOISE = re.compile(
-    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|readme|whitespace|formatting|changelog|ci|mypy|phpstan|psalm|rubocop|clippy"
+    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|docblocks?|(java|php|go|rust)docs?|readme"
+    r"|whitespace|formatting|changelog|ci|mypy|phpstan|phpunit|psalm|rubocop|clippy|go(lint|fmt|vet)|fix(e[sd])? tests?"
     r"|(?-i:CS)|code ?style|visibility)\b|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b",
     re.IGNORECASE,
 )
 CHORE = re.compile(
-    r"(?i)\b(bump|upgrade|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
+    r"(?i)\b(bump|upgrade|drop (?:support for )?(?:eol |old )?(?:python|php|node|java|go|ruby)|eol"
+    r"|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
     r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
     r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
 )

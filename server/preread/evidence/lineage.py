@@ -2,15 +2,16 @@
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
 from preread.evidence.history import CHORE, NOISE, Commit, Hunk, Patch
-from preread.evidence.passages import passages
-from preread.evidence.view import View
+from preread.evidence.passages import Passage, passages
+from preread.evidence.view import View, once
 
-FILES = 3
+FILES, FEW = 3, 4  # files that are read, functions that a change of one thing touches
 LARGE = 150  # lines that a commit takes out of a file when it is about all of it
 TELLING = re.compile(r"^(?!#|//|/\*|\*|--|<!--|import\b|use\b|from\b|@)(?=.{8}).*\w\W+\w")  # code of more than a word
 WORD = re.compile(r"\w+")
@@ -112,23 +113,57 @@ def _successor(line: str, new: list[str]) -> str:
     return best
 
 
-def steps(view: View) -> list[Step]:
-    """What commits to the feature's first files changed of what others had put in."""
+class Lineage(NamedTuple):
+    """What commits to the feature's first files changed of what others had put in, and who changed each function."""
+
+    steps: list[Step]
+    functions: list[tuple[Passage, list[Commit]]]  # the nearest first, commits the oldest first
+
+    def home(self) -> dict[str, float]:
+        """How near to the feature the functions are that commits changed, of those that changed few."""
+        spread = Counter(commit.sha for _, commits in self.functions for commit in commits)
+        near: dict[str, float] = {}
+        for passage, commits in self.functions:
+            for commit in commits:
+                if spread[commit.sha] <= FEW:
+                    near[commit.sha] = max(near.get(commit.sha, 0.0), passage.near)
+        return near
+
+
+@once
+def lineage(view: View) -> list[Lineage]:
+    """The past of the feature's lines; one, kept for all who ask."""
     near = _near(view)
     found: dict[tuple[str, str], Step] = {}
     files = {
         file.path: _File(near[file.path], AT_HOME if view.relevance(file.path) >= 1 else 0.0, found)
         for file in view.sources[:FILES]
     }
-    put = Counter[str]()
+    put, order = Counter[str](), dict[str, int]()
     for patch in reversed(view.patches):
         if patch.path in files:
             files[patch.path].take(patch)
+            order.setdefault(patch.commit.sha, len(order))
             put[patch.commit.sha] += sum(len(hunk.added) for hunk in patch.hunks)
     swept = Counter(again for _, again in found)
     for (first, again), step in found.items():
         step.share, step.swept = len(step.stories) / max(1, put[first]), swept[again]
-    return list(found.values())
+    return [Lineage(list(found.values()), list(_functions(view, files, order)))]
+
+
+def _functions(view: View, files: dict[str, _File], order: dict[str, int]) -> Iterator[tuple[Passage, list[Commit]]]:
+    """The functions of the feature's passages with the commits that their lines of today were put in and changed by."""
+    seen: set[tuple[str, int]] = set()
+    for passage in passages(view):
+        path, symbol = passage.file.path, passage.symbol
+        if path in files and (path, symbol.start) not in seen:
+            seen.add((path, symbol.start))
+            told = files[path].told
+            stories = [
+                told.get(" ".join(line.split()), []) for line in passage.file.lines[symbol.start - 1 : symbol.end]
+            ]
+            commits = {c.sha: c for own in stories if len(own) == 1 for c in own[0].commits}
+            yield passage, sorted(commits.values(), key=lambda commit: order[commit.sha])
 
 
 def _near(view: View) -> dict[str, dict[str, float]]:

@@ -1,28 +1,19 @@
 """What was repaired and turned round: one topic again and again, single fixes, changes of mind."""
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from preread.evidence import phrases, words
-from preread.evidence.history import CHORE, FIX, NOISE, Commit
+from preread.evidence.changelog import changelog
+from preread.evidence.history import Commit
+from preread.evidence.lineage import lineage
 from preread.evidence.nearness import nearness
-from preread.evidence.saying import HANGS
+from preread.evidence.reworked import reworked
+from preread.evidence.subjects import TURN, because, is_change, short, turned
 from preread.evidence.view import View, once
 from preread.models import Finding
-from preread.sources import Ref
 
-CHANGELOG = re.compile(r"(?i)^(docs?/)?(changelog|changes|history|news)(\.\w+)?$")
-NEWS = re.compile(r"(?i)(^|/)(changelog|changes|history|news)(\.\w+)?$")
-BULLET = re.compile(r"\s*[-*+]\s+\S")
-TURN = re.compile(
-    r"(?i)^(drop|remove|disable|stop|switch|swap|hide|undo|restore|bring back|add back|put back|do not|don['’]?t)\b"
-    r"|\b(no longer|add(?:ed)? back|taken? out|put back|in favou?r of|renamed? (?:to|from)"
-    r"|(?:was|were|been|now) (?:removed|deprecated|disabled)|default (?:to|from|is|of)|set default"
-    r"|(?:no|not) any ?more|back to|again|warning instead|instead of (?:an? )?(?:error|warning|raising|failing))\b"
-)
 GENERIC = frozenset(
     words.stem(word)
     for word in """
@@ -34,15 +25,8 @@ GENERIC = frozenset(
     name names large skip split allow include multiple init initial small extra
     """.split()
 )
-TOLD = re.compile(
-    r"(?i)\b((?:was|were|got|been) (?:lost|broken|wrong|ignored)|(?:lost|broken|introduced|regress\w*) (?:in|by|since)"
-    r"|is now|are now|now \w+s|renam\w+|defaults? to|deprecat\w+|behaviou?r change|must)\b"
-)
-NUMBERS = re.compile(r"(?:#|[`\]]|/)(\d{2,6})\b")  # of issues and changes that an entry names
-LINKED = re.compile(r"(?:\s*[(,]?(?:\[?#\d+\]?(?:\(\S+\))?|:?\{?(?:pr|issue|ref)\}?:?`\d+`|Pull #\d+)\)?)+\.?$")
-NEAR, SURE = 0.5, 0.7  # how much an entry is about the feature; what only fixes has to be surely so
-MOST_FIXES, MOST_TOPICS, MOST_TURNS, MOST_ENTRIES, MOST_TOLD = 5, 6, 5, 6, 190
-MOST_OWN, MOST_TOLD_OF, RARE = 120, 5, 6
+MOST_FIXES, MOST_TOPICS, MOST_TURNS = 5, 6, 5
+MOST_OWN, MOST_TOLD_OF, RARE = 120, 4, 6
 
 
 @once
@@ -92,16 +76,11 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 75)}" for c in shown),
+            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 65)}" for c in shown),
             sources=tuple(f"commit:{c.sha[:9]}" for c in shown),
             reason="changes whose subjects are about the same thing",
             score=min(0.95, 0.65 + 0.12 * worth),
         )
-
-
-def short(commit: Commit) -> str:
-    """A commit's subject without its prefix and the number of its review."""
-    return LINKED.sub("", phrases.subject(commit.subject))
 
 
 def _is_told_again(commits: list[Commit], shared: frozenset[str], rare: bool) -> bool:
@@ -109,13 +88,8 @@ def _is_told_again(commits: list[Commit], shared: frozenset[str], rare: bool) ->
     fixes = sum(c.is_fix for c in commits)
     if fixes >= 2 or len(shared) >= 2:
         return True
-    turns = any(TURN.search(phrases.subject(c.subject)) for c in commits)
+    turns = any(map(turned, commits))
     return bool((fixes and _is_name(shared, commits)) or (rare and (fixes or turns)))
-
-
-def is_change(commit: Commit) -> bool:
-    """Whether a commit changed what the code does, as far as its subject tells."""
-    return not (commit.is_revert or NOISE.search(commit.subject) or CHORE.search(commit.subject))
 
 
 def _is_own(view: View, commit: Commit) -> bool:
@@ -147,7 +121,15 @@ def _topic(subject: str) -> set[str]:
 def _small_at_home(view: View, commit: Commit) -> bool:
     """Whether a commit changed little else than the feature's own files."""
     home = sum(view.relevance(path) >= 1 for path in commit.files)
-    return len(commit.files) <= 4 and 2 * home >= len(commit.files) > 0
+    small = len(commit.files) <= 4 and 2 * home >= len(commit.files) > 0
+    return small or (len(commit.files) <= 6 and _homes(view).get(commit.sha, 0.0) >= 0.5)
+
+
+def _homes(view: View) -> dict[str, float]:
+    """How near the functions are that commits changed, worked out once."""
+    found: dict[str, float] = view.memo.get("homes") or lineage(view)[0].home()
+    view.memo["homes"] = found
+    return found
 
 
 def turned_round(view: View) -> Iterator[Finding]:
@@ -164,7 +146,7 @@ def turned_round(view: View) -> Iterator[Finding]:
         ranked.append((about, commit.date, commit))
     ranked.sort(key=lambda item: (-min(1.0, item[0]), item[1]))
     for about, date, commit in ranked[:MOST_TURNS]:
-        why = phrases.plain(phrases.sentence(commit.body, 110)) if _is_prose(commit.body) else ""
+        why = because(commit)
         yield Finding(
             rule="turned_round",
             kind="turned",
@@ -176,9 +158,11 @@ def turned_round(view: View) -> Iterator[Finding]:
 
 
 def fixes(view: View) -> Iterator[Finding]:
-    """The latest fixes of the feature, with what their authors wrote of the cause."""
-    n = 0
-    told = {source for finding in (*repeated_fixes(view), *changelog(view)) for source in finding.sources}
+    """The latest fixes of the feature with what their authors wrote of the cause, the others on one line."""
+    told = {
+        source for rule in (repeated_fixes, changelog, reworked) for finding in rule(view) for source in finding.sources
+    }
+    plain, n = [], 0
     for commit in view.told:
         about = view.relevance(commit.subject)
         if (
@@ -188,83 +172,25 @@ def fixes(view: View) -> Iterator[Finding]:
             or (about < 0.5 and not _small_at_home(view, commit))
         ):
             continue
-        n += 1
-        why = phrases.plain(phrases.sentence(commit.body, 130)) if _is_prose(commit.body) else ""
+        why = because(commit)
+        if not why:
+            plain.append(commit)
+        elif n < MOST_FIXES:
+            n += 1
+            yield Finding(
+                rule="fixes",
+                kind="fix",
+                text=f"{commit.date[:4]} {phrases.quote(short(commit), 80)}: {why}",
+                sources=(f"commit:{commit.sha[:9]}",),
+                reason="a fix that touched the feature's files",
+                score=0.5 + 0.3 * min(1.0, about),
+            )
+    if plain:
         yield Finding(
             rule="fixes",
             kind="fix",
-            text=phrases.quote(short(commit), 100) + (f": {why}" if why else ""),
-            sources=(f"commit:{commit.sha[:9]}",),
-            reason="a fix that touched the feature's files",
-            score=0.4 + 0.25 * min(1.0, about) + (0.1 if why else 0.0),
+            text="; ".join(f"{c.date[:4]} {phrases.quote(short(c), 65)}" for c in plain[:MOST_TOLD_OF]),
+            sources=tuple(f"commit:{c.sha[:9]}" for c in plain[:MOST_TOLD_OF]),
+            reason="fixes that touched the feature's files",
+            score=0.5,
         )
-        if n >= MOST_FIXES:
-            return
-
-
-def _is_prose(body: str) -> bool:
-    first = body.strip().split("\n", 1)[0]
-    return len(first) > 25 and not re.match(
-        r"(?i)[*#<-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts",
-        first,
-    )
-
-
-class Entry(NamedTuple):
-    """What a changelog says of the feature, where it stands, and whether it tells of a change of mind."""
-
-    worth: float
-    said: str
-    refs: tuple[str, ...]
-    turned: bool
-
-
-@once
-def changelog(view: View) -> Iterator[Finding]:
-    """What the changelog tells of the feature's changes of mind and fixes, with the commit that says the same."""
-    found = sorted(_entries(view), key=lambda entry: -entry.worth)
-    for entry in found[:MOST_ENTRIES]:
-        yield Finding(
-            rule="changelog",
-            kind="turned" if entry.turned else "fix",
-            text=phrases.quote(_from_turn(entry.said), MOST_TOLD),
-            sources=entry.refs,
-            reason=f"the changelog tells of a {'change of mind' if entry.turned else 'fix'}",
-            score=0.35 + 0.5 * entry.worth,
-        )
-
-
-def _entries(view: View) -> Iterator[Entry]:
-    measure = nearness(view)
-    told = [(words.stems_of(c.subject), c) for c in view.told if view.relevance(c.subject) >= 0.5]
-    shown = {doc.path for doc in view.docs}
-    paths = [p for p in view.services.tree.files if CHANGELOG.search(p) or (NEWS.search(p) and p in shown)]
-    for path in sorted(paths)[:3]:
-        lines = view.services.tree.lines(path) or []
-        for number, line in enumerate(lines, 1):
-            if not BULLET.match(line):
-                continue
-            whole, end = phrases.paragraph(lines, number, 6)
-            if (about := measure.of(whole)) < min(NEAR, SURE) or not measure.named_in(whole):
-                continue
-            said = LINKED.sub("", re.sub(r"^[-*+]\s+", "", whole)).rstrip(". ")
-            aloud = TOLD.search(said) is not None
-            turned = aloud or TURN.search(said) is not None
-            if about < (NEAR if turned else SURE) or not (turned or FIX.search(said)) or CHORE.search(said):
-                continue
-            held, numbers = words.stems_of(said), set(NUMBERS.findall(whole))
-            same = (c for stems, c in told if len(held & stems) >= 0.7 * len(stems) or numbers & {*c.issues})
-            refs = (str(Ref("lines", path, number, end)), *(f"commit:{c.sha[:9]}" for c in itertools.islice(same, 1)))
-            if phrases.provable(said):
-                worth = 0.5 * about + 0.25 * turned + 0.15 * aloud - 0.1 * number / len(lines)
-                yield Entry(worth, said, refs, turned)
-
-
-def _from_turn(said: str) -> str:
-    """An entry from the sentence on that tells of the change of mind, when all of it would be too long."""
-    match = TOLD.search(said) or TURN.search(said)
-    if len(said) <= MOST_TOLD or match is None or match.end() <= MOST_TOLD - 40:
-        return said
-    starts = [0, *(m.end() for m in re.finditer(r"[.;:!?]\s+", said) if m.end() <= match.start())]
-    hangs = len(starts) > 1 and HANGS.match(said[starts[-1] :]) and match.end() - starts[-2] <= MOST_TOLD
-    return said[starts[-2 if hangs else -1] :]

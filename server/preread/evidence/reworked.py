@@ -3,18 +3,19 @@
 import re
 from collections.abc import Iterator
 
-from preread.evidence import lineage, phrases
+from preread.dossier import code
+from preread.evidence import phrases
 from preread.evidence.decisions import CONDITION
 from preread.evidence.history import Commit
-from preread.evidence.lineage import Step, Story
+from preread.evidence.lineage import Step, Story, lineage
 from preread.evidence.nearness import Nearness, nearness
-from preread.evidence.repairs import TURN, is_change, short
+from preread.evidence.subjects import because, is_change, short, turned
 from preread.evidence.view import View, once
 from preread.models import Finding
 
 SOON = 60  # days within which a change of the same lines tells that the first was not enough
 MOST, LENGTH, SUBJECT, LINE = 8, 4, 80, 70  # facts, commits in one, characters of a subject and of a line
-NEAR, ABOUT = 0.4, 0.4
+NEAR, ABOUT, HOME, MOST_FUNCTIONS = 0.4, 0.4, 0.5, 3
 VALUE = re.compile(r"^(.*?[\w\])]\s*(?::=|[=:])\s*)([\"']?[\w.+-]+[\"']?)\s*[;,)]*$")
 TELLS = re.compile(rf"{CONDITION.pattern}|.{{8,}}[=(]|return\\b.{{12}}")
 
@@ -23,7 +24,8 @@ TELLS = re.compile(rf"{CONDITION.pattern}|.{{8,}}[=(]|return\\b.{{12}}")
 def reworked(view: View) -> Iterator[Finding]:
     """Changes whose lines were fixed, changed soon after, or taken out."""
     measure = nearness(view)
-    steps = lineage.steps(view)
+    (past,) = lineage(view)
+    steps = past.steps
     ranked = sorted(((_worth(measure, step), step) for step in steps), key=lambda one: -one[0])
     everything = [story for step in steps for story in step.stories]
     told: set[str] = set()
@@ -40,7 +42,7 @@ def reworked(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="reworked",
             kind="again",
-            text=_text(commits, step) + (_values(story) or (_by(step) if len(commits) == 2 else "")),
+            text=_text(commits, step) + (_values(story) or (_why(step) if len(commits) == 2 else "")),
             sources=tuple(f"commit:{commit.sha[:9]}" for commit in commits),
             reason="a later commit changed the lines that an earlier one put in",
             score=min(0.95, 0.4 + 0.25 * worth),
@@ -63,10 +65,9 @@ def _worth(measure: Nearness, step: Step) -> float:
     if about < ABOUT and step.near < NEAR:
         return 0.0
     soon = max(0.0, 1 - step.days / SOON)
-    turned = TURN.search(phrases.subject(again.subject)) is not None
-    if not (again.is_fix or turned or soon or step.is_taken_out):
+    if not (again.is_fix or turned(again) or soon or step.is_taken_out):
         return 0.0
-    told = 0.5 * again.is_fix + 0.3 * turned + 0.3 * soon + 0.3 * min(1.0, 2 * step.share) + 0.3 * first.is_fix
+    told = 0.5 * again.is_fix + 0.3 * turned(again) + 0.3 * soon + 0.3 * min(1.0, 2 * step.share) + 0.3 * first.is_fix
     return float((about + step.near) * told / step.swept**0.5)
 
 
@@ -78,6 +79,10 @@ def _text(commits: list[Commit], step: Step) -> str:
     days = {0: "the same day", 1: "a day later"}.get(step.days, f"{step.days} days later")
     when = days if step.days <= SOON else step.again.date[:7]
     return f"{parts[0]}; its lines {how} {when}: {phrases.quote(short(step.again), SUBJECT)}"
+
+
+def _why(step: Step) -> str:
+    return f": {why}" if (why := because(step.again)) else _by(step)
 
 
 def _by(step: Step) -> str:
@@ -95,3 +100,31 @@ def _values(story: Story) -> str:
     if len(values) < len(found) or len({match[1] for match in found if match}) > 1 or len(story.lines[-1]) > LINE + 20:
         return ""
     return f": {phrases.quote(story.lines[-1].rstrip(';,'), LINE + 20)}, before that " + ", ".join(values[-2::-1])
+
+
+def fixed_functions(view: View) -> Iterator[Finding]:
+    """Functions near the feature whose lines of today were fixed more than once."""
+    (past,) = lineage(view)
+    home = past.home()
+    told = {source for finding in reworked(view) for source in finding.sources}
+    ranked = []
+    for passage, commits in past.functions:
+        fixes = [commit for commit in commits if is_change(commit) and commit.is_fix and commit.sha in home]
+        new = sum(f"commit:{commit.sha[:9]}" not in told for commit in fixes)
+        if len(fixes) > 1 and new and passage.near >= HOME:
+            ranked.append((passage.near * new, passage, fixes[-LENGTH:]))
+    ranked.sort(key=lambda one: -one[0])
+    for worth, passage, fixes in ranked[:MOST_FUNCTIONS]:
+        name = passage.symbol.name
+        said = "; ".join(f"{commit.date[:4]} {phrases.quote(short(commit), 70)}" for commit in fixes)
+        yield Finding(
+            rule="fixed_functions",
+            kind="again",
+            text=f"{code(name) if phrases.provable(name) else name} was fixed {len(fixes)} times: {said}",
+            sources=(
+                *(f"commit:{commit.sha[:9]}" for commit in fixes),
+                passage.file.cite(passage.symbol.start, passage.symbol.end),
+            ),
+            reason="fixes whose lines stand in one function",
+            score=min(0.95, 0.5 + 0.1 * worth),
+        )

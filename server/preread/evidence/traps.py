@@ -16,6 +16,7 @@ INSTEAD = re.compile(
     r"(?i)(?:use|call|prefer|replaced by|superseded by|in favou?r of|instead of \w+,? use|switch to|see)\s+"
     r"(?:\{@link\s+)?[`'\":]*(?:\w+:`)?[~.]*([A-Za-z_][\w.]*(?:\(\))?)"
 )
+HOT = 0.45  # of a definition that belongs to the feature
 NEAR = 0.2  # of a passage whose function is looked at for what it changes
 VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
 
@@ -50,7 +51,7 @@ def deprecated(view: View) -> Iterator[Finding]:
     for file in (*view.sources[:8], *view.tests[:6]):
         seen: set[str] = set()
         for symbol in file.outline.symbols:
-            if symbol.kind == "heading" or symbol.name in seen or not _near(view, file, symbol):
+            if symbol.kind == "heading" or f"{symbol.name} {symbol.signature}" in seen or not _near(view, file, symbol):
                 continue
             first = max(1, symbol.start - 14)
             above = _comment_above(file, symbol.start, first)
@@ -59,15 +60,15 @@ def deprecated(view: View) -> Iterator[Finding]:
             warns = symbol.kind not in {"class", "interface"} and _warns_first(body)
             if not (marked or warns):
                 continue
-            seen.add(symbol.name)
+            seen.add(f"{symbol.name} {symbol.signature}")
             block = [*above, *body] if marked else body
             start = symbol.start - len(above) if marked else symbol.start
-            yield from _deprecated(view, file, symbol.name, block, start, symbol.start)
+            yield from _deprecated(view, file, symbol.name, block, start, symbol.start, bool(marked))
 
 
 def _near(view: View, file: FileView, symbol: Symbol) -> bool:
     """Whether a definition belongs to the feature, or to a helper of its tests."""
-    if view.is_hot(file, symbol.start) or view.relevance(symbol.name, symbol.container) >= 0.5:
+    if view.heat(file, symbol.start) >= HOT or view.relevance(symbol.name, symbol.container) >= 0.5:
         return True
     return file.role == "support" and view.case_text_holds(symbol.name)
 
@@ -95,10 +96,24 @@ def _is_name(file: FileView, word: str, text: str) -> bool:
     return bool(spelled) or any(symbol.name == word.strip("()") for symbol in file.outline.symbols)
 
 
-def _deprecated(view: View, file: FileView, name: str, block: list[str], start: int, at: int) -> Iterator[Finding]:
+def _words_of(lines: list[str], marked: bool) -> str:
+    """What lines say in comments, or in the call that warns, without the code that follows a mark."""
+    said: list[str] = []
+    for line in "\n".join(lines).partition("*/")[0].split("\n"):
+        bare = re.sub(r"^\s*(/?\*+|///?|#|\"\"\")\s?", "", line).strip()
+        if marked and bare == line.strip() and not line.lstrip().startswith("."):
+            bare = re.sub(r"^@\w+(\(.*\))?\s*(//)?", r"\1", bare) if bare.startswith("@") and not said else ""
+        if said and not bare:
+            break
+        said.append(bare)
+    return " ".join(filter(None, said))
+
+
+def _deprecated(
+    view: View, file: FileView, name: str, block: list[str], start: int, at: int, marked: bool
+) -> Iterator[Finding]:
     i = next((i for i, line in enumerate(block) if DEPRECATED.search(line)), 0)
-    said = "\n".join(block[i : i + 5]).partition("*/")[0].split("\n")
-    text = " ".join(re.sub(r"^\s*(/?\*+|//|#|\"\"\")\s?", "", line).strip() for line in said)
+    text = _words_of(block[i : i + 5], marked)
     instead = next((m[1] for m in INSTEAD.finditer(text) if m[1] != name and _is_name(file, m[1], text)), "")
     end = max(at, min(start + i + 4, start + len(block) - 1))
     if instead and phrases.provable(instead.strip("()")):
@@ -106,13 +121,16 @@ def _deprecated(view: View, file: FileView, name: str, block: list[str], start: 
     else:
         what = (
             f": {phrases.plain(phrases.sentence(re.sub(r'^.*?@?deprecated:?', '', text, flags=re.IGNORECASE), 90))}"
-            if "deprecated" in text.lower()
+            if text
             else ""
         )
+    shared = sum(symbol.name == name for symbol in file.outline.symbols) > 1  # overloads: which one is it
+    line = next((n for n in range(at, end + 1) if shared and f"{name}(" in file.lines[n - 1]), 0)
+    which = phrases.quote_line(file, line, 90) if line else code(name)
     yield Finding(
         rule="deprecated",
         kind="deprecated",
-        text=f"{code(name)} is deprecated{what if len(what) > 6 else ''}",
+        text=f"{which} is deprecated{what if len(what) > 6 else ''}",
         sources=(file.cite(min(start + i, at), end),),
         reason="marked as deprecated in the feature's files",
         score=0.7 + 0.2 * min(1.0, view.relevance(name)),

@@ -61,7 +61,7 @@ RATES: dict[str, float] = {
     "environment": 0.10,
     "routes": 0.20,
     "selectors": 0.20,
-    "fixes": 0.06,
+    "fixes": 0.22,
     "documents": 0.07,
     "callers": 0.06,
     "assertions": 0.05,
