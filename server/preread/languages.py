@@ -52,11 +52,30 @@ LANGUAGES: tuple[Language, ...] = (
     Language("PHP", (".php", ".phtml"), "//", _C_BLOCK, ("tree_sitter_php", "language_php")),
     Language("Swift", (".swift",), "//", _C_BLOCK, ("tree_sitter_swift", "language")),
     Language("Shell", (".sh", ".bash", ".zsh", ".ksh", ".bats"), "#", None, None),
+    Language("PowerShell", (".ps1", ".psm1"), "#", ("<#", "#>"), None),
     Language("SQL", (".sql",), "--", _C_BLOCK, None),
+    Language("Protocol Buffers", (".proto",), "//", _C_BLOCK, None),
+    Language("Scala", (".scala", ".sc"), "//", _C_BLOCK, None),
+    Language("Groovy", (".groovy",), "//", _C_BLOCK, None),
+    Language("Dart", (".dart",), "//", _C_BLOCK, None),
+    Language("Objective-C", (".m", ".mm"), "//", _C_BLOCK, None),
+    Language("F#", (".fs", ".fsx"), "//", ("(*", "*)"), None),
+    Language("Visual Basic", (".vb",), "'", None, None),
+    Language("Lua", (".lua",), "--", ("--[[", "]]"), None),
+    Language("Perl", (".pl", ".pm"), "#", None, None),
+    Language("R", (".r",), "#", None, None),
+    Language("Julia", (".jl",), "#", ("#=", "=#"), None),
+    Language("Elixir", (".ex", ".exs"), "#", None, None),
+    Language("Erlang", (".erl", ".hrl"), "%", None, None),
+    Language("Haskell", (".hs",), "--", ("{-", "-}"), None),
+    Language("Clojure", (".clj", ".cljs", ".cljc"), ";", None, None),
     Language("HTML", (".html", ".htm", ".xhtml"), "", _XML_BLOCK, None),
     Language("Vue", (".vue",), "//", _XML_BLOCK, None),
     Language("Svelte", (".svelte",), "//", _XML_BLOCK, None),
+    Language("Astro", (".astro",), "//", _XML_BLOCK, None),
     Language("Jinja", (".j2", ".jinja", ".jinja2"), "", ("{#", "#}"), None),
+    Language("ERB", (".erb",), "", ("<%#", "%>"), None),
+    Language("Haml", (".haml", ".slim"), "", None, None),
     Language("CSS", (".css", ".scss", ".sass", ".less"), "", _C_BLOCK, None),
     Language("YAML", (".yml", ".yaml"), "#", None, None),
     Language("TOML", (".toml",), "#", None, None),
@@ -66,10 +85,8 @@ LANGUAGES: tuple[Language, ...] = (
 )
 
 _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
-_CODE = frozenset(
-    "Python JavaScript TypeScript TSX Go Rust Java Kotlin C C++ C# Ruby PHP Swift Shell SQL"
-    " HTML Vue Svelte Jinja CSS".split()
-)
+_PROSE_AND_DATA = frozenset({"YAML", "TOML", "JSON", "Markdown", "reStructuredText"})
+_CODE = frozenset(language.name for language in LANGUAGES) - _PROSE_AND_DATA
 
 # What evidence leaves out unless it is asked for, told from the path: folders by their names, files by theirs.
 _VENDORED = (
@@ -78,6 +95,7 @@ _VENDORED = (
 _GENERATED = (
     "dist build out .next .nuxt .output coverage htmlcov target __generated__ generated __snapshots__ __pycache__"
 )
+_OUTPUT = frozenset("dist build out coverage target".split())  # in a folder `src` they are packages like others
 _FOLDERS = dict.fromkeys(_VENDORED.split(), "vendored") | dict.fromkeys(_GENERATED.split(), "generated")
 _FILES = re.compile(
     r"(?P<minified>\.min\.(js|css|mjs)$|\.bundle\.js$|\.map$)"
@@ -156,9 +174,11 @@ def role_of(path: str) -> Role:
 def left_out(path: str) -> str:
     """Why evidence leaves a file out by default, told from its path: one of LEFT_OUT, or "" if it does not."""
     *folders, name = path.split("/")
-    for folder in folders:
-        if kind := _FOLDERS.get(folder.lower()):
+    within_sources = False
+    for folder in map(str.lower, folders):
+        if (kind := _FOLDERS.get(folder)) and not (within_sources and folder in _OUTPUT):
             return kind
+        within_sources = within_sources or folder == "src"
     found = _FILES.search(name)
     return (found.lastgroup or "") if found else ""
 
@@ -176,10 +196,10 @@ def own_role(path: str) -> Role:
     """The role of the file at this path, by the naming conventions of test runners and tools."""
     *folders, name = path.split("/")
     lowered = [folder.lower() for folder in folders]
-    if _DOC_FILE.search(name):
-        return "doc"
     language = language_of(path)
     is_code = language is not None and language.name in _CODE
+    if _DOC_FILE.search(name) and (language is None or not is_code or language.name == "HTML"):
+        return "doc"
     if (is_code and _TEST_FILE.search(name)) or _TEST_CLASS_FILE.search(name):
         return "test"
     if is_code and _SUPPORT_FILE.search(name):
