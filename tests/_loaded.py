@@ -3,8 +3,9 @@
 To load the interpreter and the libraries was most of what a short command did, the same every time. What a fresh
 interpreter does is seen by the tests that start their own: of signals, pipes, terminals, servers and the launcher.
 
-A byte with a socket asks for a fork. The fork reads from the socket what it is to be, and its outputs; whoever asked
-reads there the process's id, then how it ended.
+Who connects to its socket is given a fork, sends what it is to be and its three streams, and is told the process's id,
+then how it ended. `python _loaded.py SOCKET ARGUMENT...` does so with its own streams, and passes signals on: for those
+who have to start a program.
 """
 
 import gc
@@ -23,10 +24,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 # What an interpreter reads as it starts; a process that is told otherwise has to start anew.
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "PREREAD_TEST_")
-USED_LATER = ("anyio._backends._asyncio", "jinja2", "rich.console", "rich.progress", "rich.table", "tree_sitter_python")
+USED_LATER = ("anyio._backends._asyncio", "jinja2", "rich.console", "rich.live", "rich.table", "tree_sitter_python")
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
@@ -41,40 +44,63 @@ class Loaded:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = read_at_start(environ)
-        self._control, theirs = socket.socketpair()
-        with theirs:
+        self._folder = tempfile.TemporaryDirectory(prefix="loaded-")
+        self.place = str(Path(self._folder.name) / "socket")
+        self._life, theirs = socket.socketpair()
+        with theirs, socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(self.place)
+            listening.listen(64)
+            held = [theirs.fileno(), listening.fileno()]
             subprocess.run(
-                [sys.executable, str(Path(__file__).resolve()), str(theirs.fileno())],
-                env=dict(environ), cwd="/", pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, start_new_session=True, check=True,
+                [sys.executable, str(Path(__file__).resolve()), *map(str, held)],
+                env=dict(environ), cwd="/", pass_fds=held, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                start_new_session=True, check=True,
             )  # fmt: skip
 
     def run(
         self, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], timeout: float
     ) -> "subprocess.CompletedProcess[bytes]":
         """As subprocess.run with its outputs captured, which raises TimeoutExpired and kills the process then."""
-        ours, theirs = socket.socketpair()
         (out, out_end), (err, err_end) = os.pipe(), os.pipe()
-        heard = {ours.fileno(): b"", out: b"", err: b""}
         try:
-            with theirs:
-                socket.send_fds(self._control, [b"."], [theirs.fileno()])
-            socket.send_fds(ours, [json.dumps([list(arguments), str(cwd), dict(environ)]).encode()], [out_end, err_end])
-            ours.shutdown(socket.SHUT_WR)
-            os.close(out_end)
-            os.close(err_end)
-            in_time = _hear(heard, timeout)
-            pid, _, status = heard[ours.fileno()].partition(b" ")
-            if not (pid and (status or not in_time)):
-                raise RuntimeError("the process that has loaded Preread has ended; its complaint is on standard error")
-            if not in_time:
-                os.kill(int(pid), signal.SIGKILL)
-                raise subprocess.TimeoutExpired(list(arguments), timeout, heard[out], heard[err])
-            return subprocess.CompletedProcess(list(arguments), int(status), heard[out], heard[err])
+            with open(os.devnull, "rb") as nothing, ask(self.place) as asked:  # noqa: PTH123
+                pid = be(asked, arguments, str(cwd), environ, [nothing.fileno(), out_end, err_end])
+                os.close(out_end)
+                os.close(err_end)
+                heard = {asked.fileno(): b"", out: b"", err: b""}
+                if not _hear(heard, timeout):
+                    os.kill(pid, signal.SIGKILL)
+                    raise subprocess.TimeoutExpired(list(arguments), timeout, heard[out], heard[err])
+                status = int(heard[asked.fileno()])
+            return subprocess.CompletedProcess(list(arguments), status, heard[out], heard[err])
         finally:
-            ours.close()
             os.close(out)
             os.close(err)
+
+    def program(self, arguments: Sequence[str]) -> list[str]:
+        """A command that becomes Preread with these arguments."""
+        return [sys.executable, "-IS", str(Path(__file__).resolve()), self.place, *arguments]
+
+
+def ask(place: str) -> socket.socket:
+    asked = socket.socket(socket.AF_UNIX)
+    asked.connect(place)
+    return asked
+
+
+def be(
+    asked: socket.socket, arguments: Sequence[str], cwd: str, environ: Mapping[str, str], streams: Sequence[int]
+) -> int:
+    """Tell the fork what it is to be; its process id."""
+    socket.send_fds(asked, [json.dumps([list(arguments), cwd, dict(environ)]).encode()], streams)
+    asked.shutdown(socket.SHUT_WR)
+    pid = b""
+    while not pid.endswith(b" "):
+        byte = asked.recv(1)
+        if not byte:
+            raise RuntimeError("the process that has loaded Preread has ended; its complaint is on standard error")
+        pid += byte
+    return int(pid)
 
 
 def _hear(heard: dict[int, bytes], timeout: float) -> bool:
@@ -95,47 +121,62 @@ def _hear(heard: dict[int, bytes], timeout: float) -> bool:
     return True
 
 
+# -- in a process that becomes one
+
+
+def stand_in(place: str, arguments: Sequence[str]) -> NoReturn:
+    """Have a fork take over the streams, pass signals on to it, and end as it ends."""
+    with ask(place) as asked:
+        pid = be(asked, arguments, str(Path.cwd()), os.environ, [0, 1, 2])
+        for number in PASSED_ON:
+            signal.signal(number, lambda number, _: os.kill(pid, number))
+        status = int(asked.recv(16))
+    if status < 0:
+        with suppress(OSError):  # the handler of SIGKILL cannot be set
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
 # -- in the process that has loaded it
 
 
 def load() -> None:
-    """Import what command lines use."""
+    """Import what command lines and servers use."""
     import preread
 
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # as preread/__main__.py has it
     for module in pkgutil.walk_packages(preread.__path__, "preread."):
-        if not module.name.startswith("preread.mcp_server"):
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
     for name in USED_LATER:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
 
-def serve(control: socket.socket) -> None:
-    """Fork for each byte that comes, and return in the fork, as what it is to be; the end of input ends this."""
+def serve(life: socket.socket, listening: socket.socket) -> None:
+    """Fork for each connection, and return in the fork, as what it is to be; the end of `life` ends this."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     asking: dict[int, socket.socket] = {}
     while True:
-        ready = select.select([control, woken], [], [])[0]
+        ready = select.select([life, listening, woken], [], [])[0]
         if woken in ready:
             os.read(woken, 1 << 12)
             _tell(asking)
-        if control in ready:
-            byte, [*descriptors], *_ = socket.recv_fds(control, 1, 1)
-            if not byte:
-                os._exit(0)
-            asked = socket.socket(fileno=descriptors[0])
+        if life in ready:
+            os._exit(0)
+        if listening in ready:
+            asked, _ = listening.accept()
             if pid := os.fork():
                 asking[pid] = asked
                 asked.sendall(b"%d " % pid)
                 continue
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            for each in (control, *asking.values()):
+            for each in (life, listening, *asking.values()):
                 each.close()
             os.close(woken)
             os.close(wake)
@@ -154,17 +195,16 @@ def _tell(asking: dict[int, socket.socket]) -> None:
 
 
 def become(asked: socket.socket) -> None:
-    """Take over the arguments, folder, environment and outputs that are asked for."""
-    data, outputs, *_ = socket.recv_fds(asked, 1 << 16, 2)
+    """Take over the arguments, folder, environment and streams that are asked for."""
+    data, streams, *_ = socket.recv_fds(asked, 1 << 16, 3)
     while more := asked.recv(1 << 16):
         data += more
-    for place, output in enumerate(outputs, 1):
-        os.dup2(output, place)
-        os.close(output)
-    sys.stdout = open(1, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors, closefd=False)  # noqa: SIM115
-    sys.stderr = open(  # noqa: SIM115
-        2, "w", 1, encoding=sys.stderr.encoding, errors=sys.stderr.errors, closefd=False
-    )
+    for place, stream in enumerate(streams):
+        os.dup2(stream, place)
+        os.close(stream)
+    for place, name in enumerate(("stdin", "stdout", "stderr")):  # anew: what they were may have been no pipe
+        old, mode, buffering = getattr(sys, name), "r" if name == "stdin" else "w", 1 if name == "stderr" else -1
+        setattr(sys, name, open(place, mode, buffering, old.encoding, old.errors, closefd=False))  # noqa: SIM115
     arguments, cwd, environ = json.loads(data)
     os.chdir(cwd)
     os.environ.clear()
@@ -176,11 +216,14 @@ def become(asked: socket.socket) -> None:
 
 
 def main() -> int:
+    if not sys.argv[1].isdigit():
+        stand_in(sys.argv[1], sys.argv[2:])
     if os.fork():
         os._exit(0)
-    with socket.socket(fileno=int(sys.argv[1])) as control:
+    life, listening = (socket.socket(fileno=int(number)) for number in sys.argv[1:])
+    with life, listening:
         load()
-        serve(control)
+        serve(life, listening)
     from preread.__main__ import main
 
     return main()

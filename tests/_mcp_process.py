@@ -15,7 +15,8 @@ from filelock import FileLock
 from mcp import Client, StdioServerParameters
 from mcp_types import Implementation
 
-from conftest import DERIVED, SHOP, child_environ
+from _loaded import read_at_start
+from conftest import DERIVED, SHOP, child_environ, loaded
 from preread.layout import Layout
 
 MODES = ("legacy", "2026-07-28", "auto")
@@ -44,10 +45,12 @@ def arguments(project: Path | None) -> list[str]:
 
 
 def connect(project: Path | None, mode="legacy", env=None, name="a-client", cwd=None, program=None) -> Client:
-    """The SDK's client of a real server process; to be entered."""
-    server = StdioServerParameters(
-        command=sys.executable, args=program or arguments(project), env=environ(env), cwd=cwd
-    )
+    """The SDK's client of a real server process, which need not load Preread anew (_loaded); to be entered."""
+    whole = environ(env)
+    command = [sys.executable, *(program or arguments(project))]
+    if program is None and read_at_start(whole) == loaded().environ:
+        command = loaded().program(command[3:])
+    server = StdioServerParameters(command=command[0], args=command[1:], env=whole, cwd=cwd)
     return Client(server, mode=mode, client_info=Implementation(name=name, version="1"), read_timeout_seconds=BOUND)
 
 

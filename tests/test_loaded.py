@@ -1,6 +1,7 @@
 """Command lines that are forked from a process that has loaded Preread are what freshly started ones are."""
 
 import json
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +42,22 @@ def test_many_at_once_are_not_taken_for_each_other_and_none_is_a_child_of_the_te
 
 
 def test_one_that_does_not_end_in_time_is_killed(tmp_path: Path) -> None:
+    project = ordinary(tmp_path / "p").resolve()
     with pytest.raises(subprocess.TimeoutExpired):
-        loaded().run(["mcp"], tmp_path, child_environ(), 0.5)
-    until(lambda: not processes_in(tmp_path), "the end of the server")
+        loaded().run(["load", "login"], project, child_environ(), 0.05)
+    until(lambda: not processes_in(project), "the end of the build")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_stands_in_for_one_passes_streams_signals_and_its_end_on(tmp_path: Path, number: int) -> None:
+    command, pipe = loaded().program(["mcp", "--project", str(tmp_path)]), subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, env=child_environ(), stdin=pipe, stdout=pipe) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        inside = [each for each in psutil.process_iter(["cwd"]) if each.info["cwd"] == str(tmp_path)]
+        (server,) = (each for each in inside if each.pid != process.pid)
+        (process if number == signal.SIGTERM else server).send_signal(number)
+        assert process.wait(30) == (128 + number if number == signal.SIGTERM else -number)
