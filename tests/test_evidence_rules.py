@@ -94,16 +94,28 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
     python += "    if not name:\n        return None\n    # Printers choke on such names, so never let one through.\n"
     python += '    name = name.strip("-_")\n    if count == 3 and name:\n        name.pop()\n        name.clear()\n'
     python += "    print('checked')\n    return name\n"
-    script = "export function basketRow(row) {\n  if (row.kind === 'gift') return null;\n  return row.price;\n}\n"
+    script = "// Gifts have no row, since they are not paid.\nexport function basketRow(row) {\n"
+    script += "  if (row.kind === 'gift') return null;\n  return row.price;\n}\n"
+    script += "/** What a basket is given.\n * @example\n * never = 1;\n */\nexport interface BasketOptions {\n"
+    script += "  /** Its colour. Must not be red, printers have none. */\n  colour?: string\n}\n"
+    rust = "fn basket_full(b: &Basket) -> bool {\n    if !b\n        .lines_fit(3)\n    {\n"
+    rust += "        return true;\n    }\n    false\n}\n"
     write(
         tmp_path,
-        {"shop/basket.py": python, "web/basket.ts": script, "shop/weather.py": "def rain():\n    raise E('x')\n"},
+        {
+            "web/basket.rs": rust,
+            "shop/basket.py": python,
+            "web/basket.ts": script,
+            "shop/weather.py": "def rain():\n    raise E('x')\n",
+        },
     )
     said = texts(rule(tmp_path, "inside"))
     assert "if `( count > 3 )`: `raise ValueError('too many')`" in said or "if `count > 3`: `raise ValueError(" in said
     assert "if `count == 3 and name`: `name.pop()`, `name.clear()`" in said
     assert '`Printers choke on such names, so never let one through`; `name = name.strip("-_")`' in said
-    assert "`basketRow`: if `row.kind === 'gift'`: `return null`" in said
+    assert "`basketRow`: `Gifts have no row, since they are not paid`; if `row.kind === 'gift'`: `return null`" in said
+    assert "Must not be red, printers have none" in said  # of what only declares, and not its example
+    assert "if `!b .lines_fit(3)`: `return true`" in said
     assert "checked" not in said
     assert "rain" not in said
 
@@ -471,6 +483,16 @@ def test_documents_against_code_finds_two_values_and_names_that_are_nowhere(tmp_
     assert "`basket_colour` is documented and stands nowhere in the code" in texts(findings)
     for harmless in ("evening", "basket_wait_s", "basket_size", "99", "basket_gone"):
         assert harmless not in texts(findings)
+
+
+def test_side_by_side_are_a_sentence_of_the_documents_and_what_code_does_with_its_name(tmp_path: Path) -> None:
+    code = "def basket_close(limit_days):\n    if limit_days > 30:\n        raise ValueError('too late')\n"
+    doc = "# The basket\n\nA basket can always be closed, whatever `limit_days` says.\n\nIts colour is blue.\n"
+    write(tmp_path, {"shop/basket.py": code, "docs/basket.md": doc})
+    (finding,) = rule(tmp_path, "side_by_side")
+    said = "documents: ``A basket can always be closed, whatever `limit_days` says``"
+    assert finding.text == f"{said}; `basket_close`: if `limit_days > 30`: `raise ValueError('too late')`"
+    assert finding.sources == ("docs/basket.md:3", "shop/basket.py:1-3")
 
 
 def test_unread_parameters_are_those_that_a_function_s_body_never_holds(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     traps.version_notes,
     traps.deprecated,
     contradictions.documents_against_code,
+    contradictions.side_by_side,
     traps.unread_parameters,
     traps.changed_arguments,
     reversals.reverts,

@@ -1,14 +1,18 @@
 """Contradictions: one name with two values, and documented names that stand nowhere."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import digests, phrases, prose, words
+from preread.evidence.nearness import nearness
+from preread.evidence.passages import Passage
 from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.sources import Ref
+from preread.syntax import enclosing
 
 NUMBER = re.compile(r"(?<![\w.#/-])(\d[\d_,]*(?:\.\d+)?)(?![\w.]*\.\w)")
 UNITS = frozenset({"s", "ms", "sec", "second", "minut", "hour", "day", "default", "def", "in", "of", "the"})
@@ -17,6 +21,10 @@ _FACTORS = (1000, 60, 3600, 86400, 100, 1024, 60_000)
 SCALES = (1.0, *_FACTORS, *(1 / factor for factor in _FACTORS))
 NEWS = re.compile(r"(?i)change|history|news|release|migrat|upgrad|whatsnew|roadmap|todo|adr")
 NAME_IN_DOC = re.compile(r"`{1,2}([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)`{1,2}")
+SPELLED = re.compile(r"`+([^`\s]{4,40}?)`+|\b([a-z]+[A-Z]\w+|[a-z]+_\w+|[A-Z][a-z]+[A-Z]\w+)\b")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
+LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
+MOST_PAIRS, SAID = 8, 150
 
 
 class _Value(NamedTuple):
@@ -113,6 +121,48 @@ def _documented_only(view: View, docs: list[FileView]) -> Iterator[Finding]:
                     reason="a documented name that no source holds",
                     score=0.9,
                 )
+
+
+def side_by_side(view: View) -> Iterator[Finding]:
+    """What documents say of a name, beside what the code does with it: whether they agree is for a reader to see."""
+    done: dict[str, list[tuple[float, Passage, digests.Item]]] = {}
+    for passage, item in digests.items(view):
+        for name in set(IDENTIFIER.findall(LITERAL.sub("", item.text))):
+            done.setdefault(name, []).append((item.likely, passage, item))
+    found = [pair for doc in view.docs if not prose.OTHER_DOCS.search(doc.path) for pair in _pairs(view, doc, done)]
+    told: set[str] = set()
+    for score, text, said, does, sources in sorted(found, key=lambda pair: -pair[0]):
+        if said not in told and does not in told and len(told) < 2 * MOST_PAIRS:
+            told |= {said, does}
+            yield Finding(
+                rule="side_by_side",
+                kind="document",
+                text=text,
+                sources=sources,
+                reason="one name, in the documents and in the code",
+                score=min(1.0, score),
+            )
+
+
+def _pairs(
+    view: View, doc: FileView, done: dict[str, list[tuple[float, Passage, digests.Item]]]
+) -> Iterator[tuple[float, str, str, str, tuple[str, ...]]]:
+    """Sentences of a document with the likeliest piece of code that has one of their names."""
+    measure = nearness(view)
+    for sentence in prose.sentences(doc):
+        names = {(one or other).strip(".()").rpartition(".")[2] for one, other in SPELLED.findall(sentence.text)}
+        held = [(likely / math.sqrt(len(done[n])), p, i) for n in names & done.keys() for likely, p, i in done[n]]
+        section = enclosing(doc.outline, sentence.start)
+        if not held or not measure.named_in(sentence.text, section.name if section else "", doc.path):
+            continue
+        _, passage, item = max(held, key=lambda one: one[0])
+        limits = min(3, len(prose.LIMITS.findall(sentence.text)))
+        strong = prose.STRONG.search(sentence.text) is not None
+        score = 0.1 + 0.3 * strong + 0.1 * limits + 0.3 * passage.near + 0.2 * measure.of(sentence.text)
+        said = phrases.quote(sentence.text, SAID)
+        within = code(passage.symbol.name) if phrases.provable(passage.symbol.name) else passage.symbol.name
+        sources = (doc.cite(sentence.start, sentence.end), passage.file.cite(passage.start, passage.end))
+        yield score, f"documents: {said}; {within}: {item.text}", sentence.text, item.text, sources
 
 
 def _source_globs(view: View) -> list[str]:

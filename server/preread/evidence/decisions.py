@@ -8,6 +8,7 @@ from preread.evidence import phrases
 from preread.evidence.view import FileView
 
 CONDITION = re.compile(r"(?:\}\s*)?(?:else\s+)?(?:if|elif|elsif|unless|guard)\b\s*(?!let\b)(.+)$")
+CONTINUED = re.compile(r"\s*(?:\.\w|&&|\|\||(?:and|or)\b)")
 ENDS = re.compile(r"(?:\s*\{|:|\s+then|\s+else\s*\{)$")
 EFFECT = re.compile(
     r"\b(return|raise|throw|panic|continue|break|pop|del|delete|remove|warn|exit|abort|append|push|set\w*)\b"
@@ -59,10 +60,15 @@ def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
 def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
     """A condition over as many lines as its brackets are open, four at most."""
     text, last = first, number
-    while not phrases.balanced(text.removesuffix("{")) and last + 1 < len(lines) and last < number + 7:
+    while last + 1 < len(lines) and last < number + 7 and _goes_on(text, lines[last + 1]):
         last += 1
         text = f"{text} {lines[last].strip()}"
     return (text, last) if phrases.balanced(text.rstrip(" {")) else ("", last)
+
+
+def _goes_on(text: str, following: str) -> bool:
+    """Whether a condition has not ended on the line before this one."""
+    return not phrases.balanced(text.removesuffix("{")) or bool(CONTINUED.match(following) and text[-1:] not in "{:")
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -91,7 +97,7 @@ def _is_level(lines: list[str], one: int, other: int) -> bool:
 
 def _effect(lines: list[str], number: int) -> tuple[str, int]:
     """The first statement under a condition, a text that stands so in the source, and the number of the line after."""
-    while number < len(lines) and (not lines[number].strip() or COMMENT.match(lines[number])):
+    while number < len(lines) and (lines[number].strip() in {"", "{"} or COMMENT.match(lines[number])):
         number += 1
     if number >= len(lines):
         return "", 0

@@ -12,8 +12,10 @@ from preread.evidence.view import View, once
 from preread.syntax import Symbol
 
 FUNCTIONS = frozenset({"function", "method", "component"})
+DECLARED = frozenset({"interface", "type", "enum", "class"})  # short ones without functions of their own: options
 NAME = re.compile(r"[A-Za-z_]\w{2,}")
 FILES, LONG, LEAST = 8, 50, 0.1  # a passage has about so many lines at most
+MOST_DECLARED = 120
 # What makes a passage near, as fitted on the tuning half of bench/claims: the description's words that it holds,
 # that its function belongs to the feature, its names with the feature's words, its function's own name.
 DESCRIBED, HOT, NAMED, OWN, CALLED = 1.5, 0.7, 0.6, 0.4, 0.3
@@ -42,9 +44,7 @@ def passages(view: View) -> list[Passage]:
     found: list[Passage] = []
     names: list[set[str]] = []
     for file in view.sources[:FILES]:
-        for symbol in file.outline.symbols:
-            if symbol.kind not in FUNCTIONS:
-                continue
+        for symbol in _with_passages(file):
             for start, end in _spans(file, symbol):
                 held = {*NAME.findall("\n".join(file.lines[start - 1 : end])), symbol.name}
                 named = hot_ones.get((file.path, symbol.start), 0.0) if _is_named(file, symbol, measure) else 0.0
@@ -56,6 +56,16 @@ def passages(view: View) -> list[Passage]:
     reached = _called(found, names)
     ranked = [p._replace(near=round(near, 4)) for p, near in zip(found, reached, strict=True) if near >= LEAST]
     return sorted(ranked, key=lambda p: (-p.near, p.file.path, p.start))
+
+
+def _with_passages(file: FileView) -> Iterator[Symbol]:
+    """The functions of a file, and what only declares: structs, interfaces, enums."""
+    functions = [symbol for symbol in file.outline.symbols if symbol.kind in FUNCTIONS]
+    yield from functions
+    for symbol in file.outline.symbols:
+        is_short = symbol.kind in DECLARED and 1 < symbol.end - symbol.start <= MOST_DECLARED
+        if is_short and not any(symbol.start < one.end and one.start < symbol.end for one in functions):
+            yield symbol
 
 
 def _spans(file: FileView, symbol: Symbol) -> Iterator[tuple[int, int]]:

@@ -48,7 +48,7 @@ def limits(view: View) -> Iterator[Finding]:
         if OTHER_DOCS.search(doc.path):
             continue
         home = measure.of(doc.path)
-        for sentence in _sentences(doc):
+        for sentence in sentences(doc):
             if not LIMITS.search(sentence.text) or not phrases.provable(sentence.text):
                 continue
             about = measure.of(sentence.text)
@@ -79,7 +79,7 @@ def limits(view: View) -> Iterator[Finding]:
         )
 
 
-def _sentences(doc: FileView) -> Iterator[Sentence]:
+def sentences(doc: FileView) -> Iterator[Sentence]:
     """The sentences of a document's paragraphs and list items; code, tables and markup are left out."""
     at: list[int] = []
     fenced = False

@@ -16,6 +16,7 @@ from preread.syntax import Comment, enclosing
 FIELD_OF_DOC = re.compile(r"^\s*(:\w+|@\w+|\.\. |Args:|Returns:|>>>|[-*+] )")
 MOST, MOST_IN_ONE = 14, 3
 STRONGEST, SURE, LEAST = 0.75, 0.6, 0.15  # a weight; a nearness that is enough by itself, and beside other signs
+HOT = 0.5  # of a definition of the feature, for what is said in it
 
 
 class Remark(NamedTuple):
@@ -63,19 +64,17 @@ def _of_file(view: View, file: FileView) -> Iterator[Finding]:
 
 def _comments(view: View, file: FileView) -> Iterator[Remark]:
     for comment in file.details.comments:
-        folded = " ".join(comment.text.split())
-        near = _near(view, file, comment, folded)
-        word, weight = saying.weigh(folded, file)
-        if not near or word is None or not weight or not saying.is_prose(comment) or DEPRECATED.search(folded):
+        told = saying.telling(file, comment.text)
+        if told is None or not told.weight or DEPRECATED.search(told.said):
             continue
-        if weight < STRONGEST and comment.start < 10 and not comment.within:
+        near = _near(view, file, comment, " ".join(comment.text.split()))
+        if not near or (told.weight < STRONGEST and comment.start < 10 and not comment.within):
             continue  # a file's head speaks of its origin
         within, end = comment.within, comment.end
         below = enclosing(file.outline, end + 1)
         if below is not None and below.start == end + 1 and below.name in file.lines[end]:
             within, end = below.name, end + 1
-        said = saying.around(folded, word.start())
-        yield Remark(said, within, comment.start, end, word[0], weight - 0.3 + 0.6 * near)
+        yield Remark(told.said, within, comment.start, end, told.word, told.weight - 0.3 + 0.6 * near)
 
 
 def _near(view: View, file: FileView, comment: Comment, folded: str) -> float:
@@ -87,7 +86,7 @@ def _near(view: View, file: FileView, comment: Comment, folded: str) -> float:
         p.near for p in passages(view) if p.file is file and p.start <= comment.end + 1 and comment.start <= p.end
     ]
     near = max([0.0, *around, said if said >= SURE else 0.0])
-    return near if near >= LEAST or view.is_hot(file, comment.start) else 0.0
+    return near if near >= LEAST else HOT * view.heat(file, comment.end + 1)
 
 
 def _docstrings(view: View, file: FileView) -> Iterator[Remark]:

@@ -1,20 +1,22 @@
 """Saying: which comments tell the next reader something, how much, and the sentence that does."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
 
 from preread.evidence import phrases
 from preread.evidence.pieces import FileView
-from preread.syntax import Comment
 
 STRONG = re.compile(
     r"(?i)\b(don['’]?t|do not|never|must not|mustn['’]?t|careful|beware|race|deadlock|security|sensitive|CVE-\d|unsafe"
     r"|dangerous|workaround|hack|breaks|subtle|surprising(ly)?|historically|order matters|on purpose"
     r"|bizarre|freeze|bug|despite|intentional(ly)?)\b"
     r"|(?:would|will|could|not|n['’]t|to) break\b|(?:^|[,;.—-] )otherwise\b"
-    r"|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION)\b)"
+    r"|(?-i:\b(WARNING|HACK|XXX|FIXME|BUG|CAREFUL|IMPORTANT|ATTENTION|SAFETY)\b)|\b(?:warning|important|caution):"
 )
 WEAK = re.compile(
-    r"\b(NOTE|TODO|N\.B\.|ALWAYS)\b|(?<![\w&])#\d{2,6}\b|\bgh-\d+|issues/\d+"
+    r"\b(NOTE|TODO|N\.B\.|ALWAYS|Note)\b|(?<![\w&])#\d{2,6}\b|\bgh-\d+|issues/\d+"
     r"|(?i:\b(must|only because|assum\w+|legacy|backwards?[- ]compat\w*|for now|temporary|compatibility"
     r"|can['’]?t|cannot|isn['’]?t|ideally|malformed|should be called|should never happen|special attention"
     r"|not (?:yet|supported|support|covered)|unlike|instead of|if and only if)\b)"
@@ -31,30 +33,55 @@ CODE_LIKE = re.compile(r"[;{}]\s*$|^\s*(return|const|let|var|if|for|import|from|
 HANGS = re.compile(
     r"(?i)^(so|this|that|these|it|they|and|but|however|instead|hence|thus|therefore|see|here|then|which|otherwise|or)\b|^\W*#\d"
 )
-LONGEST, MOST_SAID = 1500, 190
-WORTH = {0.75: 2.4, 0.62: 1.6, 0.5: 1.4, 0.0: 0.4}  # of a comment beside the code around it, by its weight alone
+# Where one thing that a comment says ends: blank lines, items of lists, fields, markup of documentation.
+PARTS = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•] |\d+[.)] |[@:\\]\w+))|</?[A-Za-z]{1,12}>")
+EXAMPLE = re.compile(r"```.*?(?:```|\Z)|<(code|pre|example)>.*?(?:</\1>|\Z)|@example\b.*?(?=\n\s*@|\Z)", re.DOTALL)
+ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?] (?=[\W_]*[A-Z`])")
+LONGEST, LEAST, MOST_SAID = 4000, 25, 190
+SURE = 0.75  # the weight of what warns aloud
 
 
-def worth_saying(file: FileView, comment: Comment) -> tuple[str, float]:
-    """What a comment says to the next reader, in its own words, and how much it tells; nothing of no use."""
-    folded = " ".join(comment.text.split())
-    if not is_prose(comment):
-        return "", 0.0
-    word, weight = weigh(folded, file)
-    said = around(folded, word.start() if word else 0)
-    return (said, WORTH[weight] if word else WORTH[0.0]) if phrases.provable(said) else ("", 0.0)
+class Telling(NamedTuple):
+    """A sentence of a comment that tells the next reader something, the word that shows it, and how much it tells."""
+
+    said: str
+    word: str
+    weight: float
 
 
-def is_prose(comment: Comment) -> bool:
-    """Whether a comment is words for people, no tool's, no code left behind."""
-    folded = " ".join(comment.text.split())
-    return 25 <= len(folded) <= LONGEST and not TOOLING.search(folded) and not CODE_LIKE.search(comment.text)
+def telling(file: FileView, text: str) -> Telling | None:
+    """The sentence of a comment that tells most, with those that belong to it; its first one where none warns."""
+    if TOOLING.search(text) or len(text) > LONGEST:
+        return None
+    best: Telling | None = None
+    for part in _parts(text):
+        for start, end in sentences(part):
+            word, weight = weigh(part[start:end], file)
+            if best is None or weight > best.weight:
+                said = around(part, start + word.start() if word else start)
+                if phrases.provable(said) and len(said) >= LEAST:
+                    best = Telling(said, word[0] if word else "", weight)
+    return best
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The paragraphs and items of a comment, each on one line, without examples and code left behind."""
+    for part in PARTS.split(EXAMPLE.sub("\n\n", text)):
+        folded = " ".join((part or "").split())
+        if len(folded) >= LEAST and not CODE_LIKE.search(part):
+            yield folded
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Where each sentence of a line begins and ends."""
+    starts = [0, *(match.end() for match in ENDS.finditer(text)), len(text) + 1]
+    return [(start, end - 1) for start, end in pairwise(starts)]
 
 
 def weigh(text: str, file: FileView) -> tuple[re.Match[str] | None, float]:
     """The word that makes a comment worth reading, and how much; in tests only what warns aloud."""
     if found := STRONG.search(text):
-        return found, 0.75
+        return found, SURE
     if file.role != "source":
         return None, 0.0
     if found := WEAK.search(text):
@@ -65,14 +92,13 @@ def weigh(text: str, file: FileView) -> tuple[re.Match[str] | None, float]:
 
 def around(text: str, at: int) -> str:
     """The sentence that holds position `at`, and the one before it when this one hangs on it, as far as both fit."""
-    starts = [0, *(m.end() for m in re.finditer(r"(?<!e\.g)(?<!i\.e)[.!?] (?=[\W_]*[A-Z`])", text))]
-    ends = [*(start - 1 for start in starts[1:]), len(text)]
-    i = next(i for i in range(len(starts) - 1, -1, -1) if starts[i] <= at)
-    start, end = starts[i], ends[i]
-    if i and HANGS.match(text[start:]) and end - starts[i - 1] <= MOST_SAID:
-        start = starts[i - 1]
-    if end - start < 100 and i + 1 < len(ends) and ends[i + 1] - start <= MOST_SAID:
-        end = ends[i + 1]
+    spans = sentences(text)
+    i = next(i for i in range(len(spans) - 1, -1, -1) if spans[i][0] <= at)
+    start, end = spans[i]
+    if i and HANGS.match(text[start:]) and end - spans[i - 1][0] <= MOST_SAID:
+        start = spans[i - 1][0]
+    if end - start < 100 and i + 1 < len(spans) and spans[i + 1][1] - start <= MOST_SAID:
+        end = spans[i + 1][1]
     if at - start > MOST_SAID - 60:  # the clause that warns, not a long way to it
         parts = (m for m in (", ", "; ", ": ", " — ", " - ", ". ") if m in text[start:at])
         marks = [text.rfind(m, start, at) + len(m) for m in parts]

@@ -19,11 +19,12 @@ RATES: dict[str, float] = {
     "failed": GIVEN,
     "unmentioned_options": 0.47,
     "tables": 0.45,
-    "inside": 0.37,
+    "inside": 0.65,
     "unmentioned_texts": 0.40,
     "checks": 0.40,
     "unmentioned_messages": 0.38,
     "documents_against_code": 0.36,
+    "side_by_side": 0.3,
     "back_and_forth": 0.36,
     "twins": 0.36,
     "facades": 0.36,
@@ -67,8 +68,9 @@ RATES: dict[str, float] = {
     "assertions": 0.05,
 }
 DECAY = 0.88  # each further fact of one rule is worth this much of the one before
-DECAYS = {"symbols": 0.7, "groups": 0.95}
+DECAYS = {"symbols": 0.7, "groups": 0.95, "inside": 0.97}
 OWN = 0.3  # how much a rule's own score of a finding counts beside its place
+OWNS = {"inside": 1.0}  # where it says how much is to be expected
 TOLD = 0.3  # what a finding is worth whose quotes others have told
 LEAST, BEGINNING = 24, 40  # characters of a quote of several words that can be told twice, and by which it is known
 
@@ -81,8 +83,9 @@ def weighed(findings: Iterable[Finding]) -> list[Finding]:
     scored = []
     for rule, own in by_rule.items():
         rate, decay = RATES.get(rule, USUAL), 1.0 if RATES.get(rule) == GIVEN else DECAYS.get(rule, DECAY)
+        mine = OWNS.get(rule, OWN)
         for place, finding in enumerate(sorted(own, key=lambda f: -f.score)):
-            scored.append((rate * decay**place * (1 - OWN + OWN * min(1.0, finding.score)), finding))
+            scored.append((rate * decay**place * (1 - mine + mine * min(1.0, finding.score)), finding))
     scored.sort(key=lambda pair: -pair[0])
     told: set[str] = set()
     weighed_ = []
