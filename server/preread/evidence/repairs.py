@@ -127,8 +127,9 @@ def _small_at_home(view: View, commit: Commit) -> bool:
 
 def _homes(view: View) -> dict[str, float]:
     """How near the functions are that commits changed, worked out once."""
-    found: dict[str, float] = view.memo.get("homes") or lineage(view)[0].home()
-    view.memo["homes"] = found
+    if "homes" not in view.memo:
+        view.memo["homes"] = lineage(view)[0].home()
+    found: dict[str, float] = view.memo["homes"]
     return found
 
 

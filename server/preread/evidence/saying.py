@@ -54,7 +54,7 @@ def telling(file: FileView, text: str) -> Telling | None:
     if TOOLING.search(text) or len(text) > LONGEST:
         return None
     best: Telling | None = None
-    for part in _parts(text):
+    for part in parts(text):
         for start, end in sentences(part):
             word, weight = weigh(part[start:end], file)
             if best is None or weight > best.weight:
@@ -64,7 +64,7 @@ def telling(file: FileView, text: str) -> Telling | None:
     return best
 
 
-def _parts(text: str) -> Iterator[str]:
+def parts(text: str) -> Iterator[str]:
     """The paragraphs and items of a comment, each on one line, without examples and code left behind."""
     for part in PARTS.split(EXAMPLE.sub("\n\n", text)):
         folded = " ".join((part or "").split())
@@ -100,7 +100,7 @@ def around(text: str, at: int) -> str:
     if end - start < 100 and i + 1 < len(spans) and spans[i + 1][1] - start <= MOST_SAID:
         end = spans[i + 1][1]
     if at - start > MOST_SAID - 60:  # the clause that warns, not a long way to it
-        parts = (m for m in (", ", "; ", ": ", " — ", " - ", ". ") if m in text[start:at])
-        marks = [text.rfind(m, start, at) + len(m) for m in parts]
+        breaks = (m for m in (", ", "; ", ": ", " — ", " - ", ". ") if m in text[start:at])
+        marks = [text.rfind(m, start, at) + len(m) for m in breaks]
         start = max(marks, default=start)
     return text[start:end].strip().rstrip(".")

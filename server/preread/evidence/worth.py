@@ -35,6 +35,8 @@ RATES: dict[str, float] = {
     "groups": 0.34,
     "helpers": 0.32,
     "reworked": 0.30,
+    "formerly": 0.30,
+    "fixed_functions": 0.26,
     "repeated_fixes": 0.26,
     "reverts": 0.30,
     "replaced_functions": 0.30,

@@ -1,0 +1,71 @@
+"""Formerly: what comments and documents of the feature say of how it was before, or from which version on."""
+
+import re
+from collections.abc import Iterator
+
+from preread.dossier import code
+from preread.evidence import phrases, saying
+from preread.evidence.changelog import NEWS
+from preread.evidence.nearness import nearness
+from preread.evidence.passages import passages
+from preread.evidence.view import FileView, View
+from preread.models import Finding
+from preread.syntax import Comment, enclosing
+
+ONCE = re.compile(
+    r"(?i)\b((?<!the )previously|formerly|historically|(?:earlier|older|previous|prior|former) (?:versions?|releases?)"
+    r"|(?<!been )used to (?:be|have|return|do|require|allow|accept|raise|throw|happen|work|live|exist|default)"
+    r"|(?:prior to|before|as of|since|until|from|in|with) (?:(?!\d)\w+ )?v?\d+\.\d+(?:\.[\dx]+)?\b"
+    r"|(?:initially|originally) (?:used|was|were|had|did|called)|backwards?[- ]compat\w*)"
+)
+MOST, NEAR, SAID = 6, 0.3, 0.6
+
+
+def formerly(view: View) -> Iterator[Finding]:
+    """Remarks on how something near the feature was before, and what it is since."""
+    found = [finding for file in view.sources[:6] for finding in _of_comments(view, file)]
+    found += [finding for file in view.docs[:4] if not NEWS.search(file.path) for finding in _of_document(view, file)]
+    found.sort(key=lambda finding: -finding.score)
+    yield from list({finding.text.partition(": ")[2]: finding for finding in reversed(found)}.values())[::-1][:MOST]
+
+
+def _of_comments(view: View, file: FileView) -> Iterator[Finding]:
+    for comment in file.details.comments:
+        if comment.start < 10 or not ONCE.search(comment.text) or saying.TOOLING.search(comment.text):
+            continue  # a file's head speaks of its origin
+        part = next((part for part in saying.parts(comment.text) if ONCE.search(part)), "")
+        near = _near(view, file, comment, part) if (match := ONCE.search(part)) else 0.0
+        if match and near >= NEAR:
+            below = enclosing(file.outline, comment.end + 1)
+            name = below.name if below is not None and below.start <= comment.end + 2 else comment.within
+            yield _finding(file, name, saying.around(part, match.start()), comment.start, comment.end, near)
+
+
+def _near(view: View, file: FileView, comment: Comment, text: str) -> float:
+    around = [
+        p.near for p in passages(view) if p.file is file and p.start <= comment.end + 1 and comment.start <= p.end
+    ]
+    said = nearness(view).of(text)
+    return max([view.heat(file, comment.end + 1), *around, said if said >= SAID else 0.0])
+
+
+def _of_document(view: View, file: FileView) -> Iterator[Finding]:
+    for number, line in enumerate(file.lines, 1):
+        if (match := ONCE.search(line)) and not line.startswith("#"):
+            said = nearness(view).of(line)
+            if said >= SAID and nearness(view).named_in(line):
+                bare = re.sub(r"^\s*(?:[-*+>]|\d+\.)\s+", "", line).strip()
+                at = bare.find(match[0])
+                yield _finding(file, "", saying.around(bare, max(0, at)), number, number, said)
+
+
+def _finding(file: FileView, name: str, said: str, start: int, end: int, near: float) -> Finding:
+    named = f"{code(name)}: " if phrases.provable(name) and re.fullmatch(r"[\w.]+", name) else ": "
+    return Finding(
+        rule="formerly",
+        kind="turned",
+        text=f"{named.removeprefix(': ')}{phrases.quote(said, saying.MOST_SAID)}",
+        sources=(file.cite(start, end),),
+        reason="a remark on how it was before",
+        score=min(0.95, 0.4 + 0.5 * near),
+    )
