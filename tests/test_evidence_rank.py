@@ -179,6 +179,19 @@ def test_the_first_line_of_a_ticket_says_more_than_its_text(tmp_path: Path) -> N
     assert paths(evidence(tmp_path, "loss", ticket="A-1").files)[:2] == ["src/z.py", "src/a.py"]
 
 
+def test_a_report_leads_to_where_its_words_stand_together(tmp_path: Path) -> None:
+    def listed(names: list[str], apart: int) -> str:
+        return "".join(f"def {name}(): ..." + "\n" * apart for name in names)
+
+    told = ["parcel", "stamp", "drawer", "ribbon", "label"]
+    files = {"lib/apart.py": listed(told, 90), "web/close.py": listed(told, 1) + "\n" * 360}
+    write(tmp_path, {**files, **{f"src/n{n}.py": f"def unrelated_{n}(): ...\n" for n in range(9)}})
+    short = "the parcel lost its stamp, drawer, ribbon, label"
+    long = f"{short}. {'It has been like this for a while. ' * 8}"
+    firsts = [paths(evidence(tmp_path, "loss", description=text).files)[0] for text in (short, long)]
+    assert firsts == ["lib/apart.py", "web/close.py"]
+
+
 # -- words
 
 

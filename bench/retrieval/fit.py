@@ -11,8 +11,10 @@ signals start from the best by the earlier ones, so the places depend on the wei
 import argparse
 import json
 import math
+import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -33,7 +35,7 @@ SCALE = 1 + rank.STEADY  # so that a first place is worth 1
 PENALTY, STEPS, PACE = 0.02, 150, 0.1
 CLEANED = "files named"  # commits' messages have none and issues few tests: tests weigh it as sources do
 TABLE = Path(weights.__file__)
-KINDS = {"files": ("source",), "tests": ("test", "support")}
+SOURCES, TESTS = ("source",), ("test", "support")
 
 
 class Row(NamedTuple):
@@ -56,13 +58,11 @@ def rows_of(clone: Clone, cases: Sequence[Case], questions: Sequence[str]) -> It
         services = system._services
         assert services is not None
         for question in questions:
-            task = Task(case.subject, "" if question == "subject" else case.body)
-            query = rank.query_of(own.asked(services, task), "")
-            found = db.use(
-                services.layout, lambda connection, query=query: _fused(Asked(connection, query.weights, query.text))
-            )
+            task = Task(case.subject, "" if question == "subject" else case.body, report=question == "issue")
+            query = own.query(services, own.asked(services, task))
+            found = db.use(services.layout, partial(_fused, query, services.tree.text))
             for kind, (fused, aside) in found.items():
-                changed = case.sources if kind == "files" else case.tests
+                changed = case.tests if kind == "tests" else case.sources
                 met = [path for path in changed if path in fused]
                 rest = [path for path in list(fused)[:MOST] if path not in changed]
                 files = [_worth(fused[path], rank.ASIDE if path in aside else 1.0) for path in met + rest]
@@ -75,12 +75,15 @@ def _worth(fused: rank.Fused, share: float) -> dict[str, float]:
     return {name: share * SCALE / (rank.STEADY + place) for name, place in fused.places.items()}
 
 
-def _fused(asked: Asked) -> dict[str, tuple[dict[str, rank.Fused], frozenset[str]]]:
+def _fused(
+    query: rank.Query, read: Callable[[str], str | None], connection: sqlite3.Connection
+) -> dict[str, tuple[dict[str, rank.Fused], frozenset[str]]]:
     """By kind: the ranked files, and which of them stand aside."""
-    sources = Search(asked, KINDS["files"])
+    asked = Asked(connection, query.weights, query.text, query.scope, read)
+    sources = Search(asked, SOURCES)
     found = rank._fused(sources)
-    tests = Search(asked, KINDS["tests"], list(found))
-    return {"files": (found, sources.aside), "tests": (rank._fused(tests), tests.aside)}
+    tests = Search(asked, TESTS, list(found))
+    return {sources.kind: (found, sources.aside), "tests": (rank._fused(tests), tests.aside)}
 
 
 def fitted(groups: dict[str, list[Row]]) -> dict[str, float]:
@@ -142,7 +145,8 @@ def collected(options: argparse.Namespace) -> dict[str, list[Row]]:
         return {name: [Row(*row) for row in rows] for name, rows in kept.items()}
     found: dict[str, list[Row]] = {}
     every = dict.fromkeys((signal.name for signal in (*rank.FIRST, *rank.THEN)), NEVER)
-    heard = {kind: every | table for kind, table in weights.WEIGHTS.items()}
+    short = {name: weight for name, weight in every.items() if name not in rank.READING}
+    heard = {kind: (every if kind == "reports" else short) | table for kind, table in weights.WEIGHTS.items()}
     with mock.patch.object(rank, "WEIGHTS", heard):
         for entry, clone, cases, questions in entries_of(options):
             found[entry.name] = list(rows_of(clone, cases, questions))
@@ -172,8 +176,11 @@ def main() -> None:
     groups = collected(options)
     order = [signal.name for signal in (*rank.FIRST, *rank.THEN)]
     table = {}
-    for kind in KINDS:
+    for kind, before in weights.WEIGHTS.items():
         of = {name: kept for name, rows in groups.items() if (kept := [row for row in rows if row.kind == kind])}
+        if not of:
+            table[kind] = before  # nothing was read that it is for
+            continue
         found = fitted(of)
         table[kind] = {name: round(found[name], 2) for name in order if found.get(name, 0.0) >= 0.05}
         if kind == "tests" and (weight := table["files"].get(CLEANED)):
@@ -182,7 +189,7 @@ def main() -> None:
             others = fitted({other: rest for other, rest in of.items() if other != name}) if options.check else {}
             for question in dict.fromkeys(row.question for row in rows):
                 asked = [row for row in rows if row.question == question]
-                told = [measured(asked, each) for each in (weights.WEIGHTS[kind], found, others) if each]
+                told = [measured(asked, each) for each in (before, found, others) if each]
                 print(f"{kind:<6} {name:<32} {question:<8}", *(f"{a:.3f} {b:.3f} " for a, b in told), flush=True)
     write(table)
     print(f"written to {TABLE}; the columns are recall@10 and acc@5 all, before, now", end="")

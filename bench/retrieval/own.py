@@ -4,6 +4,7 @@ import importlib
 import os
 import shutil
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 from repositories import State
 from systems import Ranking, Task
 
-from preread import db, project
+from preread import db, inputs, project
 from preread.evidence import index, kept, rank, words
 from preread.layout import feature_name, slug
 from preread.models import Request
@@ -27,12 +28,22 @@ FEATURE_WORDS = 3
 
 def asked(services: Services, task: Task) -> Request:
     """The request a caller would make of a task: a feature named by the subject's first telling words, all of the text
-    as its description, the subject as a sentence of its own."""
+    as its description, the subject as a sentence of its own. An issue is a ticket: its text is kept as it is."""
     named = [word for word in words.of_sentence(task.subject) if word.isascii()][:FEATURE_WORDS]
     feature = slug(" ".join(named)) or "task"
+    if task.report:
+        path = services.layout.ticket(f"R{zlib.crc32(task.text.encode()):08x}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {task.subject}\n\n{task.body}\n", encoding="utf-8")
+        return project.resolve(services, feature=feature_name(feature), ticket=path.stem, level="light")
     description = f"{task.subject.rstrip('.')}. {task.body}" if task.body else task.subject
     description = " ".join(description.split())[: project.MAX_DESCRIPTION]
     return project.resolve(services, feature=feature_name(feature), description=description, level="light")
+
+
+def query(services: Services, request: Request) -> rank.Query:
+    """What is searched for, as the operation does."""
+    return rank.query_of(request, (inputs.ticket(services.tree, request.ticket) if request.ticket else "") or "")
 
 
 def _off(name: str) -> Callable[[], object]:
@@ -80,8 +91,7 @@ class Preread:
     @staticmethod
     def _ranked(services: Services, task: Task, connection: object) -> Ranking:
         request = asked(services, task)
-        query = rank.query_of(request, "")
-        hits = collect._hits(request, query, connection, kept.Kept(services.tree, connection))
+        hits = collect._hits(request, query(services, request), connection, kept.Kept(services.tree, connection))
         tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
         return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])
 

@@ -31,7 +31,7 @@ QUESTIONS: Questions = {
     "subject": lambda case: Task(case.subject),
     "message": lambda case: Task(case.subject, case.body),
 }
-OF_ISSUES: Questions = {"issue": lambda case: Task(case.subject, case.body)}
+OF_ISSUES: Questions = {"issue": lambda case: Task(case.subject, case.body, report=True)}
 LONG = 40  # words of a body from which on a message reads like an issue's text
 PARTS: dict[str, dict[str, Callable[[Case], bool]]] = {  # of a question's cases, measured apart
     "message": {"long message": lambda case: len(case.body.split()) >= LONG},

@@ -19,6 +19,7 @@ class Task(NamedTuple):
 
     subject: str
     body: str = ""
+    report: bool = False  # an issue of a tracker, not what was done
 
     @property
     def text(self) -> str:

@@ -191,7 +191,7 @@ def _hits(request: Request, query: rank.Query, connection: sqlite3.Connection, k
     if request.feature == PROJECT:
         churn = history.churn(kept.log)
         return {kind: rank.central(connection, kind, churn, MOST[kind], query.scope) for kind in rank.ROLES}
-    return rank.ranked(connection, query, MOST)
+    return rank.ranked(connection, query, MOST, kept.text)
 
 
 def _ranked(view: View, hits: list[Hit]) -> tuple[Ranked, ...]:

@@ -56,6 +56,9 @@ class Kept:
         self._outlines.append((_compressed(found), path, digest))
         return found
 
+    def text(self, path: str) -> str | None:
+        return self._tree.text(path)
+
     def details(self, path: str, text: str) -> Details:
         """The details of a file with this text."""
         digest = index.digest_of(text)

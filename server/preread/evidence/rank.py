@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from preread.evidence import words
 from preread.evidence.search import Asked, Search
-from preread.evidence.signals import commits, imports, mentions, names, text
+from preread.evidence.signals import commits, imports, mentions, names, passages, text
 from preread.evidence.weights import WEIGHTS
 from preread.models import Request
 
@@ -108,16 +108,20 @@ FIRST: tuple[Signal, ...] = (
     Signal("code held", mentions.code_held, "it holds what the text writes as code"),
     Signal("similar messages", commits.similar_messages, "past commits with these words changed it"),
     Signal("words of its past", commits.words_of_its_past, "past commits with these words changed it"),
+    Signal("title in its past", commits.title_in_its_past, "past commits with these words changed it"),
     Signal("changed of late", commits.changed_of_late),
 )
 THEN: tuple[Signal, ...] = (  # they start from the best by the first ones
     Signal("imported by the best", imports.imported_by_best, "the files above import it"),
     Signal("same folder", names.same_folder),
+    Signal("dense passages", passages.dense_passages),
+    Signal("dense passages for the title", passages.dense_passages_for_title),
     Signal("changed together", commits.changed_together, "it changes together with the files above"),
     Signal("named after sources", names.named_after_sources, "it is named like a source above"),
     Signal("imports sources", imports.imports_sources, "it imports a source above"),
 )
 PRIORS = frozenset({"changed of late", "same folder"})  # they order what others found, and find nothing
+READING = frozenset({"dense passages", "dense passages for the title"})  # of files: for reports, which need it
 
 
 def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) -> list[Hit]:
@@ -125,9 +129,14 @@ def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) ->
     return ranked(connection, query, {kind: limit})[kind]
 
 
-def ranked(connection: sqlite3.Connection, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
-    """The best files of each kind, at most as many as asked for."""
-    asked = Asked(connection, query.weights, query.text, query.scope)
+def ranked(
+    connection: sqlite3.Connection,
+    query: Query,
+    limits: Mapping[str, int],
+    read: Callable[[str], str | None] = lambda _: None,
+) -> dict[str, list[Hit]]:
+    """The best files of each kind, at most as many as asked for; `read` gives a file's text."""
+    asked = Asked(connection, query.weights, query.text, query.scope, read)
     done: dict[tuple[str, ...], dict[str, Fused]] = {ROLES["files"]: _fused(Search(asked, ROLES["files"]))}
     sources = list(done[ROLES["files"]])
     found = {}

@@ -3,7 +3,7 @@
 import math
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -12,6 +12,8 @@ from preread.evidence import links, past, words
 
 DEFINED = (0.0, 1.0, 0.0)
 COLUMNS = (0.0, 1.0, 1.0)  # path, definitions, body: a path's words have a length and a rarity of their own
+REPORT = 60  # words of a text
+TITLE = 1.0  # what a word of a title weighs at least
 MOST_LOOKED_UP = 120  # words of a request
 MOST_TERMS = 40  # of these, the rarest
 MOST_HOLDERS = 8_000  # files: a word that more of them hold tells none from the others
@@ -39,6 +41,16 @@ class Term(NamedTuple):
     rows: Mapping[int, float]
 
 
+class _Stems(dict[str, tuple[str, ...]]):
+    def __init__(self, wanted: Set[str]) -> None:
+        self._wanted = wanted
+
+    def __missing__(self, identifier: str) -> tuple[str, ...]:
+        found = words.stems(identifier) | {whole_stem(identifier)}
+        self[identifier] = tuple(sorted(found & self._wanted))
+        return self[identifier]
+
+
 @dataclass
 class Asked:
     """A request's words, looked up once for all kinds of files."""
@@ -47,10 +59,17 @@ class Asked:
     weights: Mapping[str, float]  # of each word, the likeliest first
     text: str = ""  # what was asked, as it was written
     scope: str = ""  # what ranked paths begin with: a folder and its slash
+    read: Callable[[str], str | None] = lambda _: None  # a file's text, by its path
 
     def __post_init__(self) -> None:
         self._defined: dict[str, dict[int, float]] = {}
         self._names: dict[int, frozenset[str]] = {}
+        self.blocks: dict[str, list[dict[str, int]]] = {}  # of the files read: how often each stem is in each block
+
+    @property
+    def is_report(self) -> bool:
+        """Whether it is as long as what people report, and so are most of its words about something else."""
+        return len(self.text.split()) >= REPORT
 
     @cached_property
     def files(self) -> dict[int, tuple[str, str]]:
@@ -76,6 +95,11 @@ class Asked:
             stem = words.stem(word)
             found[stem] = max(weight, found.get(stem, 0.0))
         return found
+
+    @cached_property
+    def stems_in(self) -> dict[str, tuple[str, ...]]:
+        """The request's stems that an identifier has."""
+        return _Stems(self.stems.keys())
 
     def defined(self, word: str) -> dict[int, float]:
         """The files with a definition whose name has this word."""
@@ -128,7 +152,8 @@ class Search:
         self.paths = {row: path for row, (path, role) in found if role in roles and path.startswith(asked.scope)}
         self.rows = {path: row for row, path in self.paths.items()}
         self.aside = frozenset(path for path, role in asked.files.values() if role in roles and _is_aside(path, role))
-        self.kind = "tests" if "test" in roles else "files"  # whose weights count
+        report = asked.is_report and "source" in roles
+        self.kind = "tests" if "test" in roles else "reports" if report else "files"  # whose weights count
         self.fused: list[str] = []  # the best by the signals that need no other files, for those that do
 
     @property
@@ -174,6 +199,11 @@ class Search:
 
 def _is_aside(path: str, role: str) -> bool:
     return role == "support" or (role == "source" and SHOWS.search(path) is not None)
+
+
+def whole_stem(word: str) -> str:
+    """The stem of an identifier that is not split, as words of a request are looked up."""
+    return words.stem(word.strip("_$").lower())
 
 
 def rarity(total: int, held: int) -> float:

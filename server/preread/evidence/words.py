@@ -118,13 +118,16 @@ def _split(identifier: str) -> tuple[str, ...]:
     return split if split == (whole,) else (*split, whole)
 
 
+def identifiers(text: str) -> list[str]:
+    """Nearly what IDENTIFIER finds: for plain letters, words at several times its speed."""
+    return text.encode().translate(_WORDS).decode().split() if text.isascii() else IDENTIFIER.findall(text)
+
+
 def bag(text: str) -> str:
     """What the full-text index is given for a text: every identifier's parts and, if it has several, itself."""
-    # For plain letters, words are nearly what IDENTIFIER finds, at several times its speed.
-    found = text.encode().translate(_WORDS).decode().split() if text.isascii() else IDENTIFIER.findall(text)
     counts: dict[str, int] = {}
     known = counts.get
-    for word, n in Counter(found).items():
+    for word, n in Counter(identifiers(text)).items():
         for token in _tokens[word]:
             counts[token] = known(token, 0) + n
     return "".join(map(mul, counts, map(_capped.__getitem__, counts.values())))

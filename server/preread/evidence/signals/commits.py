@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 
-from preread.evidence.search import Asked, Search, quoted, rarity
+from preread.evidence.search import TITLE, Asked, Search, quoted, rarity
 
 MOST_ALIKE = 25  # commits with similar words
 LATEST, LATELY = 1_000, 50  # commits; the one that counts half as much as the newest
@@ -38,6 +39,16 @@ def _alike(asked: Asked) -> list[tuple[int, float]]:
 
 def words_of_its_past(search: Search) -> dict[str, float]:
     """BM25 over all that was said of a file when it was changed: how the project calls what the file is about."""
+    return _said_of(search, search.asked.messages)
+
+
+def title_in_its_past(search: Search) -> dict[str, float]:
+    """The same for the words of a title alone: a plain word of the text says as little of a message."""
+    weights = search.asked.weights
+    return _said_of(search, {word: rows for word, rows in search.asked.messages.items() if weights[word] >= TITLE})
+
+
+def _said_of(search: Search, messages: Mapping[str, list[int]]) -> dict[str, float]:
     shares = {row: 1 / math.sqrt(len(of.paths)) for row, of in search.asked.commits.items() if of.paths}
     length: dict[str, float] = {}
     for row, share in shares.items():
@@ -46,7 +57,7 @@ def words_of_its_past(search: Search) -> dict[str, float]:
     lengths = [of for path, of in length.items() if path in search.rows]
     average = sum(lengths) / max(len(lengths), 1) or 1.0
     found: dict[str, float] = {}
-    for word, rows in search.asked.messages.items():
+    for word, rows in messages.items():
         said: dict[str, float] = {}
         for row in rows:
             for path in search.asked.commits[row].paths:
