@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import _gate_shell as shell
@@ -64,6 +65,7 @@ class Rules:
         return False
 
 
+@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     regex, at, captured = "", 0, False
     while at < len(pattern):
@@ -91,7 +93,11 @@ def read_rules(root: str) -> Rules | None:
     if not os.path.isfile(path):
         raise BrokenGatesError("gates")
     with open(path, "rb") as file:
-        data = file.read()
+        return rules_of(file.read())
+
+
+@cache
+def rules_of(data: bytes) -> Rules:
     if len(data) > 1 << 20 or b"\0" in data:
         raise BrokenGatesError("gates")
     try:

@@ -44,13 +44,18 @@ def arguments(project: Path | None) -> list[str]:
     return ["-m", "preread", "mcp", *(["--project", str(project)] if project else [])]
 
 
+def command(arguments: list[str], environ: Mapping[str, str]) -> list[str]:
+    """A program that is `python` with these arguments; Preread need not be loaded anew for it (_loaded)."""
+    if arguments[:2] == ["-m", "preread"] and read_at_start(environ) == loaded().environ:
+        return loaded().program(arguments[2:])
+    return [sys.executable, *arguments]
+
+
 def connect(project: Path | None, mode="legacy", env=None, name="a-client", cwd=None, program=None) -> Client:
-    """The SDK's client of a real server process, which need not load Preread anew (_loaded); to be entered."""
+    """The SDK's client of a real server process; to be entered."""
     whole = environ(env)
-    command = [sys.executable, *(program or arguments(project))]
-    if program is None and read_at_start(whole) == loaded().environ:
-        command = loaded().program(command[3:])
-    server = StdioServerParameters(command=command[0], args=command[1:], env=whole, cwd=cwd)
+    first, *more = command(program or arguments(project), whole)
+    server = StdioServerParameters(command=first, args=more, env=whole, cwd=cwd)
     return Client(server, mode=mode, client_info=Implementation(name=name, version="1"), read_timeout_seconds=BOUND)
 
 
@@ -115,11 +120,11 @@ class Wire:
 
 
 @asynccontextmanager
-async def wired(project: Path, env=None, stdout=subprocess.PIPE):
-    """A server process on pipes of the test's own; it is killed if the test leaves it running."""
-    process = await anyio.open_process(
-        [sys.executable, *arguments(project)], env=environ(env), stdout=stdout, stderr=None, cwd=project
-    )
+async def wired(project: Path, env=None, stdout=subprocess.PIPE, *, anew: bool = False):
+    """A server process on pipes of the test's own, killed if the test leaves it running; `anew`: it itself is ours."""
+    whole = environ(env)
+    program = [sys.executable, *arguments(project)] if anew else command(arguments(project), whole)
+    process = await anyio.open_process(program, env=whole, stdout=stdout, stderr=None, cwd=project)
     try:
         with anyio.fail_after(BOUND):
             yield Wire(process)

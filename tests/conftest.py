@@ -1,6 +1,7 @@
 """What every test gets: a clean environment, no network, real projects and the real command line."""
 
 import compileall
+import itertools
 import json
 import os
 import shutil
@@ -64,10 +65,17 @@ def no_network() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of home folders; pytest would look through all there are to number the next one."""
+    return map(tmp_path_factory.mktemp("homes").joinpath, map(str, itertools.count()))
+
+
 @pytest.fixture(autouse=True)
-def environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Nothing of the person who runs the tests: own home, own git identity, no settings from outside."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
+    home.mkdir()
     config = home / "gitconfig"
     config.write_text(GIT_CONFIG)
     for name in tuple(os.environ):

@@ -38,7 +38,7 @@ def slow_git(tmp_path):
 @asynccontextmanager
 async def in_mid_build(project, slow_git):
     """A server with a build under way, which waits for its git; with the process id of that."""
-    async with wired(project, slow_git.env) as wire:
+    async with wired(project, slow_git.env, anew=True) as wire:
         await wire.initialize()
         await wire.call(1, feature="checkout")
         child = await slow_git.entered()
@@ -67,21 +67,21 @@ async def test_the_slow_git_waits_until_it_is_let_go_and_is_git_then(project, sl
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_a_signal_ends_an_idle_server_at_once(project, number):
-    async with wired(project) as wire:
+    async with wired(project, anew=True) as wire:
         await wire.initialize()
         wire.process.send_signal(number)
         assert await ended_at_once(wire) == 128 + number
 
 
 async def test_the_end_of_input_ends_an_idle_server_at_once(project):
-    async with wired(project) as wire:
+    async with wired(project, anew=True) as wire:
         await wire.initialize()
         await wire.process.stdin.aclose()
         assert await ended_at_once(wire) == 0
 
 
 async def test_the_end_of_input_before_any_message_ends_the_server(project):
-    async with wired(project) as wire:
+    async with wired(project, anew=True) as wire:
         await wire.process.stdin.aclose()
         assert await wire.ended() == 0
 
@@ -124,7 +124,7 @@ async def test_a_build_that_replied_building_ends_with_the_server_too(project, s
 
 async def test_a_client_that_stops_reading_and_goes_ends_the_server(project, slow_git):
     read, write = os.pipe()
-    async with wired(project, slow_git.env, stdout=write) as wire:
+    async with wired(project, slow_git.env, stdout=write, anew=True) as wire:
         os.close(write)
         client = {"name": "a-client", "version": "1"}
         await wire.request(0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
@@ -142,7 +142,7 @@ async def test_after_a_kill_in_mid_build_the_next_server_builds(project, slow_gi
         wire.process.kill()
         await wire.process.wait()
     slow_git.let_go()
-    async with wired(project) as wire:
+    async with wired(project, anew=True) as wire:
         await wire.initialize()
         await wire.call(1, feature="checkout")
         assert (await wire.answer(1))["result"]["structuredContent"]["state"] == "built"

@@ -82,25 +82,25 @@ async def test_a_message_may_arrive_in_pieces_and_several_at_once(project):
         assert sorted([(await wire.receive())["id"] for _ in range(3)]) == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "code"),
-    [
-        ("no/such/method", {}, -32601),
-        ("tools/call", {}, -32602),
-        ("tools/call", {"name": "load_context", "arguments": "text"}, -32602),
-        ("tools/call", {"name": ["load_context"]}, -32602),
-        ("resources/read", {}, -32602),
-        ("completion/complete", {"ref": {"type": "ref/none"}}, -32602),
-        ("prompts/get", {"name": "load"}, -32602),
-    ],
-)
-async def test_a_request_that_cannot_be_served_is_an_error(project, method, params, code):
+UNSERVED = [
+    ("no/such/method", {}, -32601),
+    ("tools/call", {}, -32602),
+    ("tools/call", {"name": "load_context", "arguments": "text"}, -32602),
+    ("tools/call", {"name": ["load_context"]}, -32602),
+    ("resources/read", {}, -32602),
+    ("completion/complete", {"ref": {"type": "ref/none"}}, -32602),
+    ("prompts/get", {"name": "load"}, -32602),
+]
+
+
+async def test_a_request_that_cannot_be_served_is_an_error(project):
     async with wired(project) as wire:
         await wire.initialize()
-        await wire.request(1, method, **params)
-        assert (await wire.answer(1))["error"]["code"] == code
-        await wire.request(2, "ping")
-        assert (await wire.answer(2))["result"] == {}
+        for number, (method, params, code) in enumerate(UNSERVED):
+            await wire.request(f"{number}", method, **params)
+            assert (await wire.answer(f"{number}"))["error"]["code"] == code, method
+            await wire.request(f"ping {number}", "ping")
+            assert (await wire.answer(f"ping {number}"))["result"] == {}, method
 
 
 async def test_hostile_arguments_are_refused_by_name_and_nothing_is_made(project):

@@ -17,7 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import ElicitResult, Implementation
 
 from _headless import PATTERNS, STANDARD, headless, line, sessions, writing
-from _mcp_process import BOUND, arguments, connect, environ
+from _mcp_process import BOUND, arguments, command, connect, environ
 from _messages_api import UNAUTHORIZED, text, tool
 from _processes import PATIENCE, LoggingGit, left_behind, small
 from conftest import child_environ, run_cli
@@ -224,17 +224,19 @@ class Person:
 
     def __init__(self, answer):
         self.asked = []
-        self._answer = answer
+        self.answer = answer
 
     async def __call__(self, _context, params):
         self.asked.append(params.message)
-        if isinstance(self._answer, Exception):
-            raise self._answer
-        return self._answer
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
 
 
 def client(project, env, mode, person=None):
-    server = StdioServerParameters(command=sys.executable, args=arguments(project), env=environ(env))
+    whole = environ(env)
+    first, *more = command(arguments(project), whole)
+    server = StdioServerParameters(command=first, args=more, env=whole)
     info = Implementation(name="claude-code", version="1")
     return Client(server, mode=mode, client_info=info, read_timeout_seconds=BOUND, elicitation_callback=person)
 
@@ -255,11 +257,12 @@ NO = {
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_over_mcp_the_person_behind_the_client_is_asked(claude, api, tmp_path, project, mode):
     env = headless(claude, api, tmp_path, **TIGHT)
-    for name, answer in NO.items():
-        if name == "broken" and mode != "legacy":  # there it is the client that makes the call again, or not
-            continue
-        person = Person(answer)
-        async with client(project, env, mode, person) as session:
+    person = Person(None)
+    async with client(project, env, mode, person) as session:
+        for name, answer in NO.items():
+            if name == "broken" and mode != "legacy":  # there it is the client that makes the call again, or not
+                continue
+            person.asked, person.answer = [], answer
             reply = await called(session, "login", force=True)
             assert (reply["status"], reply["code"], reply["builder"]) == ("degraded", "E_MONEY", "static"), name
             assert len(person.asked) == 1, name
