@@ -88,12 +88,12 @@ def _entries(view: View) -> Iterator[Entry]:
                 version = match[1] if (match := VERSION.match(line)) and len(line) < 50 else version
                 continue
             whole, end = _whole(lines, number)
-            if (near := about(whole)) < min(NEAR, SURE):
-                continue
             said = LINKED.sub("", MARK.sub("", whole)).rstrip(". ")
             aloud = TOLD.search(said) is not None
             turned = aloud or TURN.search(said) is not None
-            if near < (NEAR if turned else SURE) or not (turned or FIX.search(said)) or CHORE.search(said):
+            if not (turned or FIX.search(said)) or CHORE.search(said):
+                continue
+            if (near := about(whole)) < (NEAR if turned else SURE):
                 continue
             refs = (str(Ref("lines", path, number, end)), *_same(told, whole))
             if phrases.provable(said):
@@ -129,10 +129,12 @@ def _at_home(view: View) -> frozenset[str]:
 def _about(view: View, names: frozenset[str], numbers: frozenset[str], text: str) -> float:
     """How much an entry is about the feature: by its words, by the names it holds, by the change that it names."""
     measure = nearness(view)
-    near = measure.of(text) if measure.named_in(text) else 0.0
-    if near < NAMED and (numbers & set(NUMBERS.findall(text)) or names & set(words.IDENTIFIER.findall(text))):
-        return NAMED
-    return near
+    near = measure.of(text)
+    near = near if near >= NEAR and measure.named_in(text) else 0.0
+    if near >= NAMED:
+        return near
+    named = any(name in text for name in names) and names & set(words.IDENTIFIER.findall(text))
+    return NAMED if named or (numbers and numbers & set(NUMBERS.findall(text))) else near
 
 
 def _same(told: list[tuple[frozenset[str], Commit]], text: str) -> list[str]:

@@ -16,8 +16,11 @@ ONCE = re.compile(
     r"(?i)\b((?<!the )previously|formerly|historically|(?:earlier|older|previous|prior|former) (?:versions?|releases?)"
     r"|(?<!been )used to (?:be|have|return|do|require|allow|accept|raise|throw|happen|work|live|exist|default)"
     r"|(?:prior to|before|as of|since|until|from|in|with) (?:(?!\d)\w+ )?v?\d+\.\d+(?:\.[\dx]+)?\b"
-    r"|(?:initially|originally) (?:used|was|were|had|did|called)|backwards?[- ]compat\w*)"
+    r"|(?:[Ii]nitially|[Oo]riginally) (?:used|was|were|had|did|called)|backwards?[- ]compat\w*)"
 )
+HINTS = re.compile(
+    r"previous|former|[Hh]istor|used to|earlier|older|prior|nitially|riginally|ompat|\d\.\d"
+)  # quick to see
 MOST, NEAR, SAID = 6, 0.3, 0.6
 
 
@@ -31,7 +34,7 @@ def formerly(view: View) -> Iterator[Finding]:
 
 def _of_comments(view: View, file: FileView) -> Iterator[Finding]:
     for comment in file.details.comments:
-        if comment.start < 10 or not ONCE.search(comment.text) or saying.TOOLING.search(comment.text):
+        if comment.start < 10 or not HINTS.search(comment.text) or saying.TOOLING.search(comment.text):
             continue  # a file's head speaks of its origin
         part = next((part for part in saying.parts(comment.text) if ONCE.search(part)), "")
         near = _near(view, file, comment, part) if (match := ONCE.search(part)) else 0.0
@@ -51,7 +54,7 @@ def _near(view: View, file: FileView, comment: Comment, text: str) -> float:
 
 def _of_document(view: View, file: FileView) -> Iterator[Finding]:
     for number, line in enumerate(file.lines, 1):
-        if (match := ONCE.search(line)) and not line.startswith("#"):
+        if HINTS.search(line) and (match := ONCE.search(line)) and not line.startswith("#"):
             said = nearness(view).of(line)
             if said >= SAID and nearness(view).named_in(line):
                 bare = re.sub(r"^\s*(?:[-*+>]|\d+\.)\s+", "", line).strip()

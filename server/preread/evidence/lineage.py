@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 
 from preread.evidence.history import CHORE, NOISE, Commit, Hunk, Patch
@@ -13,6 +14,7 @@ from preread.evidence.view import View, once
 
 FILES, FEW = 3, 4  # files that are read, functions that a change of one thing touches
 LARGE = 150  # lines that a commit takes out of a file when it is about all of it
+MOST_PAIRS = 2_000  # of lines taken out and put in at one place, to see which came of which
 TELLING = re.compile(r"^(?!#|//|/\*|\*|--|<!--|import\b|use\b|from\b|@)(?=.{8}).*\w\W+\w")  # code of more than a word
 WORD = re.compile(r"\w+")
 ALIKE = 0.3  # of two lines' words that are the same when one came of the other
@@ -87,7 +89,7 @@ class _File:
             if len(before) != 1 or not TELLING.match(line):
                 continue  # of several lines that read the same, nobody knows which went
             (story,) = before
-            now = line if line in new else _successor(line, new)
+            now = line if line in new else _successor(line, new) if len(old) * len(new) <= MOST_PAIRS else ""
             if (now == line and not wraps) or (now and spells):
                 goes_on[now] = Story(story.commits, (*story.lines[:-1], now))
             elif story.commits[-1].sha != commit.sha:
@@ -101,12 +103,17 @@ class _File:
             self.told[line].append(goes_on.get(line) or Story((commit,), (line,)))
 
 
+@lru_cache(maxsize=5_000)
+def _words(line: str) -> frozenset[str]:
+    return frozenset(WORD.findall(line))
+
+
 def _successor(line: str, new: list[str]) -> str:
     """The line that took another's place: the one that shares most words with it."""
-    words = set(WORD.findall(line))
+    words = _words(line)
     best, most = "", ALIKE
     for other in new:
-        theirs = set(WORD.findall(other))
+        theirs = _words(other)
         share = len(words & theirs) / (len(words | theirs) or 1)
         if share > most:
             best, most = other, share

@@ -1,19 +1,15 @@
 """Reversals: commits taken back, values changed and changed back, sleeps replaced."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.history import Patch  # noqa: TC001 - read at run time by nobody, by people always
+from preread.evidence.lineage import lineage
+from preread.evidence.reworked import NEAR, VALUE
 from preread.evidence.view import View
 from preread.models import Finding
 
-ASSIGN = re.compile(
-    r"^\s*(?:export\s+)?(?:(?:const|let|var|static|final|public|private|readonly)\s+)*([A-Za-z_][\w.]*)\??\s*"
-    r"(?::\s*[\w\[\]| .<>]+?)?\s*[=:]\s*([\"']?[\w.+-]+[\"']?)\s*[,;]?\s*(?:#.*|//.*)?$"
-)
 SLEEP = re.compile(r"(\w+\.)*(waitForTimeout|sleep|setTimeout)\([^)]*\)")
 
 
@@ -51,46 +47,27 @@ def reverts(view: View) -> Iterator[Finding]:
 
 def back_and_forth(view: View) -> Iterator[Finding]:
     """Values that were changed and changed back: A → B → A."""
-    history: dict[tuple[str, str], list[tuple[str, str, Patch]]] = defaultdict(list)
-    for patch in view.patches:  # newest first
-        removed, added = _assignments(patch.removed), _assignments(patch.added)
-        for name in removed.keys() & added.keys():
-            if removed[name] != added[name]:
-                history[patch.path, name].append((removed[name], added[name], patch))
-    n = 0
-    for (path, name), steps in history.items():
-        later = next(
-            (i for i in range(len(steps) - 1) if steps[i][1] == steps[i + 1][0] and steps[i][0] == steps[i + 1][1]),
-            None,
-        )
-        current = _assigned(view.services.tree.lines(path) or (), name)
-        if later is None or n >= 4 or current > 1 or not (view.relevance(name) or view.relevance(path) >= 1):
+    (past,) = lineage(view)
+    told: set[str] = set()
+    for near, story in ((step.near, story) for step in past.steps for story in step.stories):
+        match = VALUE.match(story.lines[-1])
+        if match is None or len(story.lines) < 3 or story.lines[-1] != story.lines[-3] or len(told) >= 4:
             continue
-        n += 1
-        (before, now, latest), (_, _, earlier) = steps[later], steps[later + 1]
+        name = re.findall(r"[\w.]+", match[1])[-1]
+        between = VALUE.match(story.lines[-2])
+        if name in told or between is None or len(name) < 4 or not (view.relevance(name) or near >= NEAR):
+            continue
+        told.add(name)
+        latest, earlier = story.commits[-1], story.commits[-2]
         yield Finding(
             rule="back_and_forth",
             kind="reverted",
-            text=f"{code(name)} went from {now} to {before} and back: "
-            + phrases.quote(phrases.subject(latest.commit.subject), 90),
-            sources=(f"commit:{latest.commit.sha[:9]}", f"commit:{earlier.commit.sha[:9]}"),
+            text=f"{code(name)} went from {match[2]} to {between[2]} and back: "
+            + phrases.quote(phrases.subject(latest.subject), 90),
+            sources=(f"commit:{latest.sha[:9]}", f"commit:{earlier.sha[:9]}"),
             reason="a value changed and changed back",
             score=0.9,
         )
-
-
-def _assigned(lines: Iterable[str], name: str) -> int:
-    """How often a name is given a value in a file: when more than once, its history is not one value's."""
-    return sum(1 for line in lines if (match := ASSIGN.match(line)) and match[1] == name)
-
-
-def _assignments(lines: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for line in lines:
-        match = ASSIGN.match(line) if len(line) < 200 and ("=" in line or ":" in line) else None
-        if match and len(match[1]) >= 4 and re.search(r"\d|true|false|True|False|[\"']", match[2]):
-            found[match[1]] = match[2]
-    return found
 
 
 def replaced_sleeps(view: View) -> Iterator[Finding]:
