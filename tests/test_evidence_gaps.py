@@ -75,6 +75,7 @@ def test_basket_rows(name, n, calm):
 def test_basket_opens():
     # the room must not be open yet, otherwise the socket would wait for ever
     fill(run(Basket(answer), deep=True))
+    # only a basket that is new has no name
     with pytest.raises(BasketError, match="bad basket name"):
         fill(Basket(answer).basket_open(1))
 """
@@ -157,6 +158,30 @@ def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_cas
     assert "tests/test_basket.py:26" in sources(findings)
 
 
+def test_helpers_are_methods_of_the_test_class_and_the_classes_beside_it_together(tmp_path: Path) -> None:
+    source = "from shop.basket import Basket\n\n\nclass TestBasket:\n"
+    source += "    def _filled(self, many):\n        return Basket(many)\n"
+    for name in "abc":
+        source += (
+            f"\n    def test_basket_{name}(self):\n        assert self._filled({name.title()}nn()).basket_open(1)\n"
+        )
+    source += "".join(f"\n\nclass {name}nn:\n    pass\n" for name in "ABC")
+    write(tmp_path, {**PROJECT, "tests/test_basket.py": source})
+    said = texts(found(tmp_path, "helpers", "basket"))
+    assert "helper `def _filled(self, many)` for 3 of 3 tests: gives `Basket(many)`" in said
+    assert "classes made for these tests, in 3 of 3: Ann, Bnn, Cnn" in said
+
+
+def test_steps_are_the_usual_statements_as_the_first_short_test_has_them(tmp_path: Path) -> None:
+    body = "def test_basket_{0}():\n    basket = open_basket({0})\n    basket.fill(3)\n"
+    body += "    assert basket.weight() == {0}\n\n\n"
+    write(tmp_path, {**PROJECT, "tests/test_basket.py": "".join(map(body.format, (1, 2, 3)))})
+    findings = found(tmp_path, "steps", "basket")
+    shown = "`basket = open_basket(1)`, `basket.fill(3)`, `assert basket.weight() == 1`"
+    assert texts(findings) == f"3 of 3 tests here go much like this: {shown}"
+    assert sources(findings) == {"tests/test_basket.py:1-4"}
+
+
 def test_tables_are_the_lists_that_rows_come_from(tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
     findings = found(tmp_path, "tables", "basket")
@@ -195,7 +220,10 @@ def test_modules_are_those_that_a_test_file_replaces_as_a_whole(tmp_path: Path) 
 def test_said_in_tests_are_comments_that_explain(tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
     said = texts(found(tmp_path, "said_in_tests", "basket"))
-    assert said.startswith("`test_basket_opens` says: `the room must not be open yet, otherwise the socket")
+    assert said == (
+        "`test_basket_opens` says: `the room must not be open yet, otherwise the socket would wait for ever`;"
+        " `only a basket that is new has no name`"
+    )
 
 
 def test_facades_are_functions_that_only_call_the_method_of_their_name(tmp_path: Path) -> None:

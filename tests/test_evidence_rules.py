@@ -50,6 +50,7 @@ def test_basket_is_empty_at_first():
     basket = Basket()
     assert basket.basket_total() == 0
 """
+JAVA_TEST = "class BasketTest {\n  @Test\n  void basketAdds() {\n    new Basket();\n  }\n}\n"
 SHOP = {
     "shop/basket.py": BASKET,
     "tests/test_basket.py": TEST_BASKET,
@@ -134,11 +135,14 @@ def test_inside_takes_long_functions_in_parts_and_what_the_feature_calls(tmp_pat
 
 def test_twins_are_functions_that_stand_twice_and_are_alike(tmp_path: Path) -> None:
     body = "    def basket_send(self, names):\n        for name in names:\n            self.go(name)\n"
-    body += "            self.count += 1\n        return {}\n\n"
+    body += "            self.count += 1\n            self.weight += name.weight\n            self.told.append(name)\n"
+    body += "        return {}\n\n"
     code = "class Slow:\n" + body.format(1) + "class Quick:\n" + body.format(2)
     write(tmp_path, {"shop/basket.py": code})
     findings = rule(tmp_path, "twins")
     assert "`basket_send` stands twice, in `Slow` and `Quick`" in texts(findings)
+    write(tmp_path, {"shop/basket.py": code.replace("send", "call", 1)})
+    assert "`basket_call` and `basket_send` have 100 % of their lines in common" in texts(rule(tmp_path, "twins"))
     other = (
         code[: code.index("class Quick")]
         + "class Quick:\n    def basket_send(self, names):\n        a()\n        b()\n"
@@ -222,6 +226,13 @@ def test_commands_say_how_the_feature_s_tests_run(tmp_path: Path) -> None:
     findings = rule(tmp_path, "commands")
     assert cited(findings) == {"pyproject.toml:4", "Makefile:3-4"}
     assert "python -m pytest tests/test_basket.py" in texts(findings)
+    java = {"till/build.gradle.kts": "plugins {\n}\n", "till/src/test/java/BasketTest.java": JAVA_TEST}
+    scripts = '{"scripts": {\n  "test": "vitest",\n  "till": "mocha basket.spec.js"\n}}\n'
+    more = {"package.json": scripts, "basket.spec.js": "it('basket', f);\n", "till/Basket.java": "class Basket {}\n"}
+    write(tmp_path, {**java, **more, "tests/test_basket.py": "x = 1\n"})
+    findings = rule(tmp_path, "commands")
+    assert '"./gradlew :till:test --tests BasketTest"' in texts(findings)
+    assert '`"till": "mocha basket.spec.js"`' in texts(findings)
 
 
 def test_fixtures_are_cited_where_they_are_made_and_asked_for(tmp_path: Path) -> None:
@@ -311,6 +322,9 @@ def test_groups_are_the_feature_s_tests_by_class_or_block(tmp_path: Path) -> Non
     findings = rule(tmp_path, "groups")
     assert "`TestBasket`, 2 tests: `test_adds`, `test_empties`" in texts(findings)
     assert "rain" not in texts(findings)
+    far = {f"tests/test_{n}.py": "def test_it():\n    basket()\n    basket()\n" for n in "abcdefghijkl"}
+    write(tmp_path, {**far, "tests/test_z.py": "def test_a_basket_far_away():\n    assert 1\n"})
+    assert "also, elsewhere: `test_a_basket_far_away`" in texts(rule(tmp_path, "groups"))
 
 
 def test_groups_of_many_tests_are_parted_by_what_their_names_share(tmp_path: Path) -> None:

@@ -13,12 +13,17 @@ from preread.models import Finding
 from preread.syntax import Symbol
 
 DATA = re.compile(r"(^|/)(data|cases|snapshots|samples|examples|__snapshots__|testdata)/")
-SET_UP = frozenset("constructor __init__ Meta setUp tearDown setup teardown".split())
+SET_UP = frozenset(
+    """
+    constructor __init__ Meta setUp tearDown setup teardown setup_method teardown_method setup_class teardown_class
+    setUpClass tearDownClass asyncSetUp asyncTearDown before after
+    """.split()
+)
 BRANCH = re.compile(r"^\s*(?:(?:\}\s*)?(?:else\s+)?if|elif|case|when)\b")
 UNIMPORTED = frozenset(
     ("Go", "Java", "Kotlin", "Swift", "C#", "Ruby", "PHP")
 )  # one package sees its files without a word
-MOST, FAR, MOST_NAMES = 6, 12, 16
+MOST, FAR, MOST_NAMES, MANY = 6, 12, 16, 3
 
 
 class _Helper(NamedTuple):
@@ -35,7 +40,15 @@ def helpers(view: View) -> Iterator[Finding]:
         return
     found = sorted(_helpers(view), key=lambda one: (-len(one.users), one.file.path, one.symbol.start))
     total = len(view.cases)
-    for one in found[:MOST]:
+    models = [one for one in found if one.symbol.kind == "class" and one.file.outline.tests]
+    together = len({one.file.path for one in models}) == 1 and len(models) >= MANY
+    if together:
+        yield _models(models, total)
+    found = [one for one in found if _is_common(view, one) and not (together and one in models)]
+    if len(found) > MANY:
+        yield _others(found[MANY - 1 :][:MOST], total)
+        found = found[: MANY - 1]
+    for one in found:
         used = _uses(one)
         text = _page_object(view, one) if one.symbol.kind == "class" else _function(one, total)
         share = len(one.users) / total
@@ -49,6 +62,40 @@ def helpers(view: View) -> Iterator[Finding]:
         )
 
 
+def _others(helpers: list[_Helper], total: int) -> Finding:
+    """Further helpers in one line, each with the first words said about it, or what it gives."""
+    said = []
+    for one in helpers:
+        name = code(one.symbol.name) if phrases.provable(one.symbol.name) else one.symbol.name
+        told = phrases.plain(phrases.sentence(one.symbol.doc, 60)) if one.symbol.doc else ""
+        said.append(f"{name} [{len(one.users)}]" + (f" {told}" if told else ""))
+    return Finding(
+        rule="helpers",
+        kind="helper",
+        text=f"more helpers, each with how many of {total} tests use it: {'; '.join(said)}",
+        sources=tuple(one.file.cite(one.symbol.start, one.symbol.end) for one in helpers),
+        reason="the feature's tests use them",
+        score=0.5 + 0.3 * len(helpers[0].users) / total,
+    )
+
+
+def _models(models: list[_Helper], total: int) -> Finding:
+    """The classes that stand beside the tests of one file, for them alone."""
+    ordered = sorted(models, key=lambda one: one.symbol.start)
+    users = len({id(hot) for one in models for hot in one.users})
+    shown = ", ".join(
+        code(one.symbol.name) if phrases.provable(one.symbol.name) else one.symbol.name for one in ordered
+    )
+    return Finding(
+        rule="helpers",
+        kind="helper",
+        text=f"classes made for these tests, in {users} of {total}: {shown}",
+        sources=tuple(one.file.cite(one.symbol.start, one.symbol.end) for one in ordered[:MOST]),
+        reason="the feature's tests use them",
+        score=0.5 + 0.3 * users / total,
+    )
+
+
 def _helpers(view: View) -> Iterator[_Helper]:
     """Definitions beside the tests that hold names of the feature's tests, and are no tests, fixtures or products."""
     homes = list(dict.fromkeys(hot.file.path for hot in view.cases))[:5]
@@ -58,16 +105,27 @@ def _helpers(view: View) -> Iterator[_Helper]:
             continue
         tests = {(case.start, case.name) for case in file.outline.tests}
         for symbol in file.outline.symbols:
-            if symbol.kind not in {"function", "class", "component"} or symbol.container or len(symbol.name) < 3:
+            inside = symbol.kind in {"class", "method"} and file.path in homes and "." not in symbol.container
+            if len(symbol.name) < 3 or symbol.name in SET_UP or (symbol.container and not inside):
+                continue
+            if symbol.kind not in {"function", "class", "component", "method"}:
                 continue
             if symbol.name in seen or (symbol.start, symbol.name) in tests or _is_of_runner(symbol):
                 continue
             if any(symbol.start <= start <= symbol.end for start, _ in tests):
                 continue  # a class or block of tests
             users = _users(view, file, symbol)
-            if len(users) > max(1, len(view.cases) // 12) or (users and view.relevance(symbol.name) >= 0.5):
+            one = _Helper(file, symbol, users)
+            if _is_common(view, one) or (users and symbol.kind == "class" and file.path in homes):
                 seen.add(symbol.name)
-                yield _Helper(file, symbol, users)
+                yield one
+
+
+def _is_common(view: View, one: _Helper) -> bool:
+    """Whether enough tests use a helper, or its name is the feature's."""
+    return len(one.users) > max(1, len(view.cases) // 12) or (
+        bool(one.users) and view.relevance(one.symbol.name) >= 0.5
+    )
 
 
 def _imported(view: View, homes: list[str]) -> Iterator[FileView]:
@@ -83,7 +141,7 @@ def _imported(view: View, homes: list[str]) -> Iterator[FileView]:
 
 def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
     """The feature's tests that have a name, or whose file has it in what runs around them."""
-    word = re.compile(rf"(?<![\w.]){re.escape(symbol.name)}(?!\w)")
+    word = _called(symbol, r"(?!\w)")
     around = set[str]()
     for test in {hot.file.path: hot.file for hot in view.cases if hot.file.path != file.path}.values():
         outside = [
@@ -93,6 +151,12 @@ def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
             around.add(test.path)
     near = [hot for hot in view.cases if symbol.name in hot.file.text and _reaches(hot.file, file, symbol.name)]
     return [hot for hot in near if hot.file.path in around or word.search(_body(hot))]
+
+
+def _called(symbol: Symbol, after: str) -> re.Pattern[str]:
+    """A helper's name where it is used: a method's on its own object, or without one."""
+    own = r"(?:(?<=self\.)|(?<=this\.)|(?<=this->)|(?<![\w.>]))" if symbol.kind == "method" else r"(?<![\w.])"
+    return re.compile(own + re.escape(symbol.name) + after)
 
 
 def _is_of_runner(symbol: Symbol) -> bool:
@@ -119,7 +183,7 @@ def _reaches(test: FileView, file: FileView, name: str) -> bool:
 
 def _uses(one: _Helper) -> list[str]:
     """Up to two places of use that do not look alike, in the tests or around them."""
-    word = re.compile(rf"(?<![\w.]){re.escape(one.symbol.name)}\s*[(<.]")
+    word = _called(one.symbol, r"\s*[(<.]")
     places: dict[str, str] = {}
     for file in dict.fromkeys(hot.file.path for hot in one.users):
         test = next(hot.file for hot in one.users if hot.file.path == file)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from preread import db, inputs
 from preread.dossier import UNSEEN
 from preread.evidence import (
+    alike,
     beside,
     changelog,
     commands,
@@ -53,7 +54,7 @@ RULES: tuple[Rule, ...] = (
     shape.selectors,
     shape.environment,
     shape.callers,
-    shape.twins,
+    alike.twins,
     together.facades,
     together.listed_again,
     together.companions,
@@ -64,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     idioms.calls,
     idioms.keywords,
     idioms.avoided,
+    samples.steps,
     samples.modules,
     samples.said_in_tests,
     samples.assertions,

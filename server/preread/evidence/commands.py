@@ -18,15 +18,23 @@ SECTIONS: dict[str, re.Pattern[str]] = {
     "Cargo.toml": re.compile(r"\[package\]|\[workspace\]"),
     "go.mod": re.compile(r"module \S+"),
     "pom.xml": re.compile(r"\s*<artifactId>[^<]+</artifactId>"),
+    "build.gradle": re.compile(r"\s*(?:plugins|dependencies)\s*\{"),
+    "build.gradle.kts": re.compile(r"\s*(?:plugins|dependencies)\s*\{"),
+    "phpunit.xml.dist": re.compile(r"\s*<phpunit\b"),
+    "phpunit.xml": re.compile(r"\s*<phpunit\b"),
+    ".rspec": re.compile(r"\s*-"),
 }
 RUN = {
     "py": "python -m pytest {path}",
     "go": "go test ./{folder}",
     "rs": "cargo test {stem}",
     "java": "mvn test -Dtest={stem}",
+    "php": "vendor/bin/phpunit {path}",
+    "rb": "bundle exec rspec {path}",
 }
+GRADLE = "./gradlew {module}test --tests {stem}"
 SCRIPT = re.compile(
-    r'\s*"[\w:.-]*(?:test|e2e)[\w:.-]*"\s*:\s*"(?=[^"]*\b(?:vitest|jest|playwright|mocha|ava|karma)\b)[^"]+"'
+    r'\s*"(?!pre|post)[\w:.-]*(?:test|e2e)[\w:.-]*"\s*:\s*"(?=[^"]*\b(?:vitest|jest|playwright|mocha|ava|karma)\b)[^"]+"'
 )
 TARGET = re.compile(r"[\w-]*(?:test|check|e2e)[\w-]*:(?!=)")
 SETTING = re.compile(r"\s*(?:addopts|filterwarnings|asyncio_mode|xfail_strict|timeout)\b")
@@ -54,25 +62,30 @@ SPOKEN = {
     "dotnet": {"cs"},
     "ctest": {"c", "cc", "cpp"},
 }
-MOST_SETTINGS = 2
+UNNAMED = (".gradle", ".kts", ".dist", ".xml", ".rspec")  # whose first line tells nothing
+MOST_SETTINGS, MOST_FILES = 2, 3
 LARGE = 60_000  # bytes of a settings file
 
 
 def commands(view: View) -> Iterator[Finding]:
     """How to run just the feature's tests, by the settings nearest to them."""
-    tests = [file.path for file in view.tests if file.role == "test"][:4]
+    tests = dict.fromkeys([hot.file.path for hot in view.cases] + [f.path for f in view.tests if f.role == "test"])
     seen: set[str] = set()
-    for test in tests:
+    for test in list(tests)[:MOST_FILES]:
         for folder in [str(parent) for parent in PurePosixPath(test).parents]:
             prefix = "" if folder == "." else f"{folder}/"
-            for name in (*SECTIONS, "package.json", "Makefile", "justfile"):
-                path = f"{prefix}{name}"
-                if path in seen or path not in view.services.tree.files or not _kin(name, test):
-                    continue
-                seen.add(path)
-                found = _section(view, path, SECTIONS[name], test) if name in SECTIONS else _script(view, path)
-                if found is not None:
-                    yield found
+            paths = [f"{prefix}{name}" for name in (*SECTIONS, "package.json", "Makefile", "justfile")]
+            near = [p for p in paths if p in view.services.tree.files and _kin(p.rpartition("/")[2], test)]
+            found = [one for path in near if path not in seen and (one := _command_in(view, path, test)) is not None]
+            seen.update(near)
+            yield from found
+            if found:
+                break
+
+
+def _command_in(view: View, path: str, test: str) -> Finding | None:
+    opens = SECTIONS.get(path.rpartition("/")[2])
+    return _section(view, path, opens, test) if opens else _script(view, path, test)
 
 
 def _kin(name: str, test: str) -> bool:
@@ -80,7 +93,10 @@ def _kin(name: str, test: str) -> bool:
     suffix = test.rpartition(".")[2]
     if name == "package.json":
         return suffix in SCRIPTS
-    own = {"Cargo.toml": "rs", "go.mod": "go", "pom.xml": "java"}
+    own = {"Cargo.toml": "rs", "go.mod": "go", "pom.xml": "java", "phpunit.xml": "php", ".rspec": "rb"}
+    own["phpunit.xml.dist"] = "php"
+    if name.startswith("build.gradle"):
+        return suffix in {"java", "kt"}
     return own[name] == suffix if name in own else name in {"Makefile", "justfile"} or suffix == "py"
 
 
@@ -88,13 +104,14 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
     """The command for one test file, with what its runner is told in the project's settings."""
     lines = view.services.tree.lines(path) or []
     number = next((n for n, line in enumerate(lines, 1) if opens.match(line)), 0)
-    run = RUN.get(test.rpartition(".")[2], "")
+    base = path.rpartition("/")[0]
+    run = GRADLE if ".gradle" in path else RUN.get(test.rpartition(".")[2], "")
     if not number or not run:
         return None
-    base = path.rpartition("/")[0]
     inner = test.removeprefix(f"{base}/") if base else test
     stem = inner.rpartition("/")[2].rpartition(".")[0]
-    shown = run.format(path=inner, folder=inner.rpartition("/")[0], stem=stem)
+    module = f":{base.replace('/', ':')}:" if base else ""
+    shown = run.format(path=inner, folder=inner.rpartition("/")[0], stem=stem, module=module)
     told: list[str] = []
     last = number
     for n in range(number + 1, min(number + 40, len(lines)) + 1):
@@ -105,7 +122,8 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
             told.append(phrases.quote(" ".join(lines[n - 1 : last]).rstrip(", "), 60))
     if told:
         return _command(f'"{shown}"; {", ".join(told)}', [_at(path, number, last)], 0.75)
-    return _command(f'{phrases.quote(lines[number - 1], 80)}: "{shown}"', [_at(path, number)], 0.75)
+    named = "" if path.endswith(UNNAMED) else f"{phrases.quote(lines[number - 1], 80)}: "
+    return _command(f'{named}"{shown}"', [_at(path, number)], 0.75)
 
 
 def _at(path: str, start: int, end: int = 0) -> str:
@@ -123,10 +141,14 @@ def _command(text: str, sources: list[str], score: float, rule: str = "commands"
     )
 
 
-def _script(view: View, path: str) -> Finding | None:
-    """The first script or target that runs a test runner."""
+def _script(view: View, path: str, test: str) -> Finding | None:
+    """The script that names the test file, else the first script or target that runs a test runner."""
     name = path.rpartition("/")[2]
     lines = view.services.tree.lines(path) or []
+    base = path.rpartition("/")[0]
+    inner = test.removeprefix(f"{base}/") if base else test
+    if number := next((n for n, line in enumerate(lines, 1) if name == "package.json" and inner in line), 0):
+        return _command(phrases.quote(lines[number - 1].strip().rstrip(","), 160), [_at(path, number)], 0.8)
     for number, line in enumerate(lines, 1):
         if name == "package.json":
             if SCRIPT.match(line):

@@ -11,7 +11,7 @@ from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
 from preread.syntax import TestCase
 
-SMALL, MOST_GROUPS, MOST_TOPICS, MOST_NAMED, MOST_LEFT, FEW = 6, 12, 5, 5, 14, 3
+SMALL, MOST_GROUPS, MOST_TOPICS, MOST_NAMED, MOST_LEFT, MOST_RANGES, FEW = 6, 12, 5, 5, 14, 5, 3
 NEAR, FAR = 12, 90  # lines between tests that are cited as one, of few and of many
 CONSTANT = re.compile(r"(?<![\w.\"'])[A-Z][A-Z0-9_]{3,}(?![\w(])")
 ROWS = re.compile(r"\b\w*(?:cases|data|files|rows|examples)\w*\(\s*[\"'][^\"'()]{4,}[\"']\s*\)")
@@ -34,9 +34,26 @@ def groups(view: View) -> Iterator[Finding]:
         parts = [("", cases)] if len(cases) <= SMALL or view.whole_project else _by_topic(cases, view.wanted)
         for number, (topic, part) in enumerate(parts):
             yield _group(view, topic, part, max(0.5, score - 0.03 * number))
-    few = [cases for cases in few if not all(_has_table(hot) for hot in cases)]
+    few = [cases for cases in few if not all(_has_table(hot) for hot in cases)] + _named_elsewhere(view)
     for at in range(0, len(few), FEW):
         yield _elsewhere(few[at : at + FEW])
+
+
+def _named_elsewhere(view: View) -> list[list[HotCase]]:
+    """Tests that have the feature in their names, in files that were not chosen for it."""
+    if view.whole_project or not view.cases:
+        return []
+    chosen = {file.path for file in view.tests}
+    sql = "SELECT f.path FROM words JOIN files f ON f.id = words.rowid WHERE words MATCH ? AND f.role = 'test'"
+    terms = " AND ".join(f'"{word}"' for word in view.query.feature if '"' not in word)
+    found: list[list[HotCase]] = []
+    for (path,) in view.connection.execute(f"{sql} ORDER BY f.path", (f"defs : ({terms})",)).fetchall():
+        if path in chosen or len(found) == FEW:
+            continue
+        file = FileView(path, "test", 0.0, view.services, view.kept)
+        named = [HotCase(file, case, 0.0) for case in file.outline.tests if view.relevance(case.name) >= 1]
+        found += [named[:FEW]] if named else []
+    return found
 
 
 def _group(view: View, topic: str, cases: list[HotCase], score: float) -> Finding:
@@ -50,7 +67,8 @@ def _group(view: View, topic: str, cases: list[HotCase], score: float) -> Findin
     few = f"on {phrases.plain(topic)}" if topic else "1 test" if total == 1 else few
     more = f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else ""
     label = " ".join(filter(None, (head, few))) if topic or not head else f"{head}, {few}"
-    sources = [file.cite(start, end) for start, end in _ranges(shown)]
+    every = _ranges(cases)
+    sources = [file.cite(start, end) for start, end in (every if len(every) <= MOST_RANGES else _ranges(shown))]
     if head and (at := _block(file, group.rpartition(" > ")[2], shown[0].case)):
         sources.insert(0, file.cite(at))
     return _extend("groups", f"{label}: {', '.join(map(_named, shown))}{more}", sources, score)

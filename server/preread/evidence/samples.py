@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from preread.evidence import phrases
 from preread.evidence.view import HotCase, View
@@ -18,7 +18,8 @@ TELLS = re.compile(
     r"\b(not|never|only|must|should|because|since|instead|otherwise|without|unless|same|need|needs|todo|regression"
     r"|expected|always|ignored|still|too)\b|n't\b"
 )
-MOST_REMARKS, LONGEST = 3, 160
+MOST_REMARKS, MOST_SAID, LEAST_SAID, SHORTEST, LONGEST, NEAR = 4, 3, 1.4, 24, 110, 0.2
+USUAL, SHORT, MOST_STEPS = 0.3, 40, 4  # share of the tests that make a usual call; lines of a short test
 
 
 def assertions(view: View) -> Iterator[Finding]:
@@ -86,6 +87,42 @@ def example(view: View) -> Iterator[Finding]:
     )
 
 
+def steps(view: View) -> Iterator[Finding]:
+    """How a usual test goes, statement by statement, as the first short one that makes the most of the usual calls."""
+    made = [{call.callee for call in hot.file.calls_in(hot.case)} for hot in view.cases]
+    counts = Counter(callee for callees in made for callee in callees)
+    usual = {name for name, n in counts.items() if n >= max(2, len(made) * USUAL)}
+    if view.whole_project or len(made) < 3 or not usual:
+        return
+    short = [hot for hot in view.cases if hot.case.end - hot.case.start <= SHORT and not hot.case.marks]
+    inside = {id(hot): len(usual & callees) for hot, callees in zip(view.cases, made, strict=True)}
+    most = max((inside[id(one)] for one in short), default=0)
+    full = [one for one in short if inside[id(one)] * 3 >= most * 2]
+    hot = min(full, key=lambda one: (one.file is not view.cases[0].file, one.case.start), default=None)
+    told = dict.fromkeys(_steps(hot, usual)) if hot is not None else {}
+    if hot is None or len(told) < 2:
+        return
+    shown = {call.callee for call in hot.file.calls_in(hot.case)} & usual
+    alike = sum(2 * len(shown & callees) >= len(shown) for callees in made)
+    yield Finding(
+        rule="steps",
+        kind="act",
+        text=f"{alike} of {len(made)} tests here go much like this: {', '.join(told)}",
+        sources=(hot.file.cite(hot.case.start, hot.case.end),),
+        reason="the calls that most of the feature's tests make, in one of them",
+        score=0.5 + 0.4 * alike / len(made),
+    )
+
+
+def _steps(hot: HotCase, usual: set[str]) -> Iterator[str]:
+    """The lines of a test on which it makes usual calls, and its first check."""
+    lines = dict.fromkeys(call.line for call in hot.file.calls_in(hot.case) if call.callee in usual)
+    checks = [item.line for item in hot.file.details.assertions if hot.case.start <= item.line <= hot.case.end][:1]
+    for line in sorted({*list(lines)[:MOST_STEPS], *checks}):
+        if line != hot.case.start and phrases.provable(hot.file.lines[line - 1].strip()):
+            yield phrases.quote_line(hot.file, line, 80)
+
+
 def modules(view: View) -> Iterator[Finding]:
     """Modules that the feature's test files replace as a whole."""
     for file in view.tests[:4]:
@@ -109,30 +146,45 @@ def modules(view: View) -> Iterator[Finding]:
 
 
 def said_in_tests(view: View) -> Iterator[Finding]:
-    """What comments in the feature's tests explain: why a test is as it is, what an input stands for."""
-    found = []
+    """What comments in the feature's tests explain, by test: why it is so, what an input is, its parts."""
+    found: list[tuple[float, HotCase, list[_Remark]]] = []
+    seen = set[tuple[str, int]]()
     for hot in view.cases:
-        first = max([1, *(c.case.end + 1 for c in view.cases if c.file is hot.file and c.case.end < hot.case.start)])
-        for comment in hot.file.details.comments:
-            text = " ".join(comment.text.split())
-            if not max(first, hot.case.start - 30) <= comment.start <= hot.case.end or not 40 <= len(text) <= 260:
-                continue
-            told = len(set(TELLS.findall(text.lower())))
-            near = view.relevance(text)
-            if told and (near >= 0.2 or told > 2) and not OLD_CODE.search(text):
-                found.append((told + 2 * near + 0.5 * hot.score, hot, comment, text))
-    seen = set[int]()
-    for score, hot, comment, text in sorted(found, key=lambda item: (-item[0], item[2].start)):
-        if comment.start in seen or len(seen) >= MOST_REMARKS or score < 1.5:
-            continue
-        seen.add(comment.start)
-        quoted = phrases.quote(phrases.sentence(text, LONGEST).removesuffix(" …"), LONGEST)
+        remarks = [one for one in _remarks(view, hot) if (hot.file.path, one.line) not in seen]
+        best = sorted(sorted(remarks, key=lambda one: -one.score)[:MOST_SAID], key=lambda one: one.line)
+        score = sum(one.score for one in best)
+        if score >= LEAST_SAID:
+            seen.update((hot.file.path, one.line) for one in best)
+            found.append((score + 0.5 * hot.score, hot, best))
+    for score, hot, best in sorted(found, key=lambda item: (-item[0], item[1].case.start))[:MOST_REMARKS]:
         name = phrases.quote(hot.case.name, 80) if phrases.provable(hot.case.name) else hot.case.name
         yield Finding(
             rule="said_in_tests",
             kind="act",
-            text=f"{name} says: {quoted}",
-            sources=(hot.file.cite(comment.start, comment.end + 1), hot.file.cite(hot.case.start)),
-            reason="a comment of the feature's tests that explains",
-            score=0.6,
+            text=f"{name} says: {'; '.join(phrases.quote(one.text, LONGEST) for one in best)}",
+            sources=(hot.file.cite(min(hot.case.start, best[0].line), hot.case.end),),
+            reason="comments of the feature's tests that explain",
+            score=min(1.0, 0.4 + 0.1 * score),
         )
+
+
+class _Remark(NamedTuple):
+    """A comment of a test: its first sentence, where it begins, how much it tells."""
+
+    text: str
+    line: int
+    score: float
+
+
+def _remarks(view: View, hot: HotCase) -> Iterator[_Remark]:
+    """Comments in a test and right above it that are sentences about the feature or explain something."""
+    first = max([1, *(c.case.end + 1 for c in view.cases if c.file is hot.file and c.case.end < hot.case.start)])
+    for comment in hot.file.details.comments:
+        text = " ".join(comment.text.split())
+        inside = max(first, hot.case.start - 30) <= comment.start <= hot.case.end
+        if not inside or not SHORTEST <= len(text) <= 260 or OLD_CODE.search(text) or text.count(" ") < 3:
+            continue
+        told, near = len(set(TELLS.findall(text.lower()))), view.relevance(text)
+        said = phrases.sentence(text, LONGEST).removesuffix(" …")
+        if told or near >= NEAR:
+            yield _Remark(said, comment.start, told + min(1.0, near) + 0.2)

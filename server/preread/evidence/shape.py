@@ -67,34 +67,6 @@ def _tells(symbol: Symbol, head: str, said: str) -> bool:
     return len(new) > 3 or ("(" in head and phrases.balanced(head) and symbol.kind != "constant")
 
 
-def twins(view: View) -> Iterator[Finding]:
-    """Functions that stand twice in one file under one name and are much alike: a change goes to both."""
-    for file in view.sources[:6]:
-        named: dict[str, list[Symbol]] = defaultdict(list)
-        for symbol in file.outline.symbols:
-            if symbol.kind in {"function", "method"} and len(symbol.name) > 4 and not symbol.name.startswith("__"):
-                named[symbol.name.removeprefix("async_")].append(symbol)
-        for name, both in named.items():
-            if len(both) != 2 or both[0].container == both[1].container or view.relevance(name) < 0.5:
-                continue
-            from difflib import SequenceMatcher  # few projects have twins
-
-            one, other = (file.lines[s.start : s.end] for s in both)
-            alike = SequenceMatcher(None, [line.strip() for line in one], [line.strip() for line in other]).ratio()
-            called = all(any(name in line for line in lines) for lines in (one, other))
-            if not phrases.provable(name) or min(len(one), len(other)) < 4 or alike < 0.6 or called:
-                continue
-            where = " and ".join(code(s.container) if phrases.provable(s.container) else s.container for s in both)
-            yield Finding(
-                rule="twins",
-                kind="twin",
-                text=f"{code(name)} stands twice, in {where}, {round(100 * alike)} % alike: change both",
-                sources=tuple(file.cite(s.start, s.end) for s in both),
-                reason="one name in two places with nearly the same lines",
-                score=0.7,
-            )
-
-
 def constants(view: View) -> Iterator[Finding]:
     """Named values, and families of names: enumerations, unions, options."""
     for file in view.sources[:6]:
