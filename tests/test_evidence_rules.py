@@ -829,12 +829,17 @@ def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: P
     doc = "---\ntitle: the basket never\n---\n# Guide\n\n## The basket\n\nIt holds goods.\nAn empty basket is *not*\n"
     doc += "saved. Instead, it is dropped.\n\n```\nthe basket cannot be code\n```\n\n"
     doc += "- gifts must be put in last of all\n\n"
+    doc += "> Two baskets cannot be merged.\n\n.. warning::\n   A closed basket never opens again.\n\n"
+    doc += "```eval_rst\n.. note::\n  A full basket is always the last one.\n```\n\n"
     doc += "## Weather\n\nIt must not rain.\n"
     write(tmp_path, {**SHOP, "docs/guide.md": doc})
     findings = rule(tmp_path, "limits")
     assert {finding.text: finding.sources for finding in findings} == {
         "`An empty basket is *not* saved. Instead, it is dropped`": ("docs/guide.md:9-10",),
         "`gifts must be put in last of all`": ("docs/guide.md:16",),
+        "`Two baskets cannot be merged`": ("docs/guide.md:18",),
+        "`A closed basket never opens again`": ("docs/guide.md:21",),
+        "`A full basket is always the last one`": ("docs/guide.md:25",),
     }
     assert rule(tmp_path, "documents") == []
 

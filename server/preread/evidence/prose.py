@@ -24,8 +24,9 @@ STRONG = re.compile(
     r"|overrid\w+|unlike|contrary|not supported|advised|will not|won['’]t|must|at least|even if)\b"
 )
 FENCE = re.compile(r"\s*(```|~~~|:::)")
-SKIPPED = re.compile(r"\s*([#|<>=]|\{[%{]|\.\. |import |export |:[\w-]+:|---|===|\[!)|^\t|^ {4,}(?![-*+\d])")
-ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
+SKIPPED = re.compile(r"\s*([#|<=]|>(?! \w)|\{[%{]|\.\. |import |export |:[\w-]+:|---|===|\[!)|^\t|^ {4,}(?![-*+\d])")
+ITEM = re.compile(r"^\s*(?:>|[-*+]|\d+[.)])\s+")
+BOX = re.compile(r"\s*(?:\.\. (?:warning|caution|danger|attention|important|note)::|!!! ?\w+|\?\?\?)")
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<=[.!?:])\s+(?=[\W_]*[A-Z`])")
 NEAR = 0.4  # below that a sentence is about something else
 LEAST, MOST_SAID, MOST, MOST_HERE = 25, 190, 8, 5
@@ -82,14 +83,16 @@ def limits(view: View) -> Iterator[Finding]:
 def sentences(doc: FileView) -> Iterator[Sentence]:
     """The sentences of a document's paragraphs and list items; code, tables and markup are left out."""
     at: list[int] = []
-    fenced = False
+    fenced = boxed = False
     head = next((n for n, line in enumerate(doc.lines[1:60], 2) if line == "---"), 0) if doc.lines[:1] == ["---"] else 0
     for number, line in enumerate([*doc.lines, ""], 1):
         if number <= head:
             continue
         is_fence = FENCE.match(line) is not None
         fenced ^= is_fence and not line.strip().startswith(":::")
-        is_prose = bool(line.strip()) and not (fenced or is_fence or SKIPPED.match(line))
+        boxed = BOX.match(line) is not None or (boxed and (not line.strip() or line[0].isspace()))
+        skipped = BOX.match(line) or SKIPPED.match(line.lstrip() if boxed else line)
+        is_prose = bool(line.strip()) and not ((fenced and not boxed) or is_fence or skipped)
         if at and (not is_prose or ITEM.match(line)):
             yield from _of_paragraph(doc, at[0], at[-1])
             at = []

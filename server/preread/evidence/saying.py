@@ -19,10 +19,11 @@ WEAK = re.compile(
     r"\b(NOTE|TODO|N\.B\.|ALWAYS|Note)\b|(?<![\w&])#\d{2,6}\b|\bgh-\d+|issues/\d+"
     r"|(?i:\b(must|only because|assum\w+|legacy|backwards?[- ]compat\w*|for now|temporary|compatibility"
     r"|can['’]?t|cannot|isn['’]?t|ideally|malformed|should be called|should never happen|special attention"
-    r"|not (?:yet|supported|support|covered)|unlike|instead of|if and only if)\b)"
+    r"|not (?:yet|supported|support|covered)|unlike|instead of|if and only if|rather than|always|even (?:if|when)"
+    r"|explicitly|deliberately|performance|no longer|unless)\b)"
 )
 REASON = re.compile(
-    r"(?i)\b(because|so that|in case|in order (?:not )?to|to (?:avoid|prevent|ensure|make sure)|else we"
+    r"(?i)\b(because|so that|in case|in order (?:not )?to|(?:to )?(?:avoid|prevent|ensur)(?:ing|es?)?|make sure|else we"
     r"|since (?:it|we|the|they|this))\b"
 )
 TOOLING = re.compile(
