@@ -246,7 +246,7 @@ WORDS = st.sampled_from(
     " mcp__tracker__get tracker Read Grep Write m1 t1 rate_limit_event rate_limit_info resetsAt rejected".split()
 )
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | WORDS
-VALUES = st.recursive(SCALARS, lambda v: st.lists(v, max_size=3) | st.dictionaries(WORDS, v, max_size=5), max_leaves=12)
+VALUES = st.recursive(SCALARS, lambda v: st.lists(v, max_size=3) | st.dictionaries(WORDS, v, max_size=5), max_leaves=6)
 BLOCKS = st.fixed_dictionaries(
     {"type": st.sampled_from(["tool_use", "tool_result", "text", "thinking"]) | VALUES},
     optional={
