@@ -30,7 +30,7 @@ NEAR, SURE, NAMED, HOME = (
     0.8,
     0.7,
 )  # how much an entry is about the feature; what only fixes has to be surely so
-FILES, MOST, LENGTH, LINES = 3, 6, 190, 6
+FILES, MOST, LENGTH, LINES = 3, 5, 190, 6
 
 
 class Entry(NamedTuple):

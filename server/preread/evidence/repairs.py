@@ -25,7 +25,7 @@ GENERIC = frozenset(
     name names large skip split allow include multiple init initial small extra
     """.split()
 )
-MOST_FIXES, MOST_TOPICS, MOST_TURNS = 5, 6, 5
+MOST_FIXES, MOST_TOPICS, MOST_TURNS = 5, 3, 5
 MOST_OWN, MOST_TOLD_OF, RARE = 120, 4, 6
 
 
@@ -76,7 +76,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 65)}" for c in shown),
+            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 60)}" for c in shown),
             sources=tuple(f"commit:{c.sha[:9]}" for c in shown),
             reason="changes whose subjects are about the same thing",
             score=min(0.95, 0.65 + 0.12 * worth),
@@ -190,7 +190,7 @@ def fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="fixes",
             kind="fix",
-            text="; ".join(f"{c.date[:4]} {phrases.quote(short(c), 65)}" for c in plain[:MOST_TOLD_OF]),
+            text="; ".join(f"{c.date[:4]} {phrases.quote(short(c), 60)}" for c in plain[:MOST_TOLD_OF]),
             sources=tuple(f"commit:{c.sha[:9]}" for c in plain[:MOST_TOLD_OF]),
             reason="fixes that touched the feature's files",
             score=0.5,

@@ -14,7 +14,7 @@ from preread.evidence.view import View, once
 from preread.models import Finding
 
 SOON = 60  # days within which a change of the same lines tells that the first was not enough
-MOST, LENGTH, SUBJECT, LINE = 8, 4, 70, 70  # facts, commits in one, characters of a subject and of a line
+MOST, LENGTH, SUBJECT, LINE = 8, 3, 70, 70  # facts, commits in one, characters of a subject and of a line
 NEAR, ABOUT, HOME, MOST_FUNCTIONS = 0.4, 0.4, 0.5, 3
 VALUE = re.compile(r"^(.*?[\w\])]\s*(?::=|[=:])\s*)([\"']?[\w.+-]+[\"']?)\s*[;,)]*$")
 TELLS = re.compile(rf"{CONDITION.pattern}|.{{8,}}[=(]|return\\b.{{12}}")

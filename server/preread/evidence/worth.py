@@ -35,22 +35,22 @@ RATES: dict[str, float] = {
     "unread_parameters": 0.36,
     "groups": 0.34,
     "helpers": 0.32,
-    "reworked": 0.30,
-    "formerly": 0.30,
-    "fixed_functions": 0.26,
-    "repeated_fixes": 0.26,
+    "reworked": 0.36,
+    "formerly": 0.3,
+    "fixed_functions": 0.3,
+    "repeated_fixes": 0.42,
     "reverts": 0.30,
     "replaced_functions": 0.30,
     "unmentioned_codes": 0.30,
     "deprecated": 0.30,
     "warnings": 0.22,
-    "changelog": 0.28,
+    "changelog": 0.34,
     "commands": 0.26,
     "unmentioned_members": 0.20,
     "listed_again": 0.25,
     "fixtures": 0.25,
     "said_in_tests": 0.22,
-    "turned_round": 0.25,
+    "turned_round": 0.15,
     "limits": 0.24,
     "keywords": 0.23,
     "unmentioned_symbols": 0.22,
@@ -65,13 +65,13 @@ RATES: dict[str, float] = {
     "environment": 0.10,
     "routes": 0.20,
     "selectors": 0.20,
-    "fixes": 0.22,
+    "fixes": 0.18,
     "documents": 0.07,
     "callers": 0.06,
     "assertions": 0.05,
 }
 DECAY = 0.88  # each further fact of one rule is worth this much of the one before
-DECAYS = {"symbols": 0.7, "groups": 0.95, "inside": 0.97}
+DECAYS = {"symbols": 0.7, "groups": 0.95, "inside": 0.97, "changelog": 0.7, "reworked": 0.85, "repeated_fixes": 0.95}
 OWN = 0.3  # how much a rule's own score of a finding counts beside its place
 OWNS = {"inside": 1.0}  # where it says how much is to be expected
 TOLD = 0.3  # what a finding is worth whose quotes others have told
