@@ -49,3 +49,7 @@ def test_no_text_takes_long(suffix: str) -> None:
 def test_headings_are_no_definitions() -> None:
     assert syntax.names("a.md", "# Orders\n\ntext\n") == ([], ["Orders"])
     assert syntax.names("a.unknown", "def x(): ...\n") == ([], [])
+
+
+def test_a_definition_may_stand_in_the_first_line() -> None:
+    assert syntax.names("a.ts", "export const first = 1;\nexport const next = 2;\n").defined == ["first", "next"]

@@ -21,6 +21,8 @@ CREATE TABLE files (
     names TEXT NOT NULL, defines INTEGER NOT NULL, outline BLOB, details BLOB
 );
 CREATE INDEX files_role ON files (role);
+CREATE INDEX files_known ON files (path, size, mtime, trusted, digest, way, role);
+CREATE TABLE chosen (choice TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (path, defs, body, tokenize = "porter unicode61 tokenchars '_'");
 CREATE TABLE logs (key TEXT PRIMARY KEY, head TEXT NOT NULL, output BLOB NOT NULL);
 CREATE TABLE commits (

@@ -80,6 +80,7 @@ class Attributes:
     """What `.gitattributes` files say of generated and vendored files, as GitHub reads them."""
 
     _rules: "list[tuple[str, Pattern, str, bool | None]]" = field(default_factory=list)
+    _said: list[tuple[str, str, str, bool | None]] = field(default_factory=list)
 
     def add(self, folder: str, text: str) -> None:
         """The rules of one file; files of folders above it have been added before."""
@@ -88,9 +89,15 @@ class Attributes:
         for glob, kind, value in _said(text):
             [*_, pattern] = GitIgnoreSpec.from_lines([glob]).patterns
             self._rules.append((folder, pattern, kind, value))
+            self._said.append((folder, glob, kind, value))
 
     def __bool__(self) -> bool:
         return bool(self._rules)
+
+    @property
+    def key(self) -> str:
+        """What they say, in their order: others of the same key say the same of every path."""
+        return repr(self._said)
 
     def of(self, path: str) -> dict[str, bool]:
         """`generated` and `vendored`, where something is said of them; the last rule decides."""

@@ -108,13 +108,14 @@ class Tree:
         found: dict[str, os.stat_result] = {}
         listed = sorted(set(self._listed()))
         ignored = self._ignored(listed)
+        root = str(self.layout.root)
         for path in listed:
             if len(found) >= MAX_FILES:
                 break
             if path.startswith(".project/") or not _is_plain(path) or ignored.hold(path):
                 continue
             try:
-                info = os.lstat(f"{self.layout.root}/{path}")
+                info = os.lstat(f"{root}/{path}")
             except OSError:
                 continue
             if stat.S_ISREG(info.st_mode) and not self._behind_link(path):
@@ -141,7 +142,10 @@ class Tree:
 
     def _behind_link(self, path: str) -> bool:
         """Whether a folder on the way is a link; git lists none such, but the tree may have changed since."""
-        folder, waiting = path.rpartition("/")[0], []
+        folder = path.rpartition("/")[0]
+        if folder in self._folders:
+            return self._folders[folder]
+        waiting = []
         while folder not in self._folders:
             waiting.append(folder)
             folder = folder.rpartition("/")[0]
@@ -159,7 +163,7 @@ class Tree:
         if self.is_git:
             done = self.git("ls-files", "-z", "--cached", "--others", "--exclude-standard", timeout=60)
             if done.status == 0:
-                yield from (os.fsdecode(name) for name in done.out.split(b"\0") if name)
+                yield from filter(None, os.fsdecode(done.out).split("\0"))
                 return
         yield from self._walked()
 
@@ -288,4 +292,4 @@ def _streamed(place: Path, wanted: bytes) -> bool:
 
 def _is_plain(path: str) -> bool:
     """Whether a name can be cited: valid UTF-8, no control characters, none of a source's own brackets."""
-    return path.isprintable() and not set("\\<>") & set(path)
+    return path.isprintable() and "<" not in path and ">" not in path and "\\" not in path

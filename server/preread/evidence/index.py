@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from preread import atomic, db, syntax
 from preread.evidence import links, past, words
-from preread.evidence.leftout import UNREAD, LeftOut, Way
+from preread.evidence.leftout import UNREAD, LeftOut
 from preread.services import Services
 from preread.tree import Tree, glob_pattern, is_young
 
@@ -24,9 +24,6 @@ LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
 
 class _Row(NamedTuple):
     id: int
-    size: int
-    mtime: int
-    trusted: int
     digest: str
     way: str
 
@@ -77,29 +74,51 @@ def _turn(services: Services) -> Iterator[None]:
 def _update(services: Services, listed: dict[str, os.stat_result], connection: sqlite3.Connection) -> None:
     tree, progress = services.tree, services.progress
     excluded = [glob_pattern(glob) for glob in services.settings.exclude]
-    files = {p: s for p, s in listed.items() if not any(rule.fullmatch(p) for rule in excluded)}
-    sql = "SELECT path, id, size, mtime, trusted, digest, way FROM files"
-    rows = {path: _Row(*rest) for path, *rest in connection.execute(sql)}
+    files = {p: s for p, s in listed.items() if not any(r.fullmatch(p) for r in excluded)} if excluded else listed
     left_out = LeftOut(services.settings.include, tree.attributes)
-    gone = [row.id for path, row in rows.items() if path not in files]
-    ways = {path: left_out.way(path) for path in files}
-    changed = [path for path, info in files.items() if not _same(rows.get(path), info, ways[path])]
-    if gone:
-        with db.transaction(connection):
-            _forget(connection, gone)
+    sql = "SELECT path, size, mtime, trusted AND substr(digest, 1, ?) = ? FROM files"
+    known = {path: stat for path, *stat in connection.execute(sql, (len(ANALYSIS), ANALYSIS))}
+    is_as_chosen = connection.execute("SELECT choice FROM chosen").fetchone() == (left_out.choice,)
+    otherwise = set() if is_as_chosen else _taken_otherwise(connection, left_out)
+    changed = [
+        path
+        for path, info in files.items()
+        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in otherwise
+    ]
+    gone = [path for path in known if path not in files]
+    if not changed and not gone:
+        return
+    rows = _rows(connection, (path for path in changed if path in known))
+    with db.transaction(connection):
+        _forget(connection, [row.id for row in _rows(connection, gone).values()])
+        if not is_as_chosen:
+            connection.execute("DELETE FROM chosen")
 
     def batches() -> Iterator[list[_Analysed]]:
         for begin in range(0, len(changed), BATCH):
             said = f"reading new and changed files: {begin:,} of {len(changed):,}"
             progress.say(said, round(0.5 * begin / len(changed), 3), 5)
             part = changed[begin : begin + BATCH]
-            yield [_analysed(tree, path, files[path], rows.get(path), left_out, ways[path]) for path in part]
+            yield [_analysed(tree, path, files[path], rows.get(path), left_out) for path in part]
 
     if len(changed) <= BATCH:
         for batch in batches():
             _write(connection, batch, rows)
     else:
         _write_behind(connection, batches(), rows)
+    if not is_as_chosen:
+        connection.execute("INSERT INTO chosen (choice) VALUES (?)", (left_out.choice,))
+
+
+def _rows(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, _Row]:
+    sql = "SELECT id, digest, way FROM files WHERE path = ?"
+    return {path: _Row(*connection.execute(sql, (path,)).fetchone()) for path in paths}
+
+
+def _taken_otherwise(connection: sqlite3.Connection, left_out: LeftOut) -> set[str]:
+    """The files that another choice of what is left out took in another way."""
+    rows = connection.execute("SELECT path, way FROM files")
+    return {path for path, letters in rows if left_out.way(path).letters != letters}
 
 
 def _write_behind(connection: sqlite3.Connection, batches: Iterable[list[_Analysed]], rows: dict[str, _Row]) -> None:
@@ -121,18 +140,9 @@ def digest_of(text: str) -> str:
     return ANALYSIS + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _same(row: _Row | None, info: os.stat_result, way: Way) -> bool:
-    return (
-        row is not None
-        and row.way == way.letters
-        and row.digest.startswith(ANALYSIS)
-        and bool(row.trusted)
-        and (row.size, row.mtime) == (info.st_size, info.st_mtime_ns)
-    )
-
-
-def _analysed(tree: Tree, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut, way: Way) -> _Analysed:
+def _analysed(tree: Tree, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut) -> _Analysed:
     tree.check()
+    way = left_out.way(path)
     trusted = not is_young(info.st_mtime_ns, time.time_ns())
     text = "" if way.role in UNREAD else tree.read(path) or ""
     digest = digest_of(text)

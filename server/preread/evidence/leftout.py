@@ -26,6 +26,7 @@ class LeftOut:
         self._kinds = frozenset(LEFT_OUT) & set(asked)
         self._globs = [glob_pattern(glob) for glob in asked if glob not in LEFT_OUT]
         self._attributes = attributes
+        self.choice = repr((sorted(asked), attributes.key))  # ways of the same paths differ where this does
         self._by_text = "".join(kind[0] for kind in LEFT_OUT if kind not in self._kinds)
 
     def way(self, path: str) -> Way:

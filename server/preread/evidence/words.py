@@ -98,21 +98,23 @@ class _Tokens(dict[str, tuple[str, ...]]):
     def __missing__(self, word: str) -> tuple[str, ...]:
         if len(self) >= MOST_SPLIT:
             self.clear()
-        found = tuple(f"{token} " for name in IDENTIFIER.findall(word) for token in _split(name))
-        if len(word) <= LONGEST:
-            self[word] = found
-        return found
+        if 1 < len(word) <= LONGEST and not word[0].isdigit():
+            found = self[word] = tuple([f"{token} " for token in _split(word)])
+            return found
+        return tuple([f"{token} " for name in IDENTIFIER.findall(word) for token in _split(name)])
 
 
 class _Capped(dict[int, int]):
     def __missing__(self, n: int) -> int:
-        return min(n, REPEAT)
+        return REPEAT
 
 
-_tokens, _capped = _Tokens(), _Capped()
+_tokens, _capped = _Tokens(), _Capped({n: n for n in range(REPEAT)})
 
 
 def _split(identifier: str) -> tuple[str, ...]:
+    if identifier.isascii() and identifier.islower() and identifier.isalpha():
+        return (identifier,)
     whole = identifier.lower().strip("$")
     split = parts(identifier)
     return split if split == (whole,) else (*split, whole)

@@ -6,6 +6,7 @@ that no text takes long.
 """
 
 import re
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -132,20 +133,23 @@ _BEFORE = {
     "C C++": rf"(?:template *<[^;{{}}()\n]*>\s*)?{_MODIFIERS}",
 }
 _NONE = r"(?![\n/).,;|=?:+>-])"  # what no definition begins with
-_PATTERNS = {
-    name: re.compile(rf"\n[ \t]*+{_NONE}{_BEFORE.get(names, _MODIFIERS)}(?:{'|'.join(rules)})", re.MULTILINE)
-    for names, rules in _DEFINITIONS.items()
-    for name in names.split()
-}
+_BY_LANGUAGE = {name: names for names in _DEFINITIONS for name in names.split()}
+
+
+@cache
+def _pattern(names: str) -> re.Pattern[str]:
+    """Compiled when first needed: all together take longer than a changed file."""
+    rules = "|".join(_DEFINITIONS[names])
+    return re.compile(rf"\n[ \t]*+{_NONE}{_BEFORE.get(names, _MODIFIERS)}(?:{rules})", re.MULTILINE)
 
 
 def named(language: Language, text: str) -> Names:
     """What definitions and tests are called, as it stands in the text."""
-    pattern = _PATTERNS.get(language.name)
-    if pattern is None:
+    if language.name not in _BY_LANGUAGE:
         from preread.syntax.plain import plain_outline
 
         symbols = plain_outline(language, text).symbols
         headings = [symbol.name for symbol in symbols if symbol.kind == "heading"]
         return Names([symbol.name for symbol in symbols if symbol.kind != "heading"], headings)
+    pattern = _pattern(_BY_LANGUAGE[language.name])
     return Names([found[found.lastindex or 0] for found in islice(pattern.finditer("\n" + text), _MOST)], [])
