@@ -297,9 +297,11 @@ def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> 
         assert (past(tmp_path).runs, past(tmp_path).failures) == (1, 1)
     assert db.with_suffix(".db.broken").read_bytes().startswith(b"no database")
     with sqlite3.connect(db) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute("ALTER TABLE tests DROP COLUMN message")  # another schema, of a version that was counted
+        connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert looked(tmp_path).says
+    assert past(tmp_path).failures == 1
 
 
 def test_a_history_that_cannot_be_kept_is_a_note_and_no_error(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ process leaves all of it or none, and the next one folds it again. Without it, o
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import NamedTuple, TypeVar
@@ -17,7 +18,6 @@ from preread.layout import Layout
 from preread.results import Line
 
 T = TypeVar("T")
-VERSION = 1
 PATIENCE = 30.0  # seconds to wait for other processes
 SCHEMA = """
 CREATE TABLE reports (
@@ -37,6 +37,7 @@ CREATE TABLE outcomes (
     run TEXT NOT NULL, line INTEGER NOT NULL, PRIMARY KEY (test, at, report)
 ) WITHOUT ROWID;
 """
+VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # no number to forget when the schema changes
 
 
 class Row(NamedTuple):
@@ -87,7 +88,7 @@ class Kept(NamedTuple):
 
 
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work` on a connection in autocommit mode; a file that is no such database is put aside before.
+    """Run `work` on a connection in autocommit mode; a file that is no database of this schema is put aside before.
 
     Raises E_WRITE when it cannot be written or stays locked; a mistake in SQL as it is.
     """
@@ -134,7 +135,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _put_aside(layout: Layout) -> None:
-    """Move a file that is no such database out of the way, unless another process has just done so."""
+    """Move a file that is no database of this schema out of the way, unless another process has just done so."""
     from filelock import FileLock
 
     atomic.make_folder(layout.lock("_tests").parent)
