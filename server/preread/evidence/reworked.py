@@ -65,9 +65,11 @@ def _worth(measure: Nearness, step: Step) -> float:
     if about < ABOUT and step.near < NEAR:
         return 0.0
     soon = max(0.0, 1 - step.days / SOON)
-    if not (again.is_fix or turned(again) or soon or step.is_taken_out):
+    values = any(len(story.lines) > 2 and _values(story) for story in step.stories)
+    if not (values or again.is_fix or turned(again) or soon or step.is_taken_out):
         return 0.0
-    told = 0.5 * again.is_fix + 0.3 * turned(again) + 0.3 * soon + 0.3 * min(1.0, 2 * step.share) + 0.3 * first.is_fix
+    signs = 0.4 * values + 0.5 * again.is_fix + 0.3 * turned(again) + 0.3 * first.is_fix
+    told = signs + 0.3 * soon + 0.3 * min(1.0, 2 * step.share)
     return float((about + step.near) * told / step.swept**0.5)
 
 
