@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.view import FileView, HotCase, View
+from preread.evidence.view import FileView, HotCase, View, once
 from preread.languages import language_of
 from preread.models import Finding
 from preread.syntax import Symbol
@@ -143,14 +143,25 @@ def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
     """The feature's tests that have a name, or whose file has it in what runs around them."""
     word = _called(symbol, r"(?!\w)")
     around = set[str]()
-    for test in {hot.file.path: hot.file for hot in view.cases if hot.file.path != file.path}.values():
+    tests = {hot.file.path: hot.file for hot in view.cases if symbol.name in hot.file.text}
+    for test in (test for test in tests.values() if test.path != file.path):
         outside = [
             c for c in test.details.calls if c.callee == symbol.name or c.callee.startswith(f"new {symbol.name}")
         ]
         if any(not any(case.start <= c.line <= case.end for case in test.outline.tests) for c in outside):
             around.add(test.path)
-    near = [hot for hot in view.cases if symbol.name in hot.file.text and _reaches(hot.file, file, symbol.name)]
-    return [hot for hot in near if hot.file.path in around or word.search(_body(hot))]
+    reached = {path for path, test in tests.items() if _reaches(test, file, symbol.name)}
+    return [
+        hot
+        for hot, body in _bodies(view)
+        if hot.file.path in reached
+        and (hot.file.path in around or (symbol.name in body and word.search(body) is not None))
+    ]
+
+
+@once
+def _bodies(view: View) -> Iterator[tuple[HotCase, str]]:
+    return ((hot, _body(hot)) for hot in view.cases)
 
 
 def _called(symbol: Symbol, after: str) -> re.Pattern[str]:

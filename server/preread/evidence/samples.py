@@ -18,7 +18,7 @@ TELLS = re.compile(
     r"\b(not|never|only|must|should|because|since|instead|otherwise|without|unless|same|need|needs|todo|regression"
     r"|expected|always|ignored|still|too)\b|n't\b"
 )
-MOST_REMARKS, MOST_SAID, LEAST_SAID, SHORTEST, LONGEST, NEAR = 4, 3, 1.4, 24, 110, 0.2
+MOST_REMARKS, MOST_SAID, LEAST_SAID, SHORTEST, LONGEST, NEAR = 2, 3, 1.4, 24, 110, 0.2
 USUAL, SHORT, MOST_STEPS = 0.3, 40, 4  # share of the tests that make a usual call; lines of a short test
 
 
