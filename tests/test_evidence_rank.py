@@ -166,6 +166,14 @@ def test_any_description_can_be_searched_for(tmp_path: Path, description: str) -
     assert paths(evidence(tmp_path, "coupon", description=description).files)[0] == "src/coupon.py"
 
 
+def test_a_file_that_uses_what_the_best_one_defines_is_found_and_says_so(tmp_path: Path) -> None:
+    files = {"src/coupon.py": "def redeem_once(): ...\n", "src/till.py": "redeem_once()\n", "src/shop.py": "x = 1\n"}
+    write(tmp_path, {**FILLER, **files})
+    found = evidence(tmp_path, "coupon").files
+    assert paths(found) == ["src/coupon.py", "src/till.py"]
+    assert found[1].reasons == ("it uses names that the files above define",)
+
+
 def test_an_example_stands_after_the_source_that_it_shows(tmp_path: Path) -> None:
     coupon = "def coupon(): ...\n"
     write(tmp_path, {**FILLER, "examples/coupon.py": coupon, "srcs_long/coupon.py": coupon})
@@ -177,6 +185,13 @@ def test_the_first_line_of_a_ticket_says_more_than_its_text(tmp_path: Path) -> N
     ticket = {".project/tickets/A-1.md": "# The drawer\n\nparcel and stamp are fine\n"}
     write(tmp_path, {**files, **ticket, **{f"src/n{n}.py": "x = 1\n" for n in range(9)}})
     assert paths(evidence(tmp_path, "loss", ticket="A-1").files)[:2] == ["src/z.py", "src/a.py"]
+
+
+def test_what_every_report_says_is_no_word_of_its_title() -> None:
+    found = rank.query_of(Request(feature="loss", ticket="A-1"), "# Unexpected error: the drawer breaks\n\nA parcel.\n")
+    weights = found.weights
+    assert weights["drawer"] == rank.OPENING
+    assert {weights[word] for word in ("unexpected", "error", "breaks", "parcel")} == {rank.TICKET}
 
 
 def test_a_report_leads_to_where_its_words_stand_together(tmp_path: Path) -> None:

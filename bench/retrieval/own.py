@@ -29,7 +29,8 @@ FEATURE_WORDS = 3
 def asked(services: Services, task: Task) -> Request:
     """The request a caller would make of a task: a feature named by the subject's first telling words, all of the text
     as its description, the subject as a sentence of its own. An issue is a ticket: its text is kept as it is."""
-    named = [word for word in words.of_sentence(task.subject) if word.isascii()][:FEATURE_WORDS]
+    idle = words.TROUBLE if task.report else frozenset()
+    named = [word for word in words.of_sentence(task.subject) if word.isascii() and word not in idle][:FEATURE_WORDS]
     feature = slug(" ".join(named)) or "task"
     if task.report:
         path = services.layout.ticket(f"R{zlib.crc32(task.text.encode()):08x}")

@@ -80,9 +80,8 @@ def query_of(request: Request, ticket_text: str) -> Query:
     ticket = tuple(w for w in words.of_sentence(ticket_text) if w not in seen)
     whole, more = words.compounds(request.feature), description[MOST_WORDS:] + ticket[MOST_WORDS:]
     text = f"{request.description}\n{ticket_text}"
-    opening = words.of_sentence(SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0])[
-        :MOST_OPENING
-    ]
+    title = SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0]
+    opening = tuple(word for word in words.of_sentence(title) if word not in words.TROUBLE)[:MOST_OPENING]
     scope = f"{request.scope}/" if request.scope else ""
     return Query(feature, description[:MOST_WORDS], ticket[:MOST_WORDS], whole, more, text, opening, scope)
 

@@ -32,6 +32,16 @@ STOP = frozenset(
 )
 
 
+TROUBLE = frozenset(  # what reports say of anything: in a title it tells no more than in the text
+    """
+    actual behavior behaviour break breaking breaks broken bug bugs crash crashed crashes crashing error errors
+    exception exceptions expected fail failed failing fails failure failures inconsistent incorrect incorrectly
+    missing problem problems raise raised raises raising regression report running sometimes strange throw
+    throwing thrown throws trying unexpected unexpectedly version versions weird working wrong wrongly
+    """.split()
+)
+
+
 @lru_cache(maxsize=200_000)
 def parts(identifier: str) -> tuple[str, ...]:
     """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay whole."""
