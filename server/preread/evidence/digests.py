@@ -23,8 +23,10 @@ SAYS = re.compile(r"\b(?:t|_|print|echo|console\.\w+|log\w*|logger\.\w+)\(")
 DULL = re.compile(
     r"^(?:return|yield|raise|throw)?\s*(?:[\w.]*|[\[({]*[\])}]*|[\"'`]{2}|-?\d+)$"
     r"|^(?:import|from|export|def|class|func|fn|async def|function|assert)\b|^\w+\._?(\w+) = \1$"
-    r"|=>$|\($|^[\"'@*<>.?:&|)}\]]"
+    r"|^[\"'@*<>.?:&|)}\]]"
 )
+CHAINED = re.compile(r"\s*[.?]\w")
+OPEN = re.compile(r"(?:=>|[=(,+])$")  # goes on, on the next line
 LONGEST, MOST_SAID, MOST_ITEMS, MOST = 90, 480, 8, 20
 REMARK = 180
 LEADING = ("@", "#", "//", "/*", "*", "[")  # how lines begin that belong to the definition below
@@ -54,7 +56,7 @@ def inside(view: View) -> Iterator[Finding]:
     found = []
     for passage in passages(view)[: 4 * MOST]:
         chosen = _chosen(_items(view, passage))
-        if chosen:
+        if any(item.kind != "remark" for item in chosen):  # what a function is for is told with its definition
             found.append((sum(item.likely for item in chosen), passage, chosen))
     found.sort(key=lambda one: -one[0])
     told: set[str] = set()
@@ -156,7 +158,8 @@ def _statements(passage: Passage) -> Iterator[Item]:
         if not line or len(line) > LONGEST or not STATEMENT.search(line) or decisions.COMMENT.match(line):
             continue
         line = re.sub(r"\s*[{;,]$", "", line)
-        if DULL.match(line) or decisions.CONDITION.match(line) or not phrases.balanced(line):
+        goes_on = OPEN.search(line) or any(map(CHAINED.match, passage.file.lines[number : number + 1]))
+        if DULL.match(line) or goes_on or decisions.CONDITION.match(line) or not phrases.balanced(line):
             continue
         telling = LITERAL, ENDS, CHANGES, SETS, COMPARES, FAILS
         if any(one.search(line) for one in telling) and not SAYS.search(line) and phrases.provable(line):

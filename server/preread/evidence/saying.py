@@ -35,7 +35,12 @@ HANGS = re.compile(
     r"(?i)^(so|this|that|these|it|they|and|but|however|instead|hence|thus|therefore|see|here|then|which|otherwise|or)\b|^\W*#\d"
 )
 # Where one thing that a comment says ends: blank lines, items of lists, fields, markup of documentation.
-PARTS = re.compile(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•] |\d+[.)] |[@:\\]\w+))|</?[A-Za-z]{1,12}>")
+PARTS = re.compile(
+    r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•] |\d+[.)] |[@:\\]\w+))"
+    r"|</?(?:summary|remarks|para|p|ul|ol|li|list|item|description|returns|value|br|div|note)\b[^>]{0,40}>"
+)
+FIELD = re.compile(r"\W*(?:see|param|returns?|type|since|author|internal|private|public|link)\b")
+ADDRESS = re.compile(r"https?://\S+")
 EXAMPLE = re.compile(r"```.*?(?:```|\Z)|<(code|pre|example)>.*?(?:</\1>|\Z)|@example\b.*?(?=\n\s*@|\Z)", re.DOTALL)
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?] (?=[\W_]*[A-Z`])")
 LONGEST, LEAST, MOST_SAID = 4000, 25, 190
@@ -69,7 +74,8 @@ def parts(text: str) -> Iterator[str]:
     """The paragraphs and items of a comment, each on one line, without examples and code left behind."""
     for part in PARTS.split(EXAMPLE.sub("\n\n", text)):
         folded = " ".join((part or "").split())
-        if len(folded) >= LEAST and not CODE_LIKE.search(part):
+        is_field = folded.startswith(("@", ":", "\\")) and FIELD.match(folded)
+        if len(ADDRESS.sub("", folded)) >= LEAST and not is_field and not CODE_LIKE.search(part):
             yield folded
 
 
