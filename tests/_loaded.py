@@ -57,29 +57,89 @@ class Loaded:
                 start_new_session=True, check=True,
             )  # fmt: skip
 
+    def start(self, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> "Forked":
+        return Forked(self.place, arguments, cwd, environ)
+
     def run(
         self, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], timeout: float
     ) -> "subprocess.CompletedProcess[bytes]":
         """As subprocess.run with its outputs captured, which raises TimeoutExpired and kills the process then."""
-        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        process = self.start(arguments, cwd, environ)
         try:
-            with open(os.devnull, "rb") as nothing, ask(self.place) as asked:  # noqa: PTH123
-                pid = be(asked, arguments, str(cwd), environ, [nothing.fileno(), out_end, err_end])
-                os.close(out_end)
-                os.close(err_end)
-                heard = {asked.fileno(): b"", out: b"", err: b""}
-                if not _hear(heard, timeout):
-                    os.kill(pid, signal.SIGKILL)
-                    raise subprocess.TimeoutExpired(list(arguments), timeout, heard[out], heard[err])
-                status = int(heard[asked.fileno()])
-            return subprocess.CompletedProcess(list(arguments), status, heard[out], heard[err])
-        finally:
-            os.close(out)
-            os.close(err)
+            out, err = process.communicate(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return subprocess.CompletedProcess(process.args, process.wait(), out, err)
 
     def program(self, arguments: Sequence[str]) -> list[str]:
         """A command that becomes Preread with these arguments."""
         return [sys.executable, "-IS", str(Path(__file__).resolve()), self.place, *arguments]
+
+
+class Forked:
+    """A forked command line, as subprocess.Popen has it with pipes for both outputs."""
+
+    def __init__(self, place: str, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
+        self.args, self.returncode = list(arguments), None
+        (self._out, out_end), (self._err, err_end) = os.pipe(), os.pipe()
+        try:
+            with open(os.devnull, "rb") as nothing, ask(place) as asked:  # noqa: PTH123
+                self.pid = be(asked, arguments, str(cwd), environ, [nothing.fileno(), out_end, err_end])
+                self._end = os.dup(asked.fileno())
+        finally:
+            os.close(out_end)
+            os.close(err_end)
+        self._heard = {self._end: b"", self._out: b"", self._err: b""}
+        self._open = set(self._heard)
+
+    def poll(self) -> int | None:
+        return self.returncode if self._hear({self._end}, 0) else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        if not self._hear({self._end}, timeout):
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return self.returncode or 0
+
+    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
+        if not self._hear(set(self._heard), timeout):
+            raise subprocess.TimeoutExpired(self.args, timeout or 0, self._heard[self._out], self._heard[self._err])
+        return self._heard[self._out], self._heard[self._err]
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            _send(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _hear(self, sources: set[int], timeout: float | None) -> bool:
+        """Read from these until their end; whether it came in time."""
+        end = None if timeout is None else time.monotonic() + timeout
+        with selectors.DefaultSelector() as selector:
+            for source in sources & self._open:
+                selector.register(source, selectors.EVENT_READ)
+            while selector.get_map():
+                ready = selector.select(None if end is None else max(0, end - time.monotonic()))
+                if not ready:
+                    return False
+                for source in [key.fd for key, _ in ready]:
+                    data = os.read(source, 1 << 16)
+                    self._heard[source] += data
+                    if not data:
+                        selector.unregister(source)
+                        self._shut(source)
+        return True
+
+    def _shut(self, source: int) -> None:
+        self._open.discard(source)
+        os.close(source)
+        if source == self._end:
+            self.returncode = int(self._heard[source])
+
+    def __del__(self) -> None:
+        for source in self._open:
+            os.close(source)
 
 
 def ask(place: str) -> socket.socket:
@@ -103,22 +163,9 @@ def be(
     return int(pid)
 
 
-def _hear(heard: dict[int, bytes], timeout: float) -> bool:
-    """Read from each until its end; whether all came in time."""
-    end = time.monotonic() + timeout
-    with selectors.DefaultSelector() as selector:
-        for source in heard:
-            selector.register(source, selectors.EVENT_READ)
-        while selector.get_map():
-            ready = selector.select(max(0, end - time.monotonic()))
-            if not ready:
-                return False
-            for key, _ in ready:
-                data = os.read(key.fd, 1 << 16)
-                heard[key.fd] += data
-                if not data:
-                    selector.unregister(key.fd)
-    return True
+def _send(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):  # it ended just now
+        os.kill(pid, number)
 
 
 # -- in a process that becomes one
@@ -129,7 +176,7 @@ def stand_in(place: str, arguments: Sequence[str]) -> NoReturn:
     with ask(place) as asked:
         pid = be(asked, arguments, str(Path.cwd()), os.environ, [0, 1, 2])
         for number in PASSED_ON:
-            signal.signal(number, lambda number, _: os.kill(pid, number))
+            signal.signal(number, lambda number, _: _send(pid, number))
         status = int(asked.recv(16))
     if status < 0:
         with suppress(OSError):  # the handler of SIGKILL cannot be set

@@ -15,11 +15,13 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
+from _loaded import Forked, read_at_start
 from _trees import write
-from conftest import Ran, child_environ, make_repository
+from conftest import Ran, child_environ, loaded, make_repository
 from preread import published
 from preread.layout import MANIFEST, REQUIRED, Layout
 
+Process = subprocess.Popen[bytes] | Forked
 PATIENCE = 30.0  # seconds for what takes one or two; the machine may be busy
 LOGIN = '''"""Log in, log out, forget a password."""
 
@@ -113,15 +115,18 @@ def small(folder: Path, files: Mapping[str, str] | None = None) -> Path:
 
 def start(
     project: Path, *arguments: str, env: Mapping[str, str] | None = None, stderr: int = subprocess.PIPE
-) -> "subprocess.Popen[bytes]":
-    """`preread` with these arguments in a project, as a process to be looked after."""
+) -> Process:
+    """`preread` with these arguments in a project, as a process to be looked after; it need not load it anew."""
+    environ = child_environ(env)
+    if stderr == subprocess.PIPE and read_at_start(environ) == loaded().environ:
+        return loaded().start(arguments, project, environ)
     return subprocess.Popen(
         [sys.executable, "-m", "preread", *arguments],
-        cwd=project, env=child_environ(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
+        cwd=project, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
     )  # fmt: skip
 
 
-def ended(process: "subprocess.Popen[bytes]") -> Ran:
+def ended(process: Process) -> Ran:
     """How a process ended by itself; a signal that it did not catch is the status that a shell gives it."""
     out, err = process.communicate(timeout=PATIENCE)
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode

@@ -36,6 +36,8 @@ autocrlf = false
 gpgSign = false
 [protocol "file"]
 allow = always
+[maintenance]
+auto = false
 """
 
 

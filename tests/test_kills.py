@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from _processes import LONG, SHORT, bytes_of, ended, left_behind, processes_in, small, start, until, watched
+from _processes import LONG, SHORT, Process, bytes_of, ended, left_behind, processes_in, small, start, until, watched
 from conftest import Cli
 from preread import published
 from preread.layout import MANIFEST, Layout
@@ -27,7 +27,7 @@ def project(tmp_path: Path) -> Path:
     return small(tmp_path / "small")
 
 
-def load(project: Path, way: int) -> "subprocess.Popen[bytes]":
+def load(project: Path, way: int) -> Process:
     description, env = WAYS[way]
     return start(project, "load", "login", "--force", "--description", description, env=env)
 
