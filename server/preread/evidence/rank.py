@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from preread.evidence import words
 from preread.evidence.search import Asked, Search
-from preread.evidence.signals import commits, imports, mentions, names, passages, text
+from preread.evidence.signals import commits, imports, mentions, names, passages, text, uses
 from preread.evidence.weights import WEIGHTS
 from preread.models import Request
 
@@ -108,11 +108,13 @@ FIRST: tuple[Signal, ...] = (
     Signal("similar messages", commits.similar_messages, "past commits with these words changed it"),
     Signal("words of its past", commits.words_of_its_past, "past commits with these words changed it"),
     Signal("title in its past", commits.title_in_its_past, "past commits with these words changed it"),
+    Signal("words of its folder's past", commits.words_of_its_folders_past),
     Signal("changed of late", commits.changed_of_late),
 )
 THEN: tuple[Signal, ...] = (  # they start from the best by the first ones
     Signal("imported by the best", imports.imported_by_best, "the files above import it"),
     Signal("same folder", names.same_folder),
+    Signal("names used", uses.names_used, "it uses names that the files above define"),
     Signal("dense passages", passages.dense_passages),
     Signal("dense passages for the title", passages.dense_passages_for_title),
     Signal("changed together", commits.changed_together, "it changes together with the files above"),

@@ -20,6 +20,7 @@ WEIGHTS: dict[str, dict[str, float]] = {
         "changed of late": 0.47,
         "imported by the best": 0.44,
         "same folder": 0.52,
+        "names used": 0.6,
     },
     "reports": {
         "words said": 0.78,

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from preread.evidence.search import TITLE, Asked, Search, quoted, rarity
 
@@ -12,6 +12,7 @@ TOGETHER = 1_500  # commits looked at for what is changed together
 SEEDS = 5
 ONCE_MORE = 2  # commits that changed both: one says little
 ENOUGH, LENGTH = 1.5, 0.4  # of BM25 over a file's past
+CROWD = 0.25  # how much less a folder's past says of each file, the more files it has
 
 
 def similar_messages(search: Search) -> dict[str, float]:
@@ -48,25 +49,41 @@ def title_in_its_past(search: Search) -> dict[str, float]:
     return _said_of(search, {word: rows for word, rows in search.asked.messages.items() if weights[word] >= TITLE})
 
 
-def _said_of(search: Search, messages: Mapping[str, list[int]]) -> dict[str, float]:
+def words_of_its_folders_past(search: Search) -> dict[str, float]:
+    """The same for all files of a folder together: of a file that is new or hardly changed, its neighbours' past."""
+    sizes = Counter(map(_folder, search.rows))
+    said = _said_of(search, search.asked.messages, _folder)
+    return {path: said[of] / sizes[of] ** CROWD for path in search.rows if (of := _folder(path)) in said}
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _said_of(
+    search: Search, messages: Mapping[str, list[int]], unit: Callable[[str], str] = lambda path: path
+) -> dict[str, float]:
+    """BM25 of messages over what they are about: a file, or what `unit` makes of its path."""
+    changed = {
+        row: {unit(path) for path in of.paths if path in search.rows} for row, of in search.asked.commits.items()
+    }
     shares = {row: 1 / math.sqrt(len(of.paths)) for row, of in search.asked.commits.items() if of.paths}
-    length: dict[str, float] = {}
+    length: Counter[str] = Counter()
     for row, share in shares.items():
-        for path in search.asked.commits[row].paths:
-            length[path] = length.get(path, 0.0) + share
-    lengths = [of for path, of in length.items() if path in search.rows]
-    average = sum(lengths) / max(len(lengths), 1) or 1.0
+        for each in changed[row]:
+            length[each] += share
+    average = sum(length.values()) / max(len(length), 1) or 1.0
+    units = len(set(map(unit, search.rows)))
     found: dict[str, float] = {}
     for word, rows in messages.items():
-        said: dict[str, float] = {}
+        said: Counter[str] = Counter()
         for row in rows:
-            for path in search.asked.commits[row].paths:
-                if path in search.rows:
-                    said[path] = said.get(path, 0.0) + shares[row]
-        worth = search.asked.weights[word] * rarity(len(search.rows), len(said))
-        for path, n in said.items():
-            room = ENOUGH * (1 - LENGTH + LENGTH * length[path] / average)
-            found[path] = found.get(path, 0.0) + worth * n * (ENOUGH + 1) / (n + room)
+            for each in changed[row]:
+                said[each] += shares[row]
+        worth = search.asked.weights[word] * rarity(units, len(said))
+        for each, n in said.items():
+            room = ENOUGH * (1 - LENGTH + LENGTH * length[each] / average)
+            found[each] = found.get(each, 0.0) + worth * n * (ENOUGH + 1) / (n + room)
     return found
 
 
