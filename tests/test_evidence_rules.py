@@ -525,7 +525,8 @@ def test_unread_parameters_are_those_that_a_function_s_body_never_holds(tmp_path
 
 def test_formerly_tells_what_comments_and_documents_say_of_how_it_was(tmp_path: Path) -> None:
     rain = "\n\n# Rain used to be counted in buckets.\nRAIN = 3\n"
-    filled = "def fill_basket(goods):\n    # The basket took no more than ten before 2.1, for want of room.\n"
+    filled = "# Formerly the basket was made of straw.\ndef fill_basket(goods):\n"
+    filled += "    # The basket took no more than ten before 2.1, for want of room.\n"
     held = (
         "\n\n# What is used to sum up the basket is kept in a list that is sorted.\ndef basket_list():\n    return []\n"
     )
@@ -533,7 +534,8 @@ def test_formerly_tells_what_comments_and_documents_say_of_how_it_was(tmp_path: 
     guide = "# Guide\n\nIn earlier versions the basket was emptied at night.\nThe weather was better previously.\n"
     write(tmp_path, {**SHOP, "shop/basket.py": other, "shop/weather.py": "\n" * 12 + rain, "docs/basket.md": guide})
     assert {finding.text: finding.sources for finding in rule(tmp_path, "formerly")} == {
-        "`fill_basket`: `The basket took no more than ten before 2.1, for want of room`": ("shop/basket.py:15",),
+        "`fill_basket`: `The basket took no more than ten before 2.1, for want of room`": ("shop/basket.py:16",),
+        "`fill_basket`: `Formerly the basket was made of straw`": ("shop/basket.py:14-15",),
         "`In earlier versions the basket was emptied at night`": ("docs/basket.md:3",),
     }
 

@@ -18,9 +18,7 @@ ONCE = re.compile(
     r"|(?:prior to|before|as of|since|until|from|in|with) (?:(?!\d)\w+ )?v?\d+\.\d+(?:\.[\dx]+)?\b"
     r"|(?:[Ii]nitially|[Oo]riginally) (?:used|was|were|had|did|called)|backwards?[- ]compat\w*)"
 )
-HINTS = re.compile(
-    r"previous|former|[Hh]istor|used to|earlier|older|prior|nitially|riginally|ompat|\d\.\d"
-)  # quick to see
+HINTS = re.compile(r"revious|ormer|istor|used to|arlier|lder|rior|nitially|riginally|ompat|\d\.\d")  # quick to see
 MOST, NEAR, SAID = 6, 0.3, 0.6
 
 
@@ -36,12 +34,14 @@ def _of_comments(view: View, file: FileView) -> Iterator[Finding]:
     for comment in file.details.comments:
         if comment.start < 10 or not HINTS.search(comment.text) or saying.TOOLING.search(comment.text):
             continue  # a file's head speaks of its origin
-        part = next((part for part in saying.parts(comment.text) if ONCE.search(part)), "")
+        part = next((p for p in saying.parts(comment.text) if ONCE.search(p) and not p.startswith("@")), "")
         near = _near(view, file, comment, part) if (match := ONCE.search(part)) else 0.0
         if match and near >= NEAR:
             below = enclosing(file.outline, comment.end + 1)
-            name = below.name if below is not None and below.start <= comment.end + 2 else comment.within
-            yield _finding(file, name, saying.around(part, match.start()), comment.start, comment.end, near)
+            name, end = comment.within, comment.end
+            if below is not None and below.start == end + 1 and below.name in file.lines[end]:
+                name, end = below.name, end + 1  # what the comment stands above
+            yield _finding(file, name, saying.around(part, match.start()), comment.start, end, near)
 
 
 def _near(view: View, file: FileView, comment: Comment, text: str) -> float:
