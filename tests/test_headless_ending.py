@@ -246,7 +246,7 @@ async def loaded(wire: _mcp_process.Wire, number: int) -> dict[str, Any]:
 @pytest.mark.parametrize("behaviour", [WORKING, STUBBORN], ids=["working", "stubborn"])
 async def test_the_cancellation_of_the_only_caller_ends_the_child(scene: Scene, behaviour: str) -> None:
     scene.fake.behave(behaviour)
-    async with wired(scene.project, scene.env, anew=True) as wire:
+    async with wired(scene.project, scene.env) as wire:
         await wire.initialize()
         await call(wire, 1)
         await when(scene.fake.runs, "the child is at work")
@@ -267,7 +267,7 @@ async def test_the_cancellation_of_the_only_caller_ends_the_child(scene: Scene, 
 @pytest.mark.anyio
 async def test_the_cancellation_of_one_of_two_callers_leaves_the_child_to_the_other(scene: Scene) -> None:
     scene.fake.behave("begin(); ready(); hold(); write(); result(); sys.stdin.read()")
-    async with wired(scene.project, scene.env, anew=True) as wire:
+    async with wired(scene.project, scene.env) as wire:
         await wire.initialize()
         await call(wire, 1)
         await when(scene.fake.runs, "the child is at work")
@@ -319,7 +319,7 @@ async def test_the_end_of_the_server_ends_the_child_and_the_next_server_finds_no
     scene.assert_no_process_within(bound, begun)
     if end is by_end_of_input:  # which leaves the time for it
         assert scene.costs == [None]
-    async with wired(scene.project, scene.env, anew=True) as wire:
+    async with wired(scene.project, scene.env) as wire:
         await wire.initialize()
         await when(lambda: _mcp_process.left_behind(scene.project, "login") == [], "the next server tidies up")
     assert not Layout(scene.project).dossier("login").exists()
@@ -356,7 +356,7 @@ async def test_a_client_is_told_turn_by_turn_what_the_child_does(
 
     api.play(script)
     progress: list[dict[str, Any]] = []
-    async with wired(project, headless(claude, api, tmp_path, timeout=60), anew=True) as wire:
+    async with wired(project, headless(claude, api, tmp_path, timeout=60)) as wire:
         await wire.initialize()
         await call(wire, 1)
         for word in ("reads login.py", 'searches "LoginError"', "writes summary.md"):

@@ -142,7 +142,7 @@ async def test_after_a_kill_in_mid_build_the_next_server_builds(project, slow_gi
         wire.process.kill()
         await wire.process.wait()
     slow_git.let_go()
-    async with wired(project, anew=True) as wire:
+    async with wired(project) as wire:
         await wire.initialize()
         await wire.call(1, feature="checkout")
         assert (await wire.answer(1))["result"]["structuredContent"]["state"] == "built"
