@@ -97,7 +97,8 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
     python += "    print('checked')\n    return name\n"
     script = "// Gifts have no row, since they are not paid.\nexport function basketRow(row) {\n"
     script += "  if (row.kind === 'gift') return null;\n  return row.price;\n}\n"
-    script += "/** What a basket is given.\n * @see never.example\n * @example\n * never = 1;\n */\nexport interface BasketOptions {\n"
+    script += "/** What a basket is given.\n * @see never.example\n * @example\n * never = 1;\n */\n"
+    script += "export interface BasketOptions {\n"
     script += "  /** Its colour. Must not be red, printers have none. */\n  colour?: string\n}\n"
     rust = "fn basket_full(b: &Basket) -> bool {\n    if !b\n        .lines_fit(3)\n    {\n"
     rust += (

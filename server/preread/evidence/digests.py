@@ -55,7 +55,7 @@ def inside(view: View) -> Iterator[Finding]:
     """What the passages nearest to the feature decide, do and remark."""
     found = []
     for passage in passages(view)[: 4 * MOST]:
-        chosen = _chosen(_items(view, passage))
+        chosen = _chosen(said_in(view, passage))
         if any(item.kind != "remark" for item in chosen):  # what a function is for is told with its definition
             found.append((sum(item.likely for item in chosen), passage, chosen))
     found.sort(key=lambda one: -one[0])
@@ -80,7 +80,7 @@ def inside(view: View) -> Iterator[Finding]:
 @once
 def items(view: View) -> list[tuple[Passage, Item]]:
     """What the passages near the feature do, each with how likely it matters; remarks are left out."""
-    found = [(passage, item) for passage in passages(view)[: 4 * MOST] for item in _items(view, passage)]
+    found = [(passage, item) for passage in passages(view)[: 4 * MOST] for item in said_in(view, passage)]
     return [(passage, item) for passage, item in found if item.kind in {"decision", "statement"}]
 
 
@@ -96,7 +96,8 @@ def _chosen(items: list[Item]) -> list[Item]:
     return sorted(chosen, key=lambda one: one.line)
 
 
-def _items(view: View, passage: Passage) -> list[Item]:
+def said_in(view: View, passage: Passage) -> list[Item]:
+    """All that a passage says, each with how likely it matters."""
     decided = list(_decisions(passage))
     taken = {line for item in decided for line in (item.line, item.line + 1)}
     done = [item for item in _statements(passage) if item.line not in taken]

@@ -78,6 +78,12 @@ TOLD = 0.3  # what a finding is worth whose quotes others have told
 LEAST, BEGINNING = 24, 40  # characters of a quote of several words that can be told twice, and by which it is known
 
 
+def share(rule: str, place: int, score: float) -> float:
+    """How much of its rule's rate a finding is worth, by its place among them and by its own score."""
+    decay, own = 1.0 if RATES.get(rule) == GIVEN else DECAYS.get(rule, DECAY), OWNS.get(rule, OWN)
+    return float(decay**place * (1 - own + own * min(1.0, score)))
+
+
 def weighed(findings: Iterable[Finding]) -> list[Finding]:
     """The findings with their worth as their score, best first."""
     by_rule: dict[str, list[Finding]] = defaultdict(list)
@@ -85,10 +91,8 @@ def weighed(findings: Iterable[Finding]) -> list[Finding]:
         by_rule[finding.rule].append(finding)
     scored = []
     for rule, own in by_rule.items():
-        rate, decay = RATES.get(rule, USUAL), 1.0 if RATES.get(rule) == GIVEN else DECAYS.get(rule, DECAY)
-        mine = OWNS.get(rule, OWN)
         for place, finding in enumerate(sorted(own, key=lambda f: -f.score)):
-            scored.append((rate * decay**place * (1 - mine + mine * min(1.0, finding.score)), finding))
+            scored.append((RATES.get(rule, USUAL) * share(rule, place, finding.score), finding))
     scored.sort(key=lambda pair: -pair[0])
     told: set[str] = set()
     weighed_ = []
