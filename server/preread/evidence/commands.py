@@ -63,7 +63,7 @@ SPOKEN = {
     "ctest": {"c", "cc", "cpp"},
 }
 UNNAMED = (".gradle", ".kts", ".dist", ".xml", ".rspec")  # whose first line tells nothing
-MOST_SETTINGS, MOST_FILES = 2, 3
+MOST_SETTINGS, MOST_FILES = 2, 6
 LARGE = 60_000  # bytes of a settings file
 
 
@@ -71,7 +71,8 @@ def commands(view: View) -> Iterator[Finding]:
     """How to run just the feature's tests, by the settings nearest to them."""
     tests = dict.fromkeys([hot.file.path for hot in view.cases] + [f.path for f in view.tests if f.role == "test"])
     seen: set[str] = set()
-    for test in list(tests)[:MOST_FILES]:
+    first = {test.rpartition(".")[2]: test for test in reversed(list(tests)[:MOST_FILES])}  # one of each language
+    for test in reversed(first.values()):
         for folder in [str(parent) for parent in PurePosixPath(test).parents]:
             prefix = "" if folder == "." else f"{folder}/"
             paths = [f"{prefix}{name}" for name in (*SECTIONS, "package.json", "Makefile", "justfile")]

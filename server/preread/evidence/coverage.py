@@ -26,7 +26,8 @@ def groups(view: View) -> Iterator[Finding]:
     best = max((sum(h.score for h in cases) for cases in grouped.values()), default=1.0)
     ordered = sorted(grouped.values(), key=lambda cases: -sum(h.score for h in cases))[:MOST_GROUPS]
     main = ordered[0][0].file.path if ordered else ""
-    few = [cases for cases in ordered if len(cases) < FEW and cases[0].file.path != main and not view.whole_project]
+    few = [cases for cases in ordered if len(cases) < (FEW if cases[0].file.path != main else 2)]
+    few = [] if view.whole_project or len(ordered) < FEW else few
     for cases in ordered:
         if cases in few:
             continue
@@ -146,7 +147,7 @@ def _by_topic(cases: list[HotCase], feature: frozenset[str]) -> list[tuple[str, 
     left = list(range(len(cases)))
     for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         same = [i for i in left if word in words_of[i]]
-        if len(word) > 2 and 2 <= len(same) <= max(8, len(cases) // 3) and len(parts) < MOST_TOPICS:
+        if len(word) > 3 and 2 <= len(same) <= max(8, len(cases) // 3) and len(parts) < MOST_TOPICS:
             parts.append((word, [cases[i] for i in same]))
             left = [i for i in left if i not in same]
     parts.sort(key=lambda part: -sum(hot.score for hot in part[1]))

@@ -104,8 +104,8 @@ def calls(view: View) -> Iterator[Finding]:
     told = "" if total > FEW else "".join(one.callee for one in scored)  # of so few tests nothing is a habit
     for one in [one for one in scored if one.kind == "act"]:
         form = _form(one.use, {other.callee for other in scored if other.kind == "act"})
-        if one.callee in told or told.count("\n") >= MOST_ACTS:
-            continue  # shown inside another
+        if one.callee in told or told.count("\n") >= MOST_ACTS or "(" not in _shown(*form):
+            continue  # shown inside another, or a mere name of a long chain
         told += form[0] + "\n"
         yield _call(one, form, total, len(others))
 

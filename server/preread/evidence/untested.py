@@ -19,7 +19,10 @@ NAMES = re.compile(  # what another program or part is told or asked: of an even
     r"[.?](?:on|once|off|emit|send|publish|subscribe|pop|get|set|setdefault|has|append|delete|remove|\w*[hH]eaders?\[)\b"
 )
 LITERAL = re.compile(r"(?<![\w\\])[bB]?[\"']([A-Za-z][\w:./-]*)[\"']")
-SKIPPED = re.compile(r"\b(?:import|require|include|__all__|DeprecationWarning)\b|\b(?:debug|log|logger)\.?\w*\(")
+SKIPPED = re.compile(
+    r"\b(?:import|require|include|__all__|raise|throw|panic|DeprecationWarning)\b|\b(?:debug|log|logger)\.?\w*\("
+)
+PLAIN = re.compile(r"[a-z]\w*")  # a word that may well be a variable's
 FORM = re.compile(r"(?i)^utf-?\d|[./]$|\.(?:js|ts|py|go|rs|html?|css)$")  # an encoding, a module
 FAMILIES = frozenset({"enum", "union", "option"})
 LONG = 120  # lines of a function that are looked at
@@ -64,7 +67,8 @@ def _texts(view: View, file: FileView) -> Iterator[tuple[str, int]]:
     for number in sorted(lines):
         if number <= len(file.lines) and view.heat(file, number) >= NEAR and not SKIPPED.search(file.lines[number - 1]):
             for text in LITERAL.findall(file.lines[number - 1]):
-                if 6 <= len(text) <= 40 and TEXT.fullmatch(text) and not FORM.search(text):
+                told = not PLAIN.fullmatch(text) or NAMES.search(file.lines[number - 1]) is not None
+                if 6 <= len(text) <= 40 and told and TEXT.fullmatch(text) and not FORM.search(text):
                     yield text, number
 
 
