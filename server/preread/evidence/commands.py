@@ -71,7 +71,7 @@ def commands(view: View) -> Iterator[Finding]:
     """How to run just the feature's tests, by the settings nearest to them."""
     tests = dict.fromkeys([hot.file.path for hot in view.cases] + [f.path for f in view.tests if f.role == "test"])
     seen: set[str] = set()
-    first = {test.rpartition(".")[2]: test for test in reversed(list(tests)[:MOST_FILES])}  # one of each language
+    first = {_spoken(test): test for test in reversed(list(tests)[:MOST_FILES])}  # the first of each language
     for test in reversed(first.values()):
         for folder in [str(parent) for parent in PurePosixPath(test).parents]:
             prefix = "" if folder == "." else f"{folder}/"
@@ -82,6 +82,12 @@ def commands(view: View) -> Iterator[Finding]:
             yield from found
             if found:
                 break
+
+
+def _spoken(test: str) -> str:
+    """The suffix of a test, one for all that the same runner takes."""
+    suffix = test.rpartition(".")[2]
+    return "js" if suffix in SCRIPTS else "java" if suffix == "kt" else suffix
 
 
 def _command_in(view: View, path: str, test: str) -> Finding | None:
