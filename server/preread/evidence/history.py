@@ -25,6 +25,7 @@ CHORE = re.compile(
     r"|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
     r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
     r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
+    r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"
 )
 REVERT = re.compile(r'^(Revert\b|Back out|Reapply)|\brevert(s|ed)? (commit|"|#|to )|This reverts commit', re.IGNORECASE)
 BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
