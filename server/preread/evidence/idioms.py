@@ -38,7 +38,7 @@ ASSERTING = re.compile(
 
 
 CALLEE = re.compile(r"(?<![\w.])([A-Za-z_]\w+\.[A-Za-z_][\w.]*)\(")  # of another
-LONGEST, MOST_LISTED, MOST_ACTS, MOST_COMMON, FEW = 90, 3, 5, 20, 2
+LONGEST, MOST_LISTED, MOST_ACTS, MOST_COMMON, FEW = 90, 3, 3, 20, 2
 LEAST = 0.25  # of the feature's tests, for a call to be their habit
 
 

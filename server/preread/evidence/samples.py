@@ -27,7 +27,7 @@ def assertions(view: View) -> Iterator[Finding]:
     shapes: dict[str, list[tuple[HotCase, Assertion]]] = defaultdict(list)
     for hot in view.cases:
         for item in hot.file.details.assertions:
-            if hot.case.start <= item.line <= hot.case.end:
+            if hot.case.start <= item.line <= hot.case.end and not item.text.endswith("fail()"):
                 shapes[_shape(item.text)].append((hot, item))
     total = len(view.cases)
     ordered = sorted(shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0]))
