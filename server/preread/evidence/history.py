@@ -8,7 +8,7 @@ Log = Callable[..., bytes]  # what `git log` prints, given its arguments
 
 MOST_COMMITS = 400  # looked at for subjects and files
 MOST_MENTIONING = 150  # whose messages are read
-MOST_PATCHES = 200  # looked at line by line
+MOST_PATCHES = 150  # looked at line by line
 RECORD, FIELD = "\x1e", "\x1f"
 FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
