@@ -6,6 +6,8 @@ from _evidence_project import commit, evidence, services, write
 from conftest import git
 from preread import db
 from preread.evidence import index, past
+from preread.evidence.search import Asked, Search
+from preread.evidence.signals import commits
 
 FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n in range(8)}
 
@@ -65,3 +67,18 @@ def test_a_past_commit_brings_a_file_without_any_word_and_says_so(tmp_path: Path
     found = evidence(tmp_path, "coupon")
     assert [item.path for item in found.files] == ["src/filler_3.py"]
     assert any("past commits" in reason for reason in found.files[0].reasons)
+
+
+def test_a_folders_past_speaks_for_all_its_files_and_brings_none_by_itself(tmp_path: Path) -> None:
+    commit(
+        tmp_path,
+        FILLER | {"web/till.py": "till = 1\n", "web/new.py": "new = 1\n", ".gitignore": ".project/\n"},
+        "begin",
+    )
+    commit(tmp_path, {"web/till.py": "till = 2\n"}, "coupon: count it once")
+    assert [item.path for item in evidence(tmp_path, "coupon").files] == ["web/till.py"]
+    said = db.use(
+        services(tmp_path).layout,
+        lambda it: commits.words_of_its_folders_past(Search(Asked(it, {"coupon": 1.0}), ("source",))),
+    )
+    assert said.keys() == {"web/till.py", "web/new.py"}

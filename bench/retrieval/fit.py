@@ -13,7 +13,7 @@ import json
 import math
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -32,8 +32,10 @@ from preread.evidence.search import Asked, Search
 NEVER = 1e-9  # a weight that lets a signal speak without being heard
 MOST = 60  # files of a list that are fitted to, besides the changed ones
 SCALE = 1 + rank.STEADY  # so that a first place is worth 1
-PENALTY, STEPS, PACE = 0.02, 150, 0.1
+PENALTY, STEPS, PACE = 0.005, 150, 0.1
 CLEANED = "files named"  # commits' messages have none and issues few tests: tests weigh it as sources do
+KEPT = (CLEANED, "calls traced", "code held")  # cleaned messages lack them: among sources they stay as they are
+OF_REPORTS = rank.READING | {"title in its past"}  # short texts are a title
 TABLE = Path(weights.__file__)
 SOURCES, TESTS = ("source",), ("test", "support")
 
@@ -103,6 +105,11 @@ def fitted(groups: dict[str, list[Row]]) -> dict[str, float]:
     return weight
 
 
+def without(row: Row, names: Iterable[str]) -> Row:
+    """The same list as if these signals had not spoken."""
+    return row._replace(files=[{k: v for k, v in file.items() if k not in names} for file in row.files])
+
+
 def _lean(slope: dict[str, float], part: float, row: Row, weight: dict[str, float]) -> None:
     """Add what one list says of each weight: the drawn files' signals against the changed ones'."""
     if not row.gold:
@@ -145,7 +152,7 @@ def collected(options: argparse.Namespace) -> dict[str, list[Row]]:
         return {name: [Row(*row) for row in rows] for name, rows in kept.items()}
     found: dict[str, list[Row]] = {}
     every = dict.fromkeys((signal.name for signal in (*rank.FIRST, *rank.THEN)), NEVER)
-    short = {name: weight for name, weight in every.items() if name not in rank.READING}
+    short = {name: weight for name, weight in every.items() if name not in OF_REPORTS}
     heard = {kind: (every if kind == "reports" else short) | table for kind, table in weights.WEIGHTS.items()}
     with mock.patch.object(rank, "WEIGHTS", heard):
         for entry, clone, cases, questions in entries_of(options):
@@ -181,12 +188,14 @@ def main() -> None:
         if not of:
             table[kind] = before  # nothing was read that it is for
             continue
-        found = fitted(of)
+        kept_weights = {name: before[name] for name in KEPT if kind == "files" and name in before}
+        found = fitted({name: [without(row, kept_weights) for row in rows] for name, rows in of.items()}) | kept_weights
         table[kind] = {name: round(found[name], 2) for name in order if found.get(name, 0.0) >= 0.05}
         if kind == "tests" and (weight := table["files"].get(CLEANED)):
             table[kind][CLEANED] = weight
         for name, rows in of.items():
-            others = fitted({other: rest for other, rest in of.items() if other != name}) if options.check else {}
+            rest = {other: [without(row, kept_weights) for row in more] for other, more in of.items() if other != name}
+            others = fitted(rest) | kept_weights if options.check else {}
             for question in dict.fromkeys(row.question for row in rows):
                 asked = [row for row in rows if row.question == question]
                 told = [measured(asked, each) for each in (before, found, others) if each]

@@ -114,14 +114,14 @@ FIRST: tuple[Signal, ...] = (
 THEN: tuple[Signal, ...] = (  # they start from the best by the first ones
     Signal("imported by the best", imports.imported_by_best, "the files above import it"),
     Signal("same folder", names.same_folder),
-    Signal("names used", uses.names_used, "it uses names that the files above define"),
+    Signal("names used", uses.names_used, "it holds rare names of the best files"),
     Signal("dense passages", passages.dense_passages),
     Signal("dense passages for the title", passages.dense_passages_for_title),
     Signal("changed together", commits.changed_together, "it changes together with the files above"),
     Signal("named after sources", names.named_after_sources, "it is named like a source above"),
     Signal("imports sources", imports.imports_sources, "it imports a source above"),
 )
-PRIORS = frozenset({"changed of late", "same folder"})  # they order what others found, and find nothing
+PRIORS = frozenset({"words of its folder's past", "changed of late", "same folder"})  # they find nothing, but order it
 READING = frozenset({"dense passages", "dense passages for the title"})  # of files: for reports, which need it
 
 
