@@ -53,7 +53,7 @@ def back_and_forth(view: View) -> Iterator[Finding]:
         match = VALUE.match(story.lines[-1])
         if match is None or len(story.lines) < 3 or story.lines[-1] != story.lines[-3] or len(told) >= 4:
             continue
-        name = re.findall(r"[\w.]+", match[1])[-1]
+        name = re.findall(r"[\w.]+", re.sub(r":[^=:]+=\s*$", "", match[1]))[-1]  # without the type of `name: type =`
         between = VALUE.match(story.lines[-2])
         if name in told or between is None or len(name) < 4 or not (view.relevance(name) or near >= NEAR):
             continue
