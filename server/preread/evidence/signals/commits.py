@@ -1,7 +1,7 @@
 """What the past says: commits with similar words, commits of late, and what is changed together."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
 from preread.evidence.search import TITLE, Asked, Search, quoted, rarity
@@ -68,7 +68,7 @@ def _said_of(
         row: {unit(path) for path in of.paths if path in search.rows} for row, of in search.asked.commits.items()
     }
     shares = {row: 1 / math.sqrt(len(of.paths)) for row, of in search.asked.commits.items() if of.paths}
-    length: Counter[str] = Counter()
+    length: dict[str, float] = defaultdict(float)
     for row, share in shares.items():
         for each in changed[row]:
             length[each] += share
@@ -76,7 +76,7 @@ def _said_of(
     units = len(set(map(unit, search.rows)))
     found: dict[str, float] = {}
     for word, rows in messages.items():
-        said: Counter[str] = Counter()
+        said: dict[str, float] = defaultdict(float)
         for row in rows:
             for each in changed[row]:
                 said[each] += shares[row]
