@@ -54,8 +54,8 @@ class Item(NamedTuple):
 def inside(view: View) -> Iterator[Finding]:
     """What the passages nearest to the feature decide, do and remark."""
     found = []
-    for passage in passages(view)[: 4 * MOST]:
-        chosen = _chosen(said_in(view, passage))
+    for passage, everything in _said(view):
+        chosen = _chosen(everything)
         if any(item.kind != "remark" for item in chosen):  # what a function is for is told with its definition
             found.append((sum(item.likely for item in chosen), passage, chosen))
     found.sort(key=lambda one: -one[0])
@@ -78,9 +78,13 @@ def inside(view: View) -> Iterator[Finding]:
 
 
 @once
+def _said(view: View) -> list[tuple[Passage, list[Item]]]:
+    return [(passage, said_in(view, passage)) for passage in passages(view)[: 4 * MOST]]
+
+
 def items(view: View) -> list[tuple[Passage, Item]]:
     """What the passages near the feature do, each with how likely it matters; remarks are left out."""
-    found = [(passage, item) for passage in passages(view)[: 4 * MOST] for item in said_in(view, passage)]
+    found = [(passage, item) for passage, everything in _said(view) for item in everything]
     return [(passage, item) for passage, item in found if item.kind in {"decision", "statement"}]
 
 
