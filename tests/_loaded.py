@@ -124,7 +124,10 @@ class Forked:
                 if not ready:
                     return False
                 for source in [key.fd for key, _ in ready]:
-                    data = os.read(source, 1 << 16)
+                    try:
+                        data = os.read(source, 1 << 16)
+                    except ConnectionResetError:  # killed before it had read what it is to be; how it ended came before
+                        data = b""
                     self._heard[source] += data
                     if not data:
                         selector.unregister(source)
