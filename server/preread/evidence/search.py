@@ -161,6 +161,12 @@ class Search:
         return self.asked.terms
 
     @cached_property
+    def past(self) -> dict[int, list[str]]:
+        """Which of the files each past commit changed, by its row, if any."""
+        found = {row: [path for path in of.paths if path in self.rows] for row, of in self.asked.commits.items()}
+        return {row: paths for row, paths in found.items() if paths}
+
+    @cached_property
     def held(self) -> dict[str, Held]:
         """What each file that holds any of the words holds of them."""
         found: dict[str, Held] = {}

@@ -64,21 +64,19 @@ def _said_of(
     search: Search, messages: Mapping[str, list[int]], unit: Callable[[str], str] = lambda path: path
 ) -> dict[str, float]:
     """BM25 of messages over what they are about: a file, or what `unit` makes of its path."""
-    changed = {
-        row: {unit(path) for path in of.paths if path in search.rows} for row, of in search.asked.commits.items()
-    }
-    shares = {row: 1 / math.sqrt(len(of.paths)) for row, of in search.asked.commits.items() if of.paths}
+    changed = {row: set(map(unit, paths)) for row, paths in search.past.items()}
+    shares = {row: 1 / math.sqrt(len(search.asked.commits[row].paths)) for row in changed}
     length: dict[str, float] = defaultdict(float)
-    for row, share in shares.items():
-        for each in changed[row]:
-            length[each] += share
+    for row, units_of in changed.items():
+        for each in units_of:
+            length[each] += shares[row]
     average = sum(length.values()) / max(len(length), 1) or 1.0
     units = len(set(map(unit, search.rows)))
     found: dict[str, float] = {}
     for word, rows in messages.items():
         said: dict[str, float] = defaultdict(float)
         for row in rows:
-            for each in changed[row]:
+            for each in changed.get(row, ()):
                 said[each] += shares[row]
         worth = search.asked.weights[word] * rarity(units, len(said))
         for each, n in said.items():
