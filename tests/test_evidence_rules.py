@@ -94,7 +94,10 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
     )
     python += "    if not name:\n        return None\n    # Printers choke on such names, so never let one through.\n"
     python += '    name = name.strip("-_")\n    if count == 3 and name:\n        name.pop()\n        name.clear()\n'
-    python += "    print('checked')\n    return name\n"
+    python += "    print('checked')\n    if name == 'log':\n        logger.debug('logged')\n"
+    long = "'no basket of that name', " + ", ".join(f"argument_{n}" for n in range(14))
+    python += f"    if count == 4:\n        raise ValueError({long})\n    if count == 5:\n        basket_far({long})\n"
+    python += "    # So it was before.\n    return name\n"
     script = "// Gifts have no row, since they are not paid.\nexport function basketRow(row) {\n"
     script += "  if (row.kind === 'gift') return null;\n  return row.price;\n}\n"
     script += "/** What a basket is given.\n * @see never.example\n * @example\n * never = 1;\n */\n"
@@ -120,7 +123,17 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
     assert "`basketRow`: `Gifts have no row, since they are not paid`; if `row.kind === 'gift'`: `return null`" in said
     assert "Must not be red, printers have none" in said  # of what only declares, and not its example
     assert "if `!b .lines_fit(3)`: `return true`" in said
-    for dull in ("checked", "rain", "never.example", "never = 1", "basket_shown"):
+    assert "`raise ValueError('no basket of that name'`" in said  # up to its message
+    for dull in (
+        "checked",
+        "rain",
+        "never.example",
+        "never = 1",
+        "basket_shown",
+        "logged",
+        "basket_far",
+        "if `not name`",
+    ):
         assert dull not in said
 
 
@@ -128,12 +141,14 @@ def test_inside_takes_long_functions_in_parts_and_what_the_feature_calls(tmp_pat
     filler = "".join(f"    x{n} = {n}\n" + "\n" * (n % 10 == 9) for n in range(100))
     long = f"def basket_walk(lines):\n{filler}    if lines == 7:\n        raise ValueError('odd basket')\n"
     long += "    settle(lines)\n"
-    long += "\n\ndef settle(lines):\n    lines.append('end of it')\n"
+    long += "\n\ndef settle(lines):\n    if 'end' in lines:\n        lines.append('end of it')\n    return lines\n"
+    long += "\n\ndef basket_lines(self):\n    self.asked = True\n    return self.lines[0]\n"  # all that its name says
     write(tmp_path, {"shop/basket.py": long})
     findings = rule(tmp_path, "inside")
     (part,) = [f for f in findings if "odd basket" in f.text]
     assert part.sources == ("shop/basket.py:57-114",)
-    assert "`settle`: `lines.append('end of it')`" in texts(findings)
+    assert "`settle`: if `'end' in lines`: `lines.append('end of it')`" in texts(findings)
+    assert "basket_lines" not in texts(findings)
 
 
 def test_twins_are_functions_that_stand_twice_and_are_alike(tmp_path: Path) -> None:
@@ -366,9 +381,12 @@ def test_helpers_are_page_objects_and_functions_that_the_tests_use(tmp_path: Pat
 
 def test_unmentioned_symbols_are_public_names_in_no_test(tmp_path: Path) -> None:
     more = BASKET + "\n\ndef basket_weight():\n    return 1\n\n\ndef _basket_secret():\n    return 2\n"
+    more += (
+        "\n\ndef basket_sum():\n    return 3\n\n\ndef _sum():\n    return basket_sum()\n\n\ndef add():\n    _sum()\n"
+    )
     write(tmp_path, {**SHOP, "shop/basket.py": more})
     findings = rule(tmp_path, "unmentioned_symbols")
-    assert "no test names `BasketError`, `basket_weight`" in texts(findings)
+    assert texts(findings) == "no test names `basket_weight`"  # tests reach the error and the sum by what they call
     assert 'absent:tests/**~"basket_weight"' in cited(findings)
     assert "basket_total" not in texts(findings)
     assert "_basket_secret" not in texts(findings)
@@ -408,12 +426,16 @@ def test_unmentioned_members_are_values_of_a_family_that_tests_leave_out(tmp_pat
 def test_unmentioned_options_are_switches_that_no_test_passes(tmp_path: Path) -> None:
     code = "def basket_open(name, limit=3, strict=False, *, locked=None, colour='red'):\n"
     code += "    return (name, limit, strict, locked, colour)\n"
+    code += "\n\ndef basket_send(name, deep=False, loud=False, wet=False):\n    return (name, deep, loud, wet)\n"
+    code += "\n\ndef basket_post(name):\n    basket_send(name, wet=name.isupper())\n"
     tests = "from shop.basket import basket_open\n\n\ndef test_basket_opens():\n    basket_open('a', colour='blue')\n"
+    tests += "    basket_send('a', True)\n    run('--loud')\n"
     write(tmp_path, {"shop/basket.py": code, "tests/test_basket.py": tests})
     findings = rule(tmp_path, "unmentioned_options")
     assert "no test sets `strict=True`, `locked`" in texts(findings)
     assert 'absent:tests/**~"strict=True"' in cited(findings)
     assert "limit" not in texts(findings)  # may be passed by its place
+    assert "basket_send" not in texts(findings)  # set by its place, as a flag, by its caller
     assert "colour" not in texts(findings)
 
 
@@ -543,11 +565,12 @@ def test_formerly_tells_what_comments_and_documents_say_of_how_it_was(tmp_path: 
 
 def test_changed_arguments_are_parameters_that_a_function_changes_in_place(tmp_path: Path) -> None:
     code = "def basket_fill(names, lines):\n    names.append('mug')\n    return lines\n\n\n"
+    code += "def basket_size(names):\n    names.append('mug')\n    return len(names)\n\n\n"
     code += "def basket_copy(names):\n    names = list(names)\n    names.append('mug')\n    return names\n"
     write(tmp_path, {"shop/basket.py": code})
     findings = rule(tmp_path, "changed_arguments")
-    assert [finding.text for finding in findings] == ["`basket_fill` changes what it is given: `names.append('mug')`"]
-    assert cited(findings) == {"shop/basket.py:1-2"}
+    assert [finding.text for finding in findings] == ["`basket_size` changes what it is given: `names.append('mug')`"]
+    assert cited(findings) == {"shop/basket.py:6-7"}  # the first one's name says it
 
 
 # -- what was taken back
@@ -836,6 +859,8 @@ def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: P
     doc += "- gifts must be put in last of all\n\n"
     doc += "> Two baskets cannot be merged.\n\n.. warning::\n   A closed basket never opens again.\n\n"
     doc += "```eval_rst\n.. note::\n  A full basket is always the last one.\n```\n\n"
+    doc += "In the following example the basket is always full.\n\nA basket must have:\n\n"
+    doc += "You can add `--no-basket-must` to a basket.\n\n"
     doc += "## Weather\n\nIt must not rain.\n"
     write(tmp_path, {**SHOP, "docs/guide.md": doc})
     findings = rule(tmp_path, "limits")

@@ -6,9 +6,8 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from preread.evidence import phrases
-from preread.evidence.proofs import KIN, absent, absent_shortly, gap, tests_for
+from preread.evidence.proofs import absent, absent_shortly, gap, is_exported, is_reached, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
-from preread.languages import language_of
 from preread.models import Finding
 from preread.syntax import Parameter, Raise
 
@@ -29,13 +28,15 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
     found: dict[str, list[tuple[HotSymbol, tuple[str, ...]]]] = {}
     for hot in view.symbols:
         name = hot.symbol.name
-        if _is_private(hot) or len(name) < 5 or hot.symbol.kind not in {"function", "method", "class", "component"}:
+        if len(name) < 5 or hot.symbol.kind not in {"function", "method", "class", "component"}:
             continue
         if not (view.is_telling(hot) or view.relevance(hot.file.path) >= 1) or hot.score < NEAR:
             continue
         if sum(map(len, found.values())) >= MOST or view.candidates(name, ("test", "support")):
             continue
         if any(other.symbol.name == name for other, _ in found.get(hot.file.path, ())):
+            continue
+        if not is_exported(view, hot.file, hot.symbol) or is_reached(view, name):
             continue
         if proof := absent(view, name, tests_for(view, hot.file)):
             found.setdefault(hot.file.path, []).append((hot, proof))
@@ -44,22 +45,6 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
         names = phrases.names([hot.symbol.name for hot, _ in group], MOST)
         reason = "public names of the feature that stand in no test"
         yield gap("unmentioned_symbols", f"no test names {names}", cites, reason, 0.35 + 0.35 * group[0][0].score)
-
-
-def _is_private(hot: HotSymbol) -> bool:
-    """Whether a definition is not meant for callers outside its file or class."""
-    name, language = hot.symbol.name, language_of(hot.file.path)
-    spoken = language.name if language else ""
-    if spoken == "Go":
-        return name[0].islower()
-    if spoken in KIN[0] and not hot.symbol.container:
-        line = hot.file.lines[hot.symbol.start - 1]
-        return "export" not in line and not re.search(rf"(?m)^export\b.*\b{re.escape(name)}\b", hot.file.text)
-    return (
-        name.startswith("_")
-        or "._" in f".{hot.symbol.container}"
-        or bool(re.match(r"\s*private\b", hot.symbol.signature))
-    )
 
 
 class _Message(NamedTuple):
@@ -181,7 +166,11 @@ def unmentioned_options(view: View) -> Iterator[Finding]:
     for file in view.sources[:6]:
         if not file.path.endswith((".py", ".pyi")):
             continue  # elsewhere arguments have no names
-        hot = {h.symbol.name for h in view.symbols if h.file is file and h.score >= 0.5 and not _is_private(h)}
+        hot = {
+            h.symbol.name
+            for h in view.symbols
+            if h.file is file and h.score >= 0.5 and is_exported(view, file, h.symbol)
+        }
         found: dict[str, dict[str, tuple[int, str, tuple[str, ...]]]] = {}
         for parameter in file.details.parameters:
             name, function = parameter.name, parameter.function.rpartition(".")[2]
@@ -191,6 +180,8 @@ def unmentioned_options(view: View) -> Iterator[Finding]:
             line = file.lines[parameter.line - 1] if parameter.line <= len(file.lines) else ""
             default = re.search(rf"(?<!\w){re.escape(name)}\s*(?::[^=]+)?=\s*(\S+)", line)
             if default is None or name in told or not _is_passed_by_name(file, parameter, default[1]):
+                continue
+            if _is_set_otherwise(view, file, parameter):
                 continue
             for spelled in _spelled(name, default[1].strip(",):")):
                 if proof := absent(view, spelled, tests_for(view, file)):
@@ -234,3 +225,28 @@ def _is_passed_by_name(file: FileView, parameter: Parameter, default: str) -> bo
     before = "\n".join(file.lines[first - 1 : parameter.line]).rpartition(parameter.name)[0]
     starred = re.search(r"(?<!\w)\*\s*,", before)
     return bool(starred) or place >= 4 or default.strip(",):") in {"True", "False"}
+
+
+def _is_set_otherwise(view: View, file: FileView, parameter: Parameter) -> bool:
+    """Whether tests may set a parameter without its keyword: as a flag or a key, by its place, by what calls its
+    function."""
+    name, tests = parameter.name, tests_for(view, file)
+    flag = name.replace("_", "-")
+    if any(
+        view.holds(f"{mark}{end}", tests)
+        for mark, end in (("--", flag), ("--no-", flag), ('"', name + '"'), ("'", name + "'"))
+    ):
+        return True
+    own = [p.name for p in file.details.parameters if p.function == parameter.function]
+    place = own.index(name) - (own[0] in {"self", "cls"})
+    owner, _, function = parameter.function.rpartition(".")
+    called = owner.rpartition(".")[2] if function == "__init__" else function
+    for test in view.tests:
+        for call in test.details.calls:
+            if call.callee.rpartition(".")[2] == called and call.text.count(",") >= place + len(call.keywords):
+                return True
+    given = re.compile(rf"(?<![\w.]){re.escape(name)}=(?!{re.escape(name)}\b|None\b)")
+    calls = (
+        call for source in view.sources for call in source.details.calls if call.callee.rpartition(".")[2] == called
+    )
+    return any(name in call.keywords and given.search(call.text) for call in calls)

@@ -1,4 +1,4 @@
-"""What no test holds: the sources that prove it, few and short."""
+"""What no test holds: the sources that prove it, few and short; and what callers outside can name at all."""
 
 import re
 from collections.abc import Sequence
@@ -9,8 +9,17 @@ from preread.evidence.view import FileView, View
 from preread.languages import language_of
 from preread.models import Finding
 from preread.sources import Ref
+from preread.syntax import Symbol, enclosing
 
 MOST_GLOBS = 3
+MOST_CALLERS, DEEP = 20, 2  # files that a name is looked for in; callers of callers
+HIDDEN = re.compile(
+    r"\s*(?:(?:static|final|abstract|async|override|open|sealed|virtual|suspend|inline|readonly)\s+)*"
+    r"(?:(?:private|internal|protected)\b(?!\s*[(=:])|#\w)"
+)
+SAID_OPEN = {"Rust": r"\bpub\b(?!\()", "Java": r"\bpublic\b", "C#": r"\bpublic\b"}
+BESIDE = {"rs": "#[cfg(test)]", "d": "unittest"}  # what opens the tests that stand in a source file
+INPUTS = ("data", "config", "doc", "generated")  # what tests read: snapshots, fixtures, cases
 # A test of another language cannot be expected to name a symbol of this one, but may well show its messages.
 KIN = ({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"}, {"Java", "Kotlin"}, {"C", "C++"})
 TEST_FOLDER = re.compile(
@@ -85,9 +94,58 @@ def tests_for(view: View, file: FileView) -> list[str]:
     return [p for p in view.test_paths if (other := language_of(p)) is not None and other.name in kin]
 
 
+def is_exported(view: View, file: FileView, symbol: Symbol) -> bool:
+    """Whether callers outside can name a definition, by the rule of its language."""
+    language, name = language_of(file.path), symbol.name
+    spoken, line = language.name if language else "", file.lines[symbol.start - 1]
+    if name.startswith("_") or "._" in f".{symbol.container}" or HIDDEN.match(line) or HIDDEN.match(symbol.signature):
+        return False
+    if spoken == "Go":
+        return name[0].isupper() and not re.search(r"(?:^|/)(?:internal|cmd)/", file.path)
+    if spoken in KIN[0] and not symbol.container:
+        return "export" in line or bool(re.search(rf"(?m)^export\b.*\b{re.escape(name)}\b", file.text))
+    if spoken == "Rust" and not _is_of_library(view, file.path):
+        return False
+    return spoken not in SAID_OPEN or bool(re.search(SAID_OPEN[spoken], f"{line} {symbol.signature}"))
+
+
+def _is_of_library(view: View, path: str) -> bool:
+    """Whether a Rust file is of a crate that others can use: one with a lib.rs."""
+    folders = path.split("/")[:-1]
+    return any("/".join([*folders[:n], "lib.rs"]) in view.services.tree.files for n in range(len(folders) + 1))
+
+
+def is_reached(view: View, name: str, deep: int = DEEP) -> bool:
+    """Whether a function that tests name calls this one, or calls one that does: it is tested without its name."""
+    called = re.compile(rf"(?<!\w){re.escape(name)}\s*[(<]")
+    outer = set[str]()
+    for path in view.candidates(name, ("source",))[:MOST_CALLERS]:
+        for number, line in enumerate(view.services.tree.lines(path) or (), 1):
+            if name in line and called.search(line) and (around := enclosing(view.outline(path), number)):
+                if not isinstance(around, Symbol):
+                    return True  # a test that stands beside it
+                own = around.container.rpartition(".")[2] if around.name in {"__init__", "new"} else around.name
+                outer.update({own} - {name, ""})
+    if any(view.candidates(caller, ("test", "support")) for caller in outer):
+        return True
+    return deep > 1 and any(is_reached(view, caller, deep - 1) for caller in sorted(outer)[:MOST_CALLERS])
+
+
+def _beside(view: View, literal: str) -> bool:
+    """Whether tests that stand in source files, or what tests read, hold a text."""
+    for path in view.candidates(literal, ("source", *INPUTS)):
+        opens = BESIDE.get(path.rpartition(".")[2])
+        if opens and literal in (view.services.tree.text(path) or "").partition(opens)[2]:
+            return True
+        if any(map(_is_of_tests, path.split("/")[:-1])) and view.holds(literal, [path]):
+            return True
+    return False
+
+
 def absent(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:
-    """Sources for that none of these tests holds a text, all of which are read; none when one does."""
-    if not paths or '"' in literal or "`" in literal or "\n" in literal:
+    """Sources for that no test holds a text: none of these, all of which are read, none beside sources, no input of
+    tests; none when one does."""
+    if not paths or '"' in literal or "`" in literal or "\n" in literal or _beside(view, literal):
         return ()
     globs = _cited(tuple(paths), tuple(file.path for file in view.tests[:3] if file.role == "test"))
     if not globs or any(set("~,") & set(glob) for glob in globs):

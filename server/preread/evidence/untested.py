@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.proofs import absent, gap, proof, tests_for
+from preread.evidence.proofs import absent, gap, is_exported, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.languages import language_of
 from preread.models import Finding
@@ -24,6 +24,7 @@ SKIPPED = re.compile(
 )
 PLAIN = re.compile(r"[a-z]\w*")  # a word that may well be a variable's
 FORM = re.compile(r"(?i)^utf-?\d|[./]$|\.(?:js|ts|py|go|rs|html?|css)$")  # an encoding, a module
+ERRORS = re.compile(r"(?:Err|Errors?|Exceptions?|ErrorKind)$")
 FAMILIES = frozenset({"enum", "union", "option"})
 LONG = 120  # lines of a function that are looked at
 TEXT = re.compile(r"[A-Za-z][\w:./-]*[-_:./A-Z][\w:./-]+")
@@ -41,21 +42,28 @@ class _Unnamed(NamedTuple):
     is_field: bool
 
 
+class _Text(NamedTuple):
+    """A name in quotes that no test holds."""
+
+    text: str
+    line: int
+    score: float
+    proof: tuple[str, ...]
+
+
 def unmentioned_texts(view: View) -> Iterator[Finding]:
-    """Names of events, headers, keys and settings in the feature's functions that its tests do not hold, by file."""
-    counts = Counter(hot.file.path for hot in view.cases)
-    tests = [path for path, n in counts.most_common(3) if n * 4 >= len(view.cases)]
-    if not tests or view.whole_project:
+    """Names of events, headers, keys and settings in the feature's functions that no test holds, by file."""
+    if not view.cases or view.whole_project:
         return
     for file in view.sources[:4]:
-        found: dict[str, tuple[float, int]] = {}
+        found: dict[str, _Text] = {}
         for text, line in _texts(view, file):
-            if text not in found and not view.holds(text, tests):
+            if text not in found and (proof := absent(view, text, view.test_paths)):
                 known = 0.3 * bool(NAMES.search(file.lines[line - 1])) + 0.2 * min(1.0, view.relevance(text))
-                found[text] = view.heat(file, line) + known, line
-        ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[1][1]))
+                found[text] = _Text(text, line, view.heat(file, line) + known, proof)
+        ordered = sorted(found.values(), key=lambda one: (-one.score, one.line))
         if ordered:
-            yield _unheld_texts(file, ordered[:SHOWN], tests[0])
+            yield _unheld_texts(file, ordered[:SHOWN])
 
 
 def _texts(view: View, file: FileView) -> Iterator[tuple[str, int]]:
@@ -72,12 +80,12 @@ def _texts(view: View, file: FileView) -> Iterator[tuple[str, int]]:
                     yield text, number
 
 
-def _unheld_texts(file: FileView, chosen: list[tuple[str, tuple[float, int]]], test: str) -> Finding:
-    cites = [file.cite(line) for _, (_, line) in chosen]
-    proofs = [source for text, _ in chosen for source in proof([test], text)]
-    text = f"no test of it looks at {phrases.names([text for text, _ in chosen], SHOWN)}"
-    reason = "names that the feature's functions use, in none of its tests"
-    return gap("unmentioned_texts", text, [*cites, *proofs], reason, 0.6 + 0.1 * chosen[0][1][0])
+def _unheld_texts(file: FileView, chosen: list[_Text]) -> Finding:
+    cites = [file.cite(one.line) for one in chosen]
+    proofs = [source for one in chosen for source in one.proof]
+    text = f"no test holds {phrases.names([one.text for one in chosen], SHOWN)}"
+    reason = "names that the feature's functions use, in no test"
+    return gap("unmentioned_texts", text, [*cites, *proofs], reason, 0.6 + 0.1 * chosen[0].score)
 
 
 def unmentioned_members(view: View) -> Iterator[Finding]:
@@ -89,6 +97,8 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
             is_field = member.kind == "field"
             if len(member.name) < 4 or not (member.kind in FAMILIES or (is_field and _is_open(view, file, member))):
                 continue
+            if not _is_owner_open(view, file, member):
+                continue
             sizes[member.owner] += 1
             near = view.heat(file, member.line) >= NEAR or view.relevance(member.name) >= 1
             provable = near and phrases.provable(member.name) and member.name.isidentifier()
@@ -99,6 +109,13 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
             most = sizes[owner] / 2 if members[0].is_field else sizes[owner] - 1 if sizes[owner] > 3 else sizes[owner]
             if len(members) <= most:
                 yield _members(view, file, owner, members[:SHOWN])
+
+
+def _is_owner_open(view: View, file: FileView, member: Member) -> bool:
+    """Whether callers can name a member's family; those of errors are tested by their messages."""
+    owner = member.owner.rpartition(".")[2]
+    made = next((s for s in file.outline.symbols if s.name == owner and s.start <= member.line), None)
+    return not ERRORS.search(owner) and (made is None or is_exported(view, file, made))
 
 
 def _is_open(view: View, file: FileView, field: Member) -> bool:
