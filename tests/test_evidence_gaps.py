@@ -166,7 +166,7 @@ def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_cas
     write(tmp_path, {**PROJECT, "tests/other.py": "def test_data(): ...\n\n\ndef run(basket): ...\n"})
     findings = found(tmp_path, "helpers", "basket")
     assert "a new case is a branch in the handler `answer`" in texts(findings)
-    assert "helper `def fill(basket)` for 2 of 2 tests: gives `basket.fill()`" in texts(findings)
+    assert "helper `def fill(basket)` in 2 of 2 tests: gives `basket.fill()`" in texts(findings)
     assert "run" not in texts(findings)  # nobody imports it
     assert "tests/test_basket.py:26" in sources(findings)
 
@@ -174,15 +174,19 @@ def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_cas
 def test_helpers_are_methods_of_the_test_class_and_the_classes_beside_it_together(tmp_path: Path) -> None:
     source = "from shop.basket import Basket\n\n\nclass TestBasket:\n"
     source += "    def _filled(self, many):\n        return Basket(many)\n"
+    source += "\n    def _other(self):\n        return 1\n"
     for name in "abc":
         source += (
             f"\n    def test_basket_{name}(self):\n        assert self._filled({name.title()}nn()).basket_open(1)\n"
         )
     source += "".join(f"\n\nclass {name}nn:\n    pass\n" for name in "ABC")
+    elsewhere = "\n\nclass TestBasketElsewhere(Base):\n    def _filled(self, n):\n        return n\n"
+    source += elsewhere + "\n    def test_basket_d(self):\n        self._filled(self._other())\n        self._other()\n"
     write(tmp_path, {**PROJECT, "tests/test_basket.py": source})
     said = texts(found(tmp_path, "helpers", "basket"))
-    assert "helper `def _filled(self, many)` for 3 of 3 tests: gives `Basket(many)`" in said
-    assert "classes made for these tests, in 3 of 3: Ann, Bnn, Cnn" in said
+    assert "helper `def _filled(self, many)` in 3 of 4 tests: gives `Basket(many)`" in said  # one class has its own
+    assert "classes made for these tests, in 3 of 4: Ann, Bnn, Cnn" in said
+    assert "_other" not in said  # a class that has it from elsewhere calls that
 
 
 def test_steps_are_the_usual_statements_as_the_first_short_test_has_them(tmp_path: Path) -> None:
@@ -220,6 +224,8 @@ def test_avoided_is_what_most_other_tests_call_and_these_do_not(tmp_path: Path) 
     write(tmp_path, {"shop/basket.py": CLIENT, "tests/test_basket.py": mine, **others})
     findings = found(tmp_path, "avoided", "basket")
     assert texts(findings) == "`build_basket(kind=a)`, seldom `shop.command`, which 3 of 3 other test files call"
+    write(tmp_path, {"tests/test_basket.py": mine + "def test_basket_z():\n    assert till.command(1)\n"})
+    assert found(tmp_path, "avoided", "basket") == []  # on another object
 
 
 def test_modules_are_those_that_a_test_file_replaces_as_a_whole(tmp_path: Path) -> None:
@@ -263,7 +269,7 @@ def test_companions_are_documents_that_commits_to_the_code_change_too(tmp_path: 
 
 def test_checks_are_what_ci_adds_and_the_bar_to_keep(tmp_path: Path) -> None:
     ci = 'jobs:\n  test:\n    matrix:\n      tags: ["", "deep"]\n    steps:\n'
-    ci += '      - run: pytest -m "${{ matrix.tags }}" -x\n'
+    ci += '      - run: pytest -m "${{ matrix.tags }}" -x\n      - run: pytest -m bench -x -q --strict --slow\n'
     more = {".github/workflows/ci.yml": ci, "scripts/cover": "coverage report --fail-under=100\n"}
     write(tmp_path, {**PROJECT, **more})
     findings = found(tmp_path, "checks", "basket")

@@ -83,7 +83,7 @@ def test_symbols_are_the_definitions_that_the_feature_names(tmp_path: Path) -> N
     write(tmp_path, SHOP)
     findings = rule(tmp_path, "symbols")
     assert "`class Basket`: Goods and how many of each" in texts(findings)
-    assert "basket_total" in texts(findings)
+    assert "basket_total" not in texts(findings)  # nothing is said of it
     assert any(source.startswith("shop/basket.py:11-") for source in cited(findings))
     assert "rain" not in texts(findings)
 
@@ -143,12 +143,16 @@ def test_inside_takes_long_functions_in_parts_and_what_the_feature_calls(tmp_pat
     long += "    settle(lines)\n"
     long += "\n\ndef settle(lines):\n    if 'end' in lines:\n        lines.append('end of it')\n    return lines\n"
     long += "\n\ndef basket_lines(self):\n    self.asked = True\n    return self.lines[0]\n"  # all that its name says
+    short = "def basket_{0}(n):\n    if n > 3:\n        n.{0} = 3\n"
+    old, shows = "shop/v1/basket.py", "examples/basket.py"  # beside the feature, as long as it stands elsewhere
+    write(tmp_path, {"shop/v2/basket.py": "", old: short.format("old"), shows: short.format("shown")})
     write(tmp_path, {"shop/basket.py": long})
     findings = rule(tmp_path, "inside")
     (part,) = [f for f in findings if "odd basket" in f.text]
     assert part.sources == ("shop/basket.py:57-114",)
     assert "`settle`: if `'end' in lines`: `lines.append('end of it')`" in texts(findings)
-    assert "basket_lines" not in texts(findings)
+    for beside in ("basket_lines", "basket_old", "basket_shown"):
+        assert beside not in texts(findings)
 
 
 def test_twins_are_functions_that_stand_twice_and_are_alike(tmp_path: Path) -> None:
@@ -170,10 +174,12 @@ def test_twins_are_functions_that_stand_twice_and_are_alike(tmp_path: Path) -> N
 
 
 def test_constants_are_named_values_and_families_near_the_feature(tmp_path: Path) -> None:
+    noted = BASKET.replace("LIMIT = 20", "LIMIT = 20  # as many as a van holds\nMOST = 30")
     enum = "\n\nclass BasketState(Enum):\n    OPEN = 'open'\n    PAID = 'paid'\n    GONE = 'gone'\n"
-    write(tmp_path, {**SHOP, "shop/basket.py": "from enum import Enum\n\n" + BASKET + enum})
+    write(tmp_path, {**SHOP, "shop/basket.py": "from enum import Enum\n\n" + noted + enum})
     said = texts(rule(tmp_path, "constants"))
-    assert "`LIMIT = 20`" in said
+    assert "`LIMIT = 20`: as many as a van holds" in said
+    assert "MOST" not in said  # nothing is said of it
     assert "`BasketState`: `OPEN`, `PAID`, `GONE`" in said
     assert "OTHER" not in said  # what another name stands for says nothing
     assert "RAIN" not in said
@@ -245,12 +251,20 @@ def test_commands_say_how_the_feature_s_tests_run(tmp_path: Path) -> None:
     assert cited(findings) == {"pyproject.toml:4", "Makefile:3-4"}
     assert "python -m pytest tests/test_basket.py" in texts(findings)
     java = {"till/build.gradle.kts": "plugins {\n}\n", "till/src/test/java/BasketTest.java": JAVA_TEST}
+    write(tmp_path, {"pytest.ini": "[pytest]\n"})
+    assert cited(rule(tmp_path, "commands")) == {"pytest.ini:1", "Makefile:3-4"}  # it overrides the other
     scripts = '{"scripts": {\n  "test": "vitest",\n  "till": "mocha basket.spec.js"\n}}\n'
     more = {"package.json": scripts, "basket.spec.js": "it('basket', f);\n", "till/Basket.java": "class Basket {}\n"}
     write(tmp_path, {**java, **more, "tests/test_basket.py": "x = 1\n"})
     findings = rule(tmp_path, "commands")
     assert '"./gradlew :till:test --tests BasketTest"' in texts(findings)
     assert '`"till": "mocha basket.spec.js"`' in texts(findings)
+    scripts = '{"scripts": {\n  "test:watch": "jest --watch",\n  "test": "vitest"\n}}\n'
+    rust = {"Cargo.toml": "[package]\n", "tests/basket.rs": "#[test]\nfn basket_opens() {}\n"}
+    write(tmp_path, {**rust, "package.json": scripts})
+    said = texts(rule(tmp_path, "commands"))
+    assert '`"test": "vitest"`; once: "npx vitest run basket.spec.js"' in said
+    assert '`[package]`: "cargo test --test basket"' in said
 
 
 def test_fixtures_are_cited_where_they_are_made_and_asked_for(tmp_path: Path) -> None:
@@ -299,14 +313,14 @@ def test_calls_are_those_that_this_feature_s_tests_make_more_than_others(tmp_pat
     assert "prepare_all" not in texts(findings)
 
 
-def test_assertions_are_the_commonest_shapes_of_checks(tmp_path: Path) -> None:
-    body = "".join(f"def test_basket_{n}():\n    assert basket.total() == {n}\n\n\n" for n in range(4))
+def test_assertions_are_the_checks_that_several_tests_make_word_for_word(tmp_path: Path) -> None:
+    body = "".join(f"def test_basket_{n}():\n    assert basket.total() == {n // 3}\n\n\n" for n in range(4))
     write(
         tmp_path,
         {**SHOP, "tests/test_basket.py": body, "tests/test_rain.py": "def test_r():\n    assert rain.wet() is True\n"},
     )
     findings = rule(tmp_path, "assertions")
-    assert "`assert basket.total() == 0` and the like in 4 of 4 tests" in texts(findings)
+    assert "`assert basket.total() == 0` in 3 of 4 tests" in texts(findings)
     assert "wet" not in texts(findings)
 
 
@@ -511,7 +525,8 @@ def test_deprecated_names_come_with_what_replaces_them(tmp_path: Path) -> None:
 def test_documents_against_code_finds_two_values_and_names_that_are_nowhere(tmp_path: Path) -> None:
     code = "class BasketOptions:\n    basket_limit: int = 20\n    basket_wait_s: float = 60.0\n    before: int = 0\n"
     doc = "# The basket\n\n`basket_limit` is 30.\n`basket_wait_s` is 1 minute.\n`basket_colour` is blue.\n"
-    doc += "`basket_size` too.\nEmpty the basket before 9 in the evening.\n"
+    doc += "`basket_size` too.\n\n- `basket_who`, a guest\n\nSettings:\n\n- `basket_colour` is blue\n\n"
+    doc += "Empty the basket before 9 in the evening.\n"
     news = "# Changes\n\n- the basket: `basket_limit` was 99 once, `basket_gone` is gone\n"
     write(
         tmp_path,
@@ -520,6 +535,7 @@ def test_documents_against_code_finds_two_values_and_names_that_are_nowhere(tmp_
     findings = rule(tmp_path, "documents_against_code")
     assert {"docs/basket.md:3", "shop/basket.py:2"} <= cited(findings)
     assert "`basket_colour` is documented and stands nowhere in the code" in texts(findings)
+    assert "basket_who" not in texts(findings)
     for harmless in ("evening", "basket_wait_s", "basket_size", "99", "basket_gone"):
         assert harmless not in texts(findings)
 
@@ -581,8 +597,15 @@ def test_turned_round_is_what_was_dropped_or_switched_and_no_chore(tmp_path: Pat
     commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, "Drop the basket's loop detection")
     commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Remove unused imports of the basket")
     commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Make the basket faster")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 4\n"}, "Disable globals")  # of what, and why?
+    commit(
+        tmp_path, {"shop/basket.py": BASKET}, "Drop the basket's loop detection (#4)"
+    )  # once more, on another branch
+    commit(tmp_path, {"tests/test_basket.py": SHOP["tests/test_basket.py"] + "\n"}, "Stop the basket from shaking")
     findings = rule(tmp_path, "turned_round")
     assert [finding.text for finding in findings] == ["2026: `Drop the basket's loop detection`"]
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 5\n"}, "Disable globals\n\nThey are shared between shoppers.")
+    assert "`Disable globals`: They are shared between shoppers" in texts(rule(tmp_path, "turned_round"))
 
 
 def test_turned_round_reaches_back_beyond_a_renamed_file(tmp_path: Path) -> None:
@@ -601,6 +624,11 @@ def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -
     commit(tmp_path, {"shop/basket.py": BASKET + "\n"}, "Let a shopper revert the basket to yesterday's")
     crowd = {f"shop/other{n}.py": "basket = 1\n" for n in range(4)} | {"shop/basket.py": BASKET + "\n\n"}
     commit(tmp_path, crowd, 'Revert "Count the weather"\n\nThis reverts commit 1234567.')  # mostly elsewhere
+    tried_again = 'Revert "Wrap the basket (#5)" (#6)'
+    commit(tmp_path, {"shop/basket.py": BASKET}, tried_again)
+    commit(tmp_path, {"shop/basket.py": BASKET + "\n"}, f'Revert "{tried_again}"')  # and is there again
+    squashed = "Make the basket round\n\n* Try a square one\n* Revert\n\nThis reverts commit 1234567."
+    commit(tmp_path, {"shop/basket.py": BASKET}, squashed)
     findings = rule(tmp_path, "reverts")
     assert len(findings) == 1
     assert "`Cache the basket between visits` was taken back: Two shoppers saw" in texts(findings)
@@ -625,7 +653,7 @@ def test_reworked_lines_are_followed_from_commit_to_commit_whatever_the_subjects
         commit(tmp_path, {"shop/basket.py": basket.format(body, limit), "shop/weather.py": f"RAIN = {n}\n"}, subject)
         for n, (subject, body, limit) in enumerate(
             (
-                ("Sum it up", plain.format("good"), 10),
+                ("Sum the basket up", plain.format("good"), 10),
                 ("Fix a crash", guard + plain.format("one"), 10),
                 ("Fix spelling of names", guard + plain.format("it"), 10),  # no change of its own
                 ("Hold no longer ten", guard + plain.format("it"), 20),
@@ -635,9 +663,9 @@ def test_reworked_lines_are_followed_from_commit_to_commit_whatever_the_subjects
     ]
     put, fixed, _, twice, thrice = (f"commit:{sha[:9]}" for sha in shas)
     assert {finding.text: finding.sources for finding in rule(tmp_path, "reworked")} == {
-        "2026-01 `Sum it up`; its lines fixed the same day: `Fix a crash`, by `if goods is None`": (put, fixed),
-        "the same lines 2026-01 `Sum it up`; 2026-01 `Hold no longer ten`; 2026-01 `Hold forty again`: `LIMIT = 40`,"
-        " before that 20, 10": (put, twice, thrice),
+        "2026-01 `Sum the basket up`; its lines fixed the same day: `Fix a crash`, by `if goods is None`": (put, fixed),
+        "the same lines 2026-01 `Sum the basket up`; 2026-01 `Hold no longer ten`; 2026-01 `Hold forty again`:"
+        " `LIMIT = 40`, before that 20, 10": (put, twice, thrice),
     }
 
 
@@ -800,12 +828,14 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
 def test_changelog_tells_of_changes_of_mind_first_with_the_commit_that_did_it(tmp_path: Path) -> None:
     commit(tmp_path, SHOP, "begin")
     sha = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, "Hide the basket (#812)")
-    news = "# Changes\n\n- Fix the basket's icon (#3)\n- An empty basket is now hidden, and shows no total. (#812)\n"
+    long = "- Fix the basket. " + "It was " + "very " * 50 + "broken. Goods fell out of it\n"
+    news = f"# Changes\n\n## Unreleased\n\n{long}- Fixed basket\n- Fix the basket's icon (#3)\n"
+    news += "- An empty basket is now hidden, and shows no total. (#812)\n"
     write(tmp_path, {"CHANGELOG.md": news})
-    first, second = rule(tmp_path, "changelog")
-    assert first.text == "`An empty basket is now hidden, and shows no total`"
-    assert first.sources == ("CHANGELOG.md:4", f"commit:{sha[:9]}")
-    assert second.text == "`Fix the basket's icon`"
+    first, *others = rule(tmp_path, "changelog")
+    assert first.text == "Unreleased: `An empty basket is now hidden, and shows no total`"
+    assert first.sources == ("CHANGELOG.md:8", f"commit:{sha[:9]}")
+    assert [other.text for other in others] == ["Unreleased: `Fix the basket's icon`"]  # whole sentences that say what
     assert rule(tmp_path, "turned_round") == []  # not again
 
 

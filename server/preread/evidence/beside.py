@@ -51,6 +51,8 @@ def helpers(view: View) -> Iterator[Finding]:
     for one in found:
         used = _uses(one)
         text = _page_object(view, one) if one.symbol.kind == "class" else _function(one, total)
+        if text == code(f"class {one.symbol.name}"):
+            continue  # nothing is said of it
         share = len(one.users) / total
         yield Finding(
             rule="helpers",
@@ -114,6 +116,8 @@ def _helpers(view: View) -> Iterator[_Helper]:
                 continue
             if any(symbol.start <= start <= symbol.end for start, _ in tests):
                 continue  # a class or block of tests
+            if any(case.start < symbol.start <= case.end for case in file.outline.tests):
+                continue  # of one test alone
             users = _users(view, file, symbol)
             one = _Helper(file, symbol, users)
             if _is_common(view, one) or (users and symbol.kind == "class" and file.path in homes):
@@ -145,18 +149,33 @@ def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
     around = set[str]()
     tests = {hot.file.path: hot.file for hot in view.cases if symbol.name in hot.file.text}
     for test in (test for test in tests.values() if test.path != file.path):
-        outside = [
-            c for c in test.details.calls if c.callee == symbol.name or c.callee.startswith(f"new {symbol.name}")
-        ]
-        if any(not any(case.start <= c.line <= case.end for case in test.outline.tests) for c in outside):
+        calls = [c for c in test.details.calls if c.callee == symbol.name or c.callee.startswith(f"new {symbol.name}")]
+        # In a fixture or another helper it runs for some tests, nobody knows which.
+        if any(not c.within or (c.hook and not c.hook.startswith("fixture:")) for c in calls):
             around.add(test.path)
     reached = {path for path, test in tests.items() if _reaches(test, file, symbol.name)}
+    family = _family(file, symbol)
     return [
         hot
         for hot, body in _bodies(view)
         if hot.file.path in reached
+        and (family is None or hot.case.group.rpartition(" > ")[2] in family)
         and (hot.file.path in around or (symbol.name in body and word.search(body) is not None))
     ]
+
+
+def _family(file: FileView, symbol: Symbol) -> set[str] | None:
+    """The classes of a file in which a method's name means this one; None for what is no method."""
+    if symbol.kind != "method":
+        return None
+    classes = {s.name: s for s in file.outline.symbols if s.kind == "class"}
+    heads = {name: " ".join(file.lines[s.start - 1 : s.start + 3]).partition(":")[0] for name, s in classes.items()}
+    above = {name: set(re.findall(r"\w+", head.partition("{")[0])) & classes.keys() for name, head in heads.items()}
+    for _ in range(3):  # of a class whose class has it
+        above = {name: found.union(*(above[other] for other in found)) for name, found in above.items()}
+    others = {s.container for s in file.outline.symbols if s.name == symbol.name} - {symbol.container}
+    heirs = [found | {name} for name, found in above.items() if symbol.container in found | {name}]
+    return {symbol.container}.union(*(found for found in heirs if not found & others))
 
 
 @once
@@ -182,6 +201,8 @@ def _reaches(test: FileView, file: FileView, name: str) -> bool:
     """Whether a test file can mean the definition of this name in another file."""
     if test.path == file.path:
         return True
+    if any(symbol.name == name for symbol in test.outline.symbols):
+        return False  # it has its own
     stem = file.path.rpartition("/")[2].partition(".")[0]
     for item in test.outline.imports:
         ends = re.split(r"[./]", item.module)[-2:]
@@ -208,7 +229,7 @@ def _uses(one: _Helper) -> list[str]:
 def _function(one: _Helper, total: int) -> str:
     """A helper as one line; one that tests hand over and that tells cases apart, as where a new case goes."""
     file, symbol = one.file, one.symbol
-    many = f"for {len(one.users)} of {total} tests"
+    many = f"in {len(one.users)} of {total} tests"
     body = file.lines[symbol.start : symbol.end]
     handed = re.compile(rf"[(,=:]\s*{re.escape(symbol.name)}\s*[,)]")
     branches = sum(bool(BRANCH.match(line)) for line in body)

@@ -9,10 +9,10 @@ from preread.evidence.view import View
 from preread.models import Finding
 from preread.sources import Ref
 
-# Settings file of a runner → the line that opens its section.
+# Settings file of a runner → the line that opens its section; of several in one folder the first one counts.
 SECTIONS: dict[str, re.Pattern[str]] = {
-    "pyproject.toml": re.compile(r"\[tool\.pytest(\.ini_options)?\]"),
     "pytest.ini": re.compile(r"\[pytest\]"),
+    "pyproject.toml": re.compile(r"\[tool\.pytest(\.ini_options)?\]"),
     "tox.ini": re.compile(r"\[pytest\]"),
     "setup.cfg": re.compile(r"\[tool:pytest\]"),
     "Cargo.toml": re.compile(r"\[package\]|\[workspace\]"),
@@ -20,14 +20,14 @@ SECTIONS: dict[str, re.Pattern[str]] = {
     "pom.xml": re.compile(r"\s*<artifactId>[^<]+</artifactId>"),
     "build.gradle": re.compile(r"\s*(?:plugins|dependencies)\s*\{"),
     "build.gradle.kts": re.compile(r"\s*(?:plugins|dependencies)\s*\{"),
-    "phpunit.xml.dist": re.compile(r"\s*<phpunit\b"),
     "phpunit.xml": re.compile(r"\s*<phpunit\b"),
+    "phpunit.xml.dist": re.compile(r"\s*<phpunit\b"),
     ".rspec": re.compile(r"\s*-"),
 }
 RUN = {
     "py": "python -m pytest {path}",
     "go": "go test ./{folder}",
-    "rs": "cargo test {stem}",
+    "rs": "cargo test{target}",
     "java": "mvn test -Dtest={stem}",
     "php": "vendor/bin/phpunit {path}",
     "rb": "bundle exec rspec {path}",
@@ -42,6 +42,8 @@ RUNNER = re.compile(
     r"\b(?:pytest|go test|cargo (?:nextest|test)|vitest|jest|playwright test|mvnw? .*(?:test|verify)|gradlew? .*test"
     r"|(?:npm|pnpm|yarn)(?: run)? test|rspec|phpunit|swift test|dotnet test|ctest)\b"
 )
+WATCH = re.compile(r"(?i)watch|bench|debug|--ui\b|--update|snapshot")  # no run of the tests that ends by itself
+STAYS = re.compile(r"\bvitest(?!\s+run\b)(?!.*--run\b)")
 FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
 MATRIX = re.compile(r"\$\{\{\s*matrix\.(\w+)")
 BAR = re.compile(r"--(?:cov-)?fail-under[= ]\d+|fail_under\s*=\s*\d+")
@@ -77,7 +79,13 @@ def commands(view: View) -> Iterator[Finding]:
             prefix = "" if folder == "." else f"{folder}/"
             paths = [f"{prefix}{name}" for name in (*SECTIONS, "package.json", "Makefile", "justfile")]
             near = [p for p in paths if p in view.services.tree.files and _kin(p.rpartition("/")[2], test)]
-            found = [one for path in near if path not in seen and (one := _command_in(view, path, test)) is not None]
+            found, by_settings = [], False
+            for path in near:
+                is_settings = path.rpartition("/")[2] in SECTIONS
+                one = None if path in seen or (is_settings and by_settings) else _command_in(view, path, test)
+                if one is not None:
+                    found.append(one)
+                    by_settings = by_settings or is_settings
             seen.update(near)
             yield from found
             if found:
@@ -118,7 +126,8 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
     inner = test.removeprefix(f"{base}/") if base else test
     stem = inner.rpartition("/")[2].rpartition(".")[0]
     module = f":{base.replace('/', ':')}:" if base else ""
-    shown = run.format(path=inner, folder=inner.rpartition("/")[0], stem=stem, module=module)
+    target = _cargo_target(view, base, inner)
+    shown = run.format(path=inner, folder=inner.rpartition("/")[0], stem=stem, module=module, target=target)
     told: list[str] = []
     last = number
     for n in range(number + 1, min(number + 40, len(lines)) + 1):
@@ -131,6 +140,17 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
         return _command(f'"{shown}"; {", ".join(told)}', [_at(path, number, last)], 0.75)
     named = "" if path.endswith(UNNAMED) else f"{phrases.quote(lines[number - 1], 80)}: "
     return _command(f'{named}"{shown}"', [_at(path, number)], 0.75)
+
+
+def _cargo_target(view: View, base: str, inner: str) -> str:
+    """What picks a Rust file's tests: the target of tests/, the module of src/, nothing for others."""
+    first, *rest = inner.removesuffix(".rs").split("/")
+    if first == "src":
+        modules = [name for name in rest if name not in {"mod", "lib", "main"}]
+        return f" {'::'.join(modules)}::" if modules else ""
+    main = "/".join(filter(None, (base, "tests", *rest[:1], "main.rs")))
+    is_target = first == "tests" and (len(rest) == 1 or main in view.services.tree.files)
+    return f" --test {rest[0]}" if is_target else ""
 
 
 def _at(path: str, start: int, end: int = 0) -> str:
@@ -158,11 +178,12 @@ def _script(view: View, path: str, test: str) -> Finding | None:
         return _command(phrases.quote(lines[number - 1].strip().rstrip(","), 160), [_at(path, number)], 0.8)
     for number, line in enumerate(lines, 1):
         if name == "package.json":
-            if SCRIPT.match(line):
-                return _command(phrases.quote(line.strip().rstrip(",")), [_at(path, number)], 0.7)
-        elif TARGET.match(line):
+            if SCRIPT.match(line) and not WATCH.search(line):
+                once = f'; once: "npx vitest run {inner}"' if STAYS.search(line) else ""
+                return _command(phrases.quote(line.strip().rstrip(",")) + once, [_at(path, number)], 0.7)
+        elif TARGET.match(line) and not WATCH.search(line):
             below = [n for n in range(number + 1, min(number + 6, len(lines)) + 1) if RUNNER.search(lines[n - 1])]
-            if below:
+            if below and not WATCH.search(lines[below[0] - 1]):
                 target = line.partition(":")[0]
                 run = phrases.quote(lines[below[0] - 1].strip().lstrip("@-"), 80)
                 return _command(f'"make {target}" runs {run}', [_at(path, number, below[0])], 0.7)
@@ -183,7 +204,9 @@ def checks(view: View) -> Iterator[Finding]:
                 bar = path, number, match[0]
             run = re.sub(r"^\s*(?:-\s+)?(?:run:\s*)?", "", line)
             runner = RUNNER.search(run) if workflow else None
-            if runner is not None and _speaks(run, suffixes) and not line.strip().startswith(("#", "- name", "name")):
+            if runner is None or WATCH.search(run) or "bench" in path:
+                continue
+            if _speaks(run, suffixes) and not line.strip().startswith(("#", "- name", "name")):
                 flags = len(FLAG.findall(run[runner.start() :]))
                 if flags and (best is None or flags > best[0]):
                     best = flags, path, number, run

@@ -21,6 +21,8 @@ _FACTORS = (1000, 60, 3600, 86400, 100, 1024, 60_000)
 SCALES = (1.0, *_FACTORS, *(1 / factor for factor in _FACTORS))
 NEWS = re.compile(r"(?i)change|history|news|release|migrat|upgrad|whatsnew|roadmap|todo|adr")
 NAME_IN_DOC = re.compile(r"`{1,2}([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)`{1,2}")
+LISTED = re.compile(r"\s*(?:\||#{1,6}\s|[-*+]\s)\s*[*\[(]*(`{1,2}[\w-]+`{1,2})")  # a row, a heading, an item
+OPTIONS = re.compile(r"(?i)\b(?:options?|settings?|config\w*|flags?|switch(?:es)?|variables?|preferences?)\b")
 SPELLED = re.compile(r"`+([^`\s]{4,40}?)`+|\b([a-z]+[A-Z]\w+|[a-z]+_\w+|[A-Z][a-z]+[A-Z]\w+)\b")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
 LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
@@ -99,13 +101,14 @@ def _same(code: float, said: float) -> bool:
 
 
 def _documented_only(view: View, docs: list[FileView]) -> Iterator[Finding]:
-    """Names that a document of the feature gives as code and that stand in no file but documents."""
+    """Options that a document of the feature lists and that stand in no file but documents."""
     n = 0
     roles = ("source", "test", "support", "config", "data", "generated")
     globs = _source_globs(view)
     for doc in docs:
         for number, line in enumerate(doc.lines, 1):
-            for name in NAME_IN_DOC.findall(line):
+            listed = LISTED.match(line)
+            for name in NAME_IN_DOC.findall(listed[1]) if listed and _lists_options(doc, number) else ():
                 about = view.relevance(doc.path) >= 1 or view.relevance(line, name) >= 1
                 if len(name) < 6 or not about or n >= 4 or view.candidates(name, roles) or not globs:
                     continue
@@ -121,6 +124,18 @@ def _documented_only(view: View, docs: list[FileView]) -> Iterator[Finding]:
                     reason="a documented name that no source holds",
                     score=0.9,
                 )
+
+
+def _lists_options(doc: FileView, number: int) -> bool:
+    """Whether a line stands in a table, a list or a section of options."""
+    first = number
+    while first > 1 and doc.lines[first - 2].strip():
+        first -= 1
+    section = enclosing(doc.outline, number)
+    above = next((line for line in reversed(doc.lines[: first - 1]) if line.strip()), "")
+    return any(
+        map(OPTIONS.search, (section.name if section else "", above, *doc.lines[first - 1 : min(first + 1, number)]))
+    )
 
 
 def side_by_side(view: View) -> Iterator[Finding]:

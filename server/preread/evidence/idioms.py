@@ -78,7 +78,7 @@ def calls(view: View) -> Iterator[Finding]:
     made = {symbol.name for file in view.tests for symbol in file.outline.symbols}  # helpers: told by themselves
     scored: list[_Scored] = []
     for callee, use in uses.items():
-        last = callee.rpartition(".")[2]
+        last = (re.findall(r"\w+", callee) or [callee])[-1]
         if (
             callee.removeprefix("new ") in made
             or _is_dull(callee)
@@ -231,7 +231,8 @@ def avoided(view: View) -> Iterator[Finding]:
     instead = max(own, key=lambda name: (len(uses[name].cases), name), default="")
     for callee, n in counts.most_common(MOST_COMMON) if instead else ():
         inside = len(uses[callee].cases) if callee in uses else 0
-        inside = max(inside, *(files[path].text.count(f"{callee}(") for path in here))
+        last = re.compile(rf"\b{callee.rpartition('.')[2]}\(")  # by whatever it is called on
+        inside = max(inside, *(len(last.findall(file.text)) for file in files.values()))
         if n * 10 < 7 * len(others) or inside * 10 > total or ".mark." in callee:
             continue
         best, file, call = _form(uses[instead], list(uses))
