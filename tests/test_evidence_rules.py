@@ -650,7 +650,7 @@ def test_reworked_lines_are_followed_from_commit_to_commit_whatever_the_subjects
     basket = "def basket_total(goods):\n    {}\n    return sum(prices)\n\n\nLIMIT = {}\n"
     plain, guard = "prices = [{0}.price for {0} in goods]", "if goods is None:\n        return 0\n    "
     shas = [
-        commit(tmp_path, {"shop/basket.py": basket.format(body, limit), "shop/weather.py": f"RAIN = {n}\n"}, subject)
+        commit(tmp_path, {"shop/basket.py": basket.format(body, limit), f"shop/rain{n}.py": f"RAIN = {n}\n"}, subject)
         for n, (subject, body, limit) in enumerate(
             (
                 ("Sum the basket up", plain.format("good"), 10),

@@ -10,7 +10,7 @@ from preread.evidence.history import CHORE, FIX, Commit
 from preread.evidence.lineage import lineage
 from preread.evidence.nearness import nearness
 from preread.evidence.saying import HANGS
-from preread.evidence.subjects import LINKED, TURN
+from preread.evidence.subjects import LINKED, TURN, names
 from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.sources import Ref
@@ -18,7 +18,10 @@ from preread.sources import Ref
 NEWS = re.compile(r"(?i)(^|/)(changelog|change_?log|changes|history|news|release[-_]?notes|releases)(\.\w+|/[^/]+)?$")
 ENTRY = re.compile(r"\s*(?:[-*+]\s+\S|#\d+[:.]\s)")
 MARK = re.compile(r"^(?:[-*+]\s+|#\d+[:.]\s+)(?:(?:\[[^\]]+\]\(\S+\)\s+)+(?:Thanks .{1,80}?! - )?)?")
-VERSION = re.compile(r"(?i)^(?:#+\s*|=+\s*)?(?:version |release )?\[?v?(\d+\.\d+(?:\.\d+)*)\b(?![\w. ]* \w+ \w+ \w+)")
+VERSION = re.compile(
+    r"(?i)^(?:(?:#+\s*|=+\s*)?(?:version |release |[\w.-]+ )?\[?v?(\d+\.\d+(?:\.\d+)*)\b(?![\w. ]* \w+ \w+ \w+)"
+    r"|#+\s*\[?(?P<next>unreleased)\b)"
+)
 TOLD = re.compile(
     r"(?i)\b((?:was|were|got|been) (?:lost|broken|wrong|ignored)|(?:lost|broken|introduced|regress\w*) (?:in|by|since)"
     r"|is now|are now|now \w+s|renam\w+|defaults? to|deprecat\w+|behaviou?r change|must)\b"
@@ -30,7 +33,7 @@ NEAR, SURE, NAMED, HOME = (
     0.8,
     0.7,
 )  # how much an entry is about the feature; what only fixes has to be surely so
-FILES, MOST, LENGTH, LINES = 3, 5, 190, 6
+FILES, MOST, LENGTH, LINES, FEWEST = 3, 5, 240, 6, 4  # characters and lines of an entry; words that a sentence has
 
 
 class Entry(NamedTuple):
@@ -59,7 +62,7 @@ def changelog(view: View) -> Iterator[Finding]:
 
 
 def _said(entry: Entry) -> str:
-    return phrases.quote(_from_turn(entry.said), LENGTH)
+    return phrases.quote(entry.said, LENGTH)
 
 
 def _paths(view: View) -> list[str]:
@@ -80,12 +83,12 @@ def _paths(view: View) -> list[str]:
 
 def _entries(view: View) -> Iterator[Entry]:
     told = [(words.stems_of(c.subject), c) for c in view.told if view.relevance(c.subject) >= 0.5]
-    about = partial(_about, view, _names(view), _at_home(view))
+    about = partial(_about, view, names(view), _at_home(view))
     for path in _paths(view):
         lines, version = view.services.tree.lines(path) or [], ""
         for number, line in enumerate(lines, 1):
             if not ENTRY.match(line):
-                version = match[1] if (match := VERSION.match(line)) and len(line) < 50 else version
+                version = (match[1] or match["next"]) if (match := VERSION.match(line)) and len(line) < 50 else version
                 continue
             whole, end = _whole(lines, number)
             said = LINKED.sub("", MARK.sub("", whole)).rstrip(". ")
@@ -96,7 +99,8 @@ def _entries(view: View) -> Iterator[Entry]:
             if (near := about(whole)) < (NEAR if turned else SURE):
                 continue
             refs = (str(Ref("lines", path, number, end)), *_same(told, whole))
-            if phrases.provable(said):
+            said = _sentences(said)
+            if phrases.provable(said) and len(said.split()) >= FEWEST and not said.endswith(":"):
                 worth = 0.5 * near + 0.25 * turned + 0.15 * aloud - 0.1 * number / len(lines)
                 yield Entry(worth, said, refs, turned, version)
 
@@ -113,12 +117,6 @@ def _whole(lines: list[str], number: int) -> tuple[str, int]:
     return " ".join(" ".join(lines[number - 1 : end]).split()), end
 
 
-def _names(view: View) -> frozenset[str]:
-    """Names of the feature's definitions that no sentence holds by chance."""
-    hot = {hot.symbol.name for hot in view.symbols if hot.score >= NEAR and view.is_telling(hot)}
-    return view.spelled | {name for name in hot if "_" in name.strip("_") or re.search(r"[a-z][A-Z]", name)}
-
-
 def _at_home(view: View) -> frozenset[str]:
     """Numbers of issues and changes whose commits changed the feature's own functions."""
     (past,) = lineage(view)
@@ -126,14 +124,14 @@ def _at_home(view: View) -> frozenset[str]:
     return frozenset(number for commit in view.commits if commit.sha in near for number in commit.issues)
 
 
-def _about(view: View, names: frozenset[str], numbers: frozenset[str], text: str) -> float:
+def _about(view: View, own: frozenset[str], numbers: frozenset[str], text: str) -> float:
     """How much an entry is about the feature: by its words, by the names it holds, by the change that it names."""
     measure = nearness(view)
     near = measure.of(text)
     near = near if near >= NEAR and measure.named_in(text) else 0.0
     if near >= NAMED:
         return near
-    named = any(name in text for name in names) and names & set(words.IDENTIFIER.findall(text))
+    named = any(name in text for name in own) and own & set(words.IDENTIFIER.findall(text))
     return NAMED if named or (numbers and numbers & set(NUMBERS.findall(text))) else near
 
 
@@ -144,11 +142,16 @@ def _same(told: list[tuple[frozenset[str], Commit]], text: str) -> list[str]:
     return [f"commit:{commit.sha[:9]}" for commit in same][:1]
 
 
-def _from_turn(said: str) -> str:
-    """An entry from the sentence on that tells of the change of mind, when all of it would be too long."""
-    match = TOLD.search(said) or TURN.search(said)
-    if len(said) <= LENGTH or match is None or match.end() <= LENGTH - 40:
+def _sentences(said: str) -> str:
+    """Whole sentences of an entry, those of its change of mind when all are too long; "" without a short one."""
+    if len(said) <= LENGTH:
         return said
-    starts = [0, *(m.end() for m in re.finditer(r"[.;:!?]\s+", said) if m.end() <= match.start())]
-    hangs = len(starts) > 1 and HANGS.match(said[starts[-1] :]) and match.end() - starts[-2] <= LENGTH
-    return said[starts[-2 if hangs else -1] :]
+    match = TOLD.search(said) or TURN.search(said) or FIX.search(said)
+    ends = [m.start() + 1 for m in re.finditer(r"(?<!\be\.g)(?<!\bi\.e)[.;!?](?=\s)", said)] + [len(said)]
+    at = match.end() if match else 0
+    starts = [0, *(end for end in ends if end < at)]
+    start = 0 if next(end for end in ends if end >= at) <= LENGTH else starts[-1]
+    hangs = start and HANGS.match(said[start:].lstrip())
+    start = starts[-2] if hangs else start
+    end = max((end for end in ends if start < end <= start + LENGTH), default=0)
+    return said[start:end].strip().rstrip(".;") if end >= at else ""

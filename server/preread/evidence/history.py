@@ -15,7 +15,7 @@ FIX = re.compile(
     re.IGNORECASE,
 )
 NOISE = re.compile(
-    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|docblocks?|(java|php|go|rust)docs?|readme"
+    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|documentation|docblocks?|(java|php|go|rust)docs?|readme"
     r"|whitespace|formatting|changelog|ci|mypy|phpstan|phpunit|psalm|rubocop|clippy|go(lint|fmt|vet)|fix(e[sd])? tests?"
     r"|(?-i:CS)|code ?style|visibility)\b|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b",
     re.IGNORECASE,
@@ -26,8 +26,11 @@ CHORE = re.compile(
     r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
     r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
     r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"
+    r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:unnecessary|unneeded|redundant|superfluous|obsolete|useless)\b"
 )
-REVERT = re.compile(r'^(Revert\b|Back out|Reapply)|\brevert(s|ed)? (commit|"|#|to )|This reverts commit', re.IGNORECASE)
+REVERT = re.compile(r'^([\w-]+(\([^)]*\))?!?:\s+)?(Revert|Back out|Reapply)\b|\breverts? (commit|"|#)', re.IGNORECASE)
+TAKES_BACK = re.compile(r"^This reverts commit", re.MULTILINE)
+SQUASHED = re.compile(r"^\s*\* ", re.MULTILINE)  # what several commits said, of which one may have taken another back
 BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
 ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
 
@@ -39,13 +42,13 @@ class Commit:
     sha: str
     subject: str
     body: str
-    date: str  # YYYY-MM-DD
+    date: str  # YYYY-MM-DD, when it was written: a rebase leaves it alone
     author: str
     files: tuple[str, ...] = ()
 
     @property
     def is_revert(self) -> bool:
-        return bool(REVERT.search(self.subject) or "This reverts commit" in self.body)
+        return bool(REVERT.search(self.subject) or (TAKES_BACK.search(self.body) and not SQUASHED.search(self.body)))
 
     @property
     def is_fix(self) -> bool:
@@ -83,7 +86,7 @@ class Patch:
 
 def _records(log: Log, *arguments: str) -> Iterator[list[str]]:
     """Records of `git log`, each as its fields and the text after them."""
-    layout = "--format=%x1e%H%x1f%cs%x1f%an%x1f%s%x1f%b%x1f"
+    layout = "--format=%x1e%H%x1f%as%x1f%an%x1f%s%x1f%b%x1f"
     output = log("--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
     for record in output.decode("utf-8", "replace").split(RECORD)[1:]:
         fields = record.split(FIELD)

@@ -10,7 +10,7 @@ from preread.evidence.history import Commit
 from preread.evidence.lineage import lineage
 from preread.evidence.nearness import nearness
 from preread.evidence.reworked import reworked
-from preread.evidence.subjects import TURN, because, is_change, short, turned
+from preread.evidence.subjects import TURN, because, is_change, is_named, says, short, turned, without_twins
 from preread.evidence.view import View, once
 from preread.models import Finding
 
@@ -25,6 +25,8 @@ GENERIC = frozenset(
     name names large skip split allow include multiple init initial small extra
     """.split()
 )
+ADDITION = re.compile(r"(?i)(?:add(?:s|ed|ing)?|provid|implement|introduc|creat|support|new|initial|instrument)\w*\b")
+BESIDE = 0.2  # how near what shares a topic is to the feature that it is told with it
 MOST_FIXES, MOST_TOPICS, MOST_TURNS = 5, 3, 5
 MOST_OWN, MOST_TOLD_OF, RARE = 120, 4, 6
 
@@ -33,7 +35,7 @@ MOST_OWN, MOST_TOLD_OF, RARE = 120, 4, 6
 def repeated_fixes(view: View) -> Iterator[Finding]:
     """What was worked on again and again: changes whose subjects share a topic beside the feature."""
     measure = nearness(view)
-    changes = [c for c in view.told if is_change(c)]
+    changes = [c for c in without_twins(view.told) if is_change(c) and says(c)]
     own = [c for c in changes if _is_own(view, c)][:MOST_OWN]
     topics = {c.sha: _topic(c.subject) - view.wanted for c in changes}
     counts = Counter(topic for c in own for topic in topics[c.sha])
@@ -59,7 +61,10 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
             rare or len(shared) > 1
         ) and not view.whole_project:  # what else of the files' past is about it, though it does not name the feature
             more = [c for c in changes if c not in same and shared <= topics[c.sha] and len(c.files) <= 6]
+            more = [c for c in more if measure.of(c.subject) >= BESIDE]
             same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
+        if sum(ADDITION.match(phrases.subject(c.subject)) is None for c in same) < 2:
+            continue
         fixes = sum(c.is_fix for c in same)
         ranked.append((0.2 * len(shared) + 0.2 * fixes + 1.5 * about + 0.2 * (len(same) > 2), same))
     ranked.sort(key=lambda item: (-item[0], item[1][0].sha))
@@ -137,12 +142,17 @@ def turned_round(view: View) -> Iterator[Finding]:
     """Changes of mind: what was dropped, switched, put back or done instead, as the commits' subjects say."""
     ranked = []
     told = {source for finding in changelog(view) for source in finding.sources}
-    for commit in view.told:
+    tests = frozenset(view.test_paths)
+    for commit in without_twins(view.told):
         about = view.relevance(commit.subject)
         subject = phrases.subject(commit.subject)
         if not TURN.search(subject) or not is_change(commit) or f"commit:{commit.sha[:9]}" in told:
             continue
         if about < 0.5 and not _small_at_home(view, commit):
+            continue
+        if commit.files and not view.whole_project and set(commit.files) <= tests:
+            continue  # how it is tested, not what it does
+        if not (view.whole_project or is_named(view, commit) or because(commit) or _drops(view, commit)):
             continue
         ranked.append((about, commit.date, commit))
     ranked.sort(key=lambda item: (-min(1.0, item[0]), item[1]))
@@ -158,17 +168,24 @@ def turned_round(view: View) -> Iterator[Finding]:
         )
 
 
+def _drops(view: View, commit: Commit) -> bool:
+    """Whether a subject names what its commit took out of the feature's files, as code is spelled."""
+    named = {name.lower() for name in words.IDENTIFIER.findall(commit.subject) if re.search(r"_|[a-z][A-Z]", name)}
+    gone = "\n".join(line for p in view.patches if p.commit.sha == commit.sha for line in p.removed).lower()
+    return any(name in gone for name in named)
+
+
 def fixes(view: View) -> Iterator[Finding]:
     """The latest fixes of the feature with what their authors wrote of the cause, the others on one line."""
     told = {
         source for rule in (repeated_fixes, changelog, reworked) for finding in rule(view) for source in finding.sources
     }
     plain, n = [], 0
-    for commit in view.told:
+    for commit in without_twins(view.told):
         about = view.relevance(commit.subject)
         if (
             not commit.is_fix
-            or not is_change(commit)
+            or not (is_change(commit) and says(commit))
             or f"commit:{commit.sha[:9]}" in told
             or (about < 0.5 and not _small_at_home(view, commit))
         ):

@@ -5,44 +5,54 @@ from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.lineage import lineage
+from preread.evidence.history import Commit
+from preread.evidence.lineage import FILES, lineage
 from preread.evidence.reworked import NEAR, VALUE
+from preread.evidence.subjects import LINKED, because, is_named, says, short, short_of
 from preread.evidence.view import View
 from preread.models import Finding
 
+TAKEN = re.compile(r'(?i)(?:[\w-]+(?:\([^)]*\))?!?:\s+)?revert:?\s+"(.+)"')  # with the title of what is taken back
+REAPPLIED = re.compile(r'(?i)(?:re-?apply|re-?land)\b|revert:?\s+"')  # a title of what was put in again
+AGAIN = re.compile(r'(?i)re-?apply|re-?land|revert:?\s+"revert')
+MOST_FILES = 8  # that a revert without the feature's name changes when it is about the feature's own
 SLEEP = re.compile(r"(\w+\.)*(waitForTimeout|sleep|setTimeout)\([^)]*\)")
 
 
 def reverts(view: View) -> Iterator[Finding]:
-    """What was tried and taken back, with the reason if one was given."""
-    n = 0
-    for commit in view.commits:
-        if not commit.is_revert or n >= 5:
+    """What was tried and taken back and is still so, with the reason if one was given."""
+    n, own = 0, {file.path for file in view.sources[:FILES]}
+    for at, commit in enumerate(view.commits):
+        match = TAKEN.match(commit.subject)
+        title = short_of(match[1]) if match else ""
+        if not commit.is_revert or n >= 5 or REAPPLIED.match(match[1] if match else short(commit)):
             continue
-        about = view.relevance(commit.subject, commit.body)
-        home = sum(view.relevance(path) >= 1 for path in commit.files)
-        if about < 0.5 and not (len(commit.files) <= 8 and 2 * home >= len(commit.files) > 0):
+        home = sum(path in own or view.relevance(path) >= 1 for path in commit.files)
+        why, named = because(commit), is_named(view, commit)
+        if not (home and named) and not (why and 2 * home >= len(commit.files) > 0 and len(commit.files) <= MOST_FILES):
+            continue
+        if not says(commit) or (not title and '"' in commit.subject) or _is_back(title, view.commits[:at]):
             continue
         n += 1
         original = re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body)
-        body = re.sub(r"This reverts commit [0-9a-f]+[.,]?", "", commit.body).strip()
-        why = (
-            phrases.plain(phrases.clip(body, 150))
-            if len(body) > 20 and not re.match(r"(?i)co-authored|signed-off|closes|https?:", body)
-            else ""
-        )
-        title = phrases.subject(commit.subject)
+        whole = LINKED.sub("", commit.subject)
+        said = f"{phrases.quote(title, 100)} was taken back" if title else phrases.quote(whole, 100)
         cites = [f"commit:{commit.sha[:9]}"]
         if original and view.services.tree.git("cat-file", "-e", f"{original[1]}^{{commit}}").status == 0:
             cites.append(f"commit:{original[1][:9]}")
         yield Finding(
             rule="reverts",
             kind="reverted",
-            text=f"{phrases.quote(title, 100)} was taken back" + (f": {why}" if why else ""),
+            text=said + (f": {why}" if why else ""),
             sources=tuple(cites),
             reason="a revert that touched the feature's files",
-            score=0.8 + 0.15 * min(1.0, about),
+            score=0.8 + 0.15 * min(1.0, view.relevance(commit.subject)),
         )
+
+
+def _is_back(title: str, later: list[Commit]) -> bool:
+    """Whether a later commit put in again what was taken back, as its title says."""
+    return bool(title) and any(title in c.subject and (not c.is_revert or AGAIN.match(c.subject)) for c in later)
 
 
 def back_and_forth(view: View) -> Iterator[Finding]:
@@ -57,6 +67,8 @@ def back_and_forth(view: View) -> Iterator[Finding]:
         between = VALUE.match(story.lines[-2])
         if name in told or between is None or len(name) < 4 or not (view.relevance(name) or near >= NEAR):
             continue
+        if not any(story.lines[-1] in " ".join(file.text.split()) for file in view.sources[:FILES]):
+            continue  # it has gone since
         told.add(name)
         latest, earlier = story.commits[-1], story.commits[-2]
         yield Finding(
@@ -85,7 +97,12 @@ def replaced_sleeps(view: View) -> Iterator[Finding]:
             ),
             "",
         )
-        if not gone or any(SLEEP.search(line) for line in patch.added) or n >= 3:
+        if (
+            not gone
+            or gone in (view.services.tree.text(patch.path) or "")
+            or any(SLEEP.search(line) for line in patch.added)
+            or n >= 3
+        ):
             continue
         n += 1
         yield Finding(

@@ -9,13 +9,17 @@ from preread.evidence.decisions import CONDITION
 from preread.evidence.history import Commit
 from preread.evidence.lineage import Step, Story, lineage
 from preread.evidence.nearness import Nearness, nearness
-from preread.evidence.subjects import because, is_change, short, turned
+from preread.evidence.subjects import because, is_change, is_named, says, short, turned, without_twins
 from preread.evidence.view import View, once
 from preread.models import Finding
 
 SOON = 60  # days within which a change of the same lines tells that the first was not enough
 MOST, LENGTH, SUBJECT, LINE = 8, 3, 70, 70  # facts, commits in one, characters of a subject and of a line
 NEAR, ABOUT, HOME, MOST_FUNCTIONS = 0.4, 0.4, 0.5, 3
+RESHAPED = re.compile(
+    r"(?i)(?:minor |small )?(?:reorder|rearrang|convert|migrat|port|mov|renam|rewrit|reformat|split|extract)\w*\b"
+)
+PART = 0.1  # of what a commit put in that is enough for another to be about it
 VALUE = re.compile(r"^(.*?[\w\])]\s*(?::=|[=:])\s*)([\"']?[\w.+-]+[\"']?)\s*[;,)]*$")
 TELLS = re.compile(rf"{CONDITION.pattern}|.{{8,}}[=(]|return\\b.{{12}}")
 
@@ -26,7 +30,7 @@ def reworked(view: View) -> Iterator[Finding]:
     measure = nearness(view)
     (past,) = lineage(view)
     steps = past.steps
-    ranked = sorted(((_worth(measure, step), step) for step in steps), key=lambda one: -one[0])
+    ranked = sorted(((_worth(view, measure, step), step) for step in steps), key=lambda one: -one[0])
     everything = [story for step in steps for story in step.stories]
     told: set[str] = set()
     n = 0
@@ -34,7 +38,7 @@ def reworked(view: View) -> Iterator[Finding]:
         if worth <= 0 or n >= MOST:
             return
         story = _longest(step, everything)
-        commits = [c for c in story.commits if is_change(c) or c in (step.first, step.again)][-LENGTH:]
+        commits = [c for c in story.commits if c in (step.first, step.again) or _goes_on(view, c, story)][-LENGTH:]
         if sum(c.sha in told for c in commits) * 2 > len(commits):
             continue
         n += 1
@@ -56,16 +60,25 @@ def _longest(step: Step, everything: list[Story]) -> Story:
     return max(longer, key=lambda story: (len(story.commits), bool(_values(story)), -sum(map(len, story.lines))))
 
 
-def _worth(measure: Nearness, step: Step) -> float:
+def _goes_on(view: View, commit: Commit, story: Story) -> bool:
+    """Whether a further change of the same lines belongs to what is told of them."""
+    return is_change(commit) and (bool(_values(story)) or (says(commit) and is_named(view, commit)))
+
+
+def _worth(view: View, measure: Nearness, step: Step) -> float:
     """How much a step tells: most when it repairs soon after, near the feature, and little else is changed with it."""
     first, again = step.first, step.again
-    if not (is_change(first) and is_change(again)):
+    if not (is_change(first) and is_change(again)) or len(without_twins((first, again))) < 2:
+        return 0.0
+    if any(RESHAPED.match(phrases.subject(c.subject)) for c in (first, again)):
         return 0.0
     about = max(measure.of(c.subject) if measure.named_in(c.subject) else 0.0 for c in (first, again))
-    if about < ABOUT and step.near < NEAR:
+    if (about < ABOUT and step.near < NEAR) or not step.nearest:
         return 0.0
-    soon = max(0.0, 1 - step.days / SOON)
+    soon = max(0.0, 1 - step.days / SOON) if step.days >= 0 and is_named(view, again) and step.share >= PART else 0.0
     values = any(len(story.lines) > 2 and _values(story) for story in step.stories)
+    if not (values or is_named(view, first) or (is_named(view, again) and step.share >= PART)):
+        return 0.0
     if not (values or again.is_fix or turned(again) or soon or step.is_taken_out):
         return 0.0
     signs = 0.4 * values + 0.5 * again.is_fix + 0.3 * turned(again) + 0.3 * first.is_fix
@@ -79,7 +92,7 @@ def _text(commits: list[Commit], step: Step) -> str:
         return "the same lines " + "; ".join(parts)
     how = "taken out" if step.is_taken_out else "fixed" if step.again.is_fix else "changed"
     days = {0: "the same day", 1: "a day later"}.get(step.days, f"{step.days} days later")
-    when = days if step.days <= SOON else step.again.date[:7]
+    when = days if 0 <= step.days <= SOON else step.again.date[:7]
     return f"{parts[0]}; its lines {how} {when}: {phrases.quote(short(step.again), SUBJECT)}"
 
 
@@ -111,7 +124,7 @@ def fixed_functions(view: View) -> Iterator[Finding]:
     told = {source for finding in reworked(view) for source in finding.sources}
     ranked = []
     for passage, commits in past.functions:
-        fixes = [commit for commit in commits if is_change(commit) and commit.is_fix and commit.sha in home]
+        fixes = [c for c in without_twins(commits) if is_change(c) and c.is_fix and says(c) and c.sha in home]
         new = sum(f"commit:{commit.sha[:9]}" not in told for commit in fixes)
         if len(fixes) > 1 and new and passage.near >= HOME:
             ranked.append((passage.near * new, passage, fixes[-LENGTH:]))
