@@ -610,9 +610,10 @@ def test_turned_round_is_what_was_dropped_or_switched_and_no_chore(tmp_path: Pat
 
 def test_turned_round_reaches_back_beyond_a_renamed_file(tmp_path: Path) -> None:
     commit(tmp_path, {"old/all.py": "X = 1\n"}, "begin")
-    commit(tmp_path, {"old/all.py": "X = 2\n"}, "Drop the basket's loop detection")
+    commit(tmp_path, {"old/all.py": "X = 2\n"}, "Drop the basket's loop detection", date="2025-11-30")
     commit(tmp_path, SHOP, "Put goods into modules of their own")
-    assert "loop detection" in texts(rule(tmp_path, "turned_round"))
+    said = texts(rule(tmp_path, "turned_round"))
+    assert "2025: `Drop the basket's loop detection`" in said  # when it was written, not when it was rebased
 
 
 def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -> None:
