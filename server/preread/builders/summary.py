@@ -1,5 +1,6 @@
 """The summary, written last: what is where, what to know before writing. Made of facts that passed the check."""
 
+import re
 from collections.abc import Sequence
 
 from preread import dossier, sources
@@ -8,10 +9,10 @@ from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Ver
 # What a person must see before writing, most urgent first.
 URGENT = ("anti-patterns.md", "failures.md", "existing-tests.md")
 GAPS = "Not covered"
-FIRST = frozenset(("Documents and code disagree", "Tried, taken back", "Known traps", "Deprecated", GAPS)) | {
-    "Failing in the latest report",
-    "Failed when it was run",
-}  # sections that one must know of before writing
+FIRST = frozenset(
+    ("Documents and code disagree", "Known traps", GAPS, "Failing in the latest report", "Failed when it was run")
+)  # sections that one must know of before writing, and that hardly ever say what is beside the feature
+TOLD = re.compile(r"`.+`: \w")  # a definition with what is said of it
 MOST_FILES, MOST_URGENT, MOST_COMMANDS = 3, 1, 3
 
 
@@ -27,11 +28,11 @@ def summarise(request: Request, evidence: Evidence, checked: Checked) -> Draft:
 
 
 def _sources(evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
-    """The first files of the feature, each by the definition that matters most, on one line."""
+    """The first files of the feature, each by the first definition of which more than its signature is told."""
     found = []
     for ranked in evidence.files[:MOST_FILES]:
         defined = [v for v in checked.verdicts if v.file == "codebase.md" and ranked.path.endswith(v.section)]
-        found += [v for v in defined if _cites(v, ranked.path) and dossier.quotes(v.fact.text)][:1]
+        found += [v for v in defined if _cites(v, ranked.path) and TOLD.match(v.fact.text)][:1]
     return _line("code", found)
 
 

@@ -1,5 +1,6 @@
 """Collect: a request → ranked, bounded, sourced findings. The rules run one after the other over one view."""
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -30,10 +31,12 @@ from preread.evidence import (
     reworked,
     samples,
     scaffolding,
+    search,
     shape,
     together,
     traps,
     untested,
+    words,
     worth,
 )
 from preread.evidence.kept import Kept
@@ -44,6 +47,8 @@ from preread.models import Evidence, Finding, Ranked, Request
 from preread.reports.history import Past
 from preread.services import Services
 
+BESIDE = re.compile(search.SHOWS.pattern + r"|(?:^|/)(?:docs?_src|legacy)/")
+VERSION = re.compile(r"(?:^|/)v(\d+)/")
 MOST = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
 
 Rule = Callable[[View], Iterable[Finding]]
@@ -149,13 +154,14 @@ def _viewed(
     kept = Kept(services.tree, connection)
     hits = _hits(request, query, connection, kept)
     tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
+    own = hits["files"] if request.feature == PROJECT else _own(hits["files"], query)
     view = View(
         services,
         connection,
         request,
         query,
         kept,
-        sources=views_of(services, kept, hits["files"]),
+        sources=views_of(services, kept, own),
         tests=views_of(services, kept, tests),
         docs=views_of(services, kept, hits["docs"]),
         ticket=ticket or "",
@@ -166,6 +172,26 @@ def _viewed(
     if request.scope:
         view.notes.append(f"only files in {request.scope} are ranked")
     return view, hits, tests
+
+
+def _own(hits: list[Hit], query: rank.Query) -> list[Hit]:
+    """Without what only shows or precedes the feature: examples, and old versions of a file that is there, too.
+
+    All of them where nothing else is, and what the request names.
+    """
+    asked = frozenset(map(words.stem, query.feature))
+    latest: dict[str, int] = {}
+    for hit in hits:
+        name, found = hit.path.rpartition("/")[2], VERSION.search(hit.path)
+        latest[name] = max(latest.get(name, 0), int(found[1]) if found else 0)
+
+    def is_beside(path: str) -> bool:
+        beside, old = BESIDE.search(path.removeprefix(query.scope)), VERSION.search(path)
+        if beside is not None:
+            return not asked & words.stems_of(beside[0])
+        return old is not None and int(old[1]) < latest[path.rpartition("/")[2]] and old[0].strip("/") not in asked
+
+    return [hit for hit in hits if not is_beside(hit.path)] or hits
 
 
 def failing(services: Services, request: Request) -> list[Past]:

@@ -16,7 +16,12 @@ EFFECT = re.compile(
 COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
 PLAIN = re.compile(r"^\(?!?\s*\w+\s*(?:is (?:not )?None|[!=]==?\s*(?:nil|null|undefined|None))?\)?$")
 ERRORS = re.compile(r"\berr(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
-LONGEST, WHOLE, RAISED = 70, 130, 110  # characters of a line shown, of a condition, of what is raised
+MESSAGE = re.compile(r"(?:raise|throw|panic)\b[^\"'`]*(?:\"[^\"]{8,}\"|'[^']{8,}'|`[^`]{8,}`)")
+ABSENT = re.compile(r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|null|undefined|None)))\)?$")
+RAISES = re.compile(r"(?:raise|throw|panic)\b")
+ENDING = re.compile(r"(?:return|continue|break|exit)(?:\s*\(?(?:None|nil|null|undefined|false|False)\)?)?$")
+LOGS = re.compile(r"(?:\w+\.)*(?:console|log|logger|logging|debug)\w*(?:\.\w+)?\(")
+LONGEST, WHOLE, RAISED = 90, 130, 170  # characters of a line shown, of a condition, of what is raised
 
 
 class Decision(NamedTuple):
@@ -35,8 +40,16 @@ def said(one: Decision) -> str:
 
 
 def _quoted(text: str, most: int = LONGEST) -> str:
-    most = RAISED if re.match(r"(?:raise|throw|panic)\b", text) else most
+    most = RAISED if RAISES.match(text) else most
     return phrases.quote(text, most) if phrases.provable(text) else text
+
+
+def _shown(effect: str) -> str:
+    """A statement whole, of a long one that raises its part up to the message; empty where neither is short enough."""
+    if len(effect) <= (RAISED if RAISES.match(effect) else LONGEST):
+        return effect
+    message = MESSAGE.match(effect)
+    return message[0] if message and len(message[0]) <= RAISED else ""
 
 
 def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
@@ -52,8 +65,11 @@ def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
         if not effect:
             effect, after = _effect(lines, last + 1)
             then, _ = _effect(lines, after) if effect and after and _is_level(lines, last + 1, after) else ("", 0)
+        effect = _shown(effect)
         if not condition or not effect or ERRORS.search(condition) or len(condition) > WHOLE:
             continue
+        if LOGS.match(effect) or (ABSENT.match(condition) and ENDING.match(effect)):
+            continue  # nothing is decided: there is nothing to do
         yield Decision(number + 1, condition, effect, then if len(then) <= LONGEST else "", _worth(condition, effect))
 
 

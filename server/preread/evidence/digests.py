@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import decisions, phrases, saying
+from preread.evidence import decisions, phrases, saying, words
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import DECLARED, Passage, passages
 from preread.evidence.view import View, once
@@ -28,10 +28,15 @@ DULL = re.compile(
 CHAINED = re.compile(r"\s*[.?]\w")
 OPEN = re.compile(r"(?:=>|[=(,+])$")  # goes on, on the next line
 LONGEST, MOST_SAID, MOST_ITEMS, MOST = 90, 480, 8, 20
-REMARK = 180
+QUALIFIED = re.compile(  # what somebody says of a function beyond what it is for
+    r"(?i)(?<!checks )(?<!returns true )\bif\b|\b(?:when|which|unless|only|not|no|without|since|because|but|until"
+    r"|before|after|first|last|default|instead|even|also|same|so)\b"
+)
+NEW = 5  # words of a sentence that a function's name does not have, so that it tells something
 LEADING = ("@", "#", "//", "/*", "*", "[")  # how lines begin that belong to the definition below
 COMPARES = re.compile(r"[<>]=?\s|[=!]=")
 FAILS = re.compile(r"\b(?:raise|throw|panic|bail|abort|reject|error|Err|fail)\w*|\b(?:unwrap|expect)\(")
+UNUSUAL = re.compile(rf"{FAILS.pattern}|\bdefault\b|\block\b")
 # How likely one thing that a passage says is one that a careful reader writes down: a logistic model of a few
 # properties, fitted on the tuning half of bench/claims.
 LIKELY = {
@@ -46,27 +51,28 @@ class Item(NamedTuple):
 
     line: int
     text: str
-    kind: str  # "decision", "remark", "strong" or "weak" for remarks that warn, "statement"
+    kind: str  # "decision", "statement", "remark"; "strong" or "weak" if it warns, "purpose" if a name says it
     likely: float = 0.0
 
 
 @once
 def inside(view: View) -> Iterator[Finding]:
     """What the passages nearest to the feature decide, do and remark."""
-    found = []
-    for passage, everything in _said(view):
-        chosen = _chosen(everything)
-        if any(item.kind != "remark" for item in chosen):  # what a function is for is told with its definition
-            found.append((sum(item.likely for item in chosen), passage, chosen))
-    found.sort(key=lambda one: -one[0])
-    told: set[str] = set()
-    for likely, passage, chosen in found:
-        said = "; ".join(item.text for item in chosen)
-        if said in told or len(told) >= MOST:
+    found = [(passage, _chosen(everything)) for passage, everything in _said(view)]
+    found.sort(key=lambda one: -sum(item.likely for item in one[1]))  # what is known of it shows that it matters
+    before: set[tuple[str, int, str]] = set()  # a function within another is a passage, too
+    count = 0
+    for passage, chosen in found:
+        told = [item for item in chosen if item.kind != "purpose"]
+        again = {(passage.file.path, item.line, item.text) for item in told} <= before
+        if again or not any(map(_tells, told)) or count >= MOST:
             continue
-        told.add(said)
+        before |= {(passage.file.path, item.line, item.text) for item in told}
+        count += 1
+        likely = sum(item.likely for item in chosen)
+        said = "; ".join(item.text for item in told)
         name = passage.symbol.name
-        start = min(passage.start, *(item.line for item in chosen))
+        start = min(passage.start, *(item.line for item in told))
         yield Finding(
             rule="inside",
             kind="inside",
@@ -75,6 +81,13 @@ def inside(view: View) -> Iterator[Finding]:
             reason="conditions, effects and remarks of a passage near the feature",
             score=1 / (1 + math.exp(2.2 - 3.2 * likely)),  # that one of them does, as it came out there
         )
+
+
+def _tells(item: Item) -> bool:
+    """Whether it says what a function's name and signature do not: a decision, a warning, how it fails."""
+    return item.kind in {"decision", "strong", "weak"} or (
+        item.kind == "statement" and UNUSUAL.search(item.text) is not None
+    )
 
 
 @once
@@ -142,10 +155,21 @@ def _remarks(passage: Passage) -> Iterator[Item]:
     file, symbol = passage.file, passage.symbol
     first = passage.start if passage.start > symbol.start else _above(passage)
     for comment in file.details.comments:
-        if first <= comment.start <= passage.end and (told := saying.telling(file, comment.text)) is not None:
-            kind = "strong" if told.weight >= saying.SURE else "weak" if told.weight else "remark"
-            if told.weight or comment.start < symbol.start:  # what explains a line of code is told by the line
-                yield Item(comment.start, phrases.quote(told.said, REMARK), kind)
+        told = saying.telling(file, comment.text) if first <= comment.start <= passage.end else None
+        if told is None or not saying.stands(told.said):
+            continue
+        kind = "strong" if told.weight >= saying.SURE else "weak" if told.weight else "remark"
+        if kind == "remark" and not _adds(symbol.name, told.said):
+            kind = "purpose"
+        if told.weight or comment.start < symbol.start:  # what explains a line of code is told by the line
+            yield Item(comment.start, phrases.quote(told.said, saying.WHOLE), kind)
+
+
+def _adds(name: str, said: str) -> bool:
+    """Whether a sentence says more of a function than its name does."""
+    known = words.stems(name)
+    new = {word for word in re.findall(r"[a-z]{3,}", said.lower()) if words.stem(word) not in known | words.STOP}
+    return QUALIFIED.search(said) is not None or len(new) >= NEW
 
 
 def _above(passage: Passage) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from preread.dossier import QUOTE_LENGTH, code
 from preread.evidence.view import FileView
 
+LEFT_OPEN = re.compile(r"(?i)(?:[:,(\[{=]|\b(?:the|an?|of|and|or|to|by|with|as follows|e\.g))\W?$")
 LINE = 110  # characters of source that a fact quotes at most
 
 
@@ -61,6 +62,11 @@ def definition(file: FileView, start: int, name: str, signature: str) -> str:
 def balanced(text: str) -> bool:
     """Whether a line opens no bracket that it does not close."""
     return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
+
+
+def complete(text: str) -> bool:
+    """Whether a sentence stands by itself: no bracket, mark or list left open, and none closed that it lacks."""
+    return balanced(text) and text.count("`") % 2 == 0 and not LEFT_OPEN.search(text)
 
 
 def names(values: Sequence[str], most: int = 6) -> str:

@@ -28,8 +28,14 @@ SKIPPED = re.compile(r"\s*([#|<=]|>(?! \w)|\{[%{]|\.\. |import |export |:[\w-]+:
 ITEM = re.compile(r"^\s*(?:>|[-*+]|\d+[.)])\s+")
 BOX = re.compile(r"\s*(?:\.\. (?:warning|caution|danger|attention|important|note)::|!!! ?\w+|\?\?\?)")
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<=[.!?:])\s+(?=[\W_]*[A-Z`])")
+SPAN = re.compile(r"`[^`]*`")
+LEANS = re.compile(
+    r"(?i)\b(?:for example|e\.g\.|in (?:this|that|these) (?:case|example|section)s?|the (?:example|following|above)"
+    r"|(?:example|snippet|code|shown|listed|described|see) (?:above|below)|let['’]?s)\b"
+    r"|^(?:both|here|now|the (?:latter|former)|you can)\b|,? (?:this|these) \w+ (?:is|are)\b"
+)
 NEAR = 0.4  # below that a sentence is about something else
-LEAST, MOST_SAID, MOST, MOST_HERE = 25, 190, 8, 5
+LEAST, MOST_SAID, MOST, MOST_HERE = 25, 240, 8, 5
 
 
 class Sentence(NamedTuple):
@@ -50,7 +56,7 @@ def limits(view: View) -> Iterator[Finding]:
             continue
         home = measure.of(doc.path)
         for sentence in sentences(doc):
-            if not LIMITS.search(sentence.text) or not phrases.provable(sentence.text):
+            if not LIMITS.search(SPAN.sub("", sentence.text)) or not _stands_alone(sentence.text):
                 continue
             about = measure.of(sentence.text)
             section = enclosing(doc.outline, sentence.start)
@@ -78,6 +84,12 @@ def limits(view: View) -> Iterator[Finding]:
             reason="the documents limit or promise something",
             score=min(0.95, 0.45 + 0.4 * worth),
         )
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether a reader needs nothing around a sentence: no example, list or sentence that it speaks of."""
+    whole = phrases.provable(text) and phrases.complete(text) and len(text) <= MOST_SAID
+    return whole and not LEANS.search(text) and (len(list(ENDS.finditer(text))) > 0 or not HANGS.match(text))
 
 
 def sentences(doc: FileView) -> Iterator[Sentence]:
@@ -108,7 +120,7 @@ def _of_paragraph(doc: FileView, first: int, last: int) -> Iterator[Sentence]:
     for first_of, end in itertools.pairwise(starts):
         hangs = before and HANGS.match(text[first_of:end]) and end - before[0] <= MOST_SAID
         begin = before[0] if hangs else first_of
-        said = text[begin:end].strip().rstrip(".:")
+        said = text[begin:end].strip().rstrip(".")
         if len(said) >= LEAST:
             yield Sentence(said, first + _line_at(lines, begin), first + _line_at(lines, begin + len(said) - 1))
         before = [begin]

@@ -49,13 +49,13 @@ def _of_file(view: View, file: FileView) -> Iterator[Finding]:
     seen: dict[str, int] = {}
     for remark in (*_comments(view, file), *_docstrings(view, file)):
         seen[remark.within] = seen.get(remark.within, 0) + 1
-        if seen[remark.within] > MOST_IN_ONE:
+        if seen[remark.within] > MOST_IN_ONE or not saying.stands(remark.said):
             continue
         named = phrases.provable(remark.within) and re.fullmatch(r"[\w.]+", remark.within)
         yield Finding(
             rule="warnings",
             kind="warning",
-            text=(f"{code(remark.within)}: " if named else "") + phrases.quote(remark.said, saying.MOST_SAID),
+            text=(f"{code(remark.within)}: " if named else "") + phrases.quote(remark.said, saying.WHOLE),
             sources=(file.cite(remark.start, remark.end),),
             reason=f"a remark that warns or explains: {remark.word}",
             score=remark.weight + 0.15 * min(1.0, view.relevance(remark.said)) - (0.35 if file.role != "source" else 0),

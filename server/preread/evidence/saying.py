@@ -36,14 +36,16 @@ HANGS = re.compile(
 )
 # Where one thing that a comment says ends: blank lines, items of lists, fields, markup of documentation.
 PARTS = re.compile(
-    r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•] |\d+[.)] |[@:\\]\w+))"
+    r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•] |\d+[.)] |[@\\]\w+|:\w+(?: \w+)*:(?!`)))"
     r"|</?(?:summary|remarks|para|p|ul|ol|li|list|item|description|returns|value|br|div|note)\b[^>]{0,40}>"
 )
 FIELD = re.compile(r"\W*(?:see|param|returns?|type|since|author|internal|private|public|link)\b")
 ADDRESS = re.compile(r"https?://\S+")
 EXAMPLE = re.compile(r"```.*?(?:```|\Z)|<(code|pre|example)>.*?(?:</\1>|\Z)|@example\b.*?(?=\n\s*@|\Z)", re.DOTALL)
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?] (?=[\W_]*[A-Z`])")
+OF_ITSELF = re.compile(r"(?i)this (?:method|function|class|option|field|type|test|should|must)\b|otherwise\b")
 LONGEST, LEAST, MOST_SAID = 4000, 25, 190
+WHOLE, FEWEST = 300, 5  # characters of a remark that is told, words
 SURE = 0.75  # the weight of what warns aloud
 
 
@@ -68,6 +70,12 @@ def telling(file: FileView, text: str) -> Telling | None:
                 if phrases.provable(said) and len(said) >= LEAST:
                     best = Telling(said, word[0] if word else "", weight)
     return best
+
+
+def stands(said: str) -> bool:
+    """Whether what a comment says is whole and needs no sentence before it."""
+    leans = HANGS.match(said) and not OF_ITSELF.match(said) and len(sentences(said)) == 1
+    return phrases.complete(said) and len(said) <= WHOLE and not leans and len(said.split()) >= FEWEST
 
 
 def parts(text: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import phrases
+from preread.evidence import phrases, words
 from preread.evidence.passages import passages
 from preread.evidence.view import FileView, View
 from preread.models import Finding
@@ -17,6 +17,13 @@ INSTEAD = re.compile(
     r"(?:\{@link\s+)?[`'\":]*(?:\w+:`)?[~.]*([A-Za-z_][\w.]*(?:\(\))?)"
 )
 HOT = 0.45  # of a definition that belongs to the feature
+CHANGERS = frozenset(  # words of names that say so
+    """
+    add append apply assign bind build change clear collect configure copy delete drop extend fill init inject insert
+    install load merge mutate normalize parse patch populate prepare process push put read register remove rename
+    replace reset set setup store sort transform update visit walk write
+    """.split()
+)
 NEAR = 0.2  # of a passage whose function is looked at for what it changes
 VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
 
@@ -206,7 +213,7 @@ def changed_arguments(view: View) -> Iterator[Finding]:
     """Parameters that the feature's functions change in place: what the caller handed over is changed with them."""
     near = {(p.file.path, p.symbol.start): p for p in reversed(passages(view)) if p.near >= NEAR}
     for file, symbol in ((p.file, p.symbol) for p in reversed(near.values())):
-        if symbol.end - symbol.start > 200:
+        if symbol.end - symbol.start > 200 or CHANGERS.intersection(map(str.lower, words.parts(symbol.name))):
             continue
         names = [p.name for p in file.details.parameters if symbol.start <= p.line <= symbol.end and p.used]
         names = [n for n in dict.fromkeys(names) if n not in {"self", "cls", "this", "ctx", "kwargs"} and len(n) > 2]
