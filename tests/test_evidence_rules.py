@@ -401,6 +401,9 @@ def test_unmentioned_symbols_are_public_names_in_no_test(tmp_path: Path) -> None
     write(tmp_path, {**SHOP, "shop/basket.py": more})
     findings = rule(tmp_path, "unmentioned_symbols")
     assert texts(findings) == "no test names `basket_weight`"  # tests reach the error and the sum by what they call
+    screen = "export class BasketScreen {\n  basketStop() {\n    return 1;\n  }\n}\n"
+    write(tmp_path, {"web/basket.ts": screen, "web/basket.test.ts": "it('basket', () => open(BasketScreen));\n"})
+    assert "basketStop" not in texts(rule(tmp_path, "unmentioned_symbols"))  # tests call no method of it
     assert 'absent:tests/**~"basket_weight"' in cited(findings)
     assert "basket_total" not in texts(findings)
     assert "_basket_secret" not in texts(findings)
@@ -753,12 +756,14 @@ def test_failed_tests_of_recorded_runs_are_those_of_the_feature(tmp_path: Path) 
 
 def test_repeated_fixes_are_fixes_of_one_thing(tmp_path: Path) -> None:
     commit(tmp_path, SHOP, "begin")
-    first = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, "Fix rounding of the basket total (#3)")
+    whole = "Fix rounding of the basket total where goods are sold by weight"
+    first = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, f"{whole} (#3)")
     commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Fix colour of the basket icon")
     second = commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Fix rounding of the basket total again (#9)")
     findings = rule(tmp_path, "repeated_fixes")
     assert len(findings) == 1
     assert "fixed 2 times" in texts(findings)
+    assert f"`{whole}`" in texts(findings)
     assert cited(findings) == {f"commit:{first[:9]}", f"commit:{second[:9]}"}
 
 

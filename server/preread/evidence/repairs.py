@@ -81,7 +81,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 60)}" for c in shown),
+            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 76)}" for c in shown),
             sources=tuple(f"commit:{c.sha[:9]}" for c in shown),
             reason="changes whose subjects are about the same thing",
             score=min(0.95, 0.65 + 0.12 * worth),
