@@ -40,7 +40,12 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
             continue
         if proof := absent(view, name, tests_for(view, hot.file)):
             found.setdefault(hot.file.path, []).append((hot, proof))
-    for group in found.values():
+    named = {
+        h.file.path for h in view.symbols if h.symbol.container and view.candidates(h.symbol.name, ("test", "support"))
+    }
+    for path, group in found.items():
+        if path not in named and all(hot.symbol.kind == "method" for hot, _ in group):
+            continue  # tests call no method of this file by name
         cites = [s for hot, proof in group for s in (hot.file.cite(hot.symbol.start), *proof)]
         names = phrases.names([hot.symbol.name for hot, _ in group], MOST)
         reason = "public names of the feature that stand in no test"
