@@ -23,30 +23,39 @@ USUAL, SHORT, MOST_STEPS = 0.3, 40, 4  # share of the tests that make a usual ca
 
 
 def assertions(view: View) -> Iterator[Finding]:
-    """The checks of results that several of the feature's tests make word for word."""
+    """The shapes in which the feature's tests check results, each with an example."""
     shapes: dict[str, list[tuple[HotCase, Assertion]]] = defaultdict(list)
     for hot in view.cases:
         for item in hot.file.details.assertions:
             if hot.case.start <= item.line <= hot.case.end and not item.text.endswith("fail()"):
-                shapes[" ".join(item.text.split())].append((hot, item))
+                shapes[_shape(item.text)].append((hot, item))
     total = len(view.cases)
     ordered = sorted(shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0]))
-    for _, found in ordered[:3]:
+    for shape, found in ordered[:3]:
         n = len({id(hot) for hot, _ in found})
-        if n < max(2, total // 8):
+        if n < max(2, total // 8) and total > 3 and not re.search(r"raises|toThrow|rejects", shape):
             continue
-        whole = [pair for pair in found if phrases.balanced(pair[0].file.lines[pair[1].line - 1])]
-        if not whole:
+        whole = [pair for pair in found if phrases.balanced(pair[0].file.lines[pair[1].line - 1])] or found
+        if whole is found and not re.search(r"raises|toThrow|rejects", shape):
             continue  # none stands on one line
         hot, item = min(whole, key=lambda pair: (len(pair[1].text), pair[1].line))
         yield Finding(
             rule="assertions",
             kind="assert",
-            text=f"{phrases.quote_line(hot.file, item.line, 100)} in {n} of {total} tests",
+            text=f"{phrases.quote_line(hot.file, item.line, 100)} and the like in {n} of {total} tests",
             sources=(hot.file.cite(item.line),),
             reason="the commonest way to check this feature",
             score=0.4 + 0.4 * n / total,
         )
+
+
+def _shape(text: str) -> str:
+    """An assertion without its values."""
+    text = re.sub(r"(\"[^\"]*\"|'[^']*'|`[^`]*`|\b\d[\d_.]*\b)", "…", text)
+    text = (
+        re.sub(r"==.*|(?<=\().*(?=\))", "…", text) if text.startswith("assert ") else re.sub(r"\([^()]*\)", "(…)", text)
+    )
+    return " ".join(text.split())[:60]
 
 
 def example(view: View) -> Iterator[Finding]:

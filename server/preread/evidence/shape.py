@@ -49,7 +49,7 @@ def symbols(view: View) -> Iterator[Finding]:
         said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc else ""
         if symbol.container and symbol.container not in head:
             head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
-        if not _tells(symbol, said):
+        if not _tells(symbol, head, said):
             continue
         yield Finding(
             rule="symbols",
@@ -61,11 +61,11 @@ def symbols(view: View) -> Iterator[Finding]:
         )
 
 
-def _tells(symbol: Symbol, said: str) -> bool:
-    """Whether more than a word or two is said of a definition, beyond its name."""
+def _tells(symbol: Symbol, head: str, said: str) -> bool:
+    """Whether a definition's line says more than its name: what it is given, or more than a word or two about it."""
     own = words.stems(symbol.name)
     new = [word for word in re.findall(r"[A-Za-z]{3,}", said) if words.stem(word.lower()) not in own]
-    return len(new) > 3
+    return len(new) > 3 or ("(" in head and phrases.balanced(head) and symbol.kind != "constant")
 
 
 def constants(view: View) -> Iterator[Finding]:
@@ -92,13 +92,11 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
         for hot in view.symbols
     )
     head, _, note = line.partition("  # ") if "  # " in line else line.partition(" // ")
-    if not note:
-        return  # its name and its value are in the code
     text = phrases.quote(re.sub(r"^(?:export\s+)?(?:default\s+)?", "", head.rstrip(" ;,")))
     yield Finding(
         rule="constants",
         kind="constant",
-        text=f"{text}: {phrases.plain(phrases.sentence(note, 90))}",
+        text=f"{text}: {phrases.plain(phrases.sentence(note, 90))}" if note else text,
         sources=(file.cite(member.line),),
         reason="a named value of the feature" + (", used by its functions" if used else ""),
         score=0.45 + (0.15 if used else 0.0) + 0.1 * min(1.0, view.relevance(member.name)),
