@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,7 @@ from _claude import api, claude, machine, one_file  # noqa: F401 - fixtures of e
 from _loaded import Loaded, read_at_start
 
 ROOT = Path(__file__).resolve().parents[1]
+MAKING = threading.Lock()
 SHOP = ROOT / "examples" / "shop"
 DERIVED = shutil.ignore_patterns(
     "node_modules", "__pycache__", ".pytest_cache", ".cache", ".state", "context", "dist", "test-results"
@@ -127,8 +129,13 @@ class Ran:
 Cli = Callable[..., Ran]
 
 
-@cache
 def loaded() -> Loaded:
+    with MAKING:  # threads of a test may ask at once
+        return _loaded()
+
+
+@cache
+def _loaded() -> Loaded:
     return Loaded(child_environ())
 
 
