@@ -319,7 +319,7 @@ async def test_the_end_of_the_server_ends_the_child_and_the_next_server_finds_no
     scene.assert_no_process_within(bound, begun)
     if end is by_end_of_input:  # which leaves the time for it
         assert scene.costs == [None]
-    async with wired(scene.project, scene.env) as wire:
+    async with wired(scene.project, scene.env, anew=True) as wire:
         await wire.initialize()
         await when(lambda: _mcp_process.left_behind(scene.project, "login") == [], "the next server tidies up")
     assert not Layout(scene.project).dossier("login").exists()
