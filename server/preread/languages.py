@@ -129,8 +129,12 @@ _TEST_PROJECT = re.compile(r"\.(unit|integration|functional)?(tests?|specs)(\.|$
 _TEST_IN_PROJECT = re.compile(r"(Tester|Fixture|Facts)\.cs$")
 _TEST_FOLDERS = frozenset(
     "test tests testing __tests__ __mocks__ __fixtures__ spec specs e2e e2e-tests integration-tests cypress playwright"
-    " integration_tests functional-tests androidtest unittest unittests test-utils test_utils".split()
+    " integration_tests functional-tests androidtest unittest unittests test-utils test_utils testdata"
+    " testsuite testsuites".split()
 )
+# `ktor-client-tests`; singular may be a product for testing. Case matters in the second: Gradle's `src/commonTest`.
+_NAMED_FOR_TESTS = re.compile(r"[-_.](tests|specs)$")
+_SOURCE_SET = re.compile(r"(^|/)src/[a-z]\w*Tests?/")
 _SUPPORT_FOLDERS = frozenset(
     "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs factories pages"
     " page-objects page_objects pageobjects pom setup commands lib common shared".split()
@@ -208,10 +212,19 @@ def own_role(path: str) -> Role:
         return "config"
     if is_code and name.endswith(".cs") and any(map(_TEST_PROJECT.search, lowered)):
         return "test" if _TEST_IN_PROJECT.search(name) else "support"
-    in_tests = not _TEST_FOLDERS.isdisjoint(lowered) or (lowered[:1] == ["src"] and lowered[1:2] == ["test"])
-    if is_code and in_tests:
+    if is_code and _within_tests(path, lowered):
         return _role_in_test_folder(lowered, name)
     return "source" if is_code else "data"
+
+
+def _within_tests(path: str, folders: list[str]) -> bool:
+    """Whether one of these folders holds tests and what they need; `t` at the root is Perl's word for it, and others'."""
+    return (
+        not _TEST_FOLDERS.isdisjoint(folders)
+        or folders[:1] == ["t"]
+        or any(map(_NAMED_FOR_TESTS.search, folders))
+        or _SOURCE_SET.search(path) is not None
+    )
 
 
 def _role_in_test_folder(folders: list[str], name: str) -> Role:
