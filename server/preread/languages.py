@@ -218,7 +218,7 @@ def own_role(path: str) -> Role:
 
 
 def _within_tests(path: str, folders: list[str]) -> bool:
-    """Whether one of these folders holds tests and what they need; `t` at the root is Perl's word for it, and others'."""
+    """Whether one of these folders holds tests and what they need; `t` at the root is Perl's word for it."""
     return (
         not _TEST_FOLDERS.isdisjoint(folders)
         or folders[:1] == ["t"]
