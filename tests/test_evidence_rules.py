@@ -263,6 +263,9 @@ def test_commands_say_how_the_feature_s_tests_run(tmp_path: Path) -> None:
     said = texts(rule(tmp_path, "commands"))
     assert '`"test": "vitest"`; once: "npx vitest run basket.spec.js"' in said
     assert '`[package]`: "cargo test --test basket"' in said
+    crate = "[package]\nautotests = false\n\n[[test]]\nname = 'all'\npath = 'tests/lib.rs'\n"
+    write(tmp_path, {"Cargo.toml": crate})
+    assert '"cargo test --test all basket"' in texts(rule(tmp_path, "commands"))
 
 
 def test_fixtures_are_cited_where_they_are_made_and_asked_for(tmp_path: Path) -> None:

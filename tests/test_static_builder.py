@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -280,6 +281,15 @@ def test_an_example_is_shown_whole_under_its_source() -> None:
 def test_an_empty_project_s_summary_says_nothing(tmp_path: Path) -> None:
     nothing = Evidence(feature="login", words=())
     assert summary.summarise(request("login"), nothing, Checked(())).sections == ()
+
+
+def test_a_summary_says_of_a_missing_name_no_more_than_that(shop: Path) -> None:
+    found, _ = drafted(shop, "checkout")
+    whole = checked(shop, "checkout")
+    gaps = tuple(verdict for verdict in whole.verdicts if verdict.section == summary.GAPS)
+    made = summary.summarise(request("checkout"), found, replace(whole, verdicts=gaps))
+    before = next(part for part in made.sections if part.heading == "Before you write")
+    assert [fact.text.partition(":")[0] for fact in before.facts] == ["no test shows"]
 
 
 def test_a_summary_says_nothing_that_no_checked_fact_says(shop: Path) -> None:

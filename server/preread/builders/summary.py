@@ -67,6 +67,8 @@ def _urgent(checked: Checked) -> tuple[Fact, ...]:
             seen.add(key)
             quoted = dossier.quotes(verdict.fact.text)
             if quoted:
-                pointer = f"{verdict.section.lower()}: {dossier.code(quoted[0])}, see {verdict.file}"
+                said = verdict.fact.text.partition("`")[0].strip()  # "no test names": what is missing proves no more
+                label = said if verdict.section == GAPS and said else verdict.section.lower()
+                pointer = f"{label}: {dossier.code(quoted[0])}, see {verdict.file}"
                 facts.append(Fact(pointer, verdict.fact.sources))
     return tuple(facts[:MOST_URGENT])

@@ -1,6 +1,7 @@
 """How the feature's tests are run: the runner's settings, scripts nearest to the tests, what CI adds, a bar to keep."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -65,6 +66,7 @@ SPOKEN = {
     "ctest": {"c", "cc", "cpp"},
 }
 UNNAMED = (".gradle", ".kts", ".dist", ".xml", ".rspec")  # whose first line tells nothing
+CARGO_NAME = re.compile(r"[\w-]+")
 MOST_SETTINGS, MOST_FILES = 2, 6
 LARGE = 60_000  # bytes of a settings file
 
@@ -148,9 +150,32 @@ def _cargo_target(view: View, base: str, inner: str) -> str:
     if first == "src":
         modules = [name for name in rest if name not in {"mod", "lib", "main"}]
         return f" {'::'.join(modules)}::" if modules else ""
+    if first != "tests":
+        return ""
+    declared = _declared_targets(view, base)
+    if declared is not None:
+        own, module = declared.get(inner), PurePosixPath(inner).stem
+        shared = [name for path, name in declared.items() if PurePosixPath(path).parent == PurePosixPath(inner).parent]
+        return f" --test {own}" if own else f" --test {shared[0]} {module}" if shared else f" {module}"
     main = "/".join(filter(None, (base, "tests", *rest[:1], "main.rs")))
-    is_target = first == "tests" and (len(rest) == 1 or main in view.services.tree.files)
-    return f" --test {rest[0]}" if is_target else ""
+    return f" --test {rest[0]}" if len(rest) == 1 or main in view.services.tree.files else ""
+
+
+def _declared_targets(view: View, base: str) -> dict[str, str] | None:
+    """The test targets of a crate that does not have cargo find them: path to name; None for one that has."""
+    text = view.services.tree.read(f"{base}/Cargo.toml" if base else "Cargo.toml") or ""
+    if "autotests" not in text:
+        return None
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+    package, tests = told.get("package"), told.get("test")
+    if not isinstance(package, dict) or package.get("autotests") is not False:
+        return None
+    rows = [row for row in tests if isinstance(row, dict)] if isinstance(tests, list) else []
+    named = [(str(row.get("name")), row.get("path")) for row in rows]
+    return {str(path or f"tests/{name}.rs"): name for name, path in named if CARGO_NAME.fullmatch(name)}
 
 
 def _at(path: str, start: int, end: int = 0) -> str:
