@@ -9,7 +9,7 @@ import hypothesis
 
 from conftest import ROOT, git
 from preread import validate
-from preread.evidence import collect
+from preread.evidence.collect import collect
 from preread.layout import Layout
 from preread.models import Checked, Draft, Evidence, Fact, Fence, Finding, Request, Section
 from preread.services import Progress, Services

@@ -9,7 +9,7 @@ from _evidence_project import evidence, services, write
 from conftest import Cli
 from preread import pipeline, project
 from preread.errors import PrereadError
-from preread.evidence import collect
+from preread.evidence.collect import collect
 from preread.models import Request
 from preread.operations import doctor
 from preread.packages import Package, packages, scope_of

@@ -14,7 +14,7 @@ from conftest import ROOT
 from preread import dossier, prompt, sandbox
 from preread.builders import static
 from preread.errors import PrereadError
-from preread.evidence import collect
+from preread.evidence.collect import collect
 from preread.layout import FILES
 from preread.models import Evidence, Finding, Problem, Ranked, Request
 from preread.prompt import outside, surroundings, variables

@@ -13,7 +13,7 @@ from _evidence_project import check, evidence, request, services, shop_with_hist
 from conftest import ROOT
 from preread import dossier, pipeline, published, sources, validate
 from preread.builders import static, summary
-from preread.evidence import collect
+from preread.evidence.collect import collect
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Evidence, Finding
 

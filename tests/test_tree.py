@@ -303,7 +303,8 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
     write(root, {"a.txt": "three\n", "new.txt": "x\n"})
 
     from preread import sources
-    from preread.evidence import collect, history
+    from preread.evidence import history
+    from preread.evidence.collect import collect
     from preread.evidence.kept import Kept
     from preread.models import Request
 

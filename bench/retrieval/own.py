@@ -1,6 +1,5 @@
 """Preread's own ranking, in this process, and its signals one by one switched off."""
 
-import importlib
 import os
 import shutil
 import sys
@@ -16,13 +15,12 @@ from repositories import State
 from systems import Ranking, Task
 
 from preread import db, inputs, project
-from preread.evidence import index, kept, rank, words
+from preread.evidence import collect, index, kept, rank, words
 from preread.layout import feature_name, slug
 from preread.models import Request
 from preread.operations.registry import services_of
 from preread.services import Services
 
-collect = importlib.import_module("preread.evidence.collect")  # the package gives its function by that name
 FEATURE_WORDS = 3
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from preread import atomic, cache, dossier, facts, near, prompt, publish, published, replies, spending, validate
 from preread.builders import CLAUDE, DRAFTED, STATIC, static, summary
 from preread.errors import Cancelled, PrereadError
-from preread.evidence import collect
+from preread.evidence.collect import collect
 from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, How, LoadReply, Manifest, Order, Outcome, Problem, Request
 from preread.published import Published

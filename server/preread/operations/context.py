@@ -176,7 +176,7 @@ class EvidenceRequest(Asked):
 
 
 async def collect(context: Context, request: EvidenceRequest) -> Evidence:
-    from preread import evidence  # heavy, and no part of a cached load
+    from preread.evidence import collect as evidence  # heavy, and no part of a cached load
 
     services = context.services()
     if request.include:

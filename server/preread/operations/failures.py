@@ -70,7 +70,7 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
         scope = packages.scope_of(services.tree, request.scope or "")
         pasts = [past for past in history.pasts(services.tree) if past.file.startswith(f"{scope}/" if scope else "")]
     else:
-        from preread import evidence  # heavy
+        from preread.evidence import collect as evidence  # heavy
 
         served = aliases.served(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
