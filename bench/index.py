@@ -30,7 +30,7 @@ index.update(services_of(Path("."), os.environ))
 """
 BASELINE = """
 import os, sqlite3, subprocess, sys
-from preread.evidence.leftout import UNREAD
+from preread.evidence.reading import UNREAD
 from preread.languages import role_of
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF")

@@ -5,17 +5,21 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from _evidence_project import PAST, commit, services, write
+from _processes import processes_in, until
 from conftest import child_environ, git
 from preread import db
 from preread.errors import Cancelled
-from preread.evidence import index
+from preread.evidence import aside, index
 from preread.evidence.packed import pack, unpack
+from preread.evidence.reading import Order, Read
+from preread.services import Services
 from preread.syntax import Outline, outline
 
 FILES = {f"src/m{n}.py": f"def place_order_{n}():\n    return {n}\n" for n in range(6)} | {
@@ -27,8 +31,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from _evidence_project import services
-from preread.evidence import index
-from preread.evidence.packed import pack, unpack
+from preread.evidence import aside, index
+aside.ENOUGH = int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
 index.update(services(Path(sys.argv[1]), lambda message, *_: print(message, flush=True)))
@@ -165,10 +169,10 @@ def test_data_and_generated_files_are_known_by_their_path_alone(tmp_path: Path) 
     assert "needle" not in str(found["package-lock.json"])
 
 
-def worker(root: Path) -> "subprocess.Popen[str]":
+def worker(root: Path, enough: int = aside.ENOUGH) -> "subprocess.Popen[str]":
     """A process that brings the index up to date as soon as it is told to, and says how far it is."""
     return subprocess.Popen(
-        [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent)],
+        [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent), str(enough)],
         env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -179,18 +183,93 @@ def more(root: Path, files: int) -> int:
     return len(FILES) + files
 
 
-def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(root: Path) -> None:
+@pytest.mark.parametrize("enough", [aside.ENOUGH, 0], ids=["one process", "two processes"])
+def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(root: Path, enough: int) -> None:
     total = more(root, 3 * index.BATCH)
-    killed = worker(root)
+    killed = worker(root, enough)
     assert killed.stdin is not None
     assert killed.stdout is not None
     killed.stdin.write("go\n")
     killed.stdin.flush()
-    while f"{2 * index.BATCH} of {total}" not in killed.stdout.readline():
+    while not re.search(rf": [4-9]\d\d of {total}", killed.stdout.readline()):
         assert killed.poll() is None
     killed.kill()
     killed.communicate()
+    until(lambda: not processes_in(root), "nothing of it runs")
     assert 0 < update(root) < total, "what was done stays done"
+    assert content(root) == fresh(root)
+
+
+# -- read by two processes
+
+
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that this process reads, where a second helps: it waits until that has answered once, or failed."""
+    paths: list[str] = []
+    heard, here, put = threading.Event(), aside._here, aside._Second._put
+
+    def waits(asked: Services, part: list[Order]) -> list[Read]:
+        assert heard.wait(60)
+        paths.extend(order.path for order in part)
+        return here(asked, part)
+
+    def hears(second: aside._Second, answer: list[Read] | str) -> None:
+        heard.set()
+        put(second, answer)
+
+    monkeypatch.setattr(aside, "is_worth_it", lambda _: True)
+    monkeypatch.setattr(aside, "PART", 20)
+    monkeypatch.setattr(aside, "_here", waits)
+    monkeypatch.setattr(aside._Second, "_put", hears)
+    return paths
+
+
+def whole(root: Path) -> list[list[tuple[object, ...]]]:
+    """The tables of files, words and links, but for when the files were written."""
+    words = "SELECT rowid, path, defs, body FROM words ORDER BY rowid"
+    files = "SELECT id, path, size, digest, way, role, names, defines FROM files ORDER BY id"
+    links = "SELECT * FROM links ORDER BY file, own DESC, whole"
+    return db.use(services(root).layout, lambda c: [c.execute(sql).fetchall() for sql in (files, words, links)])
+
+
+def test_two_processes_read_what_one_does(root: Path, read_here: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, {**OUT, **IN, "src/été.py": "# \u00e9\u2028\ndef wörter(): ...\n"})
+    (root / "src/old.py").write_bytes(b"name = '\xe9'\n")
+    (root / "src/data.bin.py").write_bytes(b"\0\1")
+    total = more(root, 300)
+    update(root)
+    assert 0 < len(read_here) < total
+    by_two = whole(root)
+    monkeypatch.setattr(aside, "is_worth_it", lambda _: False)
+    fresh(root)
+    assert by_two == whole(root)
+
+
+def test_a_second_process_ends_with_the_work_that_is_stopped(root: Path, read_here: list[str]) -> None:
+    total = more(root, 300)
+    asked = services(root)
+    asked.progress.report = lambda message, _done, _total: asked.progress.stop() if " 0 of " not in message else None
+    with pytest.raises(Cancelled):
+        index.update(asked)
+    assert not processes_in(root)
+    assert 0 < len(content(root)) < total
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["import nothing_of_this_name", "import os; os.kill(os.getpid(), 9)", "print('[[1, 2]]', flush=True); input()"],
+    ids=["it cannot start", "it is killed", "it says something else"],
+)
+def test_what_a_second_process_fails_to_read_is_read_here(
+    root: Path, read_here: list[str], monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    total = more(root, 60)
+    monkeypatch.setattr(aside, "PROGRAM", program)
+    said: list[str] = []
+    index.update(services(root, lambda message, _done, _total: said.append(message)))
+    assert len(read_here) == len(set(read_here)) == total
+    assert any("has failed" in message for message in said)
     assert content(root) == fresh(root)
 
 

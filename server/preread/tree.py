@@ -22,6 +22,7 @@ MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
 MAX_KEPT = 24_000_000  # characters or bytes of files kept for one request
 MAX_FILES = 200_000
 CHUNK = 1 << 20
+CAREFUL = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)  # waits for no writer of a pipe, follows no link
 # How long a file has to have rested before its time is trusted, in nanoseconds: where times have only whole seconds,
 # and where they are finer, which no file system on this side of a network has coarser than a hundredth of a second.
 RACY, RACY_FINE = 2_000_000_000, 100_000_000
@@ -188,33 +189,17 @@ class Tree:
 
     def read(self, path: str) -> str | None:
         """`text` without keeping it, for a pass over many files."""
-        data = self.data(path)
-        if data is None or b"\0" in data:
-            return None
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return data.decode("latin-1")
+        return decoded(self.data(path))
 
     def data(self, path: str) -> bytes | None:
         """The bytes of one regular file of at most MAX_BYTES inside the project, or None."""
         try:
             # A listed file is a regular one with no link on its way; a Path for each of thousands would be felt.
             listed = path in self.__dict__.get("files", ())
-            place = f"{self.layout.root}/{path}" if listed else self.layout.real(self.layout.inside(path))
-            handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+            place = f"{self.layout.root}/{path}" if listed else str(self.layout.real(self.layout.inside(path)))
         except (OSError, ValueError, PrereadError):
             return None
-        try:
-            info = os.fstat(handle)
-            if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
-                return None
-            with os.fdopen(handle, "rb", closefd=False) as file:
-                return file.read(MAX_BYTES + 1)
-        except OSError:
-            return None
-        finally:
-            os.close(handle)
+        return data_at(place)
 
     def holding(self, needle: str, paths: Iterable[str]) -> str | None:
         """The first of these files that holds a literal text, or None. Exact: it reads them, large ones too."""
@@ -267,6 +252,26 @@ class Tree:
     @property
     def root(self) -> Path:
         return self.layout.root
+
+
+def decoded(data: bytes | None) -> str | None:
+    """Bytes of a file as text; None for those of a binary one."""
+    if data is None or b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def data_at(place: str) -> bytes | None:
+    """`Tree.data` of a listed file, by its place on this machine."""
+    try:
+        with open(place, "rb", opener=lambda name, flags: os.open(name, flags | CAREFUL)) as file:
+            info = os.fstat(file.fileno())
+            return file.read(MAX_BYTES + 1) if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_BYTES else None
+    except (OSError, ValueError):
+        return None
 
 
 def _split(text: str) -> list[str]:

@@ -1,24 +1,23 @@
 """The evidence index: every file's words and names in the derived database; a changed file costs that file."""
 
-import hashlib
 import os
 import sqlite3
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from preread import atomic, db, syntax
-from preread.evidence import links, past, words
-from preread.evidence.leftout import UNREAD, LeftOut
-from preread.services import Services
-from preread.tree import Tree, glob_pattern, is_young
+from preread import atomic, db
+from preread.evidence import aside, links, past, words
+from preread.evidence.leftout import LeftOut
+from preread.evidence.reading import ANALYSIS, UNREAD, Order, Read
+from preread.tree import glob_pattern
 
-# Files are read again when it is another one. Rules of outlines change it by themselves; raise it for those of words.
-ANALYSIS = f"1.{syntax.edition()}:"
-BATCH = 200  # files analysed between two writes: what is done stays done when the work is cancelled
+if TYPE_CHECKING:
+    from preread.services import Services
+
+BATCH = 200  # files read between two writes: what is done stays done when the work is cancelled
 LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
 
 
@@ -28,26 +27,7 @@ class _Row(NamedTuple):
     way: str
 
 
-class _Analysed(NamedTuple):
-    path: str
-    size: int
-    mtime: int
-    trusted: bool
-    digest: str
-    way: str
-    role: str = ""
-    names: str = ""  # of definitions, each once, a name a line
-    defines: int = 0  # definitions and headings
-    defs: str = ""
-    modules: tuple[links.Link, ...] = ()
-    body: str | None = None  # None: the content is the one already indexed
-
-    @property
-    def stat(self) -> tuple[int, int, bool, str, str]:
-        return self.size, self.mtime, self.trusted, self.digest, self.way
-
-
-def update(services: Services) -> None:
+def update(services: "Services") -> None:
     """Bring the index in line with the files. Two processes take turns; the second finds it warm."""
     listed = services.tree.files  # before the lock, because git may take its time
     with _turn(services):
@@ -56,7 +36,7 @@ def update(services: Services) -> None:
 
 
 @contextmanager
-def _turn(services: Services) -> Iterator[None]:
+def _turn(services: "Services") -> Iterator[None]:
     """The index's lock; waiting for it ends like any other step, with the deadline or the caller's leaving."""
     path = services.layout.lock("_index")
     atomic.make_folder(path.parent)
@@ -71,11 +51,10 @@ def _turn(services: Services) -> Iterator[None]:
         lock.release()
 
 
-def _update(services: Services, listed: dict[str, os.stat_result], connection: sqlite3.Connection) -> None:
-    tree, progress = services.tree, services.progress
+def _update(services: "Services", listed: dict[str, os.stat_result], connection: sqlite3.Connection) -> None:
     excluded = [glob_pattern(glob) for glob in services.settings.exclude]
     files = {p: s for p, s in listed.items() if not any(r.fullmatch(p) for r in excluded)} if excluded else listed
-    left_out = LeftOut(services.settings.include, tree.attributes)
+    left_out = LeftOut(services.settings.include, services.tree.attributes)
     sql = "SELECT path, size, mtime, trusted AND substr(digest, 1, ?) = ? FROM files"
     known = {path: stat for path, *stat in connection.execute(sql, (len(ANALYSIS), ANALYSIS))}
     is_as_chosen = connection.execute("SELECT choice FROM chosen").fetchone() == (left_out.choice,)
@@ -93,21 +72,46 @@ def _update(services: Services, listed: dict[str, os.stat_result], connection: s
         _forget(connection, [row.id for row in _rows(connection, gone).values()])
         if not is_as_chosen:
             connection.execute("DELETE FROM chosen")
-
-    def batches() -> Iterator[list[_Analysed]]:
-        for begin in range(0, len(changed), BATCH):
-            said = f"reading new and changed files: {begin:,} of {len(changed):,}"
-            progress.say(said, round(0.5 * begin / len(changed), 3), 5)
-            part = changed[begin : begin + BATCH]
-            yield [_analysed(tree, path, files[path], rows.get(path), left_out) for path in part]
-
-    if len(changed) <= BATCH:
-        for batch in batches():
-            _write(connection, batch, rows)
-    else:
-        _write_behind(connection, batches(), rows)
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
+    orders = [_order(last + n, path, files[path], rows.get(path), left_out) for n, path in enumerate(changed, 1)]
+    with closing(_batches(services, orders)) as batches:
+        if len(orders) <= BATCH:
+            for batch in batches:
+                _write(connection, batch, rows)
+        else:  # at work, SQLite leaves the interpreter to others
+            aside.behind(lambda batch: _write(connection, batch, rows), batches)
     if not is_as_chosen:
         connection.execute("INSERT INTO chosen (choice) VALUES (?)", (left_out.choice,))
+
+
+def _order(row: int, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut) -> Order:
+    way = left_out.way(path)
+    known = old.digest if old is not None and old.way == way.letters else ""
+    return Order(row, path, info.st_size, info.st_mtime_ns, way.role, way.letters, known)
+
+
+def _batches(services: "Services", orders: list[Order]) -> Generator[list[Read], None, None]:
+    """What is read, in batches to be written; by two processes when it is much."""
+    if not orders:
+        return
+
+    def say(done: int) -> None:
+        said = f"reading new and changed files: {done:,} of {len(orders):,}"
+        services.progress.say(said, round(0.5 * done / len(orders), 3), 5)
+
+    is_much = aside.is_worth_it(sum(order.size for order in orders if order.role not in UNREAD))
+    with closing((aside.both if is_much else aside.alone)(services, orders)) as parts:
+        batch: list[Read] = []
+        done = 0
+        say(done)
+        for part in parts:
+            batch += part
+            if len(batch) >= BATCH:
+                yield batch
+                done, batch = done + len(batch), []
+                say(done)
+        if batch:
+            yield batch
 
 
 def _rows(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, _Row]:
@@ -121,66 +125,28 @@ def _taken_otherwise(connection: sqlite3.Connection, left_out: LeftOut) -> set[s
     return {path for path, letters in rows if left_out.way(path).letters != letters}
 
 
-def _write_behind(connection: sqlite3.Connection, batches: Iterable[list[_Analysed]], rows: dict[str, _Row]) -> None:
-    """Write each batch while the next one is read: at work, SQLite leaves the interpreter to others."""
-    from concurrent.futures import Future, ThreadPoolExecutor  # where a file has changed, it would be felt
-
-    writing: Future[None] | None = None
-    with ThreadPoolExecutor(1) as thread:  # its end waits for what is being written, cancelled or not
-        for batch in batches:
-            if writing is not None:
-                writing.result()
-            writing = thread.submit(_write, connection, batch, rows)
-        if writing is not None:
-            writing.result()
-
-
-def digest_of(text: str) -> str:
-    """What the index knows a text by, and the way in which it was read."""
-    return ANALYSIS + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _analysed(tree: Tree, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut) -> _Analysed:
-    tree.check()
-    way = left_out.way(path)
-    trusted = not is_young(info.st_mtime_ns, time.time_ns())
-    text = "" if way.role in UNREAD else tree.read(path) or ""
-    digest = digest_of(text)
-    stat = (path, info.st_size, info.st_mtime_ns, trusted, digest, way.letters)
-    if old is not None and (old.digest, old.way) == (digest, way.letters):
-        return _Analysed(*stat)
-    role = left_out.role_by_text(path, way, text)
-    text = "" if role in UNREAD else text
-    names, headings = syntax.names(path, text)
-    defs = words.bag(" ".join((*names, *headings)))
-    known, defines = "\n".join(dict.fromkeys(names)), len(names) + len(headings)
-    return _Analysed(*stat, role, known, defines, defs, links.of(path, role, text), words.bag(text))
-
-
-def _write(connection: sqlite3.Connection, analysed: list[_Analysed], rows: dict[str, _Row]) -> None:
+def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _Row]) -> None:
     """All of one batch, by few statements: behind each of them, a thread waits for the interpreter."""
-    old = {item.path: rows[item.path].id for item in analysed if item.path in rows}
-    same = [item for item in analysed if item.body is None]
-    read = [item for item in analysed if item.body is not None]
+    old = {item.path: rows[item.path].id for item in found if item.path in rows}
+    same = [item for item in found if item.body is None]
+    read = [item for item in found if item.body is not None]
     with db.transaction(connection):
         connection.executemany(
             "UPDATE files SET size = ?, mtime = ?, trusted = ?, digest = ?, way = ? WHERE id = ?",
             [(*item.stat, old[item.path]) for item in same],
         )
         _forget(connection, [old[item.path] for item in read if item.path in old])
-        (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
-        numbered = [(last + n, item) for n, item in enumerate(read, 1)]
         db.insert(
             connection,
             "files (id, path, size, mtime, trusted, digest, way, role, names, defines)",
-            [(row, item.path, *item.stat, item.role, item.names, item.defines) for row, item in numbered],
+            [(item.row, item.path, *item.stat, item.role, item.names, item.defines) for item in read],
         )
         db.insert(
             connection,
             "words (rowid, path, defs, body)",
-            [(row, words.bag(item.path), item.defs, item.body) for row, item in numbered],
+            [(item.row, words.bag(item.path), item.defs, item.body) for item in read],
         )
-        links.insert(connection, [(row, item.modules) for row, item in numbered])
+        links.insert(connection, [(item.row, item.modules) for item in read])
 
 
 def _forget(connection: sqlite3.Connection, ids: list[int]) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from preread import db, syntax
-from preread.evidence import index
+from preread.evidence import reading
 from preread.evidence.packed import pack, unpack
 from preread.syntax import Details, Outline
 from preread.tree import Tree
@@ -44,7 +44,7 @@ class Kept:
         known = self._tree.outlines
         if path in known:
             return known[path]
-        digest = index.digest_of(self._tree.text(path) or "")
+        digest = reading.digest_of(self._tree.text(path) or "")
         sql = "SELECT outline FROM files WHERE path = ? AND digest = ?"
         try:
             if packed := self._kept(sql, path, digest):
@@ -61,7 +61,7 @@ class Kept:
 
     def details(self, path: str, text: str) -> Details:
         """The details of a file with this text."""
-        digest = index.digest_of(text)
+        digest = reading.digest_of(text)
         sql = "SELECT details FROM files WHERE path = ? AND digest = ?"
         packed = self._kept(sql, path, digest)
         try:

@@ -1,21 +1,12 @@
 """What evidence leaves out by default (generated, vendored, minified, lock files), and what of it is asked for."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from preread.evidence.reading import Way
 from preread.ignores import Attributes
-from preread.languages import Role, left_out, left_out_by_text, own_role
+from preread.languages import left_out, own_role
 from preread.settings import LEFT_OUT
 from preread.tree import glob_pattern
-
-UNREAD = frozenset({"generated", "data"})  # roles of files that are listed by path alone
-
-
-class Way(NamedTuple):
-    """How the index takes one file. Where the letters are others than last time, the file is read again."""
-
-    role: Role
-    letters: str  # "-" left out, "+" asked for, else the beginnings of the kinds that its text may still make it
 
 
 class LeftOut:
@@ -41,13 +32,6 @@ class LeftOut:
         if kind:
             return Way("generated", "-")
         return Way(own_role(path), "+" if own else self._by_text)
-
-    def role_by_text(self, path: str, way: Way, text: str) -> Role:
-        """The role of a file once it is read: what a generator wrote into it, or how long its lines are, may count."""
-        if way.role not in {"source", "test", "support"} or way.letters == "+":
-            return way.role
-        kind = left_out_by_text(path, text)
-        return "generated" if kind and kind[0] in way.letters else way.role
 
 
 def _said(said: dict[str, bool]) -> str:
