@@ -106,12 +106,14 @@ class _Tokens(dict[str, tuple[str, ...]]):
     """What the full-text index is given for a word, each token with a blank behind it; nothing for numbers."""
 
     def __missing__(self, word: str) -> tuple[str, ...]:
+        if word.isdecimal():
+            return ()
         if len(self) >= MOST_SPLIT:
             self.clear()
         if 1 < len(word) <= LONGEST and not word[0].isdigit():
-            found = self[word] = tuple([f"{token} " for token in _split(word)])
+            found = self[word] = _split(word)
             return found
-        return tuple([f"{token} " for name in IDENTIFIER.findall(word) for token in _split(name)])
+        return tuple([token for name in IDENTIFIER.findall(word) for token in _split(name)])
 
 
 class _Capped(dict[int, int]):
@@ -123,11 +125,16 @@ _tokens, _capped = _Tokens(), _Capped({n: n for n in range(REPEAT)})
 
 
 def _split(identifier: str) -> tuple[str, ...]:
-    if identifier.isascii() and identifier.islower() and identifier.isalpha():
-        return (identifier,)
-    whole = identifier.lower().strip("$")
-    split = parts(identifier)
-    return split if split == (whole,) else (*split, whole)
+    """Its parts and, if it has several, itself, each with a blank behind it."""
+    lower = identifier.lower()
+    if lower == identifier and lower.isascii() and lower.isalpha():
+        return (f"{lower} ",)
+    whole = lower.strip("$")
+    # As `parts` does, without keeping what is kept here: of a hundred thousand names it would be felt.
+    split = PART.findall(identifier) if identifier.isascii() else LETTERS.findall(lower)
+    if len(split) != 1 or len(split[0]) != len(whole):
+        split.append(whole)
+    return tuple([f"{token} " for token in map(str.lower, split)])
 
 
 def identifiers(text: str) -> list[str]:
