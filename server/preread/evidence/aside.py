@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Part = list[Order]
 ENOUGH = 4_000_000  # bytes to be read: of fewer, most are read before a second process is there
-PART = 40  # files that are asked for at once
+PART = 20  # files that are asked for at once
 AHEAD = 2  # parts that are asked for before the first is answered
 WAITING = 4  # answers that may wait to be taken
 SLICE = 0.1  # seconds between looks at whether to go on

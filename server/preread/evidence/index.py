@@ -17,7 +17,7 @@ from preread.tree import glob_pattern
 if TYPE_CHECKING:
     from preread.services import Services
 
-BATCH = 200  # files read between two writes: what is done stays done when the work is cancelled
+BATCH = 100  # files read between two writes: what is done stays done when the work is cancelled
 LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
 
 
