@@ -130,7 +130,7 @@ class _Second:
                     self._ask(child)
         finally:
             self.parts.extend(self._asked)
-            self._put("a process that helped to read has failed; it goes on without" if self._asked else "")
+            self._put("a second process that read has failed; the rest is read by this one" if self._asked else "")
 
     def _ask(self, child: "Child") -> None:
         if part := _next(self.parts.pop):
