@@ -121,7 +121,7 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
     assert "if `count == 3 and name`: `name.pop()`, `name.clear()`" in said
     assert '`Printers choke on such names, so never let one through`; `name = name.strip("-_")`' in said
     assert "`basketRow`: `Gifts have no row, since they are not paid`; if `row.kind === 'gift'`: `return null`" in said
-    assert "Must not be red, printers have none" in said  # of what only declares, and not its example
+    assert "`colour`: `Must not be red, printers have none`" in said  # a field's, and not its example
     assert "if `!b .lines_fit(3)`: `return true`" in said
     assert "`raise ValueError('no basket of that name'`" in said  # up to its message
     for dull in (
@@ -135,6 +135,56 @@ def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None
         "if `not name`",
     ):
         assert dull not in said
+
+
+def test_inside_tells_what_things_hang_on_and_no_fragments(tmp_path: Path) -> None:
+    python = "def basket_price(row, rows):\n    if row.kind == 'gift':\n        if row.count > 7:\n"
+    python += "            raise ValueError('greedy')\n    total = (\n        rows[7:]\n        if len(rows) > 7\n"
+    python += "        else rows\n    )\n    if row.mode == 'torn':\n        try:\n            row.mend('glue')\n"
+    python += "        finally:\n            row.close()\n"
+    python += "    return (\n        total == 7\n        and row.weight > 7\n    )\n"
+    script = "export function basketShow(row) {\n  if (row.kind === 'open') {\n    row.show('open');\n"
+    script += "    const shown = asBrand<\n      Shown\n    >(row);\n  }\n"
+    script += "  if (row.kind === 'list') {\n    row.rows\n      .sort('name');\n  }\n"
+    script += (
+        "  if (row.kind === 'shut') {\n  row.fold('once');\n  } else if (row.wide) {\n  row.fold('twice');\n  }\n}\n"
+    )
+    write(tmp_path, {"shop/basket.py": python, "web/basket.ts": script})
+    said = texts(rule(tmp_path, "inside"))
+    assert "if `row.kind == 'gift'` and `row.count > 7`: `raise ValueError('greedy')`" in said
+    assert "if `row.mode == 'torn'`: `row.mend('glue')`" in said
+    assert "`return ( total == 7 and row.weight > 7 )`" in said
+    assert "if `row.kind === 'open'`: `row.show('open')`;" in said
+    assert "if `row.kind === 'list'`: `row.rows .sort('name')`" in said
+    assert "if `row.kind === 'shut'`: `row.fold('once')`; if `row.wide`: `row.fold('twice')`" in said
+    for fragment in ("`and row", "else rows", "len(rows)", "asBrand", "} else"):
+        assert fragment not in said
+
+
+def test_inside_leaves_out_what_is_plain_elsewhere_told_or_said_everywhere(tmp_path: Path) -> None:
+    check = "        if count > 7:\n            raise ValueError('too many')\n"
+    twins = "class Basket:\n    def basket_fill(self, count):\n" + check + "        self.source.read(count)\n"
+    twins += "\n\nclass AsyncBasket:\n    async def basket_fill(self, count):\n" + check
+    twins += "        await self.source.aread(count)\n"
+    plain = "\n\ndef basket_give(row, names):\n    if row is None:\n        row = names\n    if row and names:\n"
+    plain += (
+        "        names.fill(row)\n    return row\n\n\ndef basket_lock(row):\n    if row.is_open:\n        row.close()\n"
+    )
+    usual = "".join(
+        f"\n\ndef basket_{n}(row):\n    # This must be kept for old printers.\n    return row\n" for n in "abc"
+    )
+    till = "from shop.basket import Basket\n\n\ndef till(basket):\n    basket_lines = ring(basket)\n"
+    till += "    return basket_lines\n"
+    till += "\n\ndef ring(goods):\n    if goods == 7:\n        raise ValueError('seven')\n    return goods\n"
+    till += "\n\nclass Till:\n    # A drawer must never be left open, it is a trap for thieves.\n    drawer = 3\n"
+    write(tmp_path, {"shop/basket.py": twins + plain + usual, "shop/till.py": till})
+    everything = [*rule(tmp_path, "inside"), *rule(tmp_path, "warnings")]
+    said = texts(everything)
+    assert said.count("too many") == 1
+    assert "`basket_fill` of Basket: if `count > 7`" in said
+    assert "`basket_lock`: if `row.is_open`: `row.close()`" in said
+    for beside in ("basket_give", "old printers", "seven", "drawer"):
+        assert beside not in said
 
 
 def test_inside_takes_long_functions_in_parts_and_what_the_feature_calls(tmp_path: Path) -> None:
@@ -485,6 +535,21 @@ def test_warnings_are_told_with_the_sentence_that_they_hang_on(tmp_path: Path) -
     assert "`basket_total`: `Safari keeps the old lines for a while. So never empty them here`" in said
 
 
+def test_warnings_are_told_with_what_turns_them_round_and_not_where_too_short_to_explain(tmp_path: Path) -> None:
+    turned = (
+        "        # Baskets of more than ten rows are never shown whole. But the printer gets all of them, " + "x " * 60
+    )
+    turned += "row by row.\n"
+    more = BASKET.replace("        return sum", f"{turned}        return sum")
+    test = TEST_BASKET + "\n\n# The basket is never closed in this test nor in others\nx = 1\n"
+    test += "\n\n# The basket is never shut in this one, because it is asked for later\ny = 1\n"
+    write(tmp_path, {**SHOP, "shop/basket.py": more, "tests/test_basket.py": test})
+    said = texts([*rule(tmp_path, "inside"), *rule(tmp_path, "warnings")])
+    assert "are never shown whole. But the printer gets all of them" in said
+    assert "never shut" in said
+    assert "never closed" not in said
+
+
 def test_warnings_stand_beside_the_feature_too_and_are_not_told_far_from_it(tmp_path: Path) -> None:
     near = "# The basket must not be imported before the shop is open, it reads its rules\n"
     far = "\n\n# Never call this twice, the sky would fall on all our heads at once\nrain = 1\n"
@@ -518,10 +583,14 @@ def test_deprecated_names_come_with_what_replaces_them(tmp_path: Path) -> None:
     warns = '\n\ndef basket_scan(mode):\n    if mode == "x":\n'
     warns += '        warnings.warn("mode x is deprecated", DeprecationWarning)\n    return 1\n'
     script = "/** @deprecated use newBasket */\nexport function oldBasket() {}\n\nexport function newBasket() {}\n"
-    write(tmp_path, {**SHOP, "shop/basket_old.py": old + warns, "web/basket.ts": script})
+    box = "class BasketBox {\n  /** @deprecated since 2.0 */\n  BasketBox(int wide, int deep,\n      int high) {\n"
+    box += "    x();\n  }\n\n  BasketBox(int wide) {\n    x();\n  }\n}\n"
+    files = {"shop/basket_old.py": old + warns, "web/basket.ts": script, "web/BasketBox.java": box}
+    write(tmp_path, {**SHOP, **files})
     said = texts(rule(tmp_path, "deprecated"))
     assert "`basket_sum` is deprecated: use `basket_total`" in said
     assert "`oldBasket` is deprecated: use `newBasket`" in said
+    assert "`BasketBox(int wide, int deep, int high)` is deprecated" in said  # which of them it is
     assert "basket_scan" not in said  # one argument is, not the function
     assert "`newBasket` is" not in said
 
@@ -559,17 +628,20 @@ def test_unread_parameters_are_those_that_a_function_s_body_never_holds(tmp_path
     code += "    return event\n\n\nhandlers = [basket_hook]\n"
     code += "\n\nclass BasketView(View):\n    def basket_get(self, wanted):\n        return 1\n"
     code += "\n\n@decorated\ndef basket_made(given):\n    return 1\n"
+    code += "\n\nclass BasketA:\n    def basket_ask(self, answer):\n        return 1\n"
+    code += "\n\nclass BasketB:\n    def basket_ask(self, answer):\n        return answer\n"
     write(tmp_path, {"shop/basket.py": code})
     said = texts(rule(tmp_path, "unread_parameters"))
     assert "`currency` of `basket_price` is never read" in said
-    for harmless in ("`count`", "extra", "wanted", "given"):
+    for harmless in ("`count`", "extra", "wanted", "given", "answer"):
         assert harmless not in said
 
 
 def test_formerly_tells_what_comments_and_documents_say_of_how_it_was(tmp_path: Path) -> None:
     rain = "\n\n# Rain used to be counted in buckets.\nRAIN = 3\n"
     filled = "# Formerly the basket was made of straw.\ndef fill_basket(goods):\n"
-    filled += "    # The basket took no more than ten before 2.1, for want of room.\n"
+    filled += "    # The basket took no more than ten before 2.1, for want of room.\n    x = 1\n"
+    filled += "    # For backwards compatibility.\n"
     held = (
         "\n\n# What is used to sum up the basket is kept in a list that is sorted.\ndef basket_list():\n    return []\n"
     )
@@ -587,10 +659,15 @@ def test_changed_arguments_are_parameters_that_a_function_changes_in_place(tmp_p
     code = "def basket_fill(names, lines):\n    names.append('mug')\n    return lines\n\n\n"
     code += "def basket_size(names):\n    names.append('mug')\n    return len(names)\n\n\n"
     code += "def basket_copy(names):\n    names = list(names)\n    names.append('mug')\n    return names\n"
+    code += "\n\ndef basket_kept(names):\n    def kept(counts):\n        counts.append(names)\n    return kept\n"
+    rust = "fn basket_shown(mut rows: Rows, more: &mut Rows) {\n    rows.push(1);\n    more.push(1);\n}\n"
     write(tmp_path, {"shop/basket.py": code})
     findings = rule(tmp_path, "changed_arguments")
     assert [finding.text for finding in findings] == ["`basket_size` changes what it is given: `names.append('mug')`"]
     assert cited(findings) == {"shop/basket.py:6-7"}  # the first one's name says it
+    (tmp_path / "shop/basket.py").unlink()
+    write(tmp_path, {"src/basket.rs": rust})
+    assert texts(rule(tmp_path, "changed_arguments")) == "`basket_shown` changes what it is given: `more.push(1)`"
 
 
 # -- what was taken back
@@ -899,12 +976,16 @@ def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: P
     doc += "In the following example the basket is always full.\n\nA basket must have:\n\n"
     doc += "You can add `--no-basket-must` to a basket.\n\n"
     doc += "## Weather\n\nIt must not rain.\n"
-    write(tmp_path, {**SHOP, "docs/guide.md": doc})
+    more = "# The basket\n\nNote that a basket has an option for its colour.\n\n"
+    more += "If you only want one, you have the basket's own shelf.\n\nThe dropped empty basket is never saved.\n\n"
+    more += "The basket's key is gone. Its number should be given instead.\n"
+    write(tmp_path, {**SHOP, "docs/guide.md": doc, "docs/more.md": more})
     findings = rule(tmp_path, "limits")
     assert {finding.text: finding.sources for finding in findings} == {
         "`An empty basket is *not* saved. Instead, it is dropped`": ("docs/guide.md:9-10",),
         "`gifts must be put in last of all`": ("docs/guide.md:16",),
         "`Two baskets cannot be merged`": ("docs/guide.md:18",),
+        "`The basket's key is gone. Its number should be given instead`": ("docs/more.md:9",),
         "`A closed basket never opens again`": ("docs/guide.md:21",),
         "`A full basket is always the last one`": ("docs/guide.md:25",),
     }

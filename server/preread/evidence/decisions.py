@@ -10,18 +10,37 @@ from preread.evidence.view import FileView
 CONDITION = re.compile(r"(?:\}\s*)?(?:else\s+)?(?:if|elif|elsif|unless|guard)\b\s*(?!let\b)(.+)$")
 CONTINUED = re.compile(r"\s*(?:\.\w|&&|\|\||(?:and|or)\b)")
 ENDS = re.compile(r"(?:\s*\{|:|\s+then|\s+else\s*\{)$")
-EFFECT = re.compile(
-    r"\b(return|raise|throw|panic|continue|break|pop|del|delete|remove|warn|exit|abort|append|push|set\w*)\b"
-)
 COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
-PLAIN = re.compile(r"^\(?!?\s*\w+\s*(?:is (?:not )?None|[!=]==?\s*(?:nil|null|undefined|None))?\)?$")
+NOTHING = r"(?:None|nil|null|undefined|\"\"|'')"
+THING = r"(?:!|not )?\$?\w(?:[\w.?]|->)*(?:\(\))?"
+PRESENT = rf"{THING}(?:\s*(?:is (?:not )?None|[!=]==?\s*{NOTHING}))?|(?:not |!)?(?:isinstance|isset|empty)\([^()]*\)"
+PLAIN = re.compile(rf"\(?(?:{PRESENT})(?:\s*(?:&&|and)\s*(?:{PRESENT}))*\)?$")
+# A name that says how something stands, not what there is: isOpen, must_rotate, socketInitialized.
+STATE = re.compile(
+    r"(?:\b|_)(?:is|has|was|should|must|can|did|will|needs?)_(?!none|some|null|empty)[a-z]"
+    r"|(?:\b|[a-z_])(?:[Ii]s|[Hh]as|[Ww]as|[Ss]hould|[Mm]ust|[Cc]an|[Dd]id|[Ww]ill|[Nn]eeds?)(?!None|Null|Empty)[A-Z]"
+    r"|(?<!e)ed\b"
+)
+TELLING = re.compile(
+    r"\b(?:raise|throw|panic|abort|exit|warn)\b|[\"'`][^\"'`]+[\"'`]|\d\d|\breturn -?\d|[<>!=]=|\s[<>]\s"
+)
 ERRORS = re.compile(r"\berr(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
 MESSAGE = re.compile(r"(?:raise|throw|panic)\b[^\"'`]*(?:\"[^\"]{8,}\"|'[^']{8,}'|`[^`]{8,}`)")
 ABSENT = re.compile(r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|null|undefined|None)))\)?$")
 RAISES = re.compile(r"(?:raise|throw|panic)\b")
 ENDING = re.compile(r"(?:return|continue|break|exit)(?:\s*\(?(?:None|nil|null|undefined|false|False)\)?)?$")
 LOGS = re.compile(r"(?:\w+\.)*(?:console|log|logger|logging|debug)\w*(?:\.\w+)?\(")
+STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|(?:^|\s)(?://|#\s|/?\*\s).*")  # and comments
+LEAVES = re.compile(r"\s*(?:return|raise|throw|break|continue)\b")
+PAIRS = {"(": ")", "[": "]", "{": "}"}
+CUT = re.compile(r"(?:[<=.(\[,]|(?<!\+)\+|=>|\b(?:and|or|in|not))$")  # goes on, on the next line
+OPENER = re.compile(r"(?:try|do|begin|unsafe)\s*[:{]?$")
 LONGEST, WHOLE, RAISED = 90, 130, 170  # characters of a line shown, of a condition, of what is raised
+
+
+FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun|lambda|class)\b|=>\s*\{?$|\bdo(?:\s*\|.*\|)?$")
+CHAINED = re.compile(r"\s*[.?]\w")
+GUARD = 60  # characters of a condition that stands before another
 
 
 class Decision(NamedTuple):
@@ -31,7 +50,12 @@ class Decision(NamedTuple):
     condition: str
     effect: str
     then: str  # what follows it at the same depth
-    worth: float
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it only asks if something is there, or what it is, and does nothing out of the ordinary."""
+        is_thing = PLAIN.match(self.condition) and not STATE.search(self.condition)
+        return bool(is_thing) and not any(map(TELLING.search, (self.effect, self.then)))
 
 
 def said(one: Decision) -> str:
@@ -52,12 +76,31 @@ def _shown(effect: str) -> str:
     return message[0] if message and len(message[0]) <= RAISED else ""
 
 
-def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
-    """The conditions on the lines `start` to `end`, each with what it leads to, in their order."""
+def fragments(file: FileView, start: int, end: int) -> frozenset[int]:
+    """The lines from `start` to `end` that begin inside round or square brackets: parts of what began above."""
+    opened: list[str] = []
+    found = set()
+    for number in range(start, min(end, len(file.lines)) + 1):
+        line = file.lines[number - 1]
+        while opened and opened[-1] != "{" and LEAVES.match(line):
+            opened.pop()  # some bracket above is in no code
+        if opened and opened[-1] != "{":
+            found.add(number)
+        for char in STRING.sub("", line):
+            if char in PAIRS:
+                opened.append(char)
+            elif char in ")]}" and char in map(PAIRS.get, opened):
+                while PAIRS[opened.pop()] != char:
+                    pass
+    return frozenset(found)
+
+
+def decisions(file: FileView, start: int, end: int, within: frozenset[int]) -> Iterator[Decision]:
+    """The conditions on the lines `start` to `end`, but `within` others, with what they lead to, in their order."""
     lines = file.lines[:end]
     for number in range(start, len(lines)):
         match = CONDITION.match(lines[number].strip())
-        if not match:
+        if not match or number + 1 in within:
             continue
         condition, last = _whole(lines, number, match[1])
         condition, effect = _parted(condition)
@@ -70,7 +113,29 @@ def decisions(file: FileView, start: int, end: int) -> Iterator[Decision]:
             continue
         if LOGS.match(effect) or (ABSENT.match(condition) and ENDING.match(effect)):
             continue  # nothing is decided: there is nothing to do
-        yield Decision(number + 1, condition, effect, then if len(then) <= LONGEST else "", _worth(condition, effect))
+        yield Decision(number + 1, condition, effect, then if len(then) <= LONGEST else "")
+
+
+def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
+    """The condition, and its line, of the nearest `if` around line `number`, not above `start`; 0 where there is none
+    or what it means is less simple."""
+    lines, depth = file.lines, _indent(file.lines[number - 1])
+    for n in range(number - 2, start - 2, -1):
+        text = lines[n].strip()
+        if not text or COMMENT.match(lines[n]) or _indent(lines[n]) >= depth:
+            continue
+        match = CONDITION.match(text)
+        if match:
+            condition, after = _parted(_whole(lines, n, match[1])[0])
+            return (n + 1, condition) if condition and not after and len(condition) <= GUARD else (0, "")
+        if FUNCTION.search(text) or re.match(r"\W*(?:else|except|catch|case|default|when)\b", text):
+            return 0, ""
+        depth = _indent(lines[n]) + (text[0] in ")]")  # the head that ends here begins above
+    return 0, ""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
@@ -108,32 +173,23 @@ def _is_level(lines: list[str], one: int, other: int) -> bool:
     """Whether two lines stand at the same depth."""
     if other >= len(lines) or not lines[other].strip() or COMMENT.match(lines[one]):
         return False
-    return len(lines[one]) - len(lines[one].lstrip()) == len(lines[other]) - len(lines[other].lstrip())
+    return _indent(lines[one]) == _indent(lines[other])
 
 
 def _effect(lines: list[str], number: int) -> tuple[str, int]:
     """The first statement under a condition, a text that stands so in the source, and the number of the line after."""
-    while number < len(lines) and (lines[number].strip() in {"", "{"} or COMMENT.match(lines[number])):
+    while number < len(lines) and (
+        lines[number].strip() in {"", "{"} or COMMENT.match(lines[number]) or OPENER.match(lines[number].strip())
+    ):
         number += 1
-    if number >= len(lines):
+    if number >= len(lines) or lines[number].lstrip().startswith(tuple(PAIRS.values())):
         return "", 0
     text, after = lines[number].strip(), number + 1
     while not phrases.balanced(text) and after < min(len(lines), number + 5):
         text, after = f"{text} {lines[after].strip()}", after + 1
+    while after < len(lines) and CHAINED.match(lines[after]):
+        text, after = f"{text} {lines[after].strip()}", after + 1
     if not phrases.balanced(text):
         return "", 0
     text = re.sub(r"\s*[{;,]$", "", re.sub(r"\s+(#|//)\s.*$", "", text))
-    return (text, after) if not CONDITION.match(text) and text not in {"pass", "}", "..."} else ("", 0)
-
-
-def _worth(condition: str, effect: str) -> float:
-    """How much a decision tells: most when it ends or takes away or has a literal, little when it asks for presence."""
-    literal = bool(re.search(r"[\"'][^\"']+[\"']|\b\d+\b|\b[A-Z][A-Z_]{3,}\b", condition + effect))
-    compares = bool(re.search(r"[<>=!]=|<|>|\bin\b|\bis\b|\bnot\b|!|\bor\b|\band\b|&&|\|\|", condition))
-    return (
-        1.0 * bool(EFFECT.search(effect))
-        + 1.0 * literal
-        + 0.5 * compares
-        - 1.2 * bool(PLAIN.match(condition))
-        - 0.3 * (len(condition) + len(effect) > 110)
-    )
+    return (text, after) if not (CONDITION.match(text) or CUT.search(text) or text in {"pass", "..."}) else ("", 0)

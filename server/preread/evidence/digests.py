@@ -9,8 +9,9 @@ from preread.dossier import code
 from preread.evidence import decisions, phrases, saying, words
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import DECLARED, Passage, passages
-from preread.evidence.view import View, once
+from preread.evidence.view import FileView, View, once
 from preread.models import Finding
+from preread.syntax import Comment
 
 STATEMENT = re.compile(r"^(?:return|yield|throw|raise|panic|await|del)\b|[(=]")
 LITERAL = re.compile(r"[\"'`][^\"'`]{2,}[\"'`]")
@@ -23,11 +24,11 @@ SAYS = re.compile(r"\b(?:t|_|print|echo|console\.\w+|log\w*|logger\.\w+)\(")
 DULL = re.compile(
     r"^(?:return|yield|raise|throw)?\s*(?:[\w.]*|[\[({]*[\])}]*|[\"'`]{2}|-?\d+)$"
     r"|^(?:import|from|export|def|class|func|fn|async def|function|assert)\b|^\w+\._?(\w+) = \1$"
-    r"|^[\"'@*<>.?:&|)}\]]"
+    r"|^[\"'@*<>.?:&|)}\]]|^(?:and|or)\b"
 )
-CHAINED = re.compile(r"\s*[.?]\w")
 OPEN = re.compile(r"(?:=>|[=(,+])$")  # goes on, on the next line
-LONGEST, MOST_SAID, MOST_ITEMS, MOST = 90, 480, 8, 20
+LONGEST, RETURNED, MOST_SAID, MOST_ITEMS, MOST = 90, 150, 480, 8, 20
+SPARE = 100  # characters beyond MOST_SAID for the conditions that things stand under
 QUALIFIED = re.compile(  # what somebody says of a function beyond what it is for
     r"(?i)(?<!checks )(?<!returns true )\bif\b|\b(?:when|which|unless|only|not|no|without|since|because|but|until"
     r"|before|after|first|last|default|instead|even|also|same|so)\b"
@@ -44,6 +45,8 @@ LIKELY = {
     "compares": 0.45, "fails": 0.4, "strong": 0.95, "weak": 0.9, "statement": -0.45,
 }  # fmt: skip
 LEAST = 0.04  # what is less likely is left out
+SHORT = 4  # letters of a name that says little
+SYNC = re.compile(r"\bawait |(?<=\.)a(?=[a-z]+\()|(?i:a?sync)")
 
 
 class Item(NamedTuple):
@@ -51,43 +54,67 @@ class Item(NamedTuple):
 
     line: int
     text: str
-    kind: str  # "decision", "statement", "remark"; "strong" or "weak" if it warns, "purpose" if a name says it
+    kind: str  # "decision", "plain" if it says little, "statement", "remark", "strong" or "weak" if it warns,
+    # "purpose" if a name says it
     likely: float = 0.0
 
 
 @once
 def inside(view: View) -> Iterator[Finding]:
     """What the passages nearest to the feature decide, do and remark."""
-    found = [(passage, _chosen(everything)) for passage, everything in _said(view)]
+    found = [(passage, _guarded(passage, _chosen(everything))) for passage, everything in _said(view)]
+    found = [(passage, chosen) for passage, chosen in found if _is_named(view, passage, chosen)]
     found.sort(key=lambda one: -sum(item.likely for item in one[1]))  # what is known of it shows that it matters
-    before: set[tuple[str, int, str]] = set()  # a function within another is a passage, too
+    before: set[tuple[str, str]] = set()  # a function within another is a passage, too; others stand twice
     count = 0
     for passage, chosen in found:
         told = [item for item in chosen if item.kind != "purpose"]
-        again = {(passage.file.path, item.line, item.text) for item in told} <= before
-        if again or not any(map(_tells, told)) or count >= MOST:
+        fresh = [item for item in told if (passage.file.path, _alike(item.text)) not in before]
+        if not _tell(fresh) or count >= MOST:
             continue
-        before |= {(passage.file.path, item.line, item.text) for item in told}
+        before |= {(passage.file.path, _alike(item.text)) for item in told}
         count += 1
         likely = sum(item.likely for item in chosen)
-        said = "; ".join(item.text for item in told)
-        name = passage.symbol.name
         start = min(passage.start, *(item.line for item in told))
         yield Finding(
             rule="inside",
             kind="inside",
-            text=f"{code(name) if phrases.provable(name) else name}: {said}",
+            text=f"{_name(passage)}: {'; '.join(item.text for item in told)}",
             sources=(passage.file.cite(start, passage.end),),
             reason="conditions, effects and remarks of a passage near the feature",
             score=1 / (1 + math.exp(2.2 - 3.2 * likely)),  # that one of them does, as it came out there
         )
 
 
-def _tells(item: Item) -> bool:
-    """Whether it says what a function's name and signature do not: a decision, a warning, how it fails."""
-    return item.kind in {"decision", "strong", "weak"} or (
-        item.kind == "statement" and UNUSUAL.search(item.text) is not None
-    )
+def _is_named(view: View, passage: Passage, chosen: list[Item]) -> bool:
+    """Whether a function's lines have the feature's name, what is told of a struct, or their names a rare word of the
+    description."""
+    file, symbol = passage.file, passage.symbol
+    first = passage.start if passage.start > symbol.start else _above(passage)
+    lines = [item.text for item in chosen] if symbol.kind in DECLARED else file.lines[first - 1 : passage.end]
+    name = f"{symbol.name} {symbol.container} {file.path.rpartition('/')[2]}"
+    return view.relevance(file.path) >= 1 or nearness(view).is_about(name, "\n".join(lines))
+
+
+def _name(passage: Passage) -> str:
+    """A function's name, with its class where it says little by itself or others have it, too."""
+    name, owner = passage.symbol.name, passage.symbol.container.rpartition(".")[2]
+    shared = sum(symbol.name == name for symbol in passage.file.outline.symbols) > 1
+    said = code(name) if phrases.provable(name) else name
+    is_told = owner and owner != name
+    return f"{said} of {owner}" if is_told and (shared or len(name) <= SHORT or name.startswith("__")) else said
+
+
+def _alike(text: str) -> str:
+    """What a text says whether or not it waits for it: `await response.aread()` is `response.read()`."""
+    return SYNC.sub("", text).lower()
+
+
+def _tell(told: list[Item]) -> bool:
+    """Whether items say what a function's name and signature do not: a decision, a warning, how it fails."""
+    kinds = {item.kind for item in told}
+    fails = any(item.kind == "statement" and UNUSUAL.search(item.text) for item in told)
+    return fails or not kinds.isdisjoint({"decision", "strong", "weak"}) or kinds >= {"plain", "remark"}
 
 
 @once
@@ -98,7 +125,7 @@ def _said(view: View) -> list[tuple[Passage, list[Item]]]:
 def items(view: View) -> list[tuple[Passage, Item]]:
     """What the passages near the feature do, each with how likely it matters; remarks are left out."""
     found = [(passage, item) for passage, everything in _said(view) for item in everything]
-    return [(passage, item) for passage, item in found if item.kind in {"decision", "statement"}]
+    return [(passage, item) for passage, item in found if item.kind in {"decision", "plain", "statement"}]
 
 
 def _chosen(items: list[Item]) -> list[Item]:
@@ -113,11 +140,33 @@ def _chosen(items: list[Item]) -> list[Item]:
     return sorted(chosen, key=lambda one: one.line)
 
 
+def _guarded(passage: Passage, chosen: list[Item]) -> list[Item]:
+    """The items, each with the condition that it stands under where that is not told; what does not fit is left out."""
+    left = MOST_SAID + SPARE - sum(len(item.text) + 2 for item in chosen)
+    lines = {item.line for item in chosen if item.kind in {"decision", "plain"}}
+    told = []
+    for item in chosen:
+        line, condition = 0, ""
+        if item.kind in {"decision", "plain", "statement"}:
+            line, condition = decisions.guard(passage.file, max(passage.start, passage.symbol.start), item.line)
+        if line and line not in lines:
+            first = f"if {code(condition) if phrases.provable(condition) else condition}"
+            text = f"{first}: {item.text}" if item.kind == "statement" else f"{first} and {item.text[3:]}"
+            left -= len(text) - len(item.text)
+            if left < 0:
+                left += len(text) + 2
+                continue
+            item = item._replace(text=text)  # noqa: PLW2901
+        told.append(item)
+    return told
+
+
 def said_in(view: View, passage: Passage) -> list[Item]:
     """All that a passage says, each with how likely it matters."""
-    decided = list(_decisions(passage))
+    within = decisions.fragments(passage.file, passage.symbol.start, passage.end)
+    decided = list(_decisions(passage, within))
     taken = {line for item in decided for line in (item.line, item.line + 1)}
-    done = [item for item in _statements(passage) if item.line not in taken]
+    done = [item for item in _statements(passage) if item.line not in taken | within]
     return [item._replace(likely=_likely(view, passage, item)) for item in (*decided, *_remarks(passage), *done)]
 
 
@@ -145,9 +194,9 @@ def properties(view: View, passage: Passage, item: Item) -> dict[str, float]:
     }
 
 
-def _decisions(passage: Passage) -> Iterator[Item]:
-    for one in decisions.decisions(passage.file, passage.start, passage.end):
-        yield Item(one.line, decisions.said(one), "decision")
+def _decisions(passage: Passage, within: frozenset[int]) -> Iterator[Item]:
+    for one in decisions.decisions(passage.file, passage.start, passage.end, within):
+        yield Item(one.line, decisions.said(one), "plain" if one.is_plain else "decision")
 
 
 def _remarks(passage: Passage) -> Iterator[Item]:
@@ -156,13 +205,29 @@ def _remarks(passage: Passage) -> Iterator[Item]:
     first = passage.start if passage.start > symbol.start else _above(passage)
     for comment in file.details.comments:
         told = saying.telling(file, comment.text) if first <= comment.start <= passage.end else None
-        if told is None or not saying.stands(told.said):
+        if told is None or not saying.stands(told.said) or saying.is_usual(file, told.said):
             continue
         kind = "strong" if told.weight >= saying.SURE else "weak" if told.weight else "remark"
         if kind == "remark" and not _adds(symbol.name, told.said):
             kind = "purpose"
         if told.weight or comment.start < symbol.start:  # what explains a line of code is told by the line
-            yield Item(comment.start, phrases.quote(told.said, saying.WHOLE), kind)
+            yield Item(comment.start, _of(field(file, comment), phrases.quote(told.said, saying.WHOLE)), kind)
+
+
+def field(file: FileView, comment: Comment) -> str:
+    """The field of a struct, an interface, that a comment in it stands above or behind; nothing elsewhere."""
+    is_behind = not decisions.COMMENT.match(file.lines[comment.start - 1])
+    below = next((one for one in file.details.members if one.line >= comment.start), None)
+    if below is None or below.kind not in {"field", "enum"} or (is_behind and below.line != comment.start):
+        return ""
+    begun = [(one.start, one.name) for one in file.outline.symbols if one.start <= below.line]
+    begun += [(one.start, one.name) for one in file.outline.tests if one.start <= below.line]
+    start, owner = max(begun, default=(0, ""))  # nothing else begins between the two
+    return below.name if owner == below.owner and start < comment.start else ""
+
+
+def _of(name: str, said: str) -> str:
+    return f"{code(name) if phrases.provable(name) else name}: {said}" if name else said
 
 
 def _adds(name: str, said: str) -> bool:
@@ -183,16 +248,26 @@ def _above(passage: Passage) -> int:
 def _statements(passage: Passage) -> Iterator[Item]:
     """Statements on one line that return, change or name something in full."""
     for number in _body(passage):
-        line = passage.file.lines[number - 1].strip()
-        if not line or len(line) > LONGEST or not STATEMENT.search(line) or decisions.COMMENT.match(line):
+        line = _whole(passage, number)
+        most = RETURNED if ENDS.match(line) else LONGEST
+        if not STATEMENT.search(line) or len(line) > most or decisions.COMMENT.match(line):
             continue
         line = re.sub(r"\s*[{;,]$", "", line)
-        goes_on = OPEN.search(line) or any(map(CHAINED.match, passage.file.lines[number : number + 1]))
+        goes_on = OPEN.search(line) or any(map(decisions.CHAINED.match, passage.file.lines[number : number + 1]))
         if DULL.match(line) or goes_on or decisions.CONDITION.match(line) or not phrases.balanced(line):
             continue
         telling = LITERAL, ENDS, CHANGES, SETS, COMPARES, FAILS
         if any(one.search(line) for one in telling) and not SAYS.search(line) and phrases.provable(line):
-            yield Item(number, phrases.quote(line, LONGEST), "statement")
+            yield Item(number, phrases.quote(line, RETURNED), "statement")
+
+
+def _whole(passage: Passage, number: int) -> str:
+    """A line, or what returns or raises over as many lines as its brackets are open."""
+    line, last = passage.file.lines[number - 1].strip(), number
+    goes_on = ENDS.match(line) and line.count("{") == line.count("}")
+    while goes_on and not phrases.balanced(line) and last < passage.end and len(line) < RETURNED:
+        last, line = last + 1, f"{line} {passage.file.lines[last].strip()}"
+    return line
 
 
 def _body(passage: Passage) -> Iterator[int]:

@@ -41,7 +41,9 @@ def _of_comments(view: View, file: FileView) -> Iterator[Finding]:
             name, end = comment.within, comment.end
             if below is not None and below.start == end + 1 and below.name in file.lines[end]:
                 name, end = below.name, end + 1  # what the comment stands above
-            yield _finding(file, name, saying.around(part, match.start()), comment.start, end, near)
+            said = saying.around(part, match.start())
+            if saying.stands(said):
+                yield _finding(file, name, said, comment.start, end, near)
 
 
 def _near(view: View, file: FileView, comment: Comment, text: str) -> float:
@@ -67,7 +69,7 @@ def _finding(file: FileView, name: str, said: str, start: int, end: int, near: f
     return Finding(
         rule="formerly",
         kind="turned",
-        text=f"{named.removeprefix(': ')}{phrases.quote(said, saying.MOST_SAID)}",
+        text=f"{named.removeprefix(': ')}{phrases.quote(said, saying.WHOLE)}",
         sources=(file.cite(start, end),),
         reason="a remark on how it was before",
         score=min(0.95, 0.4 + 0.5 * near),

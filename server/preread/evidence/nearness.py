@@ -11,6 +11,7 @@ from preread.evidence.view import View
 SEPARATORS = re.compile(r"[\W_]+")
 
 ENOUGH = 0.49  # of what the name's words tell
+NAMED, RARE = 0.4, 1.6  # of it in all that is looked at; what a word tells that stands in a fifth of the files
 
 
 class Nearness:
@@ -49,6 +50,12 @@ class Nearness:
         """Whether texts hold the feature's name, at least the rarer of two words."""
         held = frozenset().union(*map(words.stems_of, texts))
         return self._view.whole_project or share(self.own, held) >= ENOUGH
+
+    def is_about(self, name: str, text: str = "") -> bool:
+        """Whether a name holds a rare word of the description, or it and a text the feature's name, or most of it."""
+        held = words.stems_of(name)
+        rare = any(worth >= RARE for stem, worth in self.also.items() if stem in held)
+        return rare or self._view.whole_project or share(self.own, held | words.stems_of(text)) >= NAMED
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:

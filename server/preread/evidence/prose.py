@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread.evidence import phrases
+from preread.evidence import phrases, words
 from preread.evidence.nearness import nearness
 from preread.evidence.pieces import FileView
 from preread.evidence.saying import HANGS
@@ -16,7 +16,7 @@ from preread.syntax import enclosing
 OTHER_DOCS = re.compile(r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d")
 LIMITS = re.compile(
     r"(?i)\b(only|never|not|cannot|can['’]t|won['’]t|does(?:n['’]t| not)|unless|except|must|however|instead|otherwise"
-    r"|note that|beware|careful|warning|always|ignored?|lost|overrid\w+|unlike|contrary|replaced|requires?|disabled?"
+    r"|beware|careful|warning|always|ignored?|lost|overrid\w+|unlike|contrary|replaced|requires?|disabled?"
     r"|by default|even if|regardless|at least|at most|automatically|fall(?:s|ing)? back|deprecated|advised)\b"
 )
 STRONG = re.compile(
@@ -34,6 +34,8 @@ LEANS = re.compile(
     r"|(?:example|snippet|code|shown|listed|described|see) (?:above|below)|let['’]?s)\b"
     r"|^(?:both|here|now|the (?:latter|former)|you can)\b|,? (?:this|these) \w+ (?:is|are)\b"
 )
+WISH = re.compile(r"(?i)^if you [^,]*,")  # who wants this: no limit of what is there
+ALIKE, FEW = 0.5, 3  # of the shorter sentence's words: the same is said again; so many say nothing
 NEAR = 0.4  # below that a sentence is about something else
 LEAST, MOST_SAID, MOST, MOST_HERE = 25, 240, 8, 5
 
@@ -56,7 +58,7 @@ def limits(view: View) -> Iterator[Finding]:
             continue
         home = measure.of(doc.path)
         for sentence in sentences(doc):
-            if not LIMITS.search(SPAN.sub("", sentence.text)) or not _stands_alone(sentence.text):
+            if not LIMITS.search(WISH.sub("", SPAN.sub("", sentence.text))) or not _stands_alone(sentence.text):
                 continue
             about = measure.of(sentence.text)
             section = enclosing(doc.outline, sentence.start)
@@ -71,7 +73,7 @@ def limits(view: View) -> Iterator[Finding]:
     counts: dict[str, int] = {}
     told: set[str] = set()
     for worth, doc, sentence in found:
-        again = any(sentence.text in other or other in sentence.text for other in told)
+        again = any(_again(sentence.text, other) for other in told)
         if counts.get(doc.path, 0) >= MOST_HERE or again or len(told) >= MOST:
             continue
         counts[doc.path] = counts.get(doc.path, 0) + 1
@@ -86,10 +88,21 @@ def limits(view: View) -> Iterator[Finding]:
         )
 
 
+def _again(text: str, other: str) -> bool:
+    """Whether two sentences say the same, by their words."""
+    one, two = ({words.stem(word) for word in words.of_sentence(said)} for said in (text, other))
+    return text in other or other in text or len(one & two) > max(FEW, ALIKE * min(len(one), len(two)))
+
+
 def _stands_alone(text: str) -> bool:
     """Whether a reader needs nothing around a sentence: no example, list or sentence that it speaks of."""
     whole = phrases.provable(text) and phrases.complete(text) and len(text) <= MOST_SAID
-    return whole and not LEANS.search(text) and (len(list(ENDS.finditer(text))) > 0 or not HANGS.match(text))
+    return whole and not LEANS.search(text) and (len(list(ENDS.finditer(text))) > 0 or not leans(text))
+
+
+def leans(text: str) -> bool:
+    """Whether a sentence speaks of the one before it."""
+    return HANGS.match(text) is not None or re.search(r"\binstead\W*$", text) is not None
 
 
 def sentences(doc: FileView) -> Iterator[Sentence]:
@@ -118,7 +131,7 @@ def _of_paragraph(doc: FileView, first: int, last: int) -> Iterator[Sentence]:
     before: list[int] = []
     starts = [0, *(m.end() for m in ENDS.finditer(text)), len(text)]
     for first_of, end in itertools.pairwise(starts):
-        hangs = before and HANGS.match(text[first_of:end]) and end - before[0] <= MOST_SAID
+        hangs = before and leans(text[first_of:end].strip()) and end - before[0] <= MOST_SAID
         begin = before[0] if hangs else first_of
         said = text[begin:end].strip().rstrip(".")
         if len(said) >= LEAST:

@@ -16,6 +16,7 @@ from preread.syntax import Comment, enclosing
 FIELD_OF_DOC = re.compile(r"^\s*(:\w+|@\w+|\.\. |Args:|Returns:|>>>|[-*+] )")
 MOST, MOST_IN_ONE = 14, 3
 STRONGEST, SURE, LEAST = 0.75, 0.6, 0.15  # a weight; a nearness that is enough by itself, and beside other signs
+BARE, BARE_IN_TEST = 40, 80  # characters of a remark that needs a reason beside it
 HOT = 0.5  # of a definition of the feature, for what is said in it
 
 
@@ -65,7 +66,7 @@ def _of_file(view: View, file: FileView) -> Iterator[Finding]:
 def _comments(view: View, file: FileView) -> Iterator[Remark]:
     for comment in file.details.comments:
         told = saying.telling(file, comment.text)
-        if told is None or not told.weight or DEPRECATED.search(told.said):
+        if told is None or not told.weight or DEPRECATED.search(told.said) or _is_bare(file, told.said):
             continue
         near = _near(view, file, comment, " ".join(comment.text.split()))
         if not near or (told.weight < STRONGEST and comment.start < 10 and not comment.within):
@@ -74,7 +75,22 @@ def _comments(view: View, file: FileView) -> Iterator[Remark]:
         below = enclosing(file.outline, end + 1)
         if below is not None and below.start == end + 1 and below.name in file.lines[end]:
             within, end = below.name, end + 1
+        if file.role == "source" and not _is_about(view, file, f"{within} {told.said}", comment.text):
+            continue
+        within = digests.field(file, comment) or within
         yield Remark(told.said, within, comment.start, end, told.word, told.weight - 0.3 + 0.6 * near)
+
+
+def _is_bare(file: FileView, said: str) -> bool:
+    """Whether a remark is too short to explain itself and gives no reason, or stands all over its file."""
+    short = len(said) < (BARE if file.role == "source" else BARE_IN_TEST) and not saying.REASON.search(said)
+    return (short and not re.search(r"(?i)\b(?:otherwise|since)\b", said)) or saying.is_usual(file, said)
+
+
+def _is_about(view: View, file: FileView, said: str, comment: str) -> bool:
+    """Whether a comment, its function or its file has the feature's name, or says a rare word of the description."""
+    name = f"{said} {file.path.rpartition('/')[2]}"
+    return view.relevance(file.path) >= 1 or nearness(view).is_about(name, comment)
 
 
 def _near(view: View, file: FileView, comment: Comment, folded: str) -> float:

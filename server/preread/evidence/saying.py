@@ -43,9 +43,11 @@ FIELD = re.compile(r"\W*(?:see|param|returns?|type|since|author|internal|private
 ADDRESS = re.compile(r"https?://\S+")
 EXAMPLE = re.compile(r"```.*?(?:```|\Z)|<(code|pre|example)>.*?(?:</\1>|\Z)|@example\b.*?(?=\n\s*@|\Z)", re.DOTALL)
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?] (?=[\W_]*[A-Z`])")
+TURNS = re.compile(r"(?i)(?:but|however|yet|still)\b")
 OF_ITSELF = re.compile(r"(?i)this (?:method|function|class|option|field|type|test|should|must)\b|otherwise\b")
-LONGEST, LEAST, MOST_SAID = 4000, 25, 190
+LONGEST, LEAST, MOST_SAID, HUNG = 4000, 25, 190, 240
 WHOLE, FEWEST = 300, 5  # characters of a remark that is told, words
+OFTEN = 3  # what stands so often in one file is no remark on the place
 SURE = 0.75  # the weight of what warns aloud
 
 
@@ -70,6 +72,13 @@ def telling(file: FileView, text: str) -> Telling | None:
                 if phrases.provable(said) and len(said) >= LEAST:
                     best = Telling(said, word[0] if word else "", weight)
     return best
+
+
+def is_usual(file: FileView, said: str) -> bool:
+    """Whether the same remark stands all over a file."""
+    if file.text.count(" ".join(said.split()[:3])) < OFTEN:
+        return False
+    return sum(said in " ".join(comment.text.split()) for comment in file.details.comments) >= OFTEN
 
 
 def stands(said: str) -> bool:
@@ -110,10 +119,13 @@ def around(text: str, at: int) -> str:
     spans = sentences(text)
     i = next(i for i in range(len(spans) - 1, -1, -1) if spans[i][0] <= at)
     start, end = spans[i]
-    if i and HANGS.match(text[start:]) and end - spans[i - 1][0] <= MOST_SAID:
+    if i and HANGS.match(text[start:]) and end - spans[i - 1][0] <= HUNG:
         start = spans[i - 1][0]
-    if end - start < 100 and i + 1 < len(spans) and spans[i + 1][1] - start <= MOST_SAID:
-        end = spans[i + 1][1]
+    for after, last in spans[i + 1 :]:  # what turns it round, what follows a short one
+        most = WHOLE if TURNS.match(text[after:]) else MOST_SAID if end - start < 100 else 0
+        if last - start > most:
+            break
+        end = last
     if at - start > MOST_SAID - 60:  # the clause that warns, not a long way to it
         breaks = (m for m in (", ", "; ", ": ", " — ", " - ", ". ") if m in text[start:at])
         marks = [text.rfind(m, start, at) + len(m) for m in breaks]

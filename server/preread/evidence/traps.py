@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases, words
-from preread.evidence.passages import passages
+from preread.evidence.passages import FUNCTIONS, passages
 from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.syntax import Symbol
@@ -24,6 +24,12 @@ CHANGERS = frozenset(  # words of names that say so
     replace reset set setup store sort transform update visit walk write
     """.split()
 )
+# Languages that hand over values: how a parameter reads through which the caller's own is changed.
+BY_REFERENCE = dict.fromkeys(("c", "cc", "cpp", "cxx", "h", "hpp", "php"), r"[&*]\s*\$?{name}\b") | {
+    "rs": r"\b{name}\s*:\s*&(?:'\w+\s+)?mut\b",
+    "swift": r"\b{name}\s*:\s*inout\b",
+}
+HEAD = 160  # characters of an overload that is told
 NEAR = 0.2  # of a passage whose function is looked at for what it changes
 VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
 
@@ -133,15 +139,24 @@ def _deprecated(
         )
     shared = sum(symbol.name == name for symbol in file.outline.symbols) > 1  # overloads: which one is it
     line = next((n for n in range(at, end + 1) if shared and f"{name}(" in file.lines[n - 1]), 0)
-    which = phrases.quote_line(file, line, 90) if line else code(name)
+    which, last = _head(file, line) if line else (code(name), end)
     yield Finding(
         rule="deprecated",
         kind="deprecated",
         text=f"{which} is deprecated{what if len(what) > 6 else ''}",
-        sources=(file.cite(min(start + i, at), end),),
+        sources=(file.cite(min(start + i, at), max(end, last)),),
         reason="marked as deprecated in the feature's files",
         score=0.7 + 0.2 * min(1.0, view.relevance(name)),
     )
+
+
+def _head(file: FileView, line: int) -> tuple[str, int]:
+    """A definition's first line, or as many as its brackets are open, as far as that is short; and the last of them."""
+    last, text = line, file.lines[line - 1].strip()
+    while not phrases.balanced(text.removesuffix("{")) and last < len(file.lines) and len(text) < HEAD:
+        last, text = last + 1, f"{text} {file.lines[last].strip()}"
+    text = re.sub(r"\s*[{;]$", "", text)
+    return (phrases.quote(text, HEAD), last) if len(text) <= HEAD else (phrases.quote_line(file, line, 90), line)
 
 
 def _is_handed_on(view: View, symbol: Symbol) -> bool:
@@ -156,6 +171,7 @@ def _is_handed_on(view: View, symbol: Symbol) -> bool:
 
 def unread_parameters(view: View) -> Iterator[Finding]:
     """Parameters of the feature's own functions whose names their bodies never hold."""
+    defined = Counter(symbol.name for file in view.sources for symbol in file.outline.symbols)
     for file in view.sources[:6]:
         unread = Counter(p.name for p in file.details.parameters if not p.used)
         lists: dict[str, tuple[str, ...]] = defaultdict(tuple)
@@ -186,6 +202,7 @@ def unread_parameters(view: View) -> Iterator[Finding]:
             if symbol_.container and symbol_.container.rpartition(".")[2] not in owners:
                 continue  # a callback in an object: whoever calls it decides what it is given
             shared = len(lists[parameter.function]) > 1 and alike[lists[parameter.function]] > 1
+            shared |= bool(symbol_.container) and defined[symbol_.name] > 1
             if shared or unread[parameter.name] > 1 or _is_handed_on(view, symbol_):
                 continue  # one signature for several functions: each reads what it needs
             bases = (owners.get(symbol_.container.rpartition(".")[2]) or [""])[0]
@@ -209,14 +226,28 @@ def unread_parameters(view: View) -> Iterator[Finding]:
             )
 
 
+def _changeable(file: FileView, symbol: Symbol) -> Iterator[str]:
+    """The parameters of a function, not of those within it, through which it can change what its caller holds."""
+    by_reference = BY_REFERENCE.get(file.path.rpartition(".")[2])
+    for parameter in file.details.parameters:
+        own = parameter.function.rpartition(".")[2] == symbol.name and symbol.start <= parameter.line <= symbol.end
+        name = parameter.name
+        if not own or not parameter.used or name in {"self", "cls", "this", "ctx", "kwargs"} or len(name) <= 2:
+            continue
+        head = "\n".join(file.lines[symbol.start - 1 : parameter.line])
+        if by_reference is None or re.search(by_reference.format(name=re.escape(name)), head):
+            yield name
+
+
 def changed_arguments(view: View) -> Iterator[Finding]:
     """Parameters that the feature's functions change in place: what the caller handed over is changed with them."""
     near = {(p.file.path, p.symbol.start): p for p in reversed(passages(view)) if p.near >= NEAR}
     for file, symbol in ((p.file, p.symbol) for p in reversed(near.values())):
         if symbol.end - symbol.start > 200 or CHANGERS.intersection(map(str.lower, words.parts(symbol.name))):
             continue
-        names = [p.name for p in file.details.parameters if symbol.start <= p.line <= symbol.end and p.used]
-        names = [n for n in dict.fromkeys(names) if n not in {"self", "cls", "this", "ctx", "kwargs"} and len(n) > 2]
+        if any(s.name == symbol.container.rpartition(".")[2] and s.kind in FUNCTIONS for s in file.outline.symbols):
+            continue  # a function's own helper: both know
+        names = list(dict.fromkeys(_changeable(file, symbol)))
         body = "\n".join(file.lines[symbol.start : symbol.end])
         for name in names:
             if f"{name}." not in body and f"{name}[" not in body:
