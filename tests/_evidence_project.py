@@ -35,7 +35,7 @@ def commit(root: Path, files: dict[str, str], message: str, *, date: str = "2026
     if not (root / ".git").exists():
         git(root, "init", "-q")
     git(root, "add", "-A")
-    git(root, "commit", "-q", "--allow-empty", "-m", message, "--date", f"{date}T12:00:00Z")
+    git(root, "commit", "-q", "--allow-empty", "-m", message, "--date", date if "T" in date else f"{date}T12:00:00Z")
     return git(root, "rev-parse", "HEAD").strip()
 
 

@@ -683,18 +683,32 @@ def test_turned_round_is_what_was_dropped_or_switched_and_no_chore(tmp_path: Pat
         tmp_path, {"shop/basket.py": BASKET}, "Drop the basket's loop detection (#4)"
     )  # once more, on another branch
     commit(tmp_path, {"tests/test_basket.py": SHOP["tests/test_basket.py"] + "\n"}, "Stop the basket from shaking")
+    commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, "Stop rain at the basket")  # another part of the project
+    commit(tmp_path, {".env": "URL=1\n"}, "Switch the basket's server")  # no code at all
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 6\n"}, "Hide the basket where onCheckoutClick is missing")  # gone
+    total = "    def basket_total(self) -> int:\n        return sum(self.lines.values())\n"
+    moved = BASKET.replace(total, "").replace("    def add", f"{total}\n    def add")
+    commit(tmp_path, {"shop/basket.py": moved + "# 6\n"}, "Switch methods of the basket round")  # the same lines
+    tried = commit(tmp_path, {"shop/basket.py": moved + "# 7\n"}, "Hide the basket at night")
+    commit(tmp_path, {"shop/basket.py": BASKET}, f"Show it\n\nThis reverts commit {tried}.")
     findings = rule(tmp_path, "turned_round")
     assert [finding.text for finding in findings] == ["2026: `Drop the basket's loop detection`"]
     commit(tmp_path, {"shop/basket.py": BASKET + "# 5\n"}, "Disable globals\n\nThey are shared between shoppers.")
     assert "`Disable globals`: They are shared between shoppers" in texts(rule(tmp_path, "turned_round"))
+    everywhere = {f"shop/shelf{n}.py": "SHELF = 1\n" for n in range(9)} | {"shop/basket.py": BASKET}
+    commit(tmp_path, everywhere, "Stop sharing globals\n\nThey are in the way.")
+    assert "`Stop sharing" not in texts(rule(tmp_path, "turned_round"))  # it went through the whole project
 
 
 def test_turned_round_reaches_back_beyond_a_renamed_file(tmp_path: Path) -> None:
     commit(tmp_path, {"old/all.py": "X = 1\n"}, "begin")
     commit(tmp_path, {"old/all.py": "X = 2\n"}, "Drop the basket's loop detection", date="2025-11-30")
-    commit(tmp_path, SHOP, "Put goods into modules of their own")
+    commit(tmp_path, {"old/all.py": "X = 3\n"}, "Drop the basket's spinner")
+    git(tmp_path, "rm", "-q", "old/all.py")
+    commit(tmp_path, SHOP | {"shop/basket.py": BASKET + "# no loop detection\n"}, "Put goods into modules of their own")
     said = texts(rule(tmp_path, "turned_round"))
     assert "2025: `Drop the basket's loop detection`" in said  # when it was written, not when it was rebased
+    assert "spinner" not in said  # nothing of it is left
 
 
 def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -> None:
@@ -709,12 +723,18 @@ def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -
     tried_again = 'Revert "Wrap the basket (#5)" (#6)'
     commit(tmp_path, {"shop/basket.py": BASKET}, tried_again)
     commit(tmp_path, {"shop/basket.py": BASKET + "\n"}, f'Revert "{tried_again}"')  # and is there again
+    flat = commit(tmp_path, {"shop/basket.py": BASKET + "# flat\n"}, "Let the basket be flat wherever it stands")
+    body = f'Revert "Let the basket be … (#7)"\n\nThis reverts commit {flat}.'
+    cut = commit(tmp_path, {"shop/basket.py": BASKET}, body)
+    away = 'Revert "Shelve goods"\n\nThis reverts commit 1234567.\n\nThe shelves were of glass and too many broke.'
+    commit(tmp_path, {"shop/goods.py": "def goods(basket):\n    return basket.lines\n"}, "Goods")
+    commit(tmp_path, {"shop/goods.py": "SHELF = 0\n\n\ndef goods(basket):\n    return basket.lines\n"}, away)
     squashed = "Make the basket round\n\n* Try a square one\n* Revert\n\nThis reverts commit 1234567."
     commit(tmp_path, {"shop/basket.py": BASKET}, squashed)
     findings = rule(tmp_path, "reverts")
-    assert len(findings) == 1
     assert "`Cache the basket between visits` was taken back: Two shoppers saw" in texts(findings)
-    assert cited(findings) == {f"commit:{back[:9]}", f"commit:{tried[:9]}"}
+    assert "`Let the basket be flat wherever it stands` was taken back" in texts(findings)  # its whole title
+    assert cited(findings) == {f"commit:{sha[:9]}" for sha in (back, tried, cut, flat)}
 
 
 def test_back_and_forth_values_are_found_and_values_that_only_moved_on_are_not(tmp_path: Path) -> None:
@@ -730,23 +750,30 @@ def test_back_and_forth_values_are_found_and_values_that_only_moved_on_are_not(t
 
 def test_reworked_lines_are_followed_from_commit_to_commit_whatever_the_subjects_say(tmp_path: Path) -> None:
     basket = "def basket_total(goods):\n    {}\n    return sum(prices)\n\n\nLIMIT = {}\n"
+    basket += "\n\ndef basket_mass(goods):\n    return sum({} for good in goods)\n"
     plain, guard = "prices = [{0}.price for {0} in goods]", "if goods is None:\n        return 0\n    "
+    guarded, light = guard + plain.format("it"), "good.mass"
     shas = [
-        commit(tmp_path, {"shop/basket.py": basket.format(body, limit), f"shop/rain{n}.py": f"RAIN = {n}\n"}, subject)
-        for n, (subject, body, limit) in enumerate(
+        commit(
+            tmp_path, {"shop/basket.py": basket.format(*rest), f"shop/rain{n}.py": f"RAIN = {n}\n"}, subject, date=at
+        )
+        for n, (at, subject, *rest) in enumerate(
             (
-                ("Sum the basket up", plain.format("good"), 10),
-                ("Fix a crash", guard + plain.format("one"), 10),
-                ("Fix spelling of names", guard + plain.format("it"), 10),  # no change of its own
-                ("Hold no longer ten", guard + plain.format("it"), 20),
-                ("Hold forty again", guard + plain.format("it"), 40),
+                ("2024-01-05T22:00:00Z", "Sum the basket up", plain.format("good"), 10, light),
+                ("2024-01-06T03:00:00Z", "Fix a crash", guard + plain.format("one"), 10, light),
+                ("2024-01-06", "Fix spelling of names", guarded, 10, light),  # no change of its own
+                ("2024-01-07", "Hold no longer ten", guarded, 20, light),
+                ("2024-01-08", "Hold forty again", guarded, 40, light),
+                ("2026-01-01", "Fix overflow", guarded, 40, "good.mass or 0"),  # so late it is another thing's
+                ("2026-01-31", "Weigh the basket by shelf", guarded, 40, "good.mass or shelf.mass"),  # no repair
+                ("2026-01-09", "Fix rain on the basket", guarded, 40, "good.mass or shelf.mass or 1"),  # and earlier
             )
         )
     ]
-    put, fixed, _, twice, thrice = (f"commit:{sha[:9]}" for sha in shas)
+    put, fixed, _, twice, thrice, *_ = (f"commit:{sha[:9]}" for sha in shas)
     assert {finding.text: finding.sources for finding in rule(tmp_path, "reworked")} == {
-        "2026-01 `Sum the basket up`; its lines fixed the same day: `Fix a crash`, by `if goods is None`": (put, fixed),
-        "the same lines 2026-01 `Sum the basket up`; 2026-01 `Hold no longer ten`; 2026-01 `Hold forty again`:"
+        "2024-01 `Sum the basket up`; its lines fixed hours later: `Fix a crash`, by `if goods is None`": (put, fixed),
+        "the same lines 2024-01 `Sum the basket up`; 2024-01 `Hold no longer ten`; 2024-01 `Hold forty again`:"
         " `LIMIT = 40`, before that 20, 10": (put, twice, thrice),
     }
 
@@ -764,14 +791,17 @@ def test_fixed_functions_are_those_whose_lines_of_today_came_by_several_fixes(tm
 
 
 def test_replaced_sleeps_are_found_with_the_wait_that_replaced_them(tmp_path: Path) -> None:
-    spec = 'test("basket pays", async ({{ page }}) => {{\n  await page.click("basket");\n  {}\n}});\n'
+    spec = 'test("basket pays", async ({{ page }}) => {{\n{}  await page.click("basket");\n  {}\n}});\n'
+    moved = 'test("basket moves", async () => {{\n  await {};\n}});\n'
     files = {"src/basket.ts": "export const basket = 1;\n"}
-    commit(tmp_path, {**files, "tests/basket.spec.ts": spec.format("await page.waitForTimeout(3000);")}, "begin")
-    longer = spec.format("await page.waitForTimeout(5000);")
-    commit(tmp_path, {"tests/basket.spec.ts": longer}, "wait longer")
-    sha = commit(
-        tmp_path, {"tests/basket.spec.ts": spec.format('await page.waitForURL("/paid");')}, "wait for the address"
-    )
+    files["tests/basket.spec.ts"] = spec.format("", "await page.waitForTimeout(3000);")
+    commit(tmp_path, {**files, "tests/basket.move.spec.ts": moved.format("sleep(10)")}, "begin")
+    longer = spec.format("", "await page.waitForTimeout(5000);")
+    helper = "export const basketRests = () => sleep(10);\n"
+    files = {"tests/basket.move.spec.ts": moved.format("basketRests().until(1)"), "tests/basket.help.spec.ts": helper}
+    commit(tmp_path, {"tests/basket.spec.ts": longer, **files}, "wait longer")  # one of them from elsewhere
+    seen = spec.format("  await expect(page).toBeVisible();\n", 'await page.waitForURL("/paid");')
+    sha = commit(tmp_path, {"tests/basket.spec.ts": seen}, "wait for the address")
     findings = rule(tmp_path, "replaced_sleeps")
     assert len(findings) == 1
     assert "`page.waitForTimeout(5000)`" in texts(findings)
@@ -835,9 +865,14 @@ def test_failed_tests_of_recorded_runs_are_those_of_the_feature(tmp_path: Path) 
 def test_repeated_fixes_are_fixes_of_one_thing(tmp_path: Path) -> None:
     commit(tmp_path, SHOP, "begin")
     whole = "Fix rounding of the basket total where goods are sold by weight"
-    first = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, f"{whole} (#3)")
+    first = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, f"{whole} (#3)", date="2025-11-05")
     commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Fix colour of the basket icon")
     second = commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Fix rounding of the basket total again (#9)")
+    rain = "Fix rounding of the basket total in rain"
+    commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, rain)  # another part of the project
+    commit(tmp_path, {"tests/test_basket.py": TEST_BASKET + "# 1\n"}, "Fix rounding in tests of the basket total")
+    for n in range(2):
+        commit(tmp_path, {"shop/basket.py": BASKET + f"# 1{n}\n"}, f"Fix straps of the basket, part {n}")  # one piece
     findings = rule(tmp_path, "repeated_fixes")
     assert len(findings) == 1
     assert "fixed 2 times" in texts(findings)
@@ -854,7 +889,7 @@ def test_repeated_fixes_take_in_what_shares_a_rare_word_and_leave_out_what_does_
         "Show more colours",
     )
     shas = [
-        commit(tmp_path, {"shop/basket.py": BASKET + f"# {n}\n"}, subject, date=f"2026-01-0{n + 1}")
+        commit(tmp_path, {"shop/basket.py": BASKET + f"# {n}\n"}, subject, date=f"2026-0{n + 1}-01")
         for n, subject in enumerate(subjects)
     ]
     (finding,) = rule(tmp_path, "repeated_fixes")
@@ -872,16 +907,18 @@ def test_fixes_are_told_with_their_cause_and_other_commits_are_not(tmp_path: Pat
         "Fix the basket total\n\nEmpty lines were counted as one article each.",
     )
     commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Prefix the basket with a name")
-    commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Correct the colour, fixes #3")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Correct the colour of icons, fixes #3")
     commit(
         tmp_path, {"shop/basket.py": BASKET + "# 4\n"}, "Mend a leak (bug 7)\n\nSigned-off-by: Somebody Else <a@b.c>"
     )
     commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, "Fix the weather")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 5\n"}, "Fix basket behaviour")  # which?
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 6\n"}, "chore(shop): fix exports of basket names")
     said = texts(rule(tmp_path, "fixes"))
     assert "`Fix the basket total`: Empty lines were counted as one article each" in said
-    assert "Prefix" not in said
-    assert "weather" not in said
-    assert "2026 `Mend a leak (bug 7)`; 2026 `Correct the colour`" in said  # those without a cause, on one line
+    for harmless in ("Prefix", "weather", "behaviour", "exports"):
+        assert harmless not in said
+    assert "2026 `Mend a leak (bug 7)`; 2026 `Correct the colour of icons`" in said  # without a cause, on one line
 
 
 def test_marked_tests_come_with_their_mark_and_its_reason(tmp_path: Path) -> None:
@@ -900,7 +937,10 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
     commit(tmp_path, {"shop/basket.py": summed}, "Fix prices, fixes #77")
     news = "# Changes\n\n## 2.1.0 (2026-01-02)\n\n- Fixed the basket: totals of\n  many lines were cut\n"
     news += "- Added a basket icon\n- Fixed the weather\n\n## 2.0\n\n#77: Fixed what was asked\n  for in vain\n"
-    news += "#78: Fixed what nobody asked for\n"
+    news += "#78: Fixed what nobody asked for\n#79: Fixed what was asked everywhere\n"
+    shelves = {f"shop/shelf{n}.py": "SHELF = 1\n" for n in range(5)}
+    spared = summed.replace("n > 0", "n >= 1")
+    commit(tmp_path, shelves | {"shop/basket.py": spared}, "Tidy numbers up, fixes #79")
     write(tmp_path, {"release-notes/NEWS": news, "docs/other.md": "- Fixed the basket elsewhere\n"})
     findings = rule(tmp_path, "changelog")
     assert [(finding.text, *finding.sources) for finding in findings] == [
@@ -913,13 +953,21 @@ def test_changelog_tells_of_changes_of_mind_first_with_the_commit_that_did_it(tm
     commit(tmp_path, SHOP, "begin")
     sha = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, "Hide the basket (#812)")
     long = "- Fix the basket. " + "It was " + "very " * 50 + "broken. Goods fell out of it\n"
-    news = f"# Changes\n\n## Unreleased\n\n{long}- Fixed basket\n- Fix the basket's icon (#3)\n"
-    news += "- An empty basket is now hidden, and shows no total. (#812)\n"
+    news = f"# Changes\n\n## Unreleased\n\n{long}- Fixed basket\n- Fixed regression in colours of the basket\n"
+    news += "- Fix the basket's blinking icon (#31)\n"
+    news += "- An empty basket is now hidden, and shows no total. (#812)\n- Fix the colour of the basket's icon (#31)\n"
+    news += "- Hide the basket again unless `onCheckoutClick` is given\n- `--basket-colour` no longer implies `red`\n"
+    news += "- The handler of weather is now removed from the basket\n- The handler of rain is now removed, too\n"
     write(tmp_path, {"CHANGELOG.md": news})
     first, *others = rule(tmp_path, "changelog")
     assert first.text == "Unreleased: `An empty basket is now hidden, and shows no total`"
-    assert first.sources == ("CHANGELOG.md:8", f"commit:{sha[:9]}")
-    assert [other.text for other in others] == ["Unreleased: `Fix the basket's icon`"]  # whole sentences that say what
+    assert first.sources == ("CHANGELOG.md:9", f"commit:{sha[:9]}")
+    assert [other.text for other in others] == [
+        "Unreleased: `The handler of weather is now removed from the basket`",
+        "Unreleased: `Fix the basket's blinking icon`",  # whole sentences that say what, and each change once
+    ]
+    (other,) = rule(tmp_path, "changelog", "basket-handler")  # not what is another handler's
+    assert other.text == "Unreleased: `The handler of weather is now removed from the basket`"
     assert rule(tmp_path, "turned_round") == []  # not again
 
 

@@ -10,7 +10,7 @@ from preread.evidence.history import CHORE, FIX, Commit
 from preread.evidence.lineage import lineage
 from preread.evidence.nearness import nearness
 from preread.evidence.saying import HANGS
-from preread.evidence.subjects import LINKED, TURN, names
+from preread.evidence.subjects import LINKED, TURN, code_of, holds_most, is_gone, names, tells, without_others
 from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.sources import Ref
@@ -23,7 +23,7 @@ VERSION = re.compile(
     r"|#+\s*\[?(?P<next>unreleased)\b)"
 )
 TOLD = re.compile(
-    r"(?i)\b((?:was|were|got|been) (?:lost|broken|wrong|ignored)|(?:lost|broken|introduced|regress\w*) (?:in|by|since)"
+    r"(?i)\b((?:was|were|got|been) (?:lost|broken|wrong|ignored)|(?:lost|broken|introduced|regressed) (?:in|by|since)"
     r"|is now|are now|now \w+s|renam\w+|defaults? to|deprecat\w+|behaviou?r change|must)\b"
 )
 NUMBERS = re.compile(r"(?:#|[`\]]|/)(\d{2,6})\b")  # of issues and changes that an entry names
@@ -33,6 +33,7 @@ NEAR, SURE, NAMED, HOME = (
     0.8,
     0.7,
 )  # how much an entry is about the feature; what only fixes has to be surely so
+SMALL = 4  # files of code that a change touches when it is one of a function
 FILES, MOST, LENGTH, LINES, FEWEST = 3, 5, 240, 6, 4  # characters and lines of an entry; words that a sentence has
 
 
@@ -42,6 +43,7 @@ class Entry(NamedTuple):
     worth: float
     said: str
     refs: tuple[str, ...]
+    named: frozenset[str]  # the commit and the numbers of issues
     turned: bool
     version: str
 
@@ -50,7 +52,7 @@ class Entry(NamedTuple):
 def changelog(view: View) -> Iterator[Finding]:
     """What changelogs tell of the feature's changes of mind and fixes, with the commit that says the same."""
     found = sorted(_entries(view), key=lambda entry: -entry.worth)
-    for entry in found[:MOST]:
+    for entry in _once(found)[:MOST]:
         yield Finding(
             rule="changelog",
             kind="turned" if entry.turned else "fix",
@@ -59,6 +61,17 @@ def changelog(view: View) -> Iterator[Finding]:
             reason=f"the changelog tells of a {'change of mind' if entry.turned else 'fix'}",
             score=0.35 + 0.5 * entry.worth,
         )
+
+
+def _once(found: list[Entry]) -> list[Entry]:
+    """The entries without those that tell of what a better one of the same version tells of."""
+    told: set[str] = set()
+    kept = []
+    for entry in found:
+        if told.isdisjoint(here := {f"{entry.version} {one}" for one in entry.named}):
+            kept.append(entry)
+        told |= here
+    return kept
 
 
 def _said(entry: Entry) -> str:
@@ -96,13 +109,15 @@ def _entries(view: View) -> Iterator[Entry]:
             turned = aloud or TURN.search(said) is not None
             if not (turned or FIX.search(said)) or CHORE.search(said):
                 continue
-            if (near := about(whole)) < (NEAR if turned else SURE):
+            if (near := about(without_others(view, whole))) < (NEAR if turned else SURE):
+                continue
+            if is_gone(view, said) or not (turned or tells(view, said)):
                 continue
             refs = (str(Ref("lines", path, number, end)), *_same(told, whole))
             said = _sentences(said)
             if phrases.provable(said) and len(said.split()) >= FEWEST and not said.endswith(":"):
                 worth = 0.5 * near + 0.25 * turned + 0.15 * aloud - 0.1 * number / len(lines)
-                yield Entry(worth, said, refs, turned, version)
+                yield Entry(worth, said, refs, frozenset(refs[1:]) | {*NUMBERS.findall(whole)}, turned, version)
 
 
 def _whole(lines: list[str], number: int) -> tuple[str, int]:
@@ -121,18 +136,18 @@ def _at_home(view: View) -> frozenset[str]:
     """Numbers of issues and changes whose commits changed the feature's own functions."""
     (past,) = lineage(view)
     near = {sha for sha, near in past.home().items() if near >= HOME}
-    return frozenset(number for commit in view.commits if commit.sha in near for number in commit.issues)
+    small = (commit for commit in view.commits if commit.sha in near and len(code_of(commit)) <= SMALL)
+    return frozenset(number for commit in small for number in commit.issues)
 
 
 def _about(view: View, own: frozenset[str], numbers: frozenset[str], text: str) -> float:
     """How much an entry is about the feature: by its words, by the names it holds, by the change that it names."""
     measure = nearness(view)
     near = measure.of(text)
-    near = near if near >= NEAR and measure.named_in(text) else 0.0
-    if near >= NAMED:
-        return near
+    if near >= NEAR and holds_most(view, text):
+        return near  # half a name is mostly another thing's
     named = any(name in text for name in own) and own & set(words.IDENTIFIER.findall(text))
-    return NAMED if named or (numbers and numbers & set(NUMBERS.findall(text))) else near
+    return NAMED if named or (numbers and numbers & set(NUMBERS.findall(text))) else 0.0
 
 
 def _same(told: list[tuple[frozenset[str], Commit]], text: str) -> list[str]:

@@ -28,8 +28,9 @@ CHORE = re.compile(
     r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"
     r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:unnecessary|unneeded|redundant|superfluous|obsolete|useless)\b"
 )
+ASIDE = re.compile(r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:")  # whatever follows
 REVERT = re.compile(r'^([\w-]+(\([^)]*\))?!?:\s+)?(Revert|Back out|Reapply)\b|\breverts? (commit|"|#)', re.IGNORECASE)
-TAKES_BACK = re.compile(r"^This reverts commit", re.MULTILINE)
+TAKES_BACK = re.compile(r"^This reverts commit\s*([0-9a-f]{7,40})?", re.MULTILINE)
 SQUASHED = re.compile(r"^\s*\* ", re.MULTILINE)  # what several commits said, of which one may have taken another back
 BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
 ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
@@ -45,6 +46,7 @@ class Commit:
     date: str  # YYYY-MM-DD, when it was written: a rebase leaves it alone
     author: str
     files: tuple[str, ...] = ()
+    at: int = 0  # the same moment in seconds
 
     @property
     def is_revert(self) -> bool:
@@ -52,7 +54,8 @@ class Commit:
 
     @property
     def is_fix(self) -> bool:
-        return bool(FIX.search(self.subject)) and not NOISE.search(self.subject) and not self.is_revert
+        aside = NOISE.search(self.subject) or ASIDE.match(self.subject)
+        return bool(FIX.search(self.subject)) and not aside and not self.is_revert
 
     @property
     def issues(self) -> tuple[str, ...]:
@@ -86,25 +89,28 @@ class Patch:
 
 def _records(log: Log, *arguments: str) -> Iterator[list[str]]:
     """Records of `git log`, each as its fields and the text after them."""
-    layout = "--format=%x1e%H%x1f%as%x1f%an%x1f%s%x1f%b%x1f"
+    layout = "--format=%x1e%H%x1f%as%x1f%at%x1f%an%x1f%s%x1f%b%x1f"
     output = log("--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
     for record in output.decode("utf-8", "replace").split(RECORD)[1:]:
         fields = record.split(FIELD)
-        if len(fields) == 6:
+        if len(fields) == 7:
             yield fields
 
 
 def _commit(fields: list[str], files: Iterable[str] = ()) -> Commit:
-    sha, date, author, subject, body, _ = fields
-    return Commit(sha, " ".join(subject.split()), body.strip(), date, author, tuple(files))
+    sha, date, at, author, subject, body, _ = fields
+    return Commit(sha, " ".join(subject.split()), body.strip(), date, author, tuple(files), int(at))
 
 
 def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
-    """The latest commits that touched any of these files, newest first, without merges and bots."""
+    """The latest commits that touched any of these files, newest first, each with all files that it changed; without
+    merges and bots."""
     if not paths:
         return []
-    records = _records(log, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", *paths)
-    found = [_commit(fields, [p for p in fields[5].split("\n") if p]) for fields in records]
+    records = _records(
+        log, f"-n{MOST_COMMITS}", "--no-merges", "--no-renames", "--name-only", "--full-diff", "--", *paths
+    )
+    found = [_commit(fields, [p for p in fields[-1].split("\n") if p]) for fields in records]
     return [commit for commit in found if not BOT.search(commit.author)]
 
 
@@ -116,15 +122,28 @@ def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
     records = _records(
         log, f"-n{MOST_MENTIONING}", "--no-merges", "-i", "-F", *wanted, "--no-renames", "--name-only", "--", "."
     )
-    found = [_commit(fields, [p for p in fields[5].split("\n") if p]) for fields in records]
+    found = [_commit(fields, [p for p in fields[-1].split("\n") if p]) for fields in records]
     return [commit for commit in found if not BOT.search(commit.author)]
+
+
+def taken_back(log: Log) -> frozenset[str]:
+    """The ids of commits, some cut short, that others took back, as these say; not of those that came back so."""
+    taken: dict[str, list[str]] = {}  # a commit → those that it took back
+    gone: set[str] = set()
+    for fields in reversed(list(_records(log, "--no-merges", "-F", "--grep=This reverts commit", "--"))):
+        body = fields[-2]
+        taken[fields[0]] = [] if SQUASHED.search(body) else [sha for sha in TAKES_BACK.findall(body) if sha]
+        for sha in taken[fields[0]]:
+            again = (others for other, others in taken.items() if other.startswith(sha))
+            gone = gone.difference(*again) | {sha}
+    return frozenset(gone)
 
 
 def churn(log: Log) -> dict[str, int]:
     """How many of the latest commits changed each file."""
     counts: dict[str, int] = {}
     for fields in _records(log, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", "."):
-        for path in fields[5].split("\n"):
+        for path in fields[-1].split("\n"):
             if path:
                 counts[path] = counts.get(path, 0) + 1
     return counts
@@ -140,7 +159,7 @@ def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
     ):
         commit = _commit(fields)
         if not BOT.search(commit.author):
-            found += _patches(commit, fields[5])
+            found += _patches(commit, fields[-1])
     return found
 
 

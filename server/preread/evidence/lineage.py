@@ -4,7 +4,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -56,8 +55,13 @@ class Step:
         return self.nearest * (0.5 + 0.5 * self.known / len(self.stories))
 
     @property
+    def hours(self) -> float:
+        """From when the first was written to when the second was."""
+        return (self.again.at - self.first.at) / 3600
+
+    @property
     def days(self) -> int:
-        return (date.fromisoformat(self.again.date) - date.fromisoformat(self.first.date)).days
+        return round(self.hours / 24)
 
     @property
     def is_taken_out(self) -> bool:

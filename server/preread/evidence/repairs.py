@@ -10,34 +10,44 @@ from preread.evidence.history import Commit
 from preread.evidence.lineage import lineage
 from preread.evidence.nearness import nearness
 from preread.evidence.reworked import reworked
-from preread.evidence.subjects import TURN, because, is_change, is_named, says, short, turned, without_twins
+from preread.evidence.subjects import (
+    TITLE,
+    TURN,
+    because,
+    code_of,
+    holds_name,
+    is_change,
+    is_gone,
+    is_moved,
+    is_named,
+    only_tests,
+    says,
+    short,
+    stands,
+    tells,
+    topic_of,
+    turned,
+    without_twins,
+)
 from preread.evidence.view import View, once
 from preread.models import Finding
 
-GENERIC = frozenset(
-    words.stem(word)
-    for word in """
-    fixed fixes fix correct again error errors bug regression issue crash prevent handle handling support improve better
-    properly should would could when with without from into that this make allow ensure using used after before instead
-    behavior behaviour case cases test tests code function method option options value values remove refactor simplify
-    update change changes more some only also logic cleanup clean move rename rewrite implement introduce missing wrong
-    broken edge work works working show return call back default public client server custom long false true none small
-    name names large skip split allow include multiple init initial small extra
-    """.split()
-)
 ADDITION = re.compile(r"(?i)(?:add(?:s|ed|ing)?|provid|implement|introduc|creat|support|new|initial|instrument)\w*\b")
-BESIDE = 0.2  # how near what shares a topic is to the feature that it is told with it
+OWN, BESIDE = 0.4, 0.2  # how near a title is to the feature that is about it; that is told with others of its topic
 MOST_FIXES, MOST_TOPICS, MOST_TURNS = 5, 3, 5
 MOST_OWN, MOST_TOLD_OF, RARE = 120, 4, 6
+SPELL = 7 * 86_400  # seconds within which changes are one piece of work
 
 
 @once
 def repeated_fixes(view: View) -> Iterator[Finding]:
     """What was worked on again and again: changes whose subjects share a topic beside the feature."""
     measure = nearness(view)
-    changes = [c for c in without_twins(view.told) if is_change(c) and says(c)]
+    changes = [
+        c for c in without_twins(view.told) if is_change(c) and says(c) and not only_tests(c) and stands(view, c)
+    ]
     own = [c for c in changes if _is_own(view, c)][:MOST_OWN]
-    topics = {c.sha: _topic(c.subject) - view.wanted for c in changes}
+    topics = {c.sha: topic_of(c.subject) - view.wanted for c in changes}
     counts = Counter(topic for c in own for topic in topics[c.sha])
     everywhere = Counter(topic for c in changes for topic in topics[c.sha])
     by_topic: dict[frozenset[str], frozenset[str]] = {}
@@ -53,18 +63,22 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
             continue
         second, first = sorted(measure.of(c.subject) for c in same)[-2:]
         about = (first + second) / 2
-        if (about < 0.4 or second < 0.2) and not all(
+        if (about < OWN or second < 0.2) and not all(
             _small_at_home(view, c) and measure.of(c.subject) > 0 for c in same
         ):
             continue
         if (
             rare or len(shared) > 1
         ) and not view.whole_project:  # what else of the files' past is about it, though it does not name the feature
-            more = [c for c in changes if c not in same and shared <= topics[c.sha] and len(c.files) <= 6]
+            more = [c for c in changes if c not in same and shared <= topics[c.sha] and len(code_of(c)) <= 6]
             more = [c for c in more if measure.of(c.subject) >= BESIDE]
             same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
         if sum(ADDITION.match(phrases.subject(c.subject)) is None for c in same) < 2:
             continue
+        if max(c.at for c in same) - min(c.at for c in same) < SPELL:
+            continue  # one piece of work
+        if 2 * sum(measure.of(c.subject) >= OWN or _small_at_home(view, c) for c in same) <= len(same):
+            continue  # it is another thing's topic
         fixes = sum(c.is_fix for c in same)
         ranked.append((0.2 * len(shared) + 0.2 * fixes + 1.5 * about + 0.2 * (len(same) > 2), same))
     ranked.sort(key=lambda item: (-item[0], item[1][0].sha))
@@ -81,7 +95,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="repeated_fixes",
             kind="again",
-            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), 76)}" for c in shown),
+            text=f"{head}: " + "; ".join(f"{c.date[:4]} {phrases.quote(short(c), TITLE)}" for c in shown),
             sources=tuple(f"commit:{c.sha[:9]}" for c in shown),
             reason="changes whose subjects are about the same thing",
             score=min(0.95, 0.65 + 0.12 * worth),
@@ -100,7 +114,7 @@ def _is_told_again(commits: list[Commit], shared: frozenset[str], rare: bool) ->
 def _is_own(view: View, commit: Commit) -> bool:
     return (
         view.relevance(commit.subject) >= 0.5
-        or (view.relevance(commit.subject) > 0 and len(commit.files) <= 6)
+        or (view.relevance(commit.subject) > 0 and len(code_of(commit)) <= 6)
         or _small_at_home(view, commit)
     )
 
@@ -118,16 +132,12 @@ def _is_name(shared: frozenset[str], commits: list[Commit]) -> bool:
     )
 
 
-def _topic(subject: str) -> set[str]:
-    found = {words.stem(w) for w in words.of_sentence(phrases.subject(subject)) if len(w) > 3}
-    return {stem for stem in found if stem not in GENERIC}
-
-
 def _small_at_home(view: View, commit: Commit) -> bool:
     """Whether a commit changed little else than the feature's own files."""
-    home = sum(view.relevance(path) >= 1 for path in commit.files)
-    small = len(commit.files) <= 4 and 2 * home >= len(commit.files) > 0
-    return small or (len(commit.files) <= 6 and _homes(view).get(commit.sha, 0.0) >= 0.5)
+    code = code_of(commit)
+    home = sum(view.relevance(path) >= 1 for path in code)
+    small = len(code) <= 4 and 2 * home >= len(code) > 0
+    return small or (len(code) <= 6 and _homes(view).get(commit.sha, 0.0) >= 0.5)
 
 
 def _homes(view: View) -> dict[str, float]:
@@ -142,17 +152,19 @@ def turned_round(view: View) -> Iterator[Finding]:
     """Changes of mind: what was dropped, switched, put back or done instead, as the commits' subjects say."""
     ranked = []
     told = {source for finding in changelog(view) for source in finding.sources}
-    tests = frozenset(view.test_paths)
     for commit in without_twins(view.told):
         about = view.relevance(commit.subject)
         subject = phrases.subject(commit.subject)
         if not TURN.search(subject) or not is_change(commit) or f"commit:{commit.sha[:9]}" in told:
             continue
-        if about < 0.5 and not _small_at_home(view, commit):
+        if about < 0.5 and not (holds_name(view, commit.subject) or _small_at_home(view, commit)):
             continue
-        if commit.files and not view.whole_project and set(commit.files) <= tests:
-            continue  # how it is tested, not what it does
-        if not (view.whole_project or is_named(view, commit) or because(commit) or _drops(view, commit)):
+        if not view.whole_project and (only_tests(commit) or not stands(view, commit)):
+            continue
+        why = because(commit)
+        if not (view.whole_project or is_named(view, commit) or why or _drops(view, commit)):
+            continue
+        if (not why and is_moved(view, commit)) or is_gone(view, commit.subject):
             continue
         ranked.append((about, commit.date, commit))
     ranked.sort(key=lambda item: (-min(1.0, item[0]), item[1]))
@@ -161,7 +173,7 @@ def turned_round(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="turned_round",
             kind="turned",
-            text=f"{date[:4]}: {phrases.quote(short(commit), 100)}" + (f": {why}" if why else ""),
+            text=f"{date[:4]}: {phrases.quote(short(commit), TITLE)}" + (f": {why}" if why else ""),
             sources=(f"commit:{commit.sha[:9]}",),
             reason="a change of mind about the feature",
             score=0.6 + 0.15 * min(1.0, about) + (0.05 if why else 0.0),
@@ -188,17 +200,21 @@ def fixes(view: View) -> Iterator[Finding]:
             or not (is_change(commit) and says(commit))
             or f"commit:{commit.sha[:9]}" in told
             or (about < 0.5 and not _small_at_home(view, commit))
+            or only_tests(commit)
+            or not stands(view, commit)
         ):
             continue
         why = because(commit)
-        if not why:
+        if not why and tells(view, commit.subject):
             plain.append(commit)
+        elif not why:
+            continue
         elif n < MOST_FIXES:
             n += 1
             yield Finding(
                 rule="fixes",
                 kind="fix",
-                text=f"{commit.date[:4]} {phrases.quote(short(commit), 80)}: {why}",
+                text=f"{commit.date[:4]} {phrases.quote(short(commit), TITLE)}: {why}",
                 sources=(f"commit:{commit.sha[:9]}",),
                 reason="a fix that touched the feature's files",
                 score=0.5 + 0.3 * min(1.0, about),
@@ -207,7 +223,7 @@ def fixes(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="fixes",
             kind="fix",
-            text="; ".join(f"{c.date[:4]} {phrases.quote(short(c), 60)}" for c in plain[:MOST_TOLD_OF]),
+            text="; ".join(f"{c.date[:4]} {phrases.quote(short(c), TITLE)}" for c in plain[:MOST_TOLD_OF]),
             sources=tuple(f"commit:{c.sha[:9]}" for c in plain[:MOST_TOLD_OF]),
             reason="fixes that touched the feature's files",
             score=0.5,

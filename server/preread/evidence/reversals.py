@@ -7,39 +7,41 @@ from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.history import Commit
 from preread.evidence.lineage import FILES, lineage
+from preread.evidence.nearness import nearness
 from preread.evidence.reworked import NEAR, VALUE
-from preread.evidence.subjects import LINKED, because, is_named, says, short, short_of
+from preread.evidence.subjects import LINKED, TITLE, because, code_of, is_named, says, short, short_of, stands
 from preread.evidence.view import View
 from preread.models import Finding
 
-TAKEN = re.compile(r'(?i)(?:[\w-]+(?:\([^)]*\))?!?:\s+)?revert:?\s+"(.+)"')  # with the title of what is taken back
+TAKEN = re.compile(r'(?i)(?:[\w-]+(?:\([^)]*\))?!?:\s+)?revert:?\s+"(.+)["…]')  # with the title of what is taken back
 REAPPLIED = re.compile(r'(?i)(?:re-?apply|re-?land)\b|revert:?\s+"')  # a title of what was put in again
 AGAIN = re.compile(r'(?i)re-?apply|re-?land|revert:?\s+"revert')
 MOST_FILES = 8  # that a revert without the feature's name changes when it is about the feature's own
+WAIT = re.compile(r"(?i)wait|poll|until|expect\(|toBe|clock|freeze|timers")
 SLEEP = re.compile(r"(\w+\.)*(waitForTimeout|sleep|setTimeout)\([^)]*\)")
 
 
 def reverts(view: View) -> Iterator[Finding]:
     """What was tried and taken back and is still so, with the reason if one was given."""
     n, own = 0, {file.path for file in view.sources[:FILES]}
-    for at, commit in enumerate(view.commits):
+    for at, commit in enumerate(view.told):
         match = TAKEN.match(commit.subject)
-        title = short_of(match[1]) if match else ""
         if not commit.is_revert or n >= 5 or REAPPLIED.match(match[1] if match else short(commit)):
             continue
-        home = sum(path in own or view.relevance(path) >= 1 for path in commit.files)
-        why, named = because(commit), is_named(view, commit)
-        if not (home and named) and not (why and 2 * home >= len(commit.files) > 0 and len(commit.files) <= MOST_FILES):
+        code, why = code_of(commit), because(commit)
+        home = sum(path in own or view.relevance(path) >= 1 for path in code)
+        small = 2 * home >= len(code) > 0 and len(code) <= MOST_FILES
+        if not (home and is_named(view, commit)) and not (why and small and _is_about(view, commit, why)):
             continue
-        if not says(commit) or (not title and '"' in commit.subject) or _is_back(title, view.commits[:at]):
+        title, original = _tried(view, commit)
+        if not (says(commit) and stands(view, commit)) or (not title and '"' in commit.subject):
+            continue
+        if _is_back(title, view.told[:at]):
             continue
         n += 1
-        original = re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body)
         whole = LINKED.sub("", commit.subject)
-        said = f"{phrases.quote(title, 100)} was taken back" if title else phrases.quote(whole, 100)
-        cites = [f"commit:{commit.sha[:9]}"]
-        if original and view.services.tree.git("cat-file", "-e", f"{original[1]}^{{commit}}").status == 0:
-            cites.append(f"commit:{original[1][:9]}")
+        said = f"{phrases.quote(title, TITLE)} was taken back" if title else phrases.quote(whole, TITLE)
+        cites = [f"commit:{commit.sha[:9]}"] + ([f"commit:{original[:9]}"] if original else [])
         yield Finding(
             rule="reverts",
             kind="reverted",
@@ -48,6 +50,23 @@ def reverts(view: View) -> Iterator[Finding]:
             reason="a revert that touched the feature's files",
             score=0.8 + 0.15 * min(1.0, view.relevance(commit.subject)),
         )
+
+
+def _is_about(view: View, commit: Commit, why: str) -> bool:
+    """Whether a small revert is the feature's by a file's name, by its reason or by the lines that it changed."""
+    if any(view.relevance(path) >= 1 for path in commit.files):
+        return True
+    patches = [patch for patch in view.patches if patch.commit.sha == commit.sha]
+    return nearness(view).named_in(why, *(line for patch in patches for line in (*patch.removed, *patch.added)))
+
+
+def _tried(view: View, commit: Commit) -> tuple[str, str]:
+    """The title of what a revert took back, and its id if it is known; the whole title where the revert's is cut."""
+    match, named = TAKEN.match(commit.subject), re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body)
+    done = view.services.tree.git("log", "-1", "--format=%s", named[1], "--") if named else None
+    subject = done.out.decode("utf-8", "replace").strip() if done and done.status == 0 else ""
+    title = "" if match is None else subject if "…" in match[0] else match[1]
+    return short_of(title), named[1] if named and subject else ""
 
 
 def _is_back(title: str, later: list[Commit]) -> bool:
@@ -83,27 +102,18 @@ def back_and_forth(view: View) -> Iterator[Finding]:
 
 
 def replaced_sleeps(view: View) -> Iterator[Finding]:
-    """Sleeps that a commit took out of the feature's tests, with the wait that it put there."""
+    """Sleeps that a commit took out of the feature's tests for good, with the wait that it put there."""
     n = 0
     for patch in view.patches:
         if not any(file.path == patch.path and file.role != "source" for file in view.tests):
             continue
-        gone = next((m[0] for line in patch.removed if (m := SLEEP.search(line))), "")
-        new = next(
-            (
-                line.strip()
-                for line in patch.added
-                if re.search(r"(?i)wait|poll|until|expect\(|toBe|clock|freeze|timers", line)
-            ),
-            "",
-        )
-        if (
-            not gone
-            or gone in (view.services.tree.text(patch.path) or "")
-            or any(SLEEP.search(line) for line in patch.added)
-            or n >= 3
-        ):
+        found = ((m[0], hunk) for hunk in patch.hunks for line in hunk.removed if (m := SLEEP.search(line)))
+        gone, hunk = next(found, ("", None))
+        if hunk is None or n >= 3 or any(gone in file.text for file in view.tests):
             continue
+        if any(SLEEP.search(line) for line in patch.added):
+            continue
+        new = next((line.strip() for line in hunk.added if WAIT.search(line)), "")
         n += 1
         yield Finding(
             rule="replaced_sleeps",

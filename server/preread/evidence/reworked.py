@@ -9,12 +9,14 @@ from preread.evidence.decisions import CONDITION
 from preread.evidence.history import Commit
 from preread.evidence.lineage import Step, Story, lineage
 from preread.evidence.nearness import Nearness, nearness
-from preread.evidence.subjects import because, is_change, is_named, says, short, turned, without_twins
+from preread.evidence.subjects import TITLE, because, is_change, is_named, says, short, turned, without_twins
 from preread.evidence.view import View, once
 from preread.models import Finding
 
 SOON = 60  # days within which a change of the same lines tells that the first was not enough
-MOST, LENGTH, SUBJECT, LINE = 8, 3, 70, 70  # facts, commits in one, characters of a subject and of a line
+HASTE = 14  # the same without any sign of a repair
+LONG = 365  # days after which a fix that does not name the feature is one of something else
+MOST, LENGTH, LINE = 8, 3, 70  # facts, commits in one, characters of a line
 NEAR, ABOUT, HOME, MOST_FUNCTIONS = 0.4, 0.4, 0.5, 3
 RESHAPED = re.compile(
     r"(?i)(?:minor |small )?(?:reorder|rearrang|convert|migrat|port|mov|renam|rewrit|reformat|split|extract)\w*\b"
@@ -68,18 +70,20 @@ def _goes_on(view: View, commit: Commit, story: Story) -> bool:
 def _worth(view: View, measure: Nearness, step: Step) -> float:
     """How much a step tells: most when it repairs soon after, near the feature, and little else is changed with it."""
     first, again = step.first, step.again
-    if not (is_change(first) and is_change(again)) or len(without_twins((first, again))) < 2:
+    if not (is_change(first) and is_change(again)) or len(without_twins((first, again))) < 2 or step.hours < 0:
         return 0.0
     if any(RESHAPED.match(phrases.subject(c.subject)) for c in (first, again)):
         return 0.0
     about = max(measure.of(c.subject) if measure.named_in(c.subject) else 0.0 for c in (first, again))
     if (about < ABOUT and step.near < NEAR) or not step.nearest:
         return 0.0
-    soon = max(0.0, 1 - step.days / SOON) if step.days >= 0 and is_named(view, again) and step.share >= PART else 0.0
+    soon = max(0.0, 1 - step.days / SOON) if is_named(view, again) and step.share >= PART else 0.0
     values = any(len(story.lines) > 2 and _values(story) for story in step.stories)
     if not (values or is_named(view, first) or (is_named(view, again) and step.share >= PART)):
         return 0.0
-    if not (values or again.is_fix or turned(again) or soon or step.is_taken_out):
+    if not (values or again.is_fix or turned(again) or step.is_taken_out or (soon and step.days <= HASTE)):
+        return 0.0
+    if step.days > LONG and not (values or is_named(view, again)):
         return 0.0
     signs = 0.4 * values + 0.5 * again.is_fix + 0.3 * turned(again) + 0.3 * first.is_fix
     told = signs + 0.3 * soon + 0.3 * min(1.0, 2 * step.share)
@@ -87,13 +91,14 @@ def _worth(view: View, measure: Nearness, step: Step) -> float:
 
 
 def _text(commits: list[Commit], step: Step) -> str:
-    parts = [f"{commit.date[:7]} {phrases.quote(short(commit), SUBJECT)}" for commit in commits]
+    parts = [f"{commit.date[:7]} {phrases.quote(short(commit), TITLE)}" for commit in commits]
     if len(parts) > 2:
         return "the same lines " + "; ".join(parts)
     how = "taken out" if step.is_taken_out else "fixed" if step.again.is_fix else "changed"
-    days = {0: "the same day", 1: "a day later"}.get(step.days, f"{step.days} days later")
-    when = days if 0 <= step.days <= SOON else step.again.date[:7]
-    return f"{parts[0]}; its lines {how} {when}: {phrases.quote(short(step.again), SUBJECT)}"
+    days = {0: "hours later", 1: "a day later"}.get(step.days, f"{step.days} days later")
+    soon = "the same day" if step.first.date == step.again.date else days
+    when = soon if step.days <= SOON else step.again.date[:7]
+    return f"{parts[0]}; its lines {how} {when}: {phrases.quote(short(step.again), TITLE)}"
 
 
 def _why(step: Step) -> str:
@@ -131,7 +136,7 @@ def fixed_functions(view: View) -> Iterator[Finding]:
     ranked.sort(key=lambda one: -one[0])
     for worth, passage, fixes in ranked[:MOST_FUNCTIONS]:
         name = passage.symbol.name
-        said = "; ".join(f"{commit.date[:4]} {phrases.quote(short(commit), 70)}" for commit in fixes)
+        said = "; ".join(f"{commit.date[:4]} {phrases.quote(short(commit), TITLE)}" for commit in fixes)
         yield Finding(
             rule="fixed_functions",
             kind="again",
