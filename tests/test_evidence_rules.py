@@ -176,7 +176,10 @@ def test_inside_leaves_out_what_is_plain_elsewhere_told_or_said_everywhere(tmp_p
     till = "from shop.basket import Basket\n\n\ndef till(basket):\n    basket_lines = ring(basket)\n"
     till += "    return basket_lines\n"
     till += "\n\ndef ring(goods):\n    if goods == 7:\n        raise ValueError('seven')\n    return goods\n"
-    till += "\n\nclass Till:\n    # A drawer must never be left open, it is a trap for thieves.\n    drawer = 3\n"
+    till += (
+        "\n\n# Where a basket is paid.\n#\n# A drawer must never be left open, it is a trap for thieves.\nclass Till:\n"
+    )
+    till += "    drawer = 3\n"
     write(tmp_path, {"shop/basket.py": twins + plain + usual, "shop/till.py": till})
     everything = [*rule(tmp_path, "inside"), *rule(tmp_path, "warnings")]
     said = texts(everything)
@@ -1026,13 +1029,15 @@ def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: P
     doc += "## Weather\n\nIt must not rain.\n"
     more = "# The basket\n\nNote that a basket has an option for its colour.\n\n"
     more += "If you only want one, you have the basket's own shelf.\n\nThe dropped empty basket is never saved.\n\n"
-    more += "The basket's key is gone. Its number should be given instead.\n"
+    more += "The basket's key is gone. Its number should be given instead.\n\n"
+    more += "A basket has a lid. By default, it must be shut.\n"
     write(tmp_path, {**SHOP, "docs/guide.md": doc, "docs/more.md": more})
     findings = rule(tmp_path, "limits")
     assert {finding.text: finding.sources for finding in findings} == {
         "`An empty basket is *not* saved. Instead, it is dropped`": ("docs/guide.md:9-10",),
         "`gifts must be put in last of all`": ("docs/guide.md:16",),
         "`Two baskets cannot be merged`": ("docs/guide.md:18",),
+        "`A basket has a lid. By default, it must be shut`": ("docs/more.md:11",),
         "`The basket's key is gone. Its number should be given instead`": ("docs/more.md:9",),
         "`A closed basket never opens again`": ("docs/guide.md:21",),
         "`A full basket is always the last one`": ("docs/guide.md:25",),

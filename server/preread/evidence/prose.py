@@ -34,6 +34,7 @@ LEANS = re.compile(
     r"|(?:example|snippet|code|shown|listed|described|see) (?:above|below)|let['’]?s)\b"
     r"|^(?:both|here|now|the (?:latter|former)|you can)\b|,? (?:this|these) \w+ (?:is|are)\b"
 )
+OF_BEFORE = re.compile(r"(?i)\binstead\W*$|^(?:by default|note that|in general),? (?:it|they|this|that|these)\b")
 WISH = re.compile(r"(?i)^if you [^,]*,")  # who wants this: no limit of what is there
 ALIKE, FEW = 0.5, 3  # of the shorter sentence's words: the same is said again; so many say nothing
 NEAR = 0.4  # below that a sentence is about something else
@@ -102,7 +103,7 @@ def _stands_alone(text: str) -> bool:
 
 def leans(text: str) -> bool:
     """Whether a sentence speaks of the one before it."""
-    return HANGS.match(text) is not None or re.search(r"\binstead\W*$", text) is not None
+    return any(one.search(text) for one in (HANGS, OF_BEFORE))
 
 
 def sentences(doc: FileView) -> Iterator[Sentence]:

@@ -75,7 +75,7 @@ def _comments(view: View, file: FileView) -> Iterator[Remark]:
         below = enclosing(file.outline, end + 1)
         if below is not None and below.start == end + 1 and below.name in file.lines[end]:
             within, end = below.name, end + 1
-        if file.role == "source" and not _is_about(view, file, f"{within} {told.said}", comment.text):
+        if file.role == "source" and not _is_about(view, file, within, told.said, comment.text):
             continue
         within = digests.field(file, comment) or within
         yield Remark(told.said, within, comment.start, end, told.word, told.weight - 0.3 + 0.6 * near)
@@ -87,10 +87,12 @@ def _is_bare(file: FileView, said: str) -> bool:
     return (short and not re.search(r"(?i)\b(?:otherwise|since)\b", said)) or saying.is_usual(file, said)
 
 
-def _is_about(view: View, file: FileView, said: str, comment: str) -> bool:
-    """Whether a comment, its function or its file has the feature's name, or says a rare word of the description."""
-    name = f"{said} {file.path.rpartition('/')[2]}"
-    return view.relevance(file.path) >= 1 or nearness(view).is_about(name, comment)
+def _is_about(view: View, file: FileView, within: str, said: str, comment: str) -> bool:
+    """Whether a remark's paragraph, its function or its file has the feature's name, or it has a rare word of the
+    description."""
+    name = f"{within} {said} {file.path.rpartition('/')[2]}"
+    paragraph = next((part for part in saying.parts(comment) if said in part), said)
+    return view.relevance(file.path) >= 1 or nearness(view).is_about(name, paragraph)
 
 
 def _near(view: View, file: FileView, comment: Comment, folded: str) -> float:
