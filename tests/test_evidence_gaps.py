@@ -120,6 +120,9 @@ def test_unmentioned_messages_that_a_test_holds_the_beginning_of_are_told_togeth
     assert "of the 2 messages that begin `bad basket name, expect` none" not in texts(
         findings
     )  # no test holds this much
+    assert (
+        texts(findings) == "no test shows `the basket has gone away`"
+    )  # by what they begin with, one expects the others
     write(tmp_path, {"tests/test_basket.py": TESTS.replace('"bad basket name"', '"bad basket name, expect"')})
     findings = found(tmp_path, "unmentioned_messages", "basket")
     assert "of the 2 messages that begin `bad basket name, expect` none is asserted beyond that" in texts(findings)
@@ -133,6 +136,20 @@ def test_unmentioned_messages_are_known_by_what_stays_the_same_in_them(tmp_path:
     write(tmp_path, {"src/basket.ts": source, "tests/basket.test.ts": spec})
     findings = found(tmp_path, "unmentioned_messages", "basket")
     assert texts(findings) == "no test shows `[basket] cannot be sent to`"
+    python = "def basket_sink(n):\n    raise ValueError(\n        'a basket at sea, '\n"
+    python += "        f'gone down with the whole of {n}'\n    )\n"
+    write(tmp_path, {"src/basket.ts": "", "src/basket.py": python, "tests/test_basket.py": "def test_basket(): ...\n"})
+    assert texts(found(tmp_path, "unmentioned_messages", "basket")) == "no test shows `a basket at sea`"
+
+
+def test_unmentioned_messages_are_not_of_code_that_has_a_common_word_of_the_name(tmp_path: Path) -> None:
+    rows = {f"shop/row_{n}.py": "row = 1\n" for n in range(20)}
+    gift = "class GiftRow:\n    def gift_row(self, row):\n        raise ValueError('a gift row has no price')\n"
+    plain = "class Rows:\n    def row_append(self, row):\n        raise ValueError('cannot append such a thing')\n"
+    tests = "def test_gift_row():\n    GiftRow().gift_row(1)\n"
+    write(tmp_path, {**rows, "shop/gift_row.py": gift, "shop/rows.py": plain, "tests/test_gift_row.py": tests})
+    findings = found(tmp_path, "unmentioned_messages", "gift-row", description="append to rows")
+    assert texts(findings) == "no test shows `a gift row has no price`"
 
 
 def test_unmentioned_members_are_fields_of_a_type_whose_others_tests_set(tmp_path: Path) -> None:
@@ -143,6 +160,15 @@ def test_unmentioned_members_are_fields_of_a_type_whose_others_tests_set(tmp_pat
     assert texts(findings) == "no test names `EmptyAtOnce` of BasketOptions"
     write(tmp_path, {"basket/basket.go": source.replace("BasketOptions", "basketOptions")})
     assert found(tmp_path, "unmentioned_members", "basket") == []  # nobody outside can name it
+
+
+def test_unmentioned_members_of_another_family_are_those_that_code_of_the_feature_has(tmp_path: Path) -> None:
+    keys = "export enum Keys {\n  BASKET_ROOM = 'room',\n  BASKET_NAME = 'name',\n  OTHER_ONE = 'one',\n}\n"
+    code = "export function openBasket() {\n  store(Keys.BASKET_ROOM);\n}\nexport function shown() {\n"
+    code += "  return Keys.BASKET_NAME;\n}\n"
+    test = "test('basket', () => openBasket(Keys.OTHER_ONE));\n"
+    write(tmp_path, {"src/keys.ts": keys, "src/basket.ts": code, "tests/basket.test.ts": test})
+    assert texts(found(tmp_path, "unmentioned_members", "basket")) == "no test names `Keys.BASKET_ROOM`"
 
 
 def test_unmentioned_members_count_the_tests_that_stand_in_a_source_file(tmp_path: Path) -> None:
@@ -168,6 +194,15 @@ def test_helpers_are_told_with_their_uses_and_handlers_as_the_place_of_a_new_cas
     assert "a new case is a branch in the handler `answer`" in texts(findings)
     assert "helper `def fill(basket)` in 2 of 2 tests: gives `basket.fill()`" in texts(findings)
     assert "run" not in texts(findings)  # nobody imports it
+    other = "def run(basket): ...\n\n\ndef sleep(n): ...\n\n\ndef test_basket_run():\n    run(sleep(1))\n"
+    mine = "from lib import run, sleep\n" + TESTS.replace("Basket(", "sleep(")
+    write(tmp_path, {"tests/other.py": "", "tests/test_basket_runs.py": other, "tests/test_basket.py": mine})
+    said = texts(found(tmp_path, "helpers", "basket"))
+    assert "def fill(basket)" in said
+    assert "def run" not in said  # it is another's
+    assert "sleep" not in said
+    write(tmp_path, {"tests/test_basket_runs.py": "", "tests/test_basket.py": TESTS})
+    findings = found(tmp_path, "helpers", "basket")
     assert "tests/test_basket.py:26" in sources(findings)
 
 
@@ -197,6 +232,10 @@ def test_steps_are_the_usual_statements_as_the_first_short_test_has_them(tmp_pat
     shown = "`basket = open_basket(1)`, `basket.fill(3)`, `assert basket.weight() == 1`"
     assert texts(findings) == f"3 of 3 tests here go much like this: {shown}"
     assert sources(findings) == {"tests/test_basket.py:1-4"}
+    short = "def test_basket_{0}():\n    basket.fill(1)\n    basket.weight()\n\n\n"
+    many = "".join(map(body.format, (1, 2, 3))) + "".join(map(short.format, (4, 5, 6, 7)))
+    write(tmp_path, {"tests/test_basket.py": many})
+    assert found(tmp_path, "steps", "basket") == []  # most go another way
 
 
 def test_tables_are_the_lists_that_rows_come_from(tmp_path: Path) -> None:
@@ -210,6 +249,10 @@ def test_inputs_are_files_of_one_folder_told_together(tmp_path: Path) -> None:
     write(tmp_path, {**PROJECT, **inputs})
     findings = found(tmp_path, "inputs", "basket")
     assert texts(findings) == "input for tests: 3 files named basket_… in tests/data; each begins `# flags: --basket=`"
+    more = {"tests/basket_data/one.cjs": "module.exports = 1;\n", "tests/basket_data/two.cjs": "module.exports = 2;\n"}
+    write(tmp_path, {**dict.fromkeys(inputs, ""), **more, "tests/basket_parts/a.xml": "<some-basket/>\n"})
+    findings = found(tmp_path, "inputs", "basket")
+    assert texts(findings) == "input for tests: one.cjs, two.cjs in tests/basket_data"
 
 
 def test_keywords_are_options_that_these_tests_pass(tmp_path: Path) -> None:

@@ -88,6 +88,29 @@ def test_symbols_are_the_definitions_that_the_feature_names(tmp_path: Path) -> N
     assert "rain" not in texts(findings)
 
 
+def test_symbols_of_much_code_are_those_of_which_more_is_said_than_their_names(tmp_path: Path) -> None:
+    said = {
+        "fill(goods, count, colour)": "",
+        "clear()": "",
+        "_sort(goods, count)": "",
+        "size(one)": "Returns the size of a basket.",
+        "weigh(one)": "Reads the scales twice and takes the mean.",
+        "drain(one)": "Reads the scales of `rx` twice and takes the mean.",
+    }
+    code = "".join(f'def basket_{head}:\n    """{doc}"""\n    return one\n\n\n' for head, doc in said.items())
+    code = code.replace("basket__", "_basket_") + "x = 1\n" * 600
+    two = "type Basket struct{}\n\n// Sort puts what is heavy below all others.\n"
+    two += "func (b *Basket) SortBasket(n int, m int) {\n\tx(n)\n\ty(n)\n\tz(m)\n}\n\n"
+    two += "// SortBasket puts what is heavy below all others.\nfunc SortBasket(n int, m int) { b.SortBasket(n, m) }\n"
+    write(tmp_path, {"shop/basket.py": code, "shop/basket.go": two})
+    findings = rule(tmp_path, "symbols")
+    assert sorted(finding.text for finding in findings) == [
+        "`def basket_fill(goods, count, colour)`",
+        "`def basket_weigh(one)`: Reads the scales twice and takes the mean",
+        "`func (b *Basket) SortBasket(n int, m int)`: Sort puts what is heavy below all others",
+    ]
+
+
 def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None:
     python = (
         "def basket_check(name, count):\n    if (\n        count > 3\n    ):\n        raise ValueError('too many')\n"
@@ -218,6 +241,10 @@ def test_twins_are_functions_that_stand_twice_and_are_alike(tmp_path: Path) -> N
     assert "`basket_send` stands twice, in `Slow` and `Quick`" in texts(findings)
     write(tmp_path, {"shop/basket.py": code.replace("send", "call", 1)})
     assert "`basket_call` and `basket_send` have 100 % of their lines in common" in texts(rule(tmp_path, "twins"))
+    write(tmp_path, {"shop/basket.py": code + "class Third:\n" + body})
+    (finding,) = rule(tmp_path, "twins")
+    assert finding.text.startswith("`basket_send` stands 3 times, in `Slow`, `Quick` and `Third`, ")
+    assert finding.text.endswith(" % alike: change all")
     other = (
         code[: code.index("class Quick")]
         + "class Quick:\n    def basket_send(self, names):\n        a()\n        b()\n"
@@ -234,6 +261,13 @@ def test_constants_are_named_values_and_families_near_the_feature(tmp_path: Path
     assert "`BasketState`: `OPEN`, `PAID`, `GONE`" in said
     assert "OTHER" not in said  # what another name stands for says nothing
     assert "RAIN" not in said
+    java = 'class Basket {\n  @Old("x")\n  public static final int LEAST = 3;\n'
+    java += "".join(f"  public static final int SIZE_{n} = {n};\n" for n in (1, 2, 3)) + "}\n"
+    write(tmp_path, {"shop/basket.py": "", "shop/Basket.java": java})
+    said = texts(rule(tmp_path, "constants"))
+    assert "`SIZE_1 = 1`, `SIZE_2 = 2`, `SIZE_3 = 3`" in said  # those that begin alike
+    assert "LEAST = 3`" in said
+    assert "@Old" not in said
 
 
 def test_routes_are_addresses_and_no_other_strings(tmp_path: Path) -> None:
@@ -365,6 +399,10 @@ def test_calls_are_those_that_this_feature_s_tests_make_more_than_others(tmp_pat
     assert '`client.fill_basket("mug")` in 4 of 4 tests here, named in no other test file' in texts(findings)
     assert "len(" not in texts(findings)
     assert "prepare_all" not in texts(findings)
+    own = "def test_basket_{n}(client):\n    goods.add_one({n}, 'red')\n    Basket('mug')\n    client.take_all(goods)\n"
+    write(tmp_path, {"tests/test_basket.py": "".join(own.format(n=n) for n in range(8))})
+    findings = rule(tmp_path, "calls")  # neither the class under test nor what is given nothing but names
+    assert texts(findings) == "`goods.add_one(0, 'red')` and the like in 8 of 8 tests here, named in no other test file"
 
 
 def test_assertions_are_the_commonest_shapes_of_checks(tmp_path: Path) -> None:
@@ -376,6 +414,11 @@ def test_assertions_are_the_commonest_shapes_of_checks(tmp_path: Path) -> None:
     findings = rule(tmp_path, "assertions")
     assert "`assert basket.total() == 0` and the like in 4 of 4 tests" in texts(findings)
     assert "wet" not in texts(findings)
+    java = "  @Test void basketA{n}() {{\n    assertThat(total(b))\n        .isEqualTo(3);\n{more}  }}\n"
+    rare = "    assertThat(b.rare()).isTrue();\n"
+    java = "".join(java.format(n=n, more=rare * (n < 3)) for n in range(16))
+    write(tmp_path, {"tests/test_basket.py": "", "src/test/java/BasketTest.java": f"class BasketTest {{\n{java}}}\n"})
+    assert rule(tmp_path, "assertions") == []  # one goes on below, one is rare
 
 
 def test_example_is_one_short_test_shown_whole(tmp_path: Path) -> None:
@@ -408,9 +451,17 @@ def test_groups_are_the_feature_s_tests_by_class_or_block(tmp_path: Path) -> Non
     findings = rule(tmp_path, "groups")
     assert "`TestBasket`, 2 tests: `test_adds`, `test_empties`" in texts(findings)
     assert "rain" not in texts(findings)
-    far = {f"tests/test_{n}.py": "def test_it():\n    basket()\n    basket()\n" for n in "abcdefghijkl"}
-    write(tmp_path, {**far, "tests/test_z.py": "def test_a_basket_far_away():\n    assert 1\n"})
-    assert "also, elsewhere: `test_a_basket_far_away`" in texts(rule(tmp_path, "groups"))
+    far = {f"tests/test_{n}.py": "def test_it():\n" + "    basket()\n" * 5 for n in "abcdefghijkl"}
+    far["tests/test_y.py"] = "def test_basket_ball():\n    assert play()\n"
+    write(tmp_path, {**far, "tests/test_z.py": "def test_a_basket_far_away():\n    basket()\n"})
+    said = texts(rule(tmp_path, "groups"))
+    assert "also, elsewhere: `test_a_basket_far_away`" in said
+    assert "test_basket_ball" not in said  # a thing of the same name
+    rows = "package shop\n\nfunc TestBasketRows(t *testing.T) {\n\tt.Run(tc.name, func(t *testing.T) {\n\t\tbasket()\n"
+    write(tmp_path, {"shop/basket_test.go": rows + "\t})\n}\n"})
+    said = texts(rule(tmp_path, "groups"))
+    assert "TestBasketRows" in said
+    assert "tc.name" not in said
 
 
 def test_groups_of_many_tests_are_parted_by_what_their_names_share(tmp_path: Path) -> None:
@@ -481,6 +532,10 @@ def test_unmentioned_messages_are_errors_that_no_test_shows(tmp_path: Path) -> N
     said = texts(rule(tmp_path, "unmentioned_messages"))
     assert "no test shows `no name (given`" in said
     assert "too many" not in said
+    far = "\n\nclass Rain:\n    def fall(self):\n" + "        x = 1\n" * 5 + "        raise BasketError({0})\n"
+    write(tmp_path, {"shop/basket.py": more + far.format('"it never " "rains here in summer"')})
+    said = texts(rule(tmp_path, "unmentioned_messages"))
+    assert "`it never`" not in said
 
 
 def test_unmentioned_members_are_values_of_a_family_that_tests_leave_out(tmp_path: Path) -> None:

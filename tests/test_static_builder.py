@@ -15,7 +15,7 @@ from preread import dossier, pipeline, published, sources, validate
 from preread.builders import static, summary
 from preread.evidence.collect import collect
 from preread.layout import BY_NAME, FILES
-from preread.models import Checked, Draft, Evidence, Finding
+from preread.models import Checked, Draft, Evidence, Fact, Finding, Ranked, Verdict
 
 CHECKOUT = "say what happened when a payment times out"
 FEATURES = ["checkout", "_project", "coupons", "login", "payment", "cart", "stock"]
@@ -290,6 +290,38 @@ def test_a_summary_says_of_a_missing_name_no_more_than_that(shop: Path) -> None:
     made = summary.summarise(request("checkout"), found, replace(whole, verdicts=gaps))
     before = next(part for part in made.sections if part.heading == "Before you write")
     assert [fact.text.partition(":")[0] for fact in before.facts] == ["no test shows"]
+
+
+def test_a_summary_names_the_function_that_most_is_told_of_and_the_tests_with_their_file() -> None:
+    def told(section: str, file: str, text: str, source: str) -> Verdict:
+        return Verdict(file, section, Fact(text, (source,)), "computed", 1.0)
+
+    def inside(name: str, source: str) -> Verdict:
+        return told(summary.INSIDE, "anti-patterns.md", f"`{name}`: `return the charge`", source)
+
+    def tests(text: str, source: str) -> Verdict:
+        return told(summary.EXTEND, "existing-tests.md", text, source)
+
+    files = tuple(Ranked(path=path, score=1.0, reasons=()) for path in ("shop/charges.py", "shop/walk.py"))
+    spec = tuple(Ranked(path=path, score=1.0, reasons=()) for path in ("tests/a.py", "tests/b.py", "tests/c.py"))
+    verdicts = (
+        told("charges.py", "codebase.md", "`class Charge`: what a card is asked for", "shop/charges.py:1-9"),
+        inside("find", "shop/charges.py:20-30"),
+        inside("find", "shop/charges.py:31-40"),
+        inside("settle_charge", "shop/charges.py:50-60"),
+        inside("refund_charge", "shop/charges.py:70-80"),
+        inside("refund_charge", "shop/charges.py:81-90"),
+        inside("walk", "shop/walk.py:1-9"),  # it has the word, and is called something else
+        tests("on cards: `test_a_card`, `test_two_cards`", "tests/a.py:1-90"),
+        tests("also, elsewhere: `test_shipping`", "tests/b.py:1-5"),
+        tests("`TestRefunds`, 2 tests: `test_one`, `test_two`", "tests/c.py:1-40"),
+    )
+    found = Evidence(feature="charges", words=(), files=files, tests=spec)
+    made = summary.summarise(request("charges"), found, Checked((), verdicts=verdicts))
+    assert [(fact.text, fact.sources) for fact in made.facts] == [
+        ("code: `refund_charge`", ("shop/charges.py:70-80",)),
+        ("tests: `test_a_card` and others in a.py, `TestRefunds` in c.py", ("tests/a.py:1-90", "tests/c.py:1-40")),
+    ]
 
 
 def test_a_summary_says_nothing_that_no_checked_fact_says(shop: Path) -> None:

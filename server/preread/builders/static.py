@@ -7,7 +7,7 @@ from preread import atomic, dossier, sources
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
-RULES_VERSION = "5"  # raise it when findings or their places change: standing dossiers are then built again
+RULES_VERSION = "6"  # raise it when findings or their places change: standing dossiers are then built again
 MOST_PER_SECTION = 12
 
 

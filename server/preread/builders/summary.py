@@ -1,6 +1,7 @@
 """The summary, written last: what is where, what to know before writing. Made of facts that passed the check."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from preread import dossier, sources
@@ -12,6 +13,10 @@ GAPS = "Not covered"
 FIRST = frozenset(
     ("Documents and code disagree", "Known traps", GAPS, "Failing in the latest report", "Failed when it was run")
 )  # sections that one must know of before writing, and that hardly ever say what is beside the feature
+INSIDE, EXTEND, ELSEWHERE = "Inside the functions", "Extend these", "also, elsewhere"
+FUNCTION = re.compile(r"`([\w.:#]{4,})`: ")  # what a fact about a passage begins with
+ENDING = re.compile(r"(?:ing|ed|es|s|e)$")  # of a word
+SEVERAL = re.compile(r"\d|on ")  # how a fact about tests begins that belong to no block
 TOLD = re.compile(r"`.+`: \w")  # a definition with what is said of it
 MOST_FILES, MOST_URGENT, MOST_COMMANDS = 3, 1, 3
 
@@ -20,36 +25,60 @@ def summarise(request: Request, evidence: Evidence, checked: Checked) -> Draft:
     """`summary.md` for the drafts that hold; it says nothing that no checked fact says, and that briefly."""
     commands = tuple(Fact(f.text, f.sources) for f in evidence.findings if f.kind == "command")
     sections = (
-        Section("Where", (*_sources(evidence, checked), *_tests(evidence, checked))),
+        Section("Where", (*_sources(request, evidence, checked), *_tests(evidence, checked))),
         Section("Before you write", _urgent(checked)),
         Section("Run", commands[:MOST_COMMANDS]),
     )
     return Draft("summary.md", request.feature, tuple(section for section in sections if section.items))
 
 
-def _sources(evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
-    """The first files of the feature, each by the first definition of which more than its signature is told."""
-    found = []
+def _sources(request: Request, evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
+    """The first files of the feature, each by the function of which the most is told, rather one that is called so,
+    else by a definition; a further file has to be called so, too."""
+    words = [ENDING.sub("", word) for word in request.feature.split("-")]
+    found: list[tuple[str, Verdict]] = []
     for ranked in evidence.files[:MOST_FILES]:
-        defined = [v for v in checked.verdicts if v.file == "codebase.md" and ranked.path.endswith(v.section)]
-        found += [v for v in defined if _cites(v, ranked.path) and TOLD.match(v.fact.text)][:1]
+        here = [v for v in checked.verdicts if _cites(v, ranked.path)]
+        inside = [v for v in here if v.section == INSIDE and FUNCTION.match(v.fact.text)]
+        told, called = Counter(map(_first, inside)), {_first(v): _held(words, _first(v)) for v in inside}
+        about = [v for v in inside if 2 * _held(words, ranked.path + v.fact.text) > len(words)]
+        about = [v for v in about if not found or called[_first(v)] or _held(words, ranked.path)]
+        best = max(about, key=lambda v: (called[_first(v)] > 0, told[_first(v)], called[_first(v)]), default=None)
+        defined = (v for v in here if v.file == "codebase.md" and ranked.path.endswith(v.section))
+        best = best or next((v for v in defined if TOLD.match(v.fact.text)), None)
+        found += [(dossier.code(_first(best)), best)] if best is not None else []
     return _line("code", found)
 
 
+def _first(verdict: Verdict) -> str:
+    """What a fact quotes first."""
+    return dossier.quotes(verdict.fact.text)[0]
+
+
+def _held(words: Sequence[str], text: str) -> int:
+    """How many of these words a text has."""
+    return sum(word in text.lower() for word in words)
+
+
 def _tests(evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
-    found = []
+    """The first test files, each by the block or the first of the tests that it is told to be extended at."""
+    found: list[tuple[str, Verdict]] = []
     for ranked in evidence.tests[:MOST_FILES]:
-        held = [v for v in checked.verdicts if v.section == "Extend these" and v not in found]
-        found += [v for v in held if _cites(v, ranked.path) and dossier.quotes(v.fact.text)][:1]
+        held = (v for v in checked.verdicts if v.section == EXTEND and not v.fact.text.startswith(ELSEWHERE))
+        best = next((v for v in held if _cites(v, ranked.path) and dossier.quotes(v.fact.text)), None)
+        if best is not None and all(best is not other for _, other in found):
+            name = sources.quoted_path(ranked.path.rpartition("/")[2])
+            others = len(dossier.quotes(best.fact.text)) > 1 and SEVERAL.match(best.fact.text)
+            found.append((f"{dossier.code(_first(best))}{' and others' if others else ''} in {name}", best))
     return _line("tests", found)
 
 
-def _line(label: str, found: Sequence[Verdict]) -> tuple[Fact, ...]:
-    """What some facts are about, by what each quotes first and where that stands."""
+def _line(label: str, found: Sequence[tuple[str, Verdict]]) -> tuple[Fact, ...]:
+    """What some facts are about, and where the first of each stands."""
     if not found:
         return ()
-    names = ", ".join(dossier.code(dossier.quotes(v.fact.text)[0]) for v in found)
-    return (Fact(f"{label}: {names}", tuple(dict.fromkeys(v.fact.sources[0] for v in found))),)
+    said = ", ".join(text for text, _ in found)
+    return (Fact(f"{label}: {said}", tuple(dict.fromkeys(v.fact.sources[0] for _, v in found))),)
 
 
 def _cites(verdict: Verdict, path: str) -> bool:

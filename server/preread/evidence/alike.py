@@ -1,4 +1,4 @@
-"""What stands twice: functions of one file that have most of their lines in common."""
+"""What stands more than once: functions of one file that have most of their lines in common."""
 
 import re
 from collections.abc import Iterator
@@ -17,16 +17,19 @@ def twins(view: View) -> Iterator[Finding]:
     for file in view.sources[:4]:
         functions = [s for s in file.outline.symbols if s.kind in {"function", "method"} and s.end - s.start >= SHORT]
         bodies = [(s, frozenset(_telling(file.lines[s.start : s.end]))) for s in functions[:MOST_COMPARED]]
-        told = set[str]()
+        told = set[tuple[str, str]]()
         for at, (one, lines) in enumerate(bodies):
-            for other, others in bodies[at + 1 :]:
-                share = len(lines & others) / max(len(lines | others), 1)
-                apart = one.end < other.start and one.name not in told
-                apart = apart and (one.name, one.container) != (other.name, other.container)  # overloads
-                if share < ALIKE or len(lines) < SHORT or not apart or not _belong(view, file, one, other):
-                    continue
-                told.add(one.name)
-                yield _twin(file, one, other, round(100 * share))
+            if len(lines) < SHORT or (one.name, one.container) in told:
+                continue
+            same = [
+                (other, len(lines & others) / max(len(lines | others), 1))
+                for other, others in bodies[at + 1 :]
+                if one.end < other.start and (one.name, one.container) != (other.name, other.container)  # overloads
+            ]
+            same = [(other, share) for other, share in same if share >= ALIKE and _belong(view, file, one, other)]
+            if same:
+                told.update((other.name, other.container) for other, _ in same)
+                yield _twin(file, [one, *(other for other, _ in same)], round(100 * min(share for _, share in same)))
 
 
 def _telling(lines: list[str]) -> Iterator[str]:
@@ -42,18 +45,23 @@ def _belong(view: View, file: FileView, one: Symbol, other: Symbol) -> bool:
     return max(map(view.relevance, filter(None, names)), default=0.0) >= 0.5 or view.relevance(file.path) >= 1
 
 
-def _twin(file: FileView, one: Symbol, other: Symbol, share: int) -> Finding:
-    if one.name.removeprefix("async_") == other.name.removeprefix("async_") and one.container != other.container:
-        where = " and ".join(code(s.container) if phrases.provable(s.container) else s.container for s in (one, other))
-        text = f"{code(one.name)} stands twice, in {where}, {share} % alike: change both"
+def _twin(file: FileView, alike: list[Symbol], share: int) -> Finding:
+    one = alike[0]
+    if len({s.name.removeprefix("async_") for s in alike}) == 1 and len({s.container for s in alike}) == len(alike):
+        times = "twice" if len(alike) == 2 else f"{len(alike)} times"
+        text = f"{code(one.name)} stands {times}, in {_listed([s.container for s in alike])}, {share} % alike"
     else:
-        names = " and ".join(code(s.name) if phrases.provable(s.name) else s.name for s in (one, other))
-        text = f"{names} have {share} % of their lines in common: change both"
+        text = f"{_listed([s.name for s in alike])} have {share} % of their lines in common"
     return Finding(
         rule="twins",
         kind="twin",
-        text=text,
-        sources=(file.cite(one.start, one.end), file.cite(other.start, other.end)),
-        reason="two places with nearly the same lines",
+        text=f"{text}: change {'both' if len(alike) == 2 else 'all'}",
+        sources=tuple(file.cite(s.start, s.end) for s in alike),
+        reason="places with nearly the same lines",
         score=0.7,
     )
+
+
+def _listed(names: list[str]) -> str:
+    *first, last = (code(name) if phrases.provable(name) else name for name in names)
+    return f"{', '.join(first)} and {last}"

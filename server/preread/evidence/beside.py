@@ -19,6 +19,9 @@ SET_UP = frozenset(
     setUpClass tearDownClass asyncSetUp asyncTearDown before after
     """.split()
 )
+GIVEN = re.compile(rf"{DATA.pattern}|fixtures?/")
+IDIOM = re.compile(r"module\.exports|(?:export|import|from|package|use|using|require)\b|<\?|#!|[\"']use strict")
+EMPTY = frozenset("sleep delay wait noop nop pause tick identity".split())  # helpers that say all by their names
 BRANCH = re.compile(r"^\s*(?:(?:\}\s*)?(?:else\s+)?if|elif|case|when)\b")
 UNIMPORTED = frozenset(
     ("Go", "Java", "Kotlin", "Swift", "C#", "Ruby", "PHP")
@@ -108,7 +111,7 @@ def _helpers(view: View) -> Iterator[_Helper]:
         tests = {(case.start, case.name) for case in file.outline.tests}
         for symbol in file.outline.symbols:
             inside = symbol.kind in {"class", "method"} and file.path in homes and "." not in symbol.container
-            if len(symbol.name) < 3 or symbol.name in SET_UP or (symbol.container and not inside):
+            if len(symbol.name) < 3 or symbol.name in SET_UP | EMPTY or (symbol.container and not inside):
                 continue
             if symbol.kind not in {"function", "class", "component", "method"}:
                 continue
@@ -206,7 +209,10 @@ def _reaches(test: FileView, file: FileView, name: str) -> bool:
     stem = file.path.rpartition("/")[2].partition(".")[0]
     for item in test.outline.imports:
         ends = re.split(r"[./]", item.module)[-2:]
-        if name in item.names or (stem in ends and item.names in {(), ("*",)}) or (stem in ends and name in item.names):
+        # What stands among tests is imported from there; of support another file may hand it on.
+        if (stem in ends or not file.outline.tests) and (name in item.names or (stem in ends and not item.names)):
+            return True
+        if stem in ends and item.names == ("*",):
             return True
     language = language_of(file.path)
     same = test.path.rpartition("/")[0] == file.path.rpartition("/")[0]
@@ -272,19 +278,21 @@ def inputs(view: View) -> Iterator[Finding]:
             (file, next((n for n, text in enumerate(file.lines, 1) if phrases.provable(text)), 0)) for file in files
         ]
         firsts = [(file, line) for file, line in firsts if line]
-        if not firsts:
-            continue
+        if not firsts or (len(firsts) == 1 and not GIVEN.search(f"{folder}/")):
+            continue  # one alone may be any part of a test
         texts = [" ".join(file.lines[line - 1].split()) for file, line in firsts]
         begin = phrases.shared(texts) if len(texts) > 1 else texts[0]
-        begins = f"; each begins {phrases.quote(begin, 70)}" if phrases.provable(begin) else ""
-        alike = phrases.shared([file.path.rpartition("/")[2] for file, _ in firsts]) if len(firsts) > 1 else ""
-        every = len([p for p in view.services.tree.files if p.startswith(f"{folder}/{alike}")]) if alike else 1
-        text = f"input for tests: {every} files named {alike}… in {folder}" if alike else "a file of input for tests"
+        begins = phrases.provable(begin) and not IDIOM.match(begin)
+        names = [file.path.rpartition("/")[2] for file, _ in firsts]
+        alike = phrases.shared(names) if len(names) > 1 else ""
+        every = len([p for p in view.services.tree.files if p.startswith(f"{folder}/{alike}")])
+        which = f"{every} files named {alike}…" if alike else ", ".join(names[:MANY])
+        text = f"input for tests: {which} in {folder}" + (f"; each begins {phrases.quote(begin, 70)}" if begins else "")
         yield Finding(
             rule="inputs",
             kind="extend",
-            text=text + begins,
-            sources=tuple(file.cite(line) for file, line in firsts[:3]),
+            text=text if len(firsts) > 1 else text.replace("each begins", "it begins"),
+            sources=tuple(file.cite(line) for file, line in firsts[:MANY]),
             reason="their paths name the feature",
             score=0.7,
         )

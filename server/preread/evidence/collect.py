@@ -14,6 +14,7 @@ from preread.evidence import (
     commands,
     contradictions,
     coverage,
+    definitions,
     digests,
     failures,
     formerly,
@@ -53,7 +54,7 @@ MOST = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
 
 Rule = Callable[[View], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (
-    shape.symbols,
+    definitions.symbols,
     shape.constants,
     shape.routes,
     shape.selectors,

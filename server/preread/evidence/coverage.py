@@ -14,6 +14,8 @@ from preread.syntax import TestCase
 SMALL, MOST_GROUPS, MOST_TOPICS, MOST_NAMED, MOST_LEFT, MOST_RANGES, FEW = 6, 12, 5, 5, 14, 5, 3
 NEAR, FAR = 12, 90  # lines between tests that are cited as one, of few and of many
 CONSTANT = re.compile(r"(?<![\w.\"'])[A-Z][A-Z0-9_]{3,}(?![\w(])")
+SHOWN = re.compile(r"(?:^|/)(?:__)?fixtures?(?:__)?/|\.fixture\.")  # tests that other tests run
+SPELLED = re.compile(r"[a-z]\w*(?:\.\w+)+")  # a test's name that a table has, told by an expression
 ROWS = re.compile(r"\b\w*(?:cases|data|files|rows|examples)\w*\(\s*[\"'][^\"'()]{4,}[\"']\s*\)")
 
 
@@ -49,10 +51,11 @@ def _named_elsewhere(view: View) -> list[list[HotCase]]:
     terms = " AND ".join(f'"{word}"' for word in view.query.feature if '"' not in word)
     found: list[list[HotCase]] = []
     for (path,) in view.connection.execute(f"{sql} ORDER BY f.path", (f"defs : ({terms})",)).fetchall():
-        if path in chosen or len(found) == FEW:
+        if path in chosen or len(found) == FEW or SHOWN.search(path):
             continue
         file = FileView(path, "test", 0.0, view.services, view.kept)
-        named = [HotCase(file, case, 0.0) for case in file.outline.tests if view.relevance(case.name) >= 1]
+        cases = (HotCase(file, case, 0.0) for case in file.outline.tests if view.relevance(case.name) >= 1)
+        named = [hot for hot in cases if not hot.case.name.startswith("Example") and view.tests_it(hot)]
         found += [named[:FEW]] if named else []
     return found
 
@@ -108,7 +111,9 @@ def _block(file: FileView, name: str, first: TestCase) -> int:
 
 def _named(hot: HotCase) -> str:
     """A test's name, with the table that its rows stand in and the issues that it is about."""
-    name = phrases.quote(hot.case.name, 80) if phrases.provable(hot.case.name) else hot.case.name
+    own = hot.case.group.rpartition(" > ")[2] if SPELLED.fullmatch(hot.case.name) else ""
+    name = own or hot.case.name
+    name = phrases.quote(name, 80) if phrases.provable(name) else name
     rows = "rows of " if any("parametrize" in mark or ".each" in mark for mark in hot.case.marks) else ""
     body = "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
     issues = " ".join(f"#{number}" for number in dict.fromkeys(ISSUE.findall(body)))

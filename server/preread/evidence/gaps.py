@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from preread.evidence import phrases
+from preread.evidence import phrases, words
+from preread.evidence.nearness import nearness, share
 from preread.evidence.proofs import absent, absent_shortly, gap, is_exported, is_reached, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
@@ -14,12 +15,17 @@ from preread.syntax import Parameter, Raise
 MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 12, 4, 4
 LEAST = 12  # characters of a message by which it is known
 NEAR = 0.45  # heat of a line that is the feature's own
+COMMON = 1 / 3  # of what the words of a name tell: a word that tells less stands everywhere
+BESIDE = 4  # lines above and below a message that may say what it is about
+FIRST = 3  # words of a message that a test expects it by
+EXPECTS = re.compile(r"(?i)expect|match|raises|throw|exception|error|assert|warns")
 # What shows a text to people without being raised.
 SAYS = re.compile(
     r"^(?!console\.(?:log|debug|info|warn)$)(?:.*[.>])?(?:warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf|eprintln!|writeln?!"
     r"|bail!|anyhow!|fatal|notice|confirm)$"
 )
 LITERAL = re.compile(r"\"([^\"\\\n]* [^\"\\\n]+)\"|'([^'\\\n]* [^'\\\n]+)'|`([^`\\\n]* [^`\\\n]+)`")
+JOINED = re.compile(r"\s*\+?\s*[fFrRbB]?")  # what stands between two literals that are one message
 PLACEHOLDER = re.compile(r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|\\.")  # of any language's templates
 
 
@@ -72,7 +78,7 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
             heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)))
             if heat < NEAR or n >= MOST_MESSAGES or any(view.holds(other, tests) for other in others):
                 continue
-            if proof := absent_shortly(view, text, tests):
+            if _is_near(view, file, text, lines) and (proof := absent_shortly(view, text, tests)):
                 n += 1
                 found.append(_Message(text, lines, proof, heat, raised))
         shared = _shared([one.text for one in found])
@@ -80,9 +86,27 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
             every = [one for one in found if one.text.startswith(shared)]
             yield _asserted_partly(file, shared, every, partly)
             found = [one for one in found if one not in every]
+        found = [one for one in found if not _is_expected(view, one.text)]
         found.sort(key=lambda one: (-one.heat - 0.2 * one.raised, one.lines))
         for at in range(0, min(len(found), 2 * SHOWN), SHOWN):
             yield _unshown(file, found[at : at + SHOWN])
+
+
+def _is_near(view: View, file: FileView, text: str, lines: Sequence[int]) -> bool:
+    """Whether a message or the function that shows it has the feature's words, more than a common one of several."""
+    around = [s for s in file.outline.symbols if any(s.start <= line <= s.end for line in lines)]
+    inside = ["\n".join(file.lines[line - 1 - BESIDE : line + BESIDE]) for line in lines]
+    held = (file.path, text, *(s.name for s in around), *inside)
+    near = share(nearness(view).own, frozenset().union(*map(words.stems_of, held)))
+    return near >= COMMON or view.relevance(*held) >= 1 or any(s.name in view.spelled for s in around)
+
+
+def _is_expected(view: View, text: str) -> bool:
+    """Whether a test expects a message by its first words, as by a pattern that ends before it does."""
+    begun = " ".join(text.split(" ")[:FIRST]).rstrip(",;:.-")
+    return len(begun) >= LEAST and any(
+        begun in line and EXPECTS.search(line) for file in view.tests if begun in file.text for line in file.lines
+    )
 
 
 def _messages(file: FileView) -> Iterator[tuple[str, list[str], tuple[int, ...], bool]]:
@@ -106,10 +130,18 @@ def _messages(file: FileView) -> Iterator[tuple[str, list[str], tuple[int, ...],
 
 
 def _whole(file: FileView, raised: Raise) -> str:
-    """The literal that a message is the longest stretch of."""
+    """The literal that a message is the longest stretch of; of several that follow each other the first."""
     text = " ".join(" ".join(file.lines[raised.line - 1 : raised.line + 5]).split())
-    found = (literal for told in LITERAL.finditer(text) for literal in told.groups() if literal)
-    return next((literal for literal in found if " ".join(raised.message.split()) in literal), raised.message)
+    first = end = -1
+    for told in LITERAL.finditer(text):
+        if end < 0 or not JOINED.fullmatch(text[end : told.start()]):
+            first = told.start()
+        end = told.end()
+        if " ".join(raised.message.split()) in told[0]:
+            whole = next(filter(None, told.groups()))
+            leading = text[first:end].partition(text[first])[2].partition(text[first])[0]
+            return leading if len(leading) > LEAST else whole
+    return raised.message
 
 
 def _fixed(message: str) -> list[str]:

@@ -18,7 +18,7 @@ DULL = frozenset(
     values get push pop test it describe expect Promise.resolve JSON.stringify JSON.parse console.log
     Object.keys Array.from require t.Run t.Helper t.Fatal t.Fatalf t.Errorf t.Error make fmt.Sprintf Some Ok Err
     vec assert assert_eq Error String Number Boolean test.describe test.step startswith endswith replace lower
-    encode decode
+    encode decode http.NewRequest httptest.NewRequest httptest.NewRecorder httptest.NewServer ServeHTTP
     """.split()
 )
 SELECT = re.compile(
@@ -39,7 +39,9 @@ ASSERTING = re.compile(
 
 CALLEE = re.compile(r"(?<![\w.])([A-Za-z_]\w+\.[A-Za-z_][\w.]*)\(")  # of another
 LONGEST, MOST_LISTED, MOST_ACTS, MOST_COMMON, FEW = 90, 3, 3, 20, 2
+SEVERAL = 8  # tests: of so many it is no news that they call what they test
 LEAST = 0.25  # of the feature's tests, for a call to be their habit
+PLAIN = re.compile(r"[^(]*\((?:[\w.$]+(?:, ?[\w.$]+)?)?\)[);]*")  # what is given are names or nothing
 
 
 class _Use(NamedTuple):
@@ -76,6 +78,7 @@ def calls(view: View) -> Iterator[Finding]:
     suffixes = {path.rpartition(".")[2] for path in here}
     others = [path for path in view.test_paths if path not in here and path.rpartition(".")[2] in suffixes]
     made = {symbol.name for file in view.tests for symbol in file.outline.symbols}  # helpers: told by themselves
+    own = {hot.symbol.name for hot in view.symbols} if total >= SEVERAL else set()
     scored: list[_Scored] = []
     for callee, use in uses.items():
         last = (re.findall(r"\w+", callee) or [callee])[-1]
@@ -92,22 +95,39 @@ def calls(view: View) -> Iterator[Finding]:
         kind = _kind_of(callee)
         if kind == "act" and share < LEAST:
             continue
-        if kind == "act" and elsewhere > 0.4 and share < 2 * elsewhere and view.relevance(last) < 0.5:
+        usual = max(elsewhere if elsewhere > 0.4 else 0.0, _beside(view, callee))
+        if kind == "act" and share < 2 * usual and view.relevance(last) < 0.5:
             continue  # how every test here is written
         lift = share / (elsewhere + 0.1)
         score = min(1.0, share) * min(lift, 6.0) / 6.0 + 0.3 * view.relevance(callee)
         scored.append(_Scored(score, callee, use, named, kind))
     scored.sort(key=lambda one: (-one.score, one.callee))
     for kind in ("select", "wait", "replace"):
-        if chosen := [one for one in scored if one.kind == kind][:MOST_LISTED]:
-            yield _listed(kind, chosen, total)
+        yield from _listed(kind, [one for one in scored if one.kind == kind][:MOST_LISTED], total)
     told = "" if total > FEW else "".join(one.callee for one in scored)  # of so few tests nothing is a habit
     for one in [one for one in scored if one.kind == "act"]:
         form = _form(one.use, {other.callee for other in scored if other.kind == "act"})
-        if one.callee in told or told.count("\n") >= MOST_ACTS or "(" not in _shown(*form):
-            continue  # shown inside another, or a mere name of a long chain
+        if one.callee in told or told.count("\n") >= MOST_ACTS or not _tells(_shown(*form), own):
+            continue  # shown inside another, or no more than its name
         told += form[0] + "\n"
         yield _call(one, form, total, len(others))
+
+
+def _beside(view: View, callee: str) -> float:
+    """The share of the other tests in the feature's files that name a callee."""
+    mine = {(hot.file.path, hot.case.start) for hot in view.cases}
+    files = {hot.file.path: hot.file for hot in view.cases}.values()
+    others = [(file, case) for file in files for case in file.outline.tests if (file.path, case.start) not in mine]
+    held = sum(f"{callee}(" in "\n".join(file.lines[case.start - 1 : case.end]) for file, case in others)
+    return held / len(others) if len(others) > MOST_COMMON else 0.0
+
+
+def _tells(shown: str, own: set[str]) -> bool:
+    """Whether a call tells more than its name: what it is given, and of the feature's own functions a lot of that."""
+    name, _, given = shown.partition("(")
+    last, _, its = shown.rpartition("(")
+    is_own = not own.isdisjoint(re.findall(r"\w+", name)[-1:] + re.findall(r"\w+", last)[-1:])
+    return bool(given) and not PLAIN.fullmatch(shown) and not (is_own and its.count(",") < 2)
 
 
 def _is_dull(callee: str) -> bool:
@@ -139,7 +159,7 @@ def _shown(form: str, file: FileView, call: Call) -> str:
     return form if whole else call.callee if call.callee in span else call.callee.rpartition(".")[2]
 
 
-def _listed(kind: str, chosen: list[_Scored], total: int) -> Finding:
+def _listed(kind: str, chosen: list[_Scored], total: int) -> Iterator[Finding]:
     """Several calls of one kind as one line: what tests wait for, what they replace, by what they find elements."""
     said, sources = [], []
     for one in chosen:
@@ -147,10 +167,15 @@ def _listed(kind: str, chosen: list[_Scored], total: int) -> Finding:
         for file, call in one.use.calls:
             targets.setdefault(call.literals[0] if call.literals else "", (file, call))
         for file, call in list(targets.values())[: 2 if kind == "replace" else 1]:
-            said.append(phrases.quote(_shown(" ".join(call.text.split()), file, call), 80))
+            shown = _shown(" ".join(call.text.split()), file, call)
+            if "(" not in shown:
+                continue  # a mere name
+            said.append(phrases.quote(shown, 80))
             sources.append(file.cite(call.line, min(call.end, call.line + 8)))
     many = len(set().union(*(one.use.cases for one in chosen)))
-    return Finding(
+    if not said:
+        return
+    yield Finding(
         rule="calls",
         kind=kind,
         text=f"{', '.join(dict.fromkeys(said))}: in {many} of {total} tests here",
@@ -166,6 +191,7 @@ def _call(one: _Scored, form: tuple[str, FileView, Call], total: int, others: in
     ordered = sorted(one.use.calls, key=lambda item: (item[0].path != one.use.calls[0][0].path, item[1].line))
     second = next(((f, c) for f, c in ordered if " ".join(c.text.split()) != best and c.line != call.line), None)
     rare = f", named in {one.named} of {others} other test files" if one.named else ", named in no other test file"
+    like = " and the like" if any(" ".join(c.text.split()) != best for _, c in one.use.calls) else ""
     rare = rare if others and one.named * 3 <= others else ""
     sources = [file.cite(call.line, min(call.end, call.line + 8))]
     if second is not None:
@@ -173,7 +199,7 @@ def _call(one: _Scored, form: tuple[str, FileView, Call], total: int, others: in
     return Finding(
         rule="calls",
         kind="act",
-        text=f"{phrases.quote(_shown(best, file, call))} in {len(one.use.cases)} of {total} tests here{rare}",
+        text=f"{phrases.quote(_shown(best, file, call))}{like} in {len(one.use.cases)} of {total} tests here{rare}",
         sources=tuple(sources),
         reason="used more by this feature's tests than by others",
         score=0.4 + 0.5 * min(1.0, one.score),

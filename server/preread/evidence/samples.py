@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from preread.evidence import phrases
-from preread.evidence.view import HotCase, View
+from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
 
 if TYPE_CHECKING:
     from preread.syntax import Assertion
 
+CHAINED = re.compile(r"\s*[.?]\w")
 MODULE = re.compile(r"^(?:vi|jest)\.(?:mock|doMock)$|^mock\.module$|^proxyquire$")
 OLD_CODE = re.compile(r"[{};]\s*$|=>|==")
 TELLS = re.compile(
@@ -33,9 +34,9 @@ def assertions(view: View) -> Iterator[Finding]:
     ordered = sorted(shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0]))
     for shape, found in ordered[:3]:
         n = len({id(hot) for hot, _ in found})
-        if n < max(2, total // 8) and total > 3 and not re.search(r"raises|toThrow|rejects", shape):
+        if n < max(2, total / 4) and total > 3 and not re.search(r"raises|toThrow|rejects", shape):
             continue
-        whole = [pair for pair in found if phrases.balanced(pair[0].file.lines[pair[1].line - 1])] or found
+        whole = [pair for pair in found if _is_whole(pair[0].file, pair[1].line)] or found
         if whole is found and not re.search(r"raises|toThrow|rejects", shape):
             continue  # none stands on one line
         hot, item = min(whole, key=lambda pair: (len(pair[1].text), pair[1].line))
@@ -47,6 +48,12 @@ def assertions(view: View) -> Iterator[Finding]:
             reason="the commonest way to check this feature",
             score=0.4 + 0.4 * n / total,
         )
+
+
+def _is_whole(file: FileView, line: int) -> bool:
+    """Whether a check ends on its line: it leaves nothing open, and no call hangs on it below."""
+    goes_on = line < len(file.lines) and CHAINED.match(file.lines[line])
+    return phrases.balanced(file.lines[line - 1]) and not goes_on
 
 
 def _shape(text: str) -> str:
@@ -99,11 +106,13 @@ def steps(view: View) -> Iterator[Finding]:
     most = max((inside[id(one)] for one in short), default=0)
     full = [one for one in short if inside[id(one)] * 3 >= most * 2]
     hot = min(full, key=lambda one: (one.file is not view.cases[0].file, one.case.start), default=None)
-    told = dict.fromkeys(_steps(hot, usual)) if hot is not None else {}
+    told = dict(_steps(hot, usual)) if hot is not None else {}
     if hot is None or len(told) < 2:
         return
-    shown = {call.callee for call in hot.file.calls_in(hot.case)} & usual
-    alike = sum(2 * len(shown & callees) >= len(shown) for callees in made)
+    shown = {call.callee for call in hot.file.calls_in(hot.case) if call.line in told.values()} & usual
+    alike = sum(shown <= callees for callees in made)
+    if alike * 2 < len(made):
+        return
     yield Finding(
         rule="steps",
         kind="act",
@@ -114,13 +123,14 @@ def steps(view: View) -> Iterator[Finding]:
     )
 
 
-def _steps(hot: HotCase, usual: set[str]) -> Iterator[str]:
-    """The lines of a test on which it makes usual calls, and its first check."""
+def _steps(hot: HotCase, usual: set[str]) -> Iterator[tuple[str, int]]:
+    """The lines of a test on which it makes usual calls, and its first check, each with its number."""
     lines = dict.fromkeys(call.line for call in hot.file.calls_in(hot.case) if call.callee in usual)
     checks = [item.line for item in hot.file.details.assertions if hot.case.start <= item.line <= hot.case.end][:1]
     for line in sorted({*list(lines)[:MOST_STEPS], *checks}):
-        if line != hot.case.start and phrases.provable(hot.file.lines[line - 1].strip()):
-            yield phrases.quote_line(hot.file, line, 80)
+        quoted = phrases.quote_line(hot.file, line, 80)
+        if line != hot.case.start and phrases.provable(hot.file.lines[line - 1].strip()) and phrases.balanced(quoted):
+            yield quoted, line
 
 
 def modules(view: View) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The feature's shape: definitions, constants, routes, selectors, settings read, and who calls it from outside."""
+"""The feature's shape: constants, routes, selectors, settings read, and who calls it from outside."""
 
 import re
 from collections import defaultdict
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from preread import syntax
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import phrases
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
 from preread.sources import Ref
-from preread.syntax import Member, Symbol
+from preread.syntax import Member
 
 ROUTE = re.compile(r"/[A-Za-z0-9_\-/{}:<>\[\].$*]*[A-Za-z][A-Za-z0-9_\-/{}:<>\[\].$*]*")
 ROUTERS = frozenset(
@@ -29,77 +29,61 @@ ENVIRONMENT = re.compile(
     r"""|os\.environ(?:\.get)?[\[(]\s*["']([A-Z][A-Z0-9_]+)|os\.getenv\(\s*["']([A-Z][A-Z0-9_]+)|os\.Getenv\("([A-Z][A-Z0-9_]+)"""
 )
 EXAMPLES = re.compile(r"(?:^|/)(?:examples?|tutorials?|samples?|demos?)/")
-DULL_METHODS = frozenset(
-    """
-    __repr__ __str__ __eq__ __hash__ __len__ __iter__ __enter__ __exit__ constructor toString equals hashCode
-    """.split()
-)
-MOST_CALLED = 8
-
-
-def symbols(view: View) -> Iterator[Finding]:
-    """Definitions that the feature's words name, each with the first sentence said about it."""
-    for hot in view.symbols:
-        symbol = hot.symbol
-        if symbol.kind == "constant" and any(
-            m.line == symbol.start and m.name == symbol.name for m in hot.file.details.members
-        ):
-            continue  # a value: the next rule has it
-        head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
-        said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc else ""
-        if symbol.container and symbol.container not in head:
-            head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
-        if not _tells(symbol, head, said):
-            continue
-        yield Finding(
-            rule="symbols",
-            kind="symbol",
-            text=f"{head}: {said}" if said else head,
-            sources=(hot.cite,),
-            reason=f"`{symbol.name}` or what it holds is named by the request",
-            score=(0.3 + 0.4 * hot.score + (0.1 if said else 0.0)) * (0.6 if symbol.name in DULL_METHODS else 1.0),
-        )
-
-
-def _tells(symbol: Symbol, head: str, said: str) -> bool:
-    """Whether a definition's line says more than its name: what it is given, or more than a word or two about it."""
-    own = words.stems(symbol.name)
-    new = [word for word in re.findall(r"[A-Za-z]{3,}", said) if words.stem(word.lower()) not in own]
-    return len(new) > 3 or ("(" in head and phrases.balanced(head) and symbol.kind != "constant")
+MODIFIERS = re.compile(r"^`(?:\w+(?:<[^<>]*>|\[\])? )+(?=[A-Z][A-Z0-9_]* ?=)")
+MOST_CALLED, MOST_VALUES = 8, 6
+NEAR = 0.45  # heat of what is the feature's own
 
 
 def constants(view: View) -> Iterator[Finding]:
-    """Named values, and families of names: enumerations, unions, options."""
+    """Named values, those that begin alike together, and families of names: enumerations, unions, options."""
     for file in view.sources[:6]:
         families: dict[tuple[str, str], list[Member]] = defaultdict(list)
+        values: dict[tuple[str, str], list[Member]] = defaultdict(list)
         for member in file.details.members:
             near = view.is_hot(file, member.line) or view.relevance(member.name, member.owner) >= 0.5
             if near and member.kind == "constant" and member.value:
-                yield from _constant(view, file, member)
+                values[member.owner, member.name.partition("_")[0] if member.name.isupper() else ""].append(member)
             elif near and member.kind in {"enum", "union", "option"}:
                 families[member.owner, member.kind].append(member)
+        for (_, beginning), members in values.items():
+            found = [one for member in members for one in _constant(view, file, member)]
+            yield from [_together(found)] if beginning and len(found) > 2 else found
         for (owner, kind), members in families.items():
             if len(members) > 1:
                 yield _family(view, file, owner, kind, members)
 
 
+def _together(found: list[Finding]) -> Finding:
+    """Values whose names begin alike as one line."""
+    best, shown = max(found, key=lambda one: one.score), found[:MOST_VALUES]
+    texts = ", ".join(MODIFIERS.sub("`", one.text) for one in shown)
+    sources = tuple(source for one in shown for source in one.sources)
+    return best.model_copy(update={"text": texts, "sources": sources})
+
+
 def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
-    line = file.lines[member.line - 1].strip() if member.line <= len(file.lines) else ""
+    below = range(member.line, min(member.line + 4, len(file.lines) + 1))  # what is above may be an annotation's line
+    at = next((n for n in below if re.search(rf"\b{re.escape(member.name)}\b", file.lines[n - 1])), 0)
+    line = file.lines[at - 1].strip() if at else ""
     if not re.search(r"[\d\"'TF\[({]", member.value) or len(member.value) > 60 or not line:
         return
     used = any(
         re.search(rf"\b{re.escape(member.name)}\b", "\n".join(hot.file.lines[hot.symbol.start : hot.symbol.end]))
         for hot in view.symbols
+        if hot.score >= NEAR and not (hot.file is file and hot.symbol.start <= member.line <= hot.symbol.end)
     )
+    at_home = view.whole_project or view.relevance(file.path) >= 1
+    if not (used or at_home or view.relevance(member.name) >= 0.5):
+        return
     head, _, note = line.partition("  # ") if "  # " in line else line.partition(" // ")
     text = phrases.quote(re.sub(r"^(?:export\s+)?(?:default\s+)?", "", head.rstrip(" ;,")))
     yield Finding(
         rule="constants",
         kind="constant",
         text=f"{text}: {phrases.plain(phrases.sentence(note, 90))}" if note else text,
-        sources=(file.cite(member.line),),
+        sources=(file.cite(at),),
         reason="a named value of the feature" + (", used by its functions" if used else ""),
-        score=0.45 + (0.15 if used else 0.0) + 0.1 * min(1.0, view.relevance(member.name)),
+        score=0.35 + 0.15 * used + 0.15 * at_home + 0.1 * min(1.0, view.relevance(member.name)),
     )
 
 

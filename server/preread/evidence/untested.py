@@ -101,7 +101,12 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
                 continue
             sizes[member.owner] += 1
             near = view.heat(file, member.line) >= NEAR or view.relevance(member.name) >= 1
-            provable = near and phrases.provable(member.name) and member.name.isidentifier()
+            provable = (
+                near
+                and (is_field or _is_used(view, member))
+                and phrases.provable(member.name)
+                and member.name.isidentifier()
+            )
             if provable and (unnamed := _unnamed(view, member)):
                 families[member.owner].append(unnamed)
         for owner, members in families.items():
@@ -109,6 +114,19 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
             most = sizes[owner] / 2 if members[0].is_field else sizes[owner] - 1 if sizes[owner] > 3 else sizes[owner]
             if len(members) <= most:
                 yield _members(view, file, owner, members[:SHOWN])
+
+
+def _is_used(view: View, member: Member) -> bool:
+    """Whether code about the feature has a member, or its family is the feature's own."""
+    if view.whole_project or view.relevance(member.owner) >= 1:
+        return True
+    name = re.compile(rf"\b{re.escape(member.name)}\b")
+    for file in view.sources[:6]:
+        for symbol in file.outline.symbols if name.search(file.text) else ():
+            body = "\n".join(file.lines[symbol.start - 1 : symbol.end])
+            if symbol.kind in {"function", "method"} and name.search(body) and view.relevance(name.sub("", body)) >= 1:
+                return True
+    return False
 
 
 def _is_owner_open(view: View, file: FileView, member: Member) -> bool:
