@@ -236,6 +236,9 @@ def test_steps_are_the_usual_statements_as_the_first_short_test_has_them(tmp_pat
     many = "".join(map(body.format, (1, 2, 3))) + "".join(map(short.format, (4, 5, 6, 7)))
     write(tmp_path, {"tests/test_basket.py": many})
     assert found(tmp_path, "steps", "basket") == []  # most go another way
+    one = "def test_basket_{0}():\n    basket = open_basket({0})\n    assert {0} == basket\n\n\n"
+    write(tmp_path, {"tests/test_basket.py": "".join(map(one.format, (1, 2, 3)))})
+    assert found(tmp_path, "steps", "basket") == []  # one call is no way to go
 
 
 def test_tables_are_the_lists_that_rows_come_from(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def steps(view: View) -> Iterator[Finding]:
         return
     shown = {call.callee for call in hot.file.calls_in(hot.case) if call.line in told.values()} & usual
     alike = sum(shown <= callees for callees in made)
-    if alike * 2 < len(made):
+    if len(shown) < 2 or alike * 2 < len(made):
         return
     yield Finding(
         rule="steps",
