@@ -930,7 +930,7 @@ def test_repeated_fixes_are_fixes_of_one_thing(tmp_path: Path) -> None:
     commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, rain)  # another part of the project
     commit(tmp_path, {"tests/test_basket.py": TEST_BASKET + "# 1\n"}, "Fix rounding in tests of the basket total")
     for n in range(2):
-        commit(tmp_path, {"shop/basket.py": BASKET + f"# 1{n}\n"}, f"Fix straps of the basket, part {n}")  # one piece
+        commit(tmp_path, {"shop/basket.py": BASKET + f"# 1{n}\n"}, f"Drop straps of the basket, part {n}")  # one piece
     findings = rule(tmp_path, "repeated_fixes")
     assert len(findings) == 1
     assert "fixed 2 times" in texts(findings)

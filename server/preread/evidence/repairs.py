@@ -36,7 +36,7 @@ ADDITION = re.compile(r"(?i)(?:add(?:s|ed|ing)?|provid|implement|introduc|creat|
 OWN, BESIDE = 0.4, 0.2  # how near a title is to the feature that is about it; that is told with others of its topic
 MOST_FIXES, MOST_TOPICS, MOST_TURNS = 5, 3, 5
 MOST_OWN, MOST_TOLD_OF, RARE = 120, 4, 6
-SPELL = 7 * 86_400  # seconds within which changes are one piece of work
+SPELL = 7 * 86_400  # seconds within which changes are one piece of work, if no fix followed another
 
 
 @once
@@ -75,11 +75,11 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
             same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
         if sum(ADDITION.match(phrases.subject(c.subject)) is None for c in same) < 2:
             continue
-        if max(c.at for c in same) - min(c.at for c in same) < SPELL:
-            continue  # one piece of work
         if 2 * sum(measure.of(c.subject) >= OWN or _small_at_home(view, c) for c in same) <= len(same):
             continue  # it is another thing's topic
         fixes = sum(c.is_fix for c in same)
+        if fixes < 2 and max(c.at for c in same) - min(c.at for c in same) < SPELL:
+            continue  # one piece of work
         ranked.append((0.2 * len(shared) + 0.2 * fixes + 1.5 * about + 0.2 * (len(same) > 2), same))
     ranked.sort(key=lambda item: (-item[0], item[1][0].sha))
     told: set[str] = set()
