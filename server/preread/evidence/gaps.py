@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from preread.evidence import phrases, words
-from preread.evidence.nearness import nearness, share
+from preread.evidence import phrases
+from preread.evidence.nearness import nearness
 from preread.evidence.proofs import absent, absent_shortly, gap, is_exported, is_reached, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
@@ -15,8 +15,6 @@ from preread.syntax import Parameter, Raise
 MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 12, 4, 4
 LEAST = 12  # characters of a message by which it is known
 NEAR = 0.45  # heat of a line that is the feature's own
-COMMON = 1 / 3  # of what the words of a name tell: a word that tells less stands everywhere
-BESIDE = 4  # lines above and below a message that may say what it is about
 FIRST = 3  # words of a message that a test expects it by
 EXPECTS = re.compile(r"(?i)expect|match|raises|throw|exception|error|assert|warns")
 # What shows a text to people without being raised.
@@ -93,12 +91,10 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
 
 
 def _is_near(view: View, file: FileView, text: str, lines: Sequence[int]) -> bool:
-    """Whether a message or the function that shows it has the feature's words, more than a common one of several."""
-    around = [s for s in file.outline.symbols if any(s.start <= line <= s.end for line in lines)]
-    inside = ["\n".join(file.lines[line - 1 - BESIDE : line + BESIDE]) for line in lines]
-    held = (file.path, text, *(s.name for s in around), *inside)
-    near = share(nearness(view).own, frozenset().union(*map(words.stems_of, held)))
-    return near >= COMMON or view.relevance(*held) >= 1 or any(s.name in view.spelled for s in around)
+    """Whether a message, the definitions around it or their file have the feature's name, not a common word of it."""
+    around = [s.name for s in file.outline.symbols if any(s.start <= line <= s.end for line in lines)]
+    held = (file.path, text, *around)
+    return nearness(view).named_in(*held) or view.relevance(*held) >= 1 or not view.spelled.isdisjoint(around)
 
 
 def _is_expected(view: View, text: str) -> bool:

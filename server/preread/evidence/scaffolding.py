@@ -105,16 +105,15 @@ def hooks(view: View) -> Iterator[Finding]:
             if call.hook and not call.hook.startswith("fixture:") and call.line not in lines[call.hook]:
                 lines[call.hook].append(call.line)
         for hook, numbers in lines.items():
-            inner = [
-                n for n in sorted(numbers) if hook not in file.lines[n - 1] and phrases.balanced(file.lines[n - 1])
-            ][:3]
+            shown = {n: phrases.quote_line(file, n, 80) for n in sorted(numbers) if hook not in file.lines[n - 1]}
+            inner = [n for n, quoted in shown.items() if phrases.balanced(quoted)][:3]
             inner = sorted({file.lines[n - 1].strip(): n for n in reversed(inner)}.values())
             if not inner:
                 continue
             yield Finding(
                 rule="hooks",
                 kind="setup",
-                text=f"{hook}: " + ", ".join(phrases.quote_line(file, n, 80) for n in inner),
+                text=f"{hook}: " + ", ".join(shown[n] for n in inner),
                 sources=(file.cite(inner[0], inner[-1]),),
                 reason="it runs around each of the feature's tests",
                 score=0.7,
