@@ -92,6 +92,8 @@ def test_symbols_of_much_code_are_those_of_which_more_is_said_than_their_names(t
     said = {
         "fill(goods, count, colour)": "",
         "clear()": "",
+        "shake(self, goods, count)": "",
+        "list(one)": "Gives a list of lists, listed.",
         "_sort(goods, count)": "",
         "size(one)": "Returns the size of a basket.",
         "weigh(one)": "Reads the scales twice and takes the mean.",

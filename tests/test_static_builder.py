@@ -297,7 +297,7 @@ def test_a_summary_names_the_function_that_most_is_told_of_and_the_tests_with_th
         return Verdict(file, section, Fact(text, (source,)), "computed", 1.0)
 
     def inside(name: str, source: str) -> Verdict:
-        return told(summary.INSIDE, "anti-patterns.md", f"`{name}`: `return the charge`", source)
+        return told(summary.INSIDE, "anti-patterns.md", f"`{name}` of Till: `return the charge`", source)
 
     def tests(text: str, source: str) -> Verdict:
         return told(summary.EXTEND, "existing-tests.md", text, source)

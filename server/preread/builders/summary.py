@@ -14,7 +14,7 @@ FIRST = frozenset(
     ("Documents and code disagree", "Known traps", GAPS, "Failing in the latest report", "Failed when it was run")
 )  # sections that one must know of before writing, and that hardly ever say what is beside the feature
 INSIDE, EXTEND, ELSEWHERE = "Inside the functions", "Extend these", "also, elsewhere"
-FUNCTION = re.compile(r"`([\w.:#]{4,})`: ")  # what a fact about a passage begins with
+FUNCTION = re.compile(r"`([\w.:#]{4,})`(?: of [^:]+)?: ")  # what a fact about a passage begins with
 ENDING = re.compile(r"(?:ing|ed|es|s|e)$")  # of a word
 SEVERAL = re.compile(r"\d|on ")  # how a fact about tests begins that belong to no block
 TOLD = re.compile(r"`.+`: \w")  # a definition with what is said of it

@@ -64,7 +64,7 @@ def _says(view: View, symbol: Symbol, said: str, is_short: bool) -> bool:
     known = words.stems(symbol.name) | view.wanted | view.also
     result = symbol.signature.rpartition(")")[2]
     new = {
-        word
+        words.stem(word.lower())
         for word in re.findall(r"[A-Za-z]{3,}", said)
         if word.lower() not in OF_ANY and words.stem(word.lower()) not in known and word not in result
     }
@@ -75,7 +75,7 @@ def _shows(hot: HotSymbol, head: str, is_short: bool) -> bool:
     """Whether a bare signature tells something: all do of little code, else those that callers give three things."""
     if "(" not in head or not phrases.balanced(head) or hot.symbol.kind == "constant":
         return False
-    given = hot.symbol.signature.partition(hot.symbol.name)[2]
+    given = re.sub(r"&?(?:mut )?self,", "", hot.symbol.signature.partition(hot.symbol.name)[2])
     is_open = not HIDDEN.match(hot.symbol.signature) and not hot.symbol.name.startswith("_")
     return is_short or (is_open and "override " not in hot.symbol.signature and given.count(",") > 1)
 
