@@ -248,6 +248,19 @@ def test_a_finding_goes_to_the_place_of_its_kind_once(tmp_path: Path) -> None:
     assert [part.heading for part in made["existing-tests.md"].sections] == ["Not covered"]
 
 
+def said(*findings: Finding) -> str:
+    return "".join(map(dossier.render, drafts_of(*findings).values()))
+
+
+def test_doubtful_findings_are_told_where_little_else_is_known() -> None:
+    doubtful = [finding("perhaps", "wait", score=0.09), finding("left out", "marked", score=0.01)]
+    known = [finding(f"known {n}", "trap") for n in range(static.ENOUGH - 2)]
+    assert "perhaps" in said(*known, *doubtful)
+    more = said(*known, finding("known, too", "gap"), *doubtful)
+    assert "perhaps" not in more
+    assert "left out" in more
+
+
 def test_symbols_stand_under_their_file_which_gives_its_path_once() -> None:
     made = drafts_of(
         finding("one", "symbol", "src/a/x.py:1"),
