@@ -102,7 +102,7 @@ SMALL = {
 }
 LONG, SHORT = (
     {"PREREAD_MAX_FACTS": "60"},
-    {"PREREAD_MAX_FACTS": "8"},
+    {"PREREAD_MAX_FACTS": "5"},
 )  # two dossiers that differ in every required file
 
 

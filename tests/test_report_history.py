@@ -16,7 +16,7 @@ from _evidence_project import evidence, found, services, write
 from _processes import small
 from conftest import Cli
 from preread import inputs, sources
-from preread.evidence import failing
+from preread.evidence.collect import failing
 from preread.models import Finding, Request
 from preread.reports import fold, history, look, store
 from preread.reports.history import Past

@@ -254,11 +254,14 @@ def said(*findings: Finding) -> str:
 
 def test_doubtful_findings_are_told_where_little_else_is_known() -> None:
     doubtful = [finding("perhaps", "wait", score=0.09), finding("left out", "marked", score=0.01)]
+    noise = [finding(f"noise {n}", "gap", score=0.02) for n in range(static.FEW)]
     known = [finding(f"known {n}", "trap") for n in range(static.ENOUGH - 2)]
-    assert "perhaps" in said(*known, *doubtful)
-    more = said(*known, finding("known, too", "gap"), *doubtful)
+    assert "perhaps" in said(*known, *doubtful, *noise)
+    more = said(*known, finding("known, too", "gap"), *doubtful, *noise)
     assert "perhaps" not in more
+    assert "noise" not in more
     assert "left out" in more
+    assert "noise 1" in said(*doubtful, *noise[: static.FEW - 2])  # a small project: all is told
 
 
 def test_symbols_stand_under_their_file_which_gives_its_path_once() -> None:
