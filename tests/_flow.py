@@ -59,6 +59,7 @@ class Flow:
             compiled.mkdir(exist_ok=True)
             (data / "pycache").symlink_to(compiled)
         own = {"PREREAD_PYTHON": str(wrapper), "PREREAD_CLAUDE": str(claude), "PREREAD_LEVEL": "standard"}
+        own["MCP_CONNECTION_NONBLOCKING"] = "0"  # the first turn waits for the server, however busy the machine is
         self.environ = bare_environ(api, self.home) | own
         api.play(drafting, when=CHILD)
 
