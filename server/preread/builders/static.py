@@ -63,7 +63,7 @@ SYMBOLS = "symbol"  # placed by their file, a section each
 
 
 class StaticBuilder:
-    """Places every finding; what does not fit the budget is cut by the check, which counts it."""
+    """Places findings but the doubtful ones; what does not fit the budget is cut by the check, which counts it."""
 
     name = "static"
 
