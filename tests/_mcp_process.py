@@ -173,11 +173,20 @@ class SlowGit:
             os.close(pipe)
 
 
-def left_behind(project: Path, feature: str) -> list[str]:
-    """What an ended build left: staged drafts, the hint for the gates, a held lock."""
+def remains(project: Path, feature: str) -> list[str]:
+    """The files that an ended build left: staged drafts, the hint for the gates."""
     layout = Layout(project.resolve())
     found = [path.name for path in layout.staging.glob("*")] if layout.staging.is_dir() else []
-    found += ["hint"] if layout.building(feature).exists() else []
+    return found + (["hint"] if layout.building(feature).exists() else [])
+
+
+def left_behind(project: Path, feature: str) -> list[str]:
+    """What an ended build left: files, a held lock.
+
+    Who looks at the lock holds it for a moment, and who tidies up passes over a held one: what waits for that
+    looks at what `remains` first.
+    """
+    layout, found = Layout(project.resolve()), remains(project, feature)
     lock = FileLock(layout.lock(feature))
     try:
         lock.acquire(timeout=0)

@@ -69,6 +69,10 @@ class Scene:
     def scratch(self) -> list[Path]:
         return list(self.private.glob("preread-*"))
 
+    def tidied(self) -> bool:
+        """Whether nothing is left of a build while a server runs; without a hand on the lock until then."""
+        return not (_mcp_process.remains(self.project, "login") or _mcp_process.left_behind(self.project, "login"))
+
     def assert_clean(self) -> None:
         assert self.fake.left() == set()
         assert self.scratch() == []
@@ -254,7 +258,7 @@ async def test_the_cancellation_of_the_only_caller_ends_the_child(scene: Scene, 
         await cancel(wire, 1)
         await when(lambda: not scene.fake.left(), "the child has ended")
         assert time.monotonic() - begun < LATEST
-        await when(lambda: _mcp_process.left_behind(scene.project, "login") == [], "the build has ended")
+        await when(scene.tidied, "the build has ended")
         assert scene.scratch() == []
         assert scene.costs == [None]
         scene.fake.behave(GOOD)
@@ -321,7 +325,7 @@ async def test_the_end_of_the_server_ends_the_child_and_the_next_server_finds_no
         assert scene.costs == [None]
     async with wired(scene.project, scene.env, anew=True) as wire:
         await wire.initialize()
-        await when(lambda: _mcp_process.left_behind(scene.project, "login") == [], "the next server tidies up")
+        await when(scene.tidied, "the next server tidies up")
     assert not Layout(scene.project).dossier("login").exists()
     scene.assert_clean()
 
