@@ -197,6 +197,12 @@ class TestPython:
         assert found["load"].signature == "async def load(self, path, force: bool = False, *rest, **more)"
         assert found["Color"].doc == "Colors of the output."
 
+    def test_a_class_of_tests_is_known_by_its_name_or_its_base(self) -> None:
+        classes = ("TestCart(Base)", "test_cart(Base)", "CartChecks(ShopCase)", "Cart(unittest.TestCase)", "Fake(Shop)")
+        text = "".join(f"class {each}:\n    def test_{n}(self): pass\n" for n, each in enumerate(classes))
+        found = outline("tests/test_cart.py", text)
+        assert [test.group for test in found.tests] == ["TestCart", "test_cart", "CartChecks", "Cart"]
+
     def test_imports_name_modules_and_what_is_taken_from_them(self) -> None:
         found = outline("src/cli.py", read("cli.py")).imports
         assert [(entry.module, entry.names, entry.line) for entry in found] == [
@@ -368,6 +374,10 @@ class TestJava:
         assert cases_of(found) == {"addsOne": ("CartTest", (), ('@Disabled("slow")',))}
         imports = [(entry.module, entry.names) for entry in found.imports]
         assert imports == [("java.util", ("List",)), ("org.assertj.core.api.Assertions", ("*",))]
+
+    def test_an_annotation_made_of_test_marks_a_test_too(self) -> None:
+        text = "class CartTest {\n  @LocaleTest\n  void adds() {}\n  @BeforeEach\n  void fill() {}\n}\n"
+        assert list(cases_of(outline("src/test/java/CartTest.java", text))) == ["adds"]
 
     def test_details(self) -> None:
         found = details("src/test/java/CartTest.java", read("CartTest.java.txt"))

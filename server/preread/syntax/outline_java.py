@@ -20,7 +20,7 @@ _KINDS: dict[str, SymbolKind] = {
     "constructor_declaration": "method",
     "compact_constructor_declaration": "method",
 }
-_TEST = re.compile(r"@(\w+\.)*(Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b")
+_TEST = re.compile(r"@(\w+\.)*(\w*Test|TestFactory|TestTemplate|Property)\b")
 
 
 def outline_java(source: Source) -> Outline:

@@ -21,7 +21,7 @@ _CONSTANT = re.compile(r"_{0,2}[A-Z]\w*")
 _SKIP_CALL = re.compile(r"(pytest\.(skip|xfail|importorskip|fail)|self\.skipTest)\(")
 # A patch that makes its own mock hands it to the test before any fixture.
 _PATCH = re.compile(r"@(\w+\.)*patch(\.object)?\((?!.*\bnew(_callable)?=)(?!([^,(]+,){2}\s*[^=,]+[,)])")
-_TEST_CLASS_BASE = re.compile(r"Test\b|TestCase|Tests?\w*$|Mixin\b")
+_TEST_CLASS_BASE = re.compile(r"Test\b|Case\b|Tests?\w*$|Mixin\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class _Walk:
 
     def _is_test_class(self, node: "Node", name: str) -> bool:
         bases = node.child_by_field_name("superclasses")
-        return name.startswith("Test") or (
+        return name.lower().startswith("test") or (
             bases is not None and _TEST_CLASS_BASE.search(self.source.fold(bases).strip("()")) is not None
         )
 
