@@ -265,13 +265,17 @@ def test_keywords_are_options_that_these_tests_pass(tmp_path: Path) -> None:
 
 def test_avoided_is_what_most_other_tests_call_and_these_do_not(tmp_path: Path) -> None:
     mine = "".join(f"def test_basket_{n}():\n    assert build_basket(kind={n})\n\n\n" for n in "abcdef")
-    other = "".join(f"def test_{n}():\n    assert shop.command({n})\n\n\n" for n in "abcd")
+    other = "".join(f"def test_{n}():\n    assert shop.build({n})\n\n\n" for n in "abcd")
     others = {f"tests/test_{name}.py": f"from shop import basket, {name}\n" + other for name in ("rain", "sun", "hail")}
     write(tmp_path, {"shop/basket.py": CLIENT, "tests/test_basket.py": mine, **others})
     findings = found(tmp_path, "avoided", "basket")
-    assert texts(findings) == "`build_basket(kind=a)`, seldom `shop.command`, which 3 of 3 other test files call"
-    write(tmp_path, {"tests/test_basket.py": mine + "def test_basket_z():\n    assert till.command(1)\n"})
+    assert texts(findings) == "`build_basket(kind=a)`, seldom `shop.build`, which 3 of 3 other test files call"
+    write(tmp_path, {"tests/test_basket.py": mine + "def test_basket_z():\n    assert till.build(1)\n"})
     assert found(tmp_path, "avoided", "basket") == []  # on another object
+    for path, text in others.items():
+        write(tmp_path, {path: text.replace("shop.build", "shop.command")})
+    write(tmp_path, {"tests/test_basket.py": mine})
+    assert found(tmp_path, "avoided", "basket") == []  # no other way to do the same
 
 
 def test_modules_are_those_that_a_test_file_replaces_as_a_whole(tmp_path: Path) -> None:

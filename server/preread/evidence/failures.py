@@ -15,6 +15,7 @@ from preread.reports.history import Past
 from preread.syntax import TestCase
 
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
+ROWS = re.compile(r"\W*[\w.]*parametrize\((?!.*\bmark\.)")  # what a test is given may be called like a mark
 MOST = {"reported": 6, "failed": 4}  # findings of one kind
 MOST_RUNS = 3  # that one of them cites
 MOST_NAMES = 4  # of tests that failed alike in one run, in one finding
@@ -126,7 +127,7 @@ def marked(view: View) -> Iterator[Finding]:
     """The feature's tests that are skipped, expected to fail, or flaky; those of one mark and reason together."""
     groups: dict[tuple[str, str], list[Marked]] = defaultdict(list)
     for file, case in _tests_of(view):
-        marks = [mark for mark in case.marks if MARK.search(mark)]
+        marks = [mark for mark in case.marks if MARK.search(mark) and not ROWS.match(mark)]
         word = MARK.search(marks[0]) if marks else None
         if word is None:
             continue

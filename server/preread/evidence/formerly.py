@@ -13,12 +13,14 @@ from preread.models import Finding
 from preread.syntax import Comment, enclosing
 
 ONCE = re.compile(
-    r"(?i)\b((?<!the )previously|formerly|historically|(?:earlier|older|previous|prior|former) (?:versions?|releases?)"
+    r"(?i)\b((?<!the )previously(?! (?:specified|configured|registered|stored|provided|set|created|defined|added)\b)"
+    r"|formerly|historically|(?:earlier|older|previous|prior|former) (?:versions?|releases?)"
     r"|(?<!been )used to (?:be|have|return|do|require|allow|accept|raise|throw|happen|work|live|exist|default)"
     r"|(?:prior to|before|as of|since|until|from|in|with) (?:(?!\d)\w+ )?v?\d+\.\d+(?:\.[\dx]+)?\b"
     r"|(?:[Ii]nitially|[Oo]riginally) (?:used|was|were|had|did|called)|backwards?[- ]compat\w*)"
 )
 HINTS = re.compile(r"revious|ormer|istor|used to|arlier|lder|rior|nitially|riginally|ompat|\d\.\d")  # quick to see
+TO_COME = re.compile(r"\b(?:we will|will be|going to)\b")
 MOST, NEAR, SAID = 6, 0.3, 0.6
 
 
@@ -35,7 +37,8 @@ def _of_comments(view: View, file: FileView) -> Iterator[Finding]:
         if comment.start < 10 or not HINTS.search(comment.text) or saying.TOOLING.search(comment.text):
             continue  # a file's head speaks of its origin
         part = next((p for p in saying.parts(comment.text) if ONCE.search(p) and not p.startswith("@")), "")
-        near = _near(view, file, comment, part) if (match := ONCE.search(part)) else 0.0
+        match = None if TO_COME.search(part) else ONCE.search(part)
+        near = _near(view, file, comment, part) if match else 0.0
         if match and near >= NEAR:
             below = enclosing(file.outline, comment.end + 1)
             name, end = comment.within, comment.end

@@ -23,6 +23,7 @@ NOISE = re.compile(
 CHORE = re.compile(
     r"(?i)\b(bump|upgrade|drop (?:support for )?(?:eol |old )?(?:python|php|node|java|go|ruby)|eol"
     r"|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
+    r"|intelli[sc]en[sc]e|console\.\w+|(?:replace|remove) (?:all )?uses? of"
     r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
     r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
     r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"

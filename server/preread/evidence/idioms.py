@@ -3,10 +3,11 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import phrases
+from preread.evidence import phrases, words
 from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.syntax import Call
@@ -104,13 +105,20 @@ def calls(view: View) -> Iterator[Finding]:
     scored.sort(key=lambda one: (-one.score, one.callee))
     for kind in ("select", "wait", "replace"):
         yield from _listed(kind, [one for one in scored if one.kind == kind][:MOST_LISTED], total)
-    told = "" if total > FEW else "".join(one.callee for one in scored)  # of so few tests nothing is a habit
+    told = [] if total > FEW else [one.callee for one in scored]  # of so few tests nothing is a habit
     for one in [one for one in scored if one.kind == "act"]:
         form = _form(one.use, {other.callee for other in scored if other.kind == "act"})
-        if one.callee in told or told.count("\n") >= MOST_ACTS or not _tells(_shown(*form), own):
-            continue  # shown inside another, or no more than its name
-        told += form[0] + "\n"
+        if any(map(partial(_within, one.callee, form[0]), told)) or len(told) >= MOST_ACTS:
+            continue  # shown inside another, or another inside it
+        if not _tells(_shown(*form), own):
+            continue
+        told.append(form[0])
         yield _call(one, form, total, len(others))
+
+
+def _within(callee: str, form: str, told: str) -> bool:
+    """Whether a call is shown where another is, or is that one with more behind it."""
+    return callee in told or form.startswith(told)
 
 
 def _beside(view: View, callee: str) -> float:
@@ -241,6 +249,14 @@ def keywords(view: View) -> Iterator[Finding]:
         )
 
 
+def _are_siblings(one: str, other: str) -> bool:
+    """Whether two calls are ways to do much the same: called on one thing, or with a word of their names in common."""
+    mine, others = one.removeprefix("new ").rpartition("."), other.removeprefix("new ").rpartition(".")
+    return (mine[0] not in {"", "self", "this"} and mine[0] == others[0]) or not words.stems(mine[2]).isdisjoint(
+        words.stems(others[2])
+    )
+
+
 def avoided(view: View) -> Iterator[Finding]:
     """What most other tests of the project call and this feature's hardly do."""
     here = list(dict.fromkeys(hot.file.path for hot in view.cases if view.relevance(hot.file.path) >= 1))[:2]
@@ -253,9 +269,11 @@ def avoided(view: View) -> Iterator[Finding]:
     counts = Counter(name for file in others for name in set(CALLEE.findall(file.text)) if not _is_dull(name))
     uses, total = _calls_in(view), len(view.cases)
     rare = [name for name, use in uses.items() if len(use.cases) * 2 >= total and counts[name] * 2 <= len(others)]
-    own = [name for name in rare if not _is_dull(name)]
-    instead = max(own, key=lambda name: (len(uses[name].cases), name), default="")
-    for callee, n in counts.most_common(MOST_COMMON) if instead else ():
+    own = sorted((name for name in rare if not _is_dull(name)), key=lambda name: (-len(uses[name].cases), name))
+    for callee, n in counts.most_common(MOST_COMMON) if own else ():
+        instead = next((name for name in own if _are_siblings(name, callee)), "")
+        if not instead:
+            continue
         inside = len(uses[callee].cases) if callee in uses else 0
         last = re.compile(rf"\b{callee.rpartition('.')[2]}\(")  # by whatever it is called on
         inside = max(inside, *(len(last.findall(file.text)) for file in files.values()))

@@ -81,7 +81,8 @@ def provable(text: str) -> bool:
 
 
 def subject(text: str) -> str:
-    """A commit's subject without its conventional prefix or revert marks."""
+    """A commit's subject without its conventional prefix, revert marks, and what it was picked from."""
+    text = re.sub(r"^(?:\[[^\]]*backport[^\]]*\]|\[\d[\w.]*\])+\s*", "", text)
     text = re.sub(r'^(?:Revert\s+"?)+|"$', "", text) if text.startswith("Revert") else text
     return re.sub(r"^[\w-]+(\([\w/., \-]+\))?!?:\s+", "", text)
 

@@ -73,13 +73,11 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
             more = [c for c in changes if c not in same and shared <= topics[c.sha] and len(code_of(c)) <= 6]
             more = [c for c in more if measure.of(c.subject) >= BESIDE]
             same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
-        if sum(ADDITION.match(phrases.subject(c.subject)) is None for c in same) < 2:
-            continue
         if 2 * sum(measure.of(c.subject) >= OWN or _small_at_home(view, c) for c in same) <= len(same):
             continue  # it is another thing's topic
         fixes = sum(c.is_fix for c in same)
-        if fixes < 2 and max(c.at for c in same) - min(c.at for c in same) < SPELL:
-            continue  # one piece of work
+        if _is_one_piece(same, fixes):
+            continue
         ranked.append((0.2 * len(shared) + 0.2 * fixes + 1.5 * about + 0.2 * (len(same) > 2), same))
     ranked.sort(key=lambda item: (-item[0], item[1][0].sha))
     told: set[str] = set()
@@ -100,6 +98,15 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
             reason="changes whose subjects are about the same thing",
             score=min(0.95, 0.65 + 0.12 * worth),
         )
+
+
+def _is_one_piece(commits: list[Commit], fixes: int) -> bool:
+    """Whether commits add things or are one piece of work: nothing was worked on again."""
+    if sum(ADDITION.match(phrases.subject(c.subject)) is None for c in commits) < 2:
+        return True
+    if not fixes and not any(map(turned, commits)):
+        return True
+    return fixes < 2 and max(c.at for c in commits) - min(c.at for c in commits) < SPELL
 
 
 def _is_told_again(commits: list[Commit], shared: frozenset[str], rare: bool) -> bool:
