@@ -703,7 +703,7 @@ def test_formerly_tells_what_comments_and_documents_say_of_how_it_was(tmp_path: 
     filled = "# Formerly the basket was made of straw.\ndef fill_basket(goods):\n"
     filled += "    # The basket took no more than ten before 2.1, for want of room.\n    x = 1\n"
     filled += "    # For backwards compatibility.\n"
-    filled += "    # We will make the basket smaller in 3.0.\n    y = 1\n"
+    filled += "    y = 1\n    # We will make the basket smaller in 3.0.\n"
     held = (
         "\n\n# What is used to sum up the basket is kept in a list that is sorted.\ndef basket_list():\n    return []\n"
     )
