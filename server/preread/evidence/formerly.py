@@ -20,7 +20,7 @@ ONCE = re.compile(
     r"|(?:[Ii]nitially|[Oo]riginally) (?:used|was|were|had|did|called)|backwards?[- ]compat\w*)"
 )
 HINTS = re.compile(r"revious|ormer|istor|used to|arlier|lder|rior|nitially|riginally|ompat|\d\.\d")  # quick to see
-TO_COME = re.compile(r"\b(?:we will|will be|going to)\b")
+TO_COME = re.compile(r"(?i)\b(?:we will|will be|going to)\b")
 MOST, NEAR, SAID = 6, 0.3, 0.6
 
 
