@@ -179,7 +179,9 @@ def test_a_published_dossier_keeps_to_its_budget(shop: Path, max_tokens: int, ma
     assert run is not None
     assert run.stats.facts == sum(len(draft.facts) for draft in drafts)
     assert run.stats.dropped == 0
-    assert (run.stats.cut > 0) == (max_tokens < 100_000)
+    found, _ = drafted(shop, "checkout", "SHOP-142", CHECKOUT)
+    doubted = static.left_out(found, BY_NAME.keys())
+    assert run.stats.cut == doubted if max_tokens == 100_000 else run.stats.cut > doubted
 
 
 def test_codebase_takes_at_most_a_quarter_of_a_published_dossier(shop: Path) -> None:
@@ -252,16 +254,20 @@ def said(*findings: Finding) -> str:
     return "".join(map(dossier.render, drafts_of(*findings).values()))
 
 
-def test_doubtful_findings_are_told_where_little_else_is_known() -> None:
-    doubtful = [finding("perhaps", "wait", score=0.09), finding("left out", "marked", score=0.01)]
-    noise = [finding(f"noise {n}", "gap", score=0.02) for n in range(static.FEW)]
-    known = [finding(f"known {n}", "trap") for n in range(static.ENOUGH - 2)]
-    assert "perhaps" in said(*known, *doubtful, *noise)
-    more = said(*known, finding("known, too", "gap"), *doubtful, *noise)
-    assert "perhaps" not in more
-    assert "noise" not in more
-    assert "left out" in more
-    assert "noise 1" in said(*doubtful, *noise[: static.FEW - 2])  # a small project: all is told
+def test_doubtful_findings_are_told_where_little_else_is_known_and_else_counted() -> None:
+    doubtful = finding("perhaps", "wait").model_copy(update={"sure": static.DOUBTFUL - 0.01})
+    noise = [finding(f"noise {n}", "gap").model_copy(update={"sure": 0.1}) for n in range(static.FEW)]
+    known = [finding(f"known {n}", "known trap") for n in range(static.ENOUGH - 1)]
+    few = Evidence(feature="login", words=("login",), findings=(*known, doubtful, *noise))
+    assert "perhaps" in said(*few.findings)
+    assert "noise" not in said(*few.findings)
+    assert static.left_out(few, ["patterns.md", "existing-tests.md"]) == len(noise)
+    more = few.model_copy(update={"findings": (*known, finding("known, too", "gap"), doubtful, *noise)})
+    assert "perhaps" not in said(*more.findings)
+    assert static.left_out(more, ["patterns.md"]) == 1
+    small = few.model_copy(update={"findings": (doubtful, *noise[1:])})
+    assert "noise 1" in said(*small.findings)
+    assert static.left_out(small, ["patterns.md", "existing-tests.md"]) == 0
 
 
 def test_symbols_stand_under_their_file_which_gives_its_path_once() -> None:

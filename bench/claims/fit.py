@@ -3,9 +3,11 @@
     PYTHONPATH=server python bench/claims/fit.py CLONES
 
 Prints RATES for server/preread/evidence/worth.py: how many hand-written facts a finding of each rule has that none
-before it has, in the order in which findings are taken, drawn towards the usual where a rule is seen seldom. And LIKELY
-for digests.py: the weights of a logistic model of whether one condition, statement or remark is in a hand-written fact.
-Both are to be judged on what was not fitted.
+before it has, in the order in which findings are taken, drawn towards the usual where a rule is seen seldom. LIKELY for
+digests.py: the weights of a logistic model of whether one condition, statement or remark is in a hand-written fact. And
+LIKELY and BY_RULE for doubts.py: those of a model of whether a reader keeps a finding, or it is in a hand-written fact,
+by the worth that the rates in use give; and what share is kept, when the model has not seen the feature, from each
+bound on. All are to be judged on what was not fitted.
 """
 
 import importlib
@@ -18,12 +20,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import verdicts
 from gold import Case, cases, read, tree_of
 from match import Said, agreement, said
 from score import FOUND, scratch
 
 from preread import db, dossier
-from preread.evidence import digests, index, worth
+from preread.evidence import digests, doubts, index, worth
 from preread.evidence.passages import passages
 from preread.evidence.view import View
 from preread.layout import Layout
@@ -36,7 +39,8 @@ PRIOR, SEEN = 0.25, 4  # what a rule is drawn towards, and as if it had been see
 FIRST, PASSES = 8, 3  # findings of a rule that are looked at; rounds, as the order depends on the rates
 SCALE = 0.53  # keeps what people gave above all others
 FAIR, DEAR = 40, 0.6  # as in validate/budget.py
-PULL, ROUNDS = 2.0, 40  # of the model's weights towards 0; steps to find them
+PULL, ROUNDS = 2.0, 40  # of a model's weights towards 0; steps to find them
+BOUNDS = [n / 20 for n in range(8, 19)]  # of how likely a reader has to keep a finding
 
 
 class Shown(NamedTuple):
@@ -55,7 +59,15 @@ class Row(NamedTuple):
     found: float
 
 
-def gathered(root: Path, case: Case) -> tuple[list[Shown], list[Row]]:
+class Gathered(NamedTuple):
+    """What one feature gives to each of the three tables."""
+
+    shown: list[Shown]
+    rows: list[Row]
+    kept: list[Row]  # of the findings that a reader judged, or that a hand-written fact has
+
+
+def gathered(root: Path, case: Case, judged: verdicts.Verdicts) -> Gathered:
     layout = Layout(root.resolve())
     services = Services(layout, load(layout, {}, {}))
     request = Request(feature=case.feature, description=case.description)
@@ -63,10 +75,11 @@ def gathered(root: Path, case: Case) -> tuple[list[Shown], list[Row]]:
     tree = tree_of(root)
     gold = [said(fact.text, fact.sources, tree) for fact in read(case)[0]]
 
-    def work(connection: sqlite3.Connection) -> tuple[list[Shown], list[Row]]:
+    def work(connection: sqlite3.Connection) -> Gathered:
         view = rules._viewed(services, request, connection)[0]
         findings = [finding for rule in rules.RULES for finding in rule(view)]
-        return list(shown(findings, gold, tree)), list(rows(view, gold, tree))
+        kept = [row for finding in worth.weighed(findings) for row in verdict(view, finding, gold, tree, case, judged)]
+        return Gathered(list(shown(findings, gold, tree)), list(rows(view, gold, tree)), kept)
 
     index.update(services)
     return db.use(layout, work)
@@ -98,6 +111,16 @@ def rows(view: View, gold: list[Said], tree: Tree) -> Iterator[Row]:
             yield Row(digests.properties(view, passage, item), float(bool(has)))
 
 
+def verdict(
+    view: View, finding: Finding, gold: list[Said], tree: Tree, case: Case, judged: verdicts.Verdicts
+) -> Iterator[Row]:
+    said_of = judged.get((case.name, verdicts.digest(finding.text)), "")
+    matched = bool(having(finding.text, finding.sources, gold, tree))
+    if (matched or said_of) and worth.RATES.get(finding.rule) != worth.GIVEN:
+        properties = doubts.properties(view, finding) | {f"by {finding.rule}": 1.0}
+        yield Row(properties, float(matched or said_of == "kept"))
+
+
 def rates(features: list[list[Shown]]) -> dict[str, float]:
     """What a finding of each rule is worth: the facts that only it has, for each whole finding of the rule."""
     found = {one.rule: PRIOR for findings in features for one in findings}
@@ -114,22 +137,37 @@ def rates(features: list[list[Shown]]) -> dict[str, float]:
     return found
 
 
-def weights(data: list[Row]) -> dict[str, float]:
+def weights(data: list[Row], names: list[str]) -> dict[str, float]:
     """The weights of a logistic model, by Newton's steps, drawn towards 0 but for the constant."""
-    names = list(digests.LIKELY)
     weight = [0.0] * len(names)
-    vectors = [[row.properties[name] for name in names] for row in data]
+    vectors = [[row.properties.get(name, 0.0) for name in names] for row in data]
     for _ in range(ROUNDS):
         slope = [-PULL * w if name else 0.0 for name, w in zip(names, weight, strict=True)]
         bend = [[(PULL if names[i] else 1e-6) * (i == j) for j in range(len(names))] for i in range(len(names))]
         for vector, row in zip(vectors, data, strict=True):
             chance = 1 / (1 + math.exp(-sum(map(float.__mul__, weight, vector))))
             for i, x in enumerate(vector):
-                slope[i] += (row.found - chance) * x
-                for j, y in enumerate(vector) if x else ():
-                    bend[i][j] += chance * (1 - chance) * x * y
+                if x:
+                    slope[i] += (row.found - chance) * x
+                    for j, y in enumerate(vector):
+                        bend[i][j] += chance * (1 - chance) * x * y
         weight = [w + step for w, step in zip(weight, solved(bend, slope), strict=True)]
     return dict(zip(names, weight, strict=True))
+
+
+def chance(weight: dict[str, float], row: Row) -> float:
+    return 1 / (1 + math.exp(-sum(weight.get(name, 0.0) * value for name, value in row.properties.items())))
+
+
+def bounds(features: list[list[Row]], names: list[str]) -> Iterator[str]:
+    """For each bound what share of the findings above it was kept, each by a model of the other features."""
+    judged = []
+    for n, rows_ in enumerate(features):
+        weight = weights([row for m, other in enumerate(features) if m != n for row in other], names)
+        judged += [(chance(weight, row), row.found) for row in rows_]
+    for bound in BOUNDS:
+        above = [found for likely, found in judged if likely >= bound]
+        yield f"  from {bound:.2f}: {len(above):>4} of {len(judged)}, {sum(above) / (len(above) or 1):.0%} kept"
 
 
 def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
@@ -149,19 +187,28 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print(__doc__)
         return 2
-    features, data = [], []
+    judged = verdicts.known()
+    features = []
     for case in cases():
         if case.split == "tuning":
             with tempfile.TemporaryDirectory() as folder:
-                findings, things = gathered(scratch(Path(arguments[0]) / case.clone, folder), case)
-            features.append(findings)
-            data += things
+                features.append(gathered(scratch(Path(arguments[0]) / case.clone, folder), case, judged))
     print("RATES")
-    for rule, rate in sorted(rates(features).items(), key=lambda pair: -pair[1]):
+    for rule, rate in sorted(rates([one.shown for one in features]).items(), key=lambda pair: -pair[1]):
         print(f'    "{rule}": {rate * SCALE:.2f},')
-    print("LIKELY")
-    print("   ", ", ".join(f'"{name}": {weight:.2f}' for name, weight in weights(data).items()))
+    said_ = weights([row for one in features for row in one.rows], list(digests.LIKELY))
+    print("LIKELY of digests", *listed(said_), sep="\n    ")
+    kept = [one.kept for one in features]
+    rules = sorted({name for rows_ in kept for row in rows_ for name in row.properties if name.startswith("by ")})
+    fitted = weights([row for rows_ in kept for row in rows_], [*doubts.LIKELY, *rules])
+    print("LIKELY of doubts", *listed({name: fitted[name] for name in doubts.LIKELY}), sep="\n    ")
+    print("BY_RULE", *listed({name.removeprefix("by "): fitted[name] for name in rules}), sep="\n    ")
+    print("kept by readers, of findings as likely as", *bounds(kept, [*doubts.LIKELY, *rules]), sep="\n")
     return 0
+
+
+def listed(weight: dict[str, float]) -> list[str]:
+    return [f'"{name}": {value:.2f},' for name, value in weight.items()]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ CLONES is a folder with a clone of each repository at the manifest's commit; eac
 the copy without a model. Features held out are left alone without --held-out. Into OUT go, for each feature:
 <name>.found.tsv (each hand-written fact, how it is found, and the built fact that has it) and <name>.unmatched.tsv (the
 built facts that match none). In the second a person writes `kept` or `not` into the first column: is the fact true, and
-worth its line? The next run keeps these words and counts them.
+worth its line? The next run keeps these words and counts them, with all that verdicts.py has taken over.
 """
 
 import argparse
@@ -21,8 +21,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+import verdicts
 from gold import Case, cases, read, tree_of
 from match import Said, agreement, said
+from verdicts import VERDICTS, digest
 
 import preread
 from preread import dossier
@@ -33,7 +35,6 @@ from preread.tree import Tree
 FOUND = ("words", "code")  # the ways to be found, the better first
 TIMEOUT = 900
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(preread.__file__).parents[1])}
-VERDICTS = ("kept", "not")
 
 
 def built_in(root: Path, case: Case) -> list[tuple[str, Fact]]:
@@ -71,14 +72,6 @@ def scratch(clone: Path, folder: str) -> Path:
     return root
 
 
-def judged(path: Path) -> dict[str, str]:
-    """What a person wrote about the unmatched facts of the last run."""
-    if not path.is_file():
-        return {}
-    with path.open(newline="") as lines:
-        return {row["fact"]: row["kept|not"] for row in csv.DictReader(lines, delimiter="\t")}
-
-
 def write(path: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     with path.open("w", newline="") as out:
         csv.writer(out, delimiter="\t", lineterminator="\n").writerows([head, *rows])
@@ -106,12 +99,12 @@ def score(
         rows.append((how, wanted.kind, wanted.text, by))
     write(out / f"{case.name}.found.tsv", ("found", "kind", "hand-written", "built"), rows)
     path = out / f"{case.name}.unmatched.tsv"
-    before = judged(path)
+    said_of = {(case.name, digest(fact.text)): "" for _, fact in built} | verdicts.known() | verdicts.written(out)
     left = []
     for (name, fact), one in zip(built, mine, strict=True):
         matched = any(agreement(other, one) in FOUND for other in gold)
-        verdict = before.get(fact.text, "")
-        what = "matched" if matched else verdict if verdict in VERDICTS else "unjudged"
+        verdict = said_of[case.name, digest(fact.text)]
+        what = "matched" if matched else verdict or "unjudged"
         rule = rules.get(fact.text, "summary" if name == "summary.md" else "other")
         counts.update({("built", what): 1, (f"by {rule}", what): 1})
         if not matched:

@@ -10,7 +10,7 @@ from preread import atomic, cache, dossier, facts, near, prompt, publish, publis
 from preread.builders import CLAUDE, DRAFTED, STATIC, static, summary
 from preread.errors import Cancelled, PrereadError
 from preread.evidence.collect import collect
-from preread.layout import FILES, REQUIRED
+from preread.layout import BY_NAME, FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, How, LoadReply, Manifest, Order, Outcome, Problem, Request
 from preread.published import Published
 from preread.recipe import recipe
@@ -217,6 +217,7 @@ def _assemble(services: Services, plan: Plan, evidence: Evidence, staging: Path,
     earlier = [plan.before[name] for name in lacking if name in plan.before]
     chosen = {draft.name: draft for draft in (*_that_hold(services, plan, (*earlier, *plan.kept)), *held.values())}
     others = [draft for draft in static.drafts(request, evidence) if draft.name not in chosen]
+    alone = replace(alone, cut=alone.cut + static.left_out(evidence, BY_NAME.keys() - chosen.keys()))
     checked, own = _together(services, plan, evidence, (*chosen.values(), *others), alone, outcome)
     _restage(staging, checked.drafts)
     written = {draft.name for draft in checked.drafts if draft.facts}

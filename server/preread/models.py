@@ -45,6 +45,7 @@ class Finding(Model):
     sources: tuple[str, ...]
     reason: str
     score: float = Field(description="0 to 1; what is cut first is what scores least.")
+    sure: float = Field(1.0, description="0 to 1: how likely a reader keeps it; what is doubtful is left out.")
     fence: tuple[str, ...] = Field((), description="Lines of code that stand in the first source, shown whole.")
 
 
@@ -144,7 +145,7 @@ class Checked:
     verdicts: tuple[Verdict, ...] = ()
     problems: tuple[Problem, ...] = ()
     dropped: int = 0  # facts whose sources did not hold
-    cut: int = 0  # facts that held, cut to the budget
+    cut: int = 0  # facts that held, cut to the budget; and what was too doubtful
     spans: dict[str, str] = field(default_factory=dict)
 
 

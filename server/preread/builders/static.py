@@ -1,17 +1,16 @@
 """The static builder: findings put in their places, without a model, an account or a network."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from preread import atomic, dossier, sources
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
-DOUBTFUL = 0.1  # worth below which readers of bench/claims kept 53 % of the findings, and 84 % of the others
+DOUBTFUL = 0.6  # how likely a reader has to keep a finding
 FEW = 30  # findings of a small project: all are told
 ENOUGH = 12  # findings that a dossier is made of, however doubtful
-SPARED = frozenset(("command", "example", "marked"))  # kinds of which a reader wants all
 RULES_VERSION = "6"  # raise it when findings or their places change: standing dossiers are then built again
 MOST_PER_SECTION = 12
 
@@ -63,7 +62,7 @@ SYMBOLS = "symbol"  # placed by their file, a section each
 
 
 class StaticBuilder:
-    """Places findings but the doubtful ones; what does not fit the budget is cut by the check, which counts it."""
+    """Places findings but the doubted ones; what does not fit the budget is cut by the check, which counts it."""
 
     name = "static"
 
@@ -85,7 +84,8 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     """Every file that has facts, and the required ones; facts of a section are best first."""
     sections: dict[str, list[Section]] = defaultdict(list)
     seen: set[tuple[str, str]] = set()  # two rules can find the same
-    findings = _worth_telling(evidence.findings)
+    left = set(map(id, doubted(evidence)))
+    findings = [finding for finding in evidence.findings if id(finding) not in left]
     for kind, place in PLACES.items():
         unique = {f.text: f for f in findings if f.kind == kind and (place.file, f.text) not in seen}
         chosen = list(unique.values())[:MOST_PER_SECTION]
@@ -100,12 +100,19 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     return [Draft(name, request.feature, tuple(sections[name])) for name in names]
 
 
-def _worth_telling(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """The findings without those that are noise as often as not; where little is known, the best of these too."""
-    if len(findings) <= FEW:
-        return findings
-    sure = [f for f in findings if f.score >= DOUBTFUL or f.kind in SPARED]
-    return sure if len(sure) >= ENOUGH else findings[:ENOUGH]
+def doubted(evidence: Evidence) -> Sequence[Finding]:
+    """The findings that a reader would doubt and that are left out; none of a few, and where few are sure the rest."""
+    sure = [finding for finding in evidence.findings if finding.sure >= DOUBTFUL]
+    doubtful = [finding for finding in evidence.findings if finding.sure < DOUBTFUL]
+    if len(evidence.findings) <= FEW:
+        return ()
+    return doubtful[max(0, ENOUGH - len(sure)) :]
+
+
+def left_out(evidence: Evidence, names: Collection[str]) -> int:
+    """How many doubted findings these files would have held."""
+    places = {kind: place.file for kind, place in PLACES.items()} | {SYMBOLS: "codebase.md"}
+    return sum(places.get(finding.kind) in names for finding in doubted(evidence))
 
 
 def _fact(finding: Finding) -> Fact:

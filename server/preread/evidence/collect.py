@@ -16,6 +16,7 @@ from preread.evidence import (
     coverage,
     definitions,
     digests,
+    doubts,
     failures,
     formerly,
     gaps,
@@ -133,8 +134,8 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         findings += filter(_can_be_shown, rule(view))
     lists = {"files": hits["files"], "tests": tests, "docs": hits["docs"]}
     ranked = {name: _ranked(view, listed) for name, listed in lists.items()}
+    findings = [one.model_copy(update={"sure": doubts.sure(view, one)}) for one in worth.weighed(findings)]
     kept.store()
-    findings = worth.weighed(findings)
     return Evidence(
         feature=request.feature,
         words=query.all,
@@ -163,7 +164,7 @@ def _viewed(
         query,
         kept,
         sources=views_of(services, kept, own),
-        tests=views_of(services, kept, tests),
+        tests=views_of(services, kept, tests if request.feature == PROJECT else _latest(tests, query)),
         docs=views_of(services, kept, hits["docs"]),
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
@@ -181,18 +182,28 @@ def _own(hits: list[Hit], query: rank.Query) -> list[Hit]:
     All of them where nothing else is, and what the request names.
     """
     asked = frozenset(map(words.stem, query.feature))
+
+    def is_beside(path: str) -> bool:
+        beside = BESIDE.search(path.removeprefix(query.scope))
+        return beside is not None and not asked & words.stems_of(beside[0])
+
+    return [hit for hit in _latest(hits, query) if not is_beside(hit.path)] or hits
+
+
+def _latest(hits: list[Hit], query: rank.Query) -> list[Hit]:
+    """Without files of which a later version is there, told by a folder as `v3`, unless the request names that."""
     latest: dict[str, int] = {}
     for hit in hits:
         name, found = hit.path.rpartition("/")[2], VERSION.search(hit.path)
         latest[name] = max(latest.get(name, 0), int(found[1]) if found else 0)
 
-    def is_beside(path: str) -> bool:
-        beside, old = BESIDE.search(path.removeprefix(query.scope)), VERSION.search(path)
-        if beside is not None:
-            return not asked & words.stems_of(beside[0])
-        return old is not None and int(old[1]) < latest[path.rpartition("/")[2]] and old[0].strip("/") not in asked
+    def is_old(path: str) -> bool:
+        old = VERSION.search(path)
+        if old is None or old[0].strip("/") in query.feature:
+            return False
+        return int(old[1]) < latest[path.rpartition("/")[2]]
 
-    return [hit for hit in hits if not is_beside(hit.path)] or hits
+    return [hit for hit in hits if not is_old(hit.path)]
 
 
 def failing(services: Services, request: Request) -> list[Past]:
