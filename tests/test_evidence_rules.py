@@ -174,15 +174,27 @@ def test_inside_tells_what_things_hang_on_and_no_fragments(tmp_path: Path) -> No
     script += (
         "  if (row.kind === 'shut') {\n  row.fold('once');\n  } else if (row.wide) {\n  row.fold('twice');\n  }\n}\n"
     )
+    python += "\n\ndef basket_pair(row, rows):\n    if (row.name, row.mark) in rows:\n        @wraps(row)\n"
+    python += "        def basket_rows():\n            return 'all rows'\n    if row.price == 77:\n"
+    python += "        row.price = \\\n            rows.cheapest(77)\n"
+    python += "    if logger.isEnabledFor(7):\n        row.tell('level')\n"
+    ruby = "def basket_load(row)\n  unless row.kind == :gift\n    raise 'no gift'\n  end\nend\n"
+    java = "class Basket {\n  void basketClear(Row row) {\n    if (row.size() == 7) { // as many as fit\n"
+    java += "      row.clear(7);\n    }\n  }\n}\n"
+    write(tmp_path, {"shop/basket.rb": ruby, "shop/Basket.java": java})
     write(tmp_path, {"shop/basket.py": python, "web/basket.ts": script})
     said = texts(rule(tmp_path, "inside"))
+    assert "if `(row.name, row.mark) in rows`: `def basket_rows()`" in said  # a pair, and not its decorator
+    assert "if `row.price == 77`: `row.price = \\ rows.cheapest(77)`" in said
+    assert "unless `row.kind == :gift`: `raise 'no gift'`" in said
+    assert "if `row.size() == 7`: `row.clear(7)`" in said  # without the remark behind it
     assert "if `row.kind == 'gift'` and `row.count > 7`: `raise ValueError('greedy')`" in said
     assert "if `row.mode == 'torn'`: `row.mend('glue')`" in said
     assert "`return ( total == 7 and row.weight > 7 )`" in said
     assert "if `row.kind === 'open'`: `row.show('open')`;" in said
     assert "if `row.kind === 'list'`: `row.rows .sort('name')`" in said
     assert "if `row.kind === 'shut'`: `row.fold('once')`; if `row.wide`: `row.fold('twice')`" in said
-    for fragment in ("`and row", "else rows", "len(rows)", "asBrand", "} else"):
+    for fragment in ("isEnabledFor", "`and row", "else rows", "len(rows)", "asBrand", "} else"):
         assert fragment not in said
 
 

@@ -7,9 +7,11 @@ from typing import NamedTuple
 from preread.evidence import phrases
 from preread.evidence.view import FileView
 
-CONDITION = re.compile(r"(?:\}\s*)?(?:else\s+)?(?:if|elif|elsif|unless|guard)\b\s*(?!let\b)(.+)$")
+CONDITION = re.compile(r"(?:\}\s*)?(?:else\s+)?(if|elif|elsif|unless|guard)\b\s*(?!let\b)(.+)$")
 CONTINUED = re.compile(r"\s*(?:\.\w|&&|\|\||(?:and|or)\b)")
+NEGATED = frozenset({"unless", "guard"})  # what follows is done where the condition does not hold
 ENDS = re.compile(r"(?:\s*\{|:|\s+then|\s+else\s*\{)$")
+REMARK = re.compile(r"\s+(?:#\s|//).*$|\s*/\*.*\*/$")  # behind code
 COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
 NOTHING = r"(?:None|nil|null|undefined|\"\"|'')"
 THING = r"(?:!|not )?\$?\w(?:[\w.?]|->)*(?:\(\))?"
@@ -30,11 +32,13 @@ ABSENT = re.compile(r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|n
 RAISES = re.compile(r"(?:raise|throw|panic)\b")
 ENDING = re.compile(r"(?:return|continue|break|exit)(?:\s*\(?(?:None|nil|null|undefined|false|False)\)?)?$")
 LOGS = re.compile(r"(?:\w+\.)*(?:console|log|logger|logging|debug)\w*(?:\.\w+)?\(")
+ASKS_LOG = re.compile(r"(?i)\b(?:log|logger|logging)\.\w+\(")
 STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|(?:^|\s)(?://|#\s|/?\*\s).*")  # and comments
 LEAVES = re.compile(r"\s*(?:return|raise|throw|break|continue)\b")
 PAIRS = {"(": ")", "[": "]", "{": "}"}
-CUT = re.compile(r"(?:[<=.(\[,]|(?<!\+)\+|=>|\b(?:and|or|in|not))$")  # goes on, on the next line
-OPENER = re.compile(r"(?:try|do|begin|unsafe)\s*[:{]?$")
+CUT = re.compile(r"(?:[<=.(\[,\\]|(?<!\+)\+|=>|\b(?:and|or|in|not))$")  # goes on, on the next line
+OPENER = re.compile(r"(?:try|do|begin|unsafe)\s*[:{]?$|@\w[\w.]*(?:\(.*\))?$")  # of what is done, not it itself
+BRANCH = re.compile(r"(?:else|finally|ensure|except|rescue|catch)\b")
 LONGEST, WHOLE, RAISED = 90, 130, 170  # characters of a line shown, of a condition, of what is raised
 
 
@@ -47,6 +51,7 @@ class Decision(NamedTuple):
     """One condition and the line it leads to."""
 
     line: int
+    word: str  # "unless" where it leads there when it does not hold, else "if"
     condition: str
     effect: str
     then: str  # what follows it at the same depth
@@ -60,7 +65,8 @@ class Decision(NamedTuple):
 
 def said(one: Decision) -> str:
     """A decision as a dossier has it: "if `a`: `b`, `c`"."""
-    return f"if {_quoted(one.condition, WHOLE)}: {', '.join(_quoted(line) for line in (one.effect, one.then) if line)}"
+    done = ", ".join(_quoted(line) for line in (one.effect, one.then) if line)
+    return f"{one.word} {_quoted(one.condition, WHOLE)}: {done}"
 
 
 def _quoted(text: str, most: int = LONGEST) -> str:
@@ -102,7 +108,7 @@ def decisions(file: FileView, start: int, end: int, within: frozenset[int]) -> I
         match = CONDITION.match(lines[number].strip())
         if not match or number + 1 in within:
             continue
-        condition, last = _whole(lines, number, match[1])
+        condition, last = _whole(lines, number, REMARK.sub("", match[2]))
         condition, effect = _parted(condition)
         then = ""
         if not effect:
@@ -111,14 +117,18 @@ def decisions(file: FileView, start: int, end: int, within: frozenset[int]) -> I
         effect = _shown(effect)
         if not condition or not effect or ERRORS.search(condition) or len(condition) > WHOLE:
             continue
-        if LOGS.match(effect) or (ABSENT.match(condition) and ENDING.match(effect)):
+        if LOGS.match(effect) or ASKS_LOG.search(condition) or (ABSENT.match(condition) and ENDING.match(effect)):
             continue  # nothing is decided: there is nothing to do
-        yield Decision(number + 1, condition, effect, then if len(then) <= LONGEST else "")
+        yield Decision(number + 1, _word(match), condition, effect, then if len(then) <= LONGEST else "")
+
+
+def _word(match: re.Match[str]) -> str:
+    return "unless" if match[1] in NEGATED else "if"
 
 
 def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
-    """The condition, and its line, of the nearest `if` around line `number`, not above `start`; 0 where there is none
-    or what it means is less simple."""
+    """The nearest `if` around line `number`, not above `start`: its line, and it as a dossier has it; 0 where there is
+    none or what it means is less simple."""
     lines, depth = file.lines, _indent(file.lines[number - 1])
     for n in range(number - 2, start - 2, -1):
         text = lines[n].strip()
@@ -126,8 +136,9 @@ def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
             continue
         match = CONDITION.match(text)
         if match:
-            condition, after = _parted(_whole(lines, n, match[1])[0])
-            return (n + 1, condition) if condition and not after and len(condition) <= GUARD else (0, "")
+            condition, after = _parted(_whole(lines, n, REMARK.sub("", match[2]))[0])
+            is_short = condition and not after and len(condition) <= GUARD
+            return (n + 1, f"{_word(match)} {_quoted(condition)}") if is_short else (0, "")
         if FUNCTION.search(text) or re.match(r"\W*(?:else|except|catch|case|default|when)\b", text):
             return 0, ""
         depth = _indent(lines[n]) + (text[0] in ")]")  # the head that ends here begins above
@@ -163,7 +174,7 @@ def _parted(text: str) -> tuple[str, str]:
             rest = text[at + 1 :].strip()
             if rest in {"", "{", ":"}:
                 return text[1:at].strip(), ""
-            if re.match(r"(and|or|[&|=!<>+?.\-])", rest):
+            if re.match(r"(?:and|or|in|is|not|instanceof)\b|[&|=!<>+?.\-]", rest):
                 return ENDS.sub("", text.rstrip()).strip(), ""
             return text[1:at].strip(), rest.strip("{} ;")
     return "", ""
@@ -185,11 +196,12 @@ def _effect(lines: list[str], number: int) -> tuple[str, int]:
     if number >= len(lines) or lines[number].lstrip().startswith(tuple(PAIRS.values())):
         return "", 0
     text, after = lines[number].strip(), number + 1
-    while not phrases.balanced(text) and after < min(len(lines), number + 5):
+    while (text.endswith("\\") or not phrases.balanced(text)) and after < min(len(lines), number + 5):
         text, after = f"{text} {lines[after].strip()}", after + 1
     while after < len(lines) and CHAINED.match(lines[after]):
         text, after = f"{text} {lines[after].strip()}", after + 1
     if not phrases.balanced(text):
         return "", 0
-    text = re.sub(r"\s*[{;,]$", "", re.sub(r"\s+(#|//)\s.*$", "", text))
-    return (text, after) if not (CONDITION.match(text) or CUT.search(text) or text in {"pass", "..."}) else ("", 0)
+    text = re.sub(r"\s*[{;,:]$", "", re.sub(r"\s+(#|//)\s.*$", "", text))
+    is_none = any(one.match(text) for one in (CONDITION, BRANCH)) or CUT.search(text) or text in {"pass", "..."}
+    return ("", 0) if is_none else (text, after)

@@ -26,7 +26,7 @@ DULL = re.compile(
     r"|^(?:import|from|export|def|class|func|fn|async def|function|assert)\b|^\w+\._?(\w+) = \1$"
     r"|^[\"'@*<>.?:&|)}\]]|^(?:and|or)\b"
 )
-OPEN = re.compile(r"(?:=>|[=(,+])$")  # goes on, on the next line
+OPEN = re.compile(r"(?:=>|[=(,+\\])$")  # goes on, on the next line
 LONGEST, RETURNED, MOST_SAID, MOST_ITEMS, MOST = 90, 150, 480, 8, 20
 SPARE = 100  # characters beyond MOST_SAID for the conditions that things stand under
 QUALIFIED = re.compile(  # what somebody says of a function beyond what it is for
@@ -149,9 +149,10 @@ def _guarded(passage: Passage, chosen: list[Item]) -> list[Item]:
         line, condition = 0, ""
         if item.kind in {"decision", "plain", "statement"}:
             line, condition = decisions.guard(passage.file, max(passage.start, passage.symbol.start), item.line)
+        if decisions.ASKS_LOG.search(condition):
+            continue
         if line and line not in lines:
-            first = f"if {code(condition) if phrases.provable(condition) else condition}"
-            text = f"{first}: {item.text}" if item.kind == "statement" else f"{first} and {item.text[3:]}"
+            text = f"{condition}{':' if item.kind == 'statement' else ' and'} {item.text.removeprefix('if ')}"
             left -= len(text) - len(item.text)
             if left < 0:
                 left += len(text) + 2
