@@ -5,15 +5,17 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from preread.dossier import code
 from preread.evidence import phrases, words
 from preread.evidence.nearness import nearness
+from preread.evidence.paragraphs import paragraphs
 from preread.evidence.pieces import FileView
 from preread.evidence.saying import HANGS
 from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.syntax import enclosing
 
-OTHER_DOCS = re.compile(r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d")
+OTHER_DOCS = re.compile(r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d|-v\d+/")
 LIMITS = re.compile(
     r"(?i)\b(only|never|not|cannot|can['’]t|won['’]t|does(?:n['’]t| not)|unless|except|must|however|instead|otherwise"
     r"|beware|careful|warning|always|ignored?|lost|overrid\w+|unlike|contrary|replaced|requires?|disabled?"
@@ -21,24 +23,24 @@ LIMITS = re.compile(
 )
 STRONG = re.compile(
     r"(?i)\b(never|cannot|unless|except|however|instead|otherwise|note that|beware|careful|ignored?|lost"
-    r"|overrid\w+|unlike|contrary|not supported|advised|will not|won['’]t|must|at least|even if)\b"
+    r"|overrid\w+|unlike|contrary|not supported|advised|will not|won['’]t|must|at least|even if"
+    r"|(?:warning|caution|important|attention)(?=:))\b"
 )
-FENCE = re.compile(r"\s*(```|~~~|:::)")
-SKIPPED = re.compile(r"\s*([#|<=]|>(?! \w)|\{[%{]|\.\. |import |export |:[\w-]+:|---|===|\[!)|^\t|^ {4,}(?![-*+\d])")
-ITEM = re.compile(r"^\s*(?:>|[-*+]|\d+[.)])\s+")
-BOX = re.compile(r"\s*(?:\.\. (?:warning|caution|danger|attention|important|note)::|!!! ?\w+|\?\?\?)")
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<=[.!?:])\s+(?=[\W_]*[A-Z`])")
+SPELLED = re.compile(r"`+([^`\s]{4,40}?)`+|\b([a-z]+[A-Z]\w+|[a-z]+_\w+|[A-Z][a-z]+[A-Z]\w+)\b")
 SPAN = re.compile(r"`[^`]*`")
 LEANS = re.compile(
     r"(?i)\b(?:for example|e\.g\.|in (?:this|that|these) (?:case|example|section)s?|the (?:example|following|above)"
     r"|(?:example|snippet|code|shown|listed|described|see) (?:above|below)|let['’]?s)\b"
     r"|^(?:both|here|now|the (?:latter|former)|you can)\b|,? (?:this|these) \w+ (?:is|are)\b"
+    r"|\bwe(?:['’](?:ll|ve|re))?\b(?! (?:recommend|advise|suggest|do not|don['’]t|cannot))"
 )
 OF_BEFORE = re.compile(r"(?i)\binstead\W*$|^(?:by default|note that|in general),? (?:it|they|this|that|these)\b")
 WISH = re.compile(r"(?i)^if you [^,]*,")  # who wants this: no limit of what is there
 ALIKE, FEW = 0.5, 3  # of the shorter sentence's words: the same is said again; so many say nothing
 NEAR = 0.4  # below that a sentence is about something else
 LEAST, MOST_SAID, MOST, MOST_HERE = 25, 240, 8, 5
+KNOWN, FILES = 0.15, 6  # what a name of the feature's first files adds; how many these are
 
 
 class Sentence(NamedTuple):
@@ -47,6 +49,8 @@ class Sentence(NamedTuple):
     text: str
     start: int
     end: int
+    of: str = ""  # the option or definition that it is said of
+    named: int = 0  # the line of that name
 
 
 @once
@@ -54,6 +58,8 @@ def limits(view: View) -> Iterator[Finding]:
     """Sentences of the documents that say what the feature does not do, needs, or does by itself."""
     measure = nearness(view)
     found = []
+    known = {symbol.name for file in view.sources[:FILES] for symbol in file.outline.symbols}
+    known |= {member.name for file in view.sources[:FILES] for member in file.details.members}
     for doc in view.docs:
         if OTHER_DOCS.search(doc.path):
             continue
@@ -63,11 +69,14 @@ def limits(view: View) -> Iterator[Finding]:
                 continue
             about = measure.of(sentence.text)
             section = enclosing(doc.outline, sentence.start)
-            under = measure.of(section.name) if section else 0.0
-            heading = section.name if section else ""
+            heading = f"{section.name if section else ''} {sentence.of}"
+            under = measure.of(heading)
             if max(about, 0.8 * under, 0.8 * home) < NEAR or not measure.named_in(sentence.text, heading, doc.path):
                 continue
-            limits = 0.25 * bool(STRONG.search(sentence.text)) + 0.05 * min(3, len(LIMITS.findall(sentence.text)))
+            named = KNOWN * (not known.isdisjoint(names_in(sentence)))
+            limits = (
+                named + 0.25 * bool(STRONG.search(sentence.text)) + 0.05 * min(3, len(LIMITS.findall(sentence.text)))
+            )
             worth = 0.35 * max(about, 0.6 * under, 0.6 * home) + 0.2 * under + 0.2 * home + 0.1 * doc.score + limits
             found.append((worth, doc, sentence))
     found.sort(key=lambda one: (-one[0], one[1].path, one[2].start))
@@ -82,11 +91,32 @@ def limits(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="limits",
             kind="document",
-            text=phrases.quote(sentence.text, MOST_SAID),
-            sources=(doc.cite(sentence.start, sentence.end),),
+            text=said_of(sentence, MOST_SAID),
+            sources=cites(doc, sentence),
             reason="the documents limit or promise something",
             score=min(0.95, 0.45 + 0.4 * worth),
         )
+
+
+def names_in(sentence: Sentence) -> set[str]:
+    """The names of code that a sentence has or is said of, as code spells them."""
+    found = {one or other for one, other in SPELLED.findall(sentence.text)} | {sentence.of}
+    return {name.strip(".()").rpartition(".")[2].replace("-", "_") for name in found} - {""}
+
+
+def said_of(sentence: Sentence, most: int) -> str:
+    """A sentence as a quote, after the option or definition that it is said of, if it does not say that itself."""
+    name, said = sentence.of, phrases.quote(sentence.text, most)
+    if not name or name in sentence.text:
+        return said
+    return f"{code(name) if phrases.provable(name) else name}: {said}"
+
+
+def cites(doc: FileView, sentence: Sentence) -> tuple[str, ...]:
+    """Where a sentence stands, and the name that it is said of."""
+    own = doc.cite(sentence.start, sentence.end)
+    away = sentence.named and sentence.of not in sentence.text and sentence.named != sentence.start
+    return (doc.cite(sentence.named), own) if away else (own,)
 
 
 def _again(text: str, other: str) -> bool:
@@ -107,37 +137,20 @@ def leans(text: str) -> bool:
 
 
 def sentences(doc: FileView) -> Iterator[Sentence]:
-    """The sentences of a document's paragraphs and list items; code, tables and markup are left out."""
-    at: list[int] = []
-    fenced = boxed = False
-    head = next((n for n, line in enumerate(doc.lines[1:60], 2) if line == "---"), 0) if doc.lines[:1] == ["---"] else 0
-    for number, line in enumerate([*doc.lines, ""], 1):
-        if number <= head:
-            continue
-        is_fence = FENCE.match(line) is not None
-        fenced ^= is_fence and not line.strip().startswith(":::")
-        boxed = BOX.match(line) is not None or (boxed and (not line.strip() or line[0].isspace()))
-        skipped = BOX.match(line) or SKIPPED.match(line.lstrip() if boxed else line)
-        is_prose = bool(line.strip()) and not ((fenced and not boxed) or is_fence or skipped)
-        if at and (not is_prose or ITEM.match(line)):
-            yield from _of_paragraph(doc, at[0], at[-1])
-            at = []
-        if is_prose:
-            at.append(number)
-
-
-def _of_paragraph(doc: FileView, first: int, last: int) -> Iterator[Sentence]:
-    lines = [ITEM.sub("", doc.lines[first - 1]).strip(), *(doc.lines[n].strip() for n in range(first, last))]
-    text = " ".join(lines)
-    before: list[int] = []
-    starts = [0, *(m.end() for m in ENDS.finditer(text)), len(text)]
-    for first_of, end in itertools.pairwise(starts):
-        hangs = before and leans(text[first_of:end].strip()) and end - before[0] <= MOST_SAID
-        begin = before[0] if hangs else first_of
-        said = text[begin:end].strip().rstrip(".")
-        if len(said) >= LEAST:
-            yield Sentence(said, first + _line_at(lines, begin), first + _line_at(lines, begin + len(said) - 1))
-        before = [begin]
+    """The sentences of a document's paragraphs, list items and rows of options."""
+    for paragraph in paragraphs(doc):
+        lines = list(paragraph.lines)
+        text = " ".join(lines)
+        before: list[int] = []
+        starts = [0, *(m.end() for m in ENDS.finditer(text)), len(text)]
+        for first, end in itertools.pairwise(starts):
+            hangs = before and leans(text[first:end].strip()) and end - before[0] <= MOST_SAID
+            begin = before[0] if hangs else first
+            said = text[begin:end].strip().rstrip(".")
+            if len(said) >= LEAST:
+                start, last = (paragraph.start + _line_at(lines, at) for at in (begin, begin + len(said) - 1))
+                yield Sentence(said, start, last, paragraph.of, paragraph.named)
+            before = [begin]
 
 
 def _line_at(lines: list[str], position: int) -> int:

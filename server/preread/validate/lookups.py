@@ -14,7 +14,7 @@ from preread.sources import Ref, SourceError, Span
 MOST_CHARACTERS = 20_000_000  # of all sources of one dossier, which has a thousandth of that
 MOST_SLOW = 100  # sources of one dossier that are a run of git or a search of many files
 SLOW = frozenset({"commit", "absent"})
-COMMENT_MARK = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|<!--|\"\"\"|;+|%+)\s?|(?:\*/|-->)$")
+COMMENT_MARK = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|<!--|\"\"\"|;+|%+|>+)\s?|(?:\*/|-->)$")
 # A reference stands whole where no character of a longer one is beside it; punctuation after it ends a sentence.
 BEFORE = re.compile(r"[\w+.%/-]")
 AFTER = re.compile(r"[.,;:!?'*~]*+[\w/%&=#+@$(-]")

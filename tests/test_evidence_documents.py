@@ -1,0 +1,33 @@
+"""What is read in documents: which lines are prose, and what their sentences are said of.
+
+`found` holds everything that any rule finds in these projects to the check: sources resolve, quotes stand.
+"""
+
+from pathlib import Path
+
+from _evidence_project import found, write
+
+SHOP = {"shop/basket.py": "class Basket:\n    def add(self, name):\n        self.lines[name] = 1\n"}
+
+
+def test_limits_read_options_by_their_names_nested_items_quotes_and_directives(tmp_path: Path) -> None:
+    doc = "# The basket\n\n````md\n```sh\nthe basket must be a shell\n```\n````\n\n"
+    doc += "- It holds goods.\n  - Gifts of a basket are kept, but\n    must not be heavier than it is.\n\n"
+    doc += "        a basket must not be code\n\n> **Warning:** the basket is lost when the\n> shop shuts at night.\n\n"
+    doc += "| option | type | what for |\n| - | - | - |\n| `lidOpen` | bool | Shut only if it always fits. |\n\n"
+    doc += "We must now fill the basket.\n"
+    more = (
+        "The basket\n==========\n\n.. attribute:: Basket.depth\n\n    Only centimetres\n    :attr:`Basket.width` is\n"
+    )
+    more += "    measured in. A shallow one is refused, as is here::\n\n        Basket(depth=0)  # must not be\n\n"
+    more += "    .. code-block:: python\n\n        basket.must(never=1)\n\n>>> basket.must(False)\nTrue\n"
+    write(tmp_path, {**SHOP, "docs/guide.md": doc, "docs/more.rst": more})
+    assert {finding.text: finding.sources for finding in found(tmp_path, "limits", "basket")} == {
+        "`Gifts of a basket are kept, but must not be heavier than it is`": ("docs/guide.md:10-11",),
+        "`**Warning:** the basket is lost when the shop shuts at night`": ("docs/guide.md:15-16",),
+        "`lidOpen`: `Shut only if it always fits`": ("docs/guide.md:20",),
+        "`Basket.depth`: ``Only centimetres :attr:`Basket.width` is measured in``": (
+            "docs/more.rst:4",
+            "docs/more.rst:6-8",
+        ),
+    }
