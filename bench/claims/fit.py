@@ -23,7 +23,8 @@ from typing import NamedTuple
 import verdicts
 from gold import Case, cases, read, tree_of
 from match import Said, agreement, said
-from score import FOUND, scratch
+from score import scratch
+from verdicts import FOUND
 
 from preread import db, dossier
 from preread.evidence import digests, doubts, index, worth
@@ -78,7 +79,7 @@ def gathered(root: Path, case: Case, judged: verdicts.Verdicts) -> Gathered:
     def work(connection: sqlite3.Connection) -> Gathered:
         view = rules._viewed(services, request, connection)[0]
         findings = [finding for rule in rules.RULES for finding in rule(view)]
-        kept = [row for finding in worth.weighed(findings) for row in verdict(view, finding, gold, tree, case, judged)]
+        kept = [row for finding in worth.weighed(findings) for row in verdict(view, finding, case, judged)]
         return Gathered(list(shown(findings, gold, tree)), list(rows(view, gold, tree)), kept)
 
     index.update(services)
@@ -111,14 +112,11 @@ def rows(view: View, gold: list[Said], tree: Tree) -> Iterator[Row]:
             yield Row(digests.properties(view, passage, item), float(bool(has)))
 
 
-def verdict(
-    view: View, finding: Finding, gold: list[Said], tree: Tree, case: Case, judged: verdicts.Verdicts
-) -> Iterator[Row]:
-    said_of = judged.get((case.name, verdicts.digest(finding.text)), "")
-    matched = bool(having(finding.text, finding.sources, gold, tree))
-    if (matched or said_of) and worth.RATES.get(finding.rule) != worth.GIVEN:
+def verdict(view: View, finding: Finding, case: Case, judged: verdicts.Verdicts) -> Iterator[Row]:
+    said_of = judged.get((case.name, verdicts.digest(finding.text)))
+    if said_of and worth.RATES.get(finding.rule) != worth.GIVEN:
         properties = doubts.properties(view, finding) | {f"by {finding.rule}": 1.0}
-        yield Row(properties, float(matched or said_of == "kept"))
+        yield Row(properties, float(said_of != "not"))
 
 
 def rates(features: list[list[Shown]]) -> dict[str, float]:

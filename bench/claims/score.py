@@ -24,7 +24,7 @@ from pathlib import Path
 import verdicts
 from gold import Case, cases, read, tree_of
 from match import Said, agreement, said
-from verdicts import VERDICTS, digest
+from verdicts import FOUND, VERDICTS, digest
 
 import preread
 from preread import dossier
@@ -32,7 +32,6 @@ from preread.layout import BY_NAME, Layout
 from preread.models import Fact
 from preread.tree import Tree
 
-FOUND = ("words", "code")  # the ways to be found, the better first
 TIMEOUT = 900
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(preread.__file__).parents[1])}
 

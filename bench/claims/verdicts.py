@@ -2,8 +2,8 @@
 
     PYTHONPATH=server python bench/claims/verdicts.py OUT
 
-takes over what readers wrote into OUT/<name>.unmatched.tsv; a later verdict on the same text takes the place of the one
-before.
+takes over what readers wrote into OUT/<name>.unmatched.tsv, and `matched` for what has a hand-written fact by
+OUT/<name>.found.tsv; a later verdict on the same text takes the place of the one before.
 """
 
 import csv
@@ -13,6 +13,7 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("verdicts.tsv")
 VERDICTS = ("kept", "not")
+FOUND = ("words", "code")  # the ways in which a hand-written fact is found, the better first
 Verdicts = dict[tuple[str, str], str]  # by a feature's name and the digest of a fact's text
 
 
@@ -39,11 +40,23 @@ def written(out: Path) -> Verdicts:
     return found
 
 
+def matched(out: Path) -> Verdicts:
+    """The built facts that have a hand-written one."""
+    found = {}
+    for path in sorted(out.glob("*.found.tsv")):
+        with path.open(newline="") as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                if row["found"] in FOUND:
+                    found[path.name.split(".")[0], digest(row["built"])] = "matched"
+    return found
+
+
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print(__doc__)
         return 2
-    before, new = known(), written(Path(arguments[0]))
+    out = Path(arguments[0])
+    before, new = known(), written(out) | matched(out)
     with FILE.open("w", newline="") as out:
         rows = ((*key, verdict) for key, verdict in sorted((before | new).items()))
         csv.writer(out, delimiter="\t", lineterminator="\n").writerows(rows)
