@@ -142,6 +142,16 @@ def test_unmentioned_messages_are_known_by_what_stays_the_same_in_them(tmp_path:
     assert texts(found(tmp_path, "unmentioned_messages", "basket")) == "no test shows `a basket at sea`"
 
 
+def test_unmentioned_messages_of_errors_with_a_name_are_absent_by_it_too(tmp_path: Path) -> None:
+    source = 'package basket\n\nvar ErrBasketSunk = errors.New("the basket has sunk")\n'
+    test = "package basket\n\nfunc TestBasket(t *testing.T) {\n\tBasket()\n}\n"
+    write(tmp_path, {"basket/basket.go": source, "basket/basket_test.go": test, "go.mod": "module shop\n"})
+    findings = found(tmp_path, "unmentioned_messages", "basket")
+    assert texts(findings) == "no test shows `the basket has sunk` (`ErrBasketSunk`)"
+    write(tmp_path, {"basket/basket_test.go": test.replace("Basket()", "ErrorIs(Basket(), ErrBasketSunk)")})
+    assert found(tmp_path, "unmentioned_messages", "basket") == []
+
+
 def test_unmentioned_messages_are_not_of_code_that_has_a_common_word_of_the_name(tmp_path: Path) -> None:
     rows = {f"shop/row_{n}.py": "row = 1\n" for n in range(20)}
     gift = "class GiftRow:\n    def gift_row(self, row):\n        raise ValueError('a gift row has no price')\n"

@@ -5,26 +5,19 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+from preread.dossier import code
 from preread.evidence import phrases
+from preread.evidence.messages import LEAST, messages
 from preread.evidence.nearness import nearness
 from preread.evidence.proofs import absent, absent_shortly, gap, is_exported, is_reached, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
-from preread.syntax import Parameter, Raise
+from preread.syntax import Parameter
 
 MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 12, 4, 4
-LEAST = 12  # characters of a message by which it is known
 NEAR = 0.45  # heat of a line that is the feature's own
 FIRST = 3  # words of a message that a test expects it by
 EXPECTS = re.compile(r"(?i)expect|match|raises|throw|exception|error|assert|warns")
-# What shows a text to people without being raised.
-SAYS = re.compile(
-    r"^(?!console\.(?:log|debug|info|warn)$)(?:.*[.>])?(?:warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf|eprintln!|writeln?!"
-    r"|bail!|anyhow!|fatal|notice|confirm)$"
-)
-LITERAL = re.compile(r"\"([^\"\\\n]* [^\"\\\n]+)\"|'([^'\\\n]* [^'\\\n]+)'|`([^`\\\n]* [^`\\\n]+)`")
-JOINED = re.compile(r"\s*\+?\s*[fFrRbB]?")  # what stands between two literals that are one message
-PLACEHOLDER = re.compile(r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|\\.")  # of any language's templates
 
 
 def unmentioned_symbols(view: View) -> Iterator[Finding]:
@@ -60,10 +53,11 @@ class _Message(NamedTuple):
     """A text that the feature shows and no test holds."""
 
     text: str
-    lines: tuple[int, ...]
+    lines: list[int]
     proof: tuple[str, ...]
     heat: float
     raised: bool
+    name: str
 
 
 def unmentioned_messages(view: View) -> Iterator[Finding]:
@@ -72,13 +66,16 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
     for file in view.sources[:8]:
         found: list[_Message] = []
         tests = tests_for(view, file)
-        for text, others, lines, raised in _messages(file):
+        for text, others, lines, raised, name in messages(file):
             heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)))
             if heat < NEAR or n >= MOST_MESSAGES or any(view.holds(other, tests) for other in others):
                 continue
+            by_name = absent(view, name, tests) if name else ()
+            if name and not by_name:
+                continue  # tests compare with it
             if _is_near(view, file, text, lines) and (proof := absent_shortly(view, text, tests)):
                 n += 1
-                found.append(_Message(text, lines, proof, heat, raised))
+                found.append(_Message(text, lines, (*proof, *by_name), heat, raised, name))
         shared = _shared([one.text for one in found])
         if shared and (partly := _held_line(view, shared)):
             every = [one for one in found if one.text.startswith(shared)]
@@ -102,54 +99,6 @@ def _is_expected(view: View, text: str) -> bool:
     begun = " ".join(text.split(" ")[:FIRST]).rstrip(",;:.-")
     return len(begun) >= LEAST and any(
         begun in line and EXPECTS.search(line) for file in view.tests if begun in file.text for line in file.lines
-    )
-
-
-def _messages(file: FileView) -> Iterator[tuple[str, list[str], tuple[int, ...], bool]]:
-    """Texts of errors and warnings: the longest fixed stretch, the others, where it stands, whether it is raised."""
-    said = [(_whole(file, item), item.line, True) for item in file.details.raises]
-    said += [
-        (next(filter(None, told.groups())), call.line, False)
-        for call in file.details.calls
-        if SAYS.search(call.callee) and (told := LITERAL.search(call.text))
-    ]
-    found: dict[str, tuple[list[str], list[int], bool]] = {}
-    for message, line, raised in said:
-        fixed = _fixed(message)
-        text = fixed[0][:60] if fixed else ""
-        if not text or not (at := _line_holding(file, line, text)):
-            continue
-        lines = found.setdefault(text, (fixed[1:], [], raised))[1]
-        if at not in lines:
-            lines.append(at)
-    return ((text, others, tuple(lines), raised) for text, (others, lines, raised) in found.items())
-
-
-def _whole(file: FileView, raised: Raise) -> str:
-    """The literal that a message is the longest stretch of; of several that follow each other the first."""
-    text = " ".join(" ".join(file.lines[raised.line - 1 : raised.line + 5]).split())
-    first = end = -1
-    for told in LITERAL.finditer(text):
-        if end < 0 or not JOINED.fullmatch(text[end : told.start()]):
-            first = told.start()
-        end = told.end()
-        if " ".join(raised.message.split()) in told[0]:
-            whole = next(filter(None, told.groups()))
-            leading = text[first:end].partition(text[first])[2].partition(text[first])[0]
-            return leading if len(leading) > LEAST else whole
-    return raised.message
-
-
-def _fixed(message: str) -> list[str]:
-    """The stretches of a message that are the same each time it is shown, the longest first."""
-    parts = [re.sub(r"^[\s,;:.)\]]+|[\s,;:.(\[]+$", "", part) for part in PLACEHOLDER.split(" ".join(message.split()))]
-    return sorted((part for part in parts if len(part) >= LEAST and " " in part), key=lambda part: -len(part))
-
-
-def _line_holding(file: FileView, line: int, literal: str) -> int:
-    return next(
-        (n for n in range(line, min(line + 6, len(file.lines) + 1)) if literal in " ".join(file.lines[n - 1].split())),
-        0,
     )
 
 
@@ -186,7 +135,7 @@ def _asserted_partly(file: FileView, shared: str, group: list[_Message], held: t
 def _unshown(file: FileView, group: list[_Message]) -> Finding:
     return gap(
         "unmentioned_messages",
-        f"no test shows {phrases.names([one.text for one in group], SHOWN)}",
+        f"no test shows {', '.join(code(one.text) + (f' ({code(one.name)})' if one.name else '') for one in group)}",
         [source for one in group for source in (*map(file.cite, one.lines[:2]), *one.proof)],
         "errors of the feature that no test reaches by their messages",
         0.4 + 0.3 * max(one.heat for one in group) + 0.1 * any(one.raised for one in group),

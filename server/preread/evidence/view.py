@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeVar
 
-from preread.evidence import history, words
+from preread.evidence import cases, history, words
 from preread.evidence.kept import Kept
 from preread.evidence.pieces import FileView, HotCase, HotSymbol, views_of
 from preread.evidence.rank import Query
@@ -20,9 +20,7 @@ from preread.syntax import Outline, Symbol
 
 __all__ = ["FileView", "HotCase", "HotSymbol", "View", "views_of"]
 
-SPELLED = re.compile(r"[A-Za-z_][\w-]+")  # names of code, and options as they are typed
 MOST_SYMBOLS = 24
-MOST_CASES = 60
 SYMBOL_FLOOR = 0.35  # of the best symbol's score; what is below belongs to something else
 FEW_SYMBOLS, LOW_FLOOR = 12, 0.15  # where so few are above it, those that follow
 
@@ -157,44 +155,18 @@ class View:
 
     @cached_property
     def cases(self) -> list[HotCase]:
-        """The tests of the top test files that the request is about."""
-        found = []
-        for file in self.tests:
-            at_home = max(self.relevance(file.path), 0.8 if self._is_twin(file) else 0.0)
-            for case in file.outline.tests:
-                body = "\n".join(file.lines[case.start - 1 : case.end])
-                said = min(1.0, self.relevance(body))
-                score = self.relevance(case.name, case.group) + (0.5 * said if said >= 0.5 else 0.0) + at_home
-                score += 0.5 if self._uses.search(body) else 0.0
-                if score >= 0.3:
-                    found.append(HotCase(file, case, round(math.sqrt(file.score) * score, 3)))
-        found.sort(key=lambda hot: (-hot.score, hot.file.path, hot.case.start))
-        if self.whole_project:  # a few of each file, so that no file speaks for all
-            rank = {id(hot): n for file in self.tests for n, hot in enumerate(h for h in found if h.file is file)}
-            return [hot for hot in found if rank[id(hot)] < MOST_CASES // 10]
-        best = found[0].score if found else 1.0
-        floor = max(0.25 * best, min(0.5, best))
-        near = (hot for hot in found if hot.score >= floor and (hot.file is found[0].file or self.tests_it(hot)))
-        return list(islice(near, MOST_CASES))
+        """The tests that the request is about."""
+        return cases.chosen(self)
 
     @cached_property
-    def _uses(self) -> re.Pattern[str]:
+    def uses(self) -> re.Pattern[str]:
         """The names of the feature's own definitions."""
         names = [hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self.is_telling(hot)]
         return re.compile(r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b" if names else r"(?!)")
 
     def tests_it(self, hot: HotCase) -> bool:
         """Whether a test has to do with the feature beyond its name, which may be of another thing."""
-        body = "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end]).replace(hot.case.name, "")
-        if (self.joined and self.joined in body.lower()) or self._uses.search(body):
-            return True
-        return any(self.relevance(one) >= 1 for one in {hot.file.path, *SPELLED.findall(body)})
-
-    def _is_twin(self, test: FileView) -> bool:
-        """Whether a test file is called like one of the first sources, by a word of the feature."""
-        name = re.sub(r"^test_|_test$|[._-](?:test|spec)$", "", test.path.rpartition("/")[2].rpartition(".")[0])
-        sources = {file.path.rpartition("/")[2].partition(".")[0] for file in self.sources[:4]}
-        return name in sources and not self.wanted.isdisjoint(words.stems(name))
+        return cases.tests_it(self, hot)
 
     def is_telling(self, hot: HotSymbol) -> bool:
         """Whether to use a definition is to be about the feature: not if its name has but one word of several."""
