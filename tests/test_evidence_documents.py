@@ -31,3 +31,21 @@ def test_limits_read_options_by_their_names_nested_items_quotes_and_directives(t
             "docs/more.rst:6-8",
         ),
     }
+
+
+def test_commands_of_csharp_name_the_project_and_settings_without_a_value_are_left_out(tmp_path: Path) -> None:
+    test = "public class BasketTests\n{\n    [Fact]\n    public void Basket_adds() => new Basket();\n}\n"
+    ci = "      - run: pytest --codspeed --slow -x -q\n      - run: pytest -x --color=${{ matrix.colour }}\n"
+    ci += f"      - run: pytest -x -q {'--deselect tests/test_basket.py ' * 3} ${{{{ matrix.more }}}}\n"
+    project = '\ufeff<Project Sdk="Microsoft.NET.Sdk">\n</Project>\n'
+    write(tmp_path, {**SHOP, "test/Shop.Tests/BasketTests.cs": test, "test/Shop.Tests/Shop.Tests.csproj": project})
+    write(tmp_path, {"tests/test_basket.py": "def test_basket():\n    assert Basket()\n"})
+    write(
+        tmp_path, {"pytest.ini": "[pytest]\naddopts =\n    -x\nxfail_strict = true\n", ".github/workflows/ci.yml": ci}
+    )
+    said = [finding.text for finding in found(tmp_path, "commands", "basket")]
+    assert '"dotnet test test/Shop.Tests --filter FullyQualifiedName~BasketTests"' in said
+    assert '"python -m pytest tests/test_basket.py"; `xfail_strict = true`' in said
+    (runs,) = (finding.text for finding in found(tmp_path, "checks", "basket"))
+    assert runs.startswith("CI runs `pytest -x -q --deselect")
+    assert "$" not in runs

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.view import View
 from preread.models import Finding
@@ -24,6 +25,7 @@ SECTIONS: dict[str, re.Pattern[str]] = {
     "phpunit.xml": re.compile(r"\s*<phpunit\b"),
     "phpunit.xml.dist": re.compile(r"\s*<phpunit\b"),
     ".rspec": re.compile(r"\s*-"),
+    ".csproj": re.compile(r"\W*<Project\b"),
 }
 RUN = {
     "py": "python -m pytest {path}",
@@ -32,18 +34,21 @@ RUN = {
     "java": "mvn test -Dtest={stem}",
     "php": "vendor/bin/phpunit {path}",
     "rb": "bundle exec rspec {path}",
+    "cs": "dotnet test {base} --filter FullyQualifiedName~{stem}",
 }
 GRADLE = "./gradlew {module}test --tests {stem}"
 SCRIPT = re.compile(
     r'\s*"(?!pre|post)[\w:.-]*(?:test|e2e)[\w:.-]*"\s*:\s*"(?=[^"]*\b(?:vitest|jest|playwright|mocha|ava|karma)\b)[^"]+"'
 )
 TARGET = re.compile(r"[\w-]*(?:test|check|e2e)[\w-]*:(?!=)")
-SETTING = re.compile(r"\s*(?:addopts|filterwarnings|asyncio_mode|xfail_strict|timeout)\b")
+SETTING = re.compile(r"\s*(?:addopts|filterwarnings|asyncio_mode|xfail_strict|timeout)\b(?!\s*=\s*$)")
 RUNNER = re.compile(
     r"\b(?:pytest|go test|cargo (?:nextest|test)|vitest|jest|playwright test|mvnw? .*(?:test|verify)|gradlew? .*test"
     r"|(?:npm|pnpm|yarn)(?: run)? test|rspec|phpunit|swift test|dotnet test|ctest)\b"
 )
-WATCH = re.compile(r"(?i)watch|bench|debug|--ui\b|--update|snapshot")  # no run of the tests that ends by itself
+WATCH = re.compile(
+    r"(?i)watch|bench|codspeed|debug|--ui\b|--update|snapshot"
+)  # no run of the tests that ends by itself
 STAYS = re.compile(r"\bvitest(?!\s+run\b)(?!.*--run\b)")
 FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
 MATRIX = re.compile(r"\$\{\{\s*matrix\.(\w+)")
@@ -65,7 +70,8 @@ SPOKEN = {
     "dotnet": {"cs"},
     "ctest": {"c", "cc", "cpp"},
 }
-UNNAMED = (".gradle", ".kts", ".dist", ".xml", ".rspec")  # whose first line tells nothing
+CUT = re.compile(r"\s*\$\{\{[^}]*$")
+UNNAMED = (".gradle", ".kts", ".dist", ".xml", ".rspec", ".csproj")  # whose first line tells nothing
 CARGO_NAME = re.compile(r"[\w-]+")
 MOST_SETTINGS, MOST_FILES = 2, 6
 LARGE = 60_000  # bytes of a settings file
@@ -80,10 +86,11 @@ def commands(view: View) -> Iterator[Finding]:
         for folder in [str(parent) for parent in PurePosixPath(test).parents]:
             prefix = "" if folder == "." else f"{folder}/"
             paths = [f"{prefix}{name}" for name in (*SECTIONS, "package.json", "Makefile", "justfile")]
+            paths += _csharp(view, prefix) if test.endswith(".cs") else []
             near = [p for p in paths if p in view.services.tree.files and _kin(p.rpartition("/")[2], test)]
             found, by_settings = [], False
             for path in near:
-                is_settings = path.rpartition("/")[2] in SECTIONS
+                is_settings = _settings(path) in SECTIONS
                 one = None if path in seen or (is_settings and by_settings) else _command_in(view, path, test)
                 if one is not None:
                     found.append(one)
@@ -94,6 +101,16 @@ def commands(view: View) -> Iterator[Finding]:
                 break
 
 
+def _csharp(view: View, folder: str) -> list[str]:
+    """The C# projects of a folder."""
+    return sorted(p for p in view.services.tree.files if p.endswith(".csproj") and p.rpartition("/")[0] == folder[:-1])
+
+
+def _settings(path: str) -> str:
+    """A settings file's name in SECTIONS."""
+    return ".csproj" if path.endswith(".csproj") else path.rpartition("/")[2]
+
+
 def _spoken(test: str) -> str:
     """The suffix of a test, one for all that the same runner takes."""
     suffix = test.rpartition(".")[2]
@@ -101,7 +118,7 @@ def _spoken(test: str) -> str:
 
 
 def _command_in(view: View, path: str, test: str) -> Finding | None:
-    opens = SECTIONS.get(path.rpartition("/")[2])
+    opens = SECTIONS.get(_settings(path))
     return _section(view, path, opens, test) if opens else _script(view, path, test)
 
 
@@ -112,6 +129,8 @@ def _kin(name: str, test: str) -> bool:
         return suffix in SCRIPTS
     own = {"Cargo.toml": "rs", "go.mod": "go", "pom.xml": "java", "phpunit.xml": "php", ".rspec": "rb"}
     own["phpunit.xml.dist"] = "php"
+    if name.endswith(".csproj"):
+        return suffix == "cs"
     if name.startswith("build.gradle"):
         return suffix in {"java", "kt"}
     return own[name] == suffix if name in own else name in {"Makefile", "justfile"} or suffix == "py"
@@ -129,7 +148,8 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
     stem = inner.rpartition("/")[2].rpartition(".")[0]
     module = f":{base.replace('/', ':')}:" if base else ""
     target = _cargo_target(view, base, inner)
-    shown = run.format(path=inner, folder=inner.rpartition("/")[0], stem=stem, module=module, target=target)
+    folder = inner.rpartition("/")[0]
+    shown = run.format(path=inner, folder=folder, stem=stem, module=module, target=target, base=base or ".")
     told: list[str] = []
     last = number
     for n in range(number + 1, min(number + 40, len(lines)) + 1):
@@ -248,7 +268,8 @@ def checks(view: View) -> Iterator[Finding]:
         ][:1]
         told = "".join(f", with {phrases.quote(lines[n - 1].strip(), 80)}" for n in rows)
         cited = [*(_at(path, n) for n in rows), _at(path, number)]
-        yield _command(f"CI runs {phrases.quote(run, 100)}{told}", cited, 0.6, "checks")
+        shown = CUT.sub("", phrases.clip(run, 100).removesuffix(" …"))
+        yield _command(f"CI runs {code(shown)}{told}", cited, 0.6, "checks")
 
 
 def _speaks(run: str, suffixes: set[str]) -> bool:

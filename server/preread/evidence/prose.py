@@ -32,7 +32,7 @@ SPAN = re.compile(r"`[^`]*`")
 LEANS = re.compile(
     r"(?i)\b(?:for example|e\.g\.|in (?:this|that|these) (?:case|example|section)s?|the (?:example|following|above)"
     r"|(?:example|snippet|code|shown|listed|described|see) (?:above|below)|let['’]?s)\b"
-    r"|^(?:both|here|now|the (?:latter|former)|you can)\b|,? (?:this|these) \w+ (?:is|are)\b"
+    r"|^(?:both|here|now|next|first|the (?:latter|former)|you can)\b|,? (?:this|these) \w+ (?:is|are)\b"
     r"|\bwe(?:['’](?:ll|ve|re))?\b(?! (?:recommend|advise|suggest|do not|don['’]t|cannot))"
 )
 OF_BEFORE = re.compile(r"(?i)\binstead\W*$|^(?:by default|note that|in general),? (?:it|they|this|that|these)\b")
@@ -40,7 +40,7 @@ WISH = re.compile(r"(?i)^if you [^,]*,")  # who wants this: no limit of what is 
 ALIKE, FEW = 0.5, 3  # of the shorter sentence's words: the same is said again; so many say nothing
 NEAR = 0.4  # below that a sentence is about something else
 LEAST, MOST_SAID, MOST, MOST_HERE = 25, 240, 8, 5
-KNOWN, FILES = 0.15, 6  # what a name of the feature's first files adds; how many these are
+KNOWN, FILES = 0.08, 6  # what a name of the feature's first files adds; how many these are
 
 
 class Sentence(NamedTuple):
