@@ -181,13 +181,18 @@ def test_inside_tells_what_things_hang_on_and_no_fragments(tmp_path: Path) -> No
     ruby = "def basket_load(row)\n  unless row.kind == :gift\n    raise 'no gift'\n  end\nend\n"
     java = "class Basket {\n  void basketClear(Row row) {\n    if (row.size() == 7) { // as many as fit\n"
     java += "      row.clear(7);\n    }\n  }\n}\n"
-    write(tmp_path, {"shop/basket.rb": ruby, "shop/Basket.java": java})
+    go = "package shop\n\nfunc basketSend(row Row) {\n\tif row.count == 7 &&\n\t\trow.full() {\n\t\tbox := row.box()\n"
+    go += "\t\tbox.send(7)\n\t}\n\tif row.mode == 7 {\n\t\trow.post(row.address, glue(\n"
+    go += f"{'row.count, ' * 12}\n\t\t))\n\t}}\n}}\n"
+    write(tmp_path, {"shop/basket.rb": ruby, "shop/Basket.java": java, "shop/basket.go": go})
     write(tmp_path, {"shop/basket.py": python, "web/basket.ts": script})
     said = texts(rule(tmp_path, "inside"))
     assert "if `(row.name, row.mark) in rows`: `def basket_rows()`" in said  # a pair, and not its decorator
     assert "if `row.price == 77`: `row.price = \\ rows.cheapest(77)`" in said
     assert "unless `row.kind == :gift`: `raise 'no gift'`" in said
     assert "if `row.size() == 7`: `row.clear(7)`" in said  # without the remark behind it
+    assert "if `row.count == 7 && row.full()`: `box.send(7)`" in said  # not what only names something
+    assert "if `row.mode == 7`: `row.post(row.address, glue(`" in said  # what does not fit up to where a call begins
     assert "if `row.kind == 'gift'` and `row.count > 7`: `raise ValueError('greedy')`" in said
     assert "if `row.mode == 'torn'`: `row.mend('glue')`" in said
     assert "`return ( total == 7 and row.weight > 7 )`" in said

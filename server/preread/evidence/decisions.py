@@ -38,8 +38,15 @@ LEAVES = re.compile(r"\s*(?:return|raise|throw|break|continue)\b")
 PAIRS = {"(": ")", "[": "]", "{": "}"}
 CUT = re.compile(r"(?:[<=.(\[,\\]|(?<!\+)\+|=>|\b(?:and|or|in|not))$")  # goes on, on the next line
 OPENER = re.compile(r"(?:try|do|begin|unsafe)\s*[:{]?$|@\w[\w.]*(?:\(.*\))?$")  # of what is done, not it itself
+DECLARES = re.compile(  # names something, and does nothing with it
+    r"(?:(?:const|let|var|val|final)\b\s*(?:mut\s+)?|[A-Z][\w.]*(?:<.*>)?(?:\[\])?\s+)[\w{}, ]+(?:\s*:[^=]+)?\s*=[^=]"
+    r"|[\w, ]+ :=\s"
+)
+HEAD = re.compile(r".{4,80}\w[({](?!['\"`)])")
+BARE = re.compile(r"(?:(?:return|await|yield|new)\s+)*\w+[({]")
+OPERATOR = re.compile(r"(?:&&|\|\||\\|\b(?:and|or|not))$")
 BRANCH = re.compile(r"(?:else|finally|ensure|except|rescue|catch)\b")
-LONGEST, WHOLE, RAISED = 90, 130, 170  # characters of a line shown, of a condition, of what is raised
+LONGEST, WHOLE, RAISED = 120, 130, 170  # characters of a line shown, of a condition, of what is raised
 
 
 FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun|lambda|class)\b|=>\s*\{?$|\bdo(?:\s*\|.*\|)?$")
@@ -75,11 +82,18 @@ def _quoted(text: str, most: int = LONGEST) -> str:
 
 
 def _shown(effect: str) -> str:
-    """A statement whole, of a long one that raises its part up to the message; empty where neither is short enough."""
-    if len(effect) <= (RAISED if RAISES.match(effect) else LONGEST):
+    """A statement whole; of a long one the part up to its message, of one that raises nothing, up to where a call or
+    block begins; empty where that tells nothing."""
+    raises = RAISES.match(effect) is not None
+    if len(effect) <= (RAISED if raises else LONGEST):
         return effect
     message = MESSAGE.match(effect)
-    return message[0] if message and len(message[0]) <= RAISED else ""
+    if message and len(message[0]) <= RAISED:
+        return message[0]
+    head = HEAD.match(effect)
+    if raises:
+        return effect[:RAISED].rpartition(" ")[0]
+    return head[0] if head and not BARE.fullmatch(head[0]) else ""
 
 
 def fragments(file: FileView, start: int, end: int) -> frozenset[int]:
@@ -113,7 +127,10 @@ def decisions(file: FileView, start: int, end: int, within: frozenset[int]) -> I
         then = ""
         if not effect:
             effect, after = _effect(lines, last + 1)
-            then, _ = _effect(lines, after) if effect and after and _is_level(lines, last + 1, after) else ("", 0)
+            then, next_ = _effect(lines, after) if effect and after and _is_level(lines, last + 1, after) else ("", 0)
+            if then and DECLARES.match(effect) and not TELLING.search(effect):  # what is done with it tells more
+                further, _ = _effect(lines, next_) if _is_level(lines, after, next_) else ("", 0)
+                effect, then = then, further
         effect = _shown(effect)
         if not condition or not effect or ERRORS.search(condition) or len(condition) > WHOLE:
             continue
@@ -160,7 +177,8 @@ def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
 
 def _goes_on(text: str, following: str) -> bool:
     """Whether a condition has not ended on the line before this one."""
-    return not phrases.balanced(text.removesuffix("{")) or bool(CONTINUED.match(following) and text[-1:] not in "{:")
+    is_open = not phrases.balanced(text.removesuffix("{")) or OPERATOR.search(text) is not None
+    return is_open or bool(CONTINUED.match(following) and text[-1:] not in "{:")
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -196,7 +214,7 @@ def _effect(lines: list[str], number: int) -> tuple[str, int]:
     if number >= len(lines) or lines[number].lstrip().startswith(tuple(PAIRS.values())):
         return "", 0
     text, after = lines[number].strip(), number + 1
-    while (text.endswith("\\") or not phrases.balanced(text)) and after < min(len(lines), number + 5):
+    while (text.endswith("\\") or not phrases.balanced(text)) and after < min(len(lines), number + 12):
         text, after = f"{text} {lines[after].strip()}", after + 1
     while after < len(lines) and CHAINED.match(lines[after]):
         text, after = f"{text} {lines[after].strip()}", after + 1
