@@ -819,9 +819,18 @@ def test_reverts_name_what_was_tried_and_why_it_was_taken_back(tmp_path: Path) -
     squashed = "Make the basket round\n\n* Try a square one\n* Revert\n\nThis reverts commit 1234567."
     commit(tmp_path, {"shop/basket.py": BASKET}, squashed)
     findings = rule(tmp_path, "reverts")
-    assert "`Cache the basket between visits` was taken back: Two shoppers saw" in texts(findings)
+    soon = "2026-01 `Cache the basket between visits` was taken back the same day: Two shoppers saw"
+    assert soon in texts(findings)
     assert "`Let the basket be flat wherever it stands` was taken back" in texts(findings)  # its whole title
     assert cited(findings) == {f"commit:{sha[:9]}" for sha in (back, tried, cut, flat)}
+    merged = "Merge pull request #8 from ann/basket\n\nLet the basket glow"
+    glow = commit(tmp_path, {"shop/basket.py": BASKET + "# 9\n"}, merged)
+    body = f'Revert "{merged.splitlines()[0]}"\n\nThis reverts commit {glow}, reversing\nchanges made to 1234567.'
+    dark = commit(tmp_path, {"shop/basket.py": BASKET}, body, date="2026-03-05")
+    anew = commit(tmp_path, {"shop/basket.py": BASKET + "# 9\n"}, "Glow of the basket", date="2026-05-01")
+    (finding,) = (one for one in rule(tmp_path, "reverts") if "glow" in one.text)
+    told = "2026-01 `Let the basket glow` was taken back 59 days later; 2026-05 `Glow of the basket`"
+    assert (finding.text, cited([finding])) == (told, {f"commit:{sha[:9]}" for sha in (glow, dark, anew)})
 
 
 def test_back_and_forth_values_are_found_and_values_that_only_moved_on_are_not(tmp_path: Path) -> None:
@@ -955,11 +964,21 @@ def test_repeated_fixes_are_fixes_of_one_thing(tmp_path: Path) -> None:
     first = commit(tmp_path, {"shop/basket.py": BASKET + "# 1\n"}, f"{whole} (#3)", date="2025-11-05")
     commit(tmp_path, {"shop/basket.py": BASKET + "# 2\n"}, "Fix colour of the basket icon")
     second = commit(tmp_path, {"shop/basket.py": BASKET + "# 3\n"}, "Fix rounding of the basket total again (#9)")
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 4\n"}, "Document rounding of the basket total")
     rain = "Fix rounding of the basket total in rain"
     commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, rain)  # another part of the project
     commit(tmp_path, {"tests/test_basket.py": TEST_BASKET + "# 1\n"}, "Fix rounding in tests of the basket total")
     for n in range(2):
         commit(tmp_path, {"shop/basket.py": BASKET + f"# 1{n}\n"}, f"Drop straps of the basket, part {n}")  # one piece
+    for year in ("2014", "2015"):  # too long ago to tell, and no fix
+        commit(
+            tmp_path,
+            {"shop/basket.py": BASKET + f"# {year}\n"},
+            f"Hide pockets of the basket {year}",
+            date=f"{year}-01-01",
+        )
+    for n in range(2):  # of something else, whose name holds the feature's
+        commit(tmp_path, {"shop/basket.py": BASKET + f"# 2{n}\n"}, f"Fix shaking of night_shop_basket in wind {n}")
     for year in ("2024", "2025"):
         wobble = f"Let the basket wobble on wheels of {year}"  # two things more, none of them worked on again
         commit(tmp_path, {"shop/basket.py": BASKET + f"# {year}\n"}, wobble, date=f"{year}-02-01")
@@ -1007,10 +1026,11 @@ def test_fixes_are_told_with_their_cause_and_other_commits_are_not(tmp_path: Pat
     )
     commit(tmp_path, {"shop/weather.py": "RAIN = 4\n"}, "Fix the weather")
     commit(tmp_path, {"shop/basket.py": BASKET + "# 5\n"}, "Fix basket behaviour")  # which?
+    commit(tmp_path, {"shop/basket.py": BASKET + "# 7\n"}, "Fix mutants of basket\n\nThe basket's tests let some live.")
     commit(tmp_path, {"shop/basket.py": BASKET + "# 6\n"}, "chore(shop): fix exports of basket names")
     said = texts(rule(tmp_path, "fixes"))
     assert "`Fix the basket total`: Empty lines were counted as one article each" in said
-    for harmless in ("Prefix", "weather", "behaviour", "exports"):
+    for harmless in ("Prefix", "weather", "behaviour", "exports", "mutants"):
         assert harmless not in said
     assert "2026 `Mend a leak (bug 7)`; 2026 `Correct the colour of icons`" in said  # without a cause, on one line
 
@@ -1029,7 +1049,9 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
     commit(tmp_path, SHOP, "begin")
     summed = BASKET.replace("sum(self.lines.values())", "sum(n for n in self.lines.values() if n > 0)")
     commit(tmp_path, {"shop/basket.py": summed}, "Fix prices, fixes #77")
-    news = "# Changes\n\n## 2.1.0 (2026-01-02)\n\n- Fixed the basket: totals of\n  many lines were cut\n"
+    news = "# Changes\n\n[2.1.0](https://example.org/releases/tag/2.1.0) - 2026-01-02\n---\n"
+    news += "- fix(shop): the basket: totals of\n  many lines were cut ([#5](https://github.com/a/b/pull/5) by [Ann]("
+    news += "https://github.com/ann))\n- docs: fixed the basket's page at last\n- Fixed what the basket wants of its tests\n"
     news += "- Added a basket icon\n- Fixed the weather\n\n## 2.0\n\n#77: Fixed what was asked\n  for in vain\n"
     news += "#78: Fixed what nobody asked for\n#79: Fixed what was asked everywhere\n"
     shelves = {f"shop/shelf{n}.py": "SHELF = 1\n" for n in range(5)}
@@ -1038,8 +1060,8 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
     write(tmp_path, {"release-notes/NEWS": news, "docs/other.md": "- Fixed the basket elsewhere\n"})
     findings = rule(tmp_path, "changelog")
     assert [(finding.text, *finding.sources) for finding in findings] == [
-        ("2.1.0: `Fixed the basket: totals of many lines were cut`", "release-notes/NEWS:5-6"),
-        ("2.0: `Fixed what was asked for in vain`", "release-notes/NEWS:12-13"),
+        ("2.1.0: `the basket: totals of many lines were cut`", "release-notes/NEWS:5-6"),
+        ("2.0: `Fixed what was asked for in vain`", "release-notes/NEWS:14-15"),
     ]
 
 

@@ -6,18 +6,20 @@ from functools import partial
 from typing import NamedTuple
 
 from preread.evidence import phrases, words
-from preread.evidence.history import CHORE, FIX, Commit
+from preread.evidence.history import ASIDE, CHORE, FIX, NOISE, Commit
 from preread.evidence.lineage import lineage
 from preread.evidence.nearness import nearness
 from preread.evidence.saying import HANGS
-from preread.evidence.subjects import LINKED, TURN, code_of, holds_most, is_gone, names, tells, without_others
+from preread.evidence.subjects import TURN, code_of, holds_most, is_gone, names, tells, without_others
 from preread.evidence.view import View, once
 from preread.models import Finding
 from preread.sources import Ref
 
 NEWS = re.compile(r"(?i)(^|/)(changelog|change_?log|changes|history|news|release[-_]?notes|releases)(\.\w+|/[^/]+)?$")
 ENTRY = re.compile(r"\s*(?:[-*+]\s+\S|#\d+[:.]\s)")
-MARK = re.compile(r"^(?:[-*+]\s+|#\d+[:.]\s+)(?:(?:\[[^\]]+\]\(\S+\)\s+)+(?:Thanks .{1,80}?! - )?)?")
+MARK = re.compile(
+    r"^(?:[-*+]\s+|#\d+[:.]\s+)(?:\[[A-Z]{3,}\]:?\s+)?(?:(?:\[[^\]]+\]\(\S+\)\s+)+(?:Thanks .{1,80}?! - )?)?"
+)
 VERSION = re.compile(
     r"(?i)^(?:(?:#+\s*|=+\s*)?(?:version |release |[\w.-]+ )?\[?v?(\d+\.\d+(?:\.\d+)*)\b(?![\w. ]* \w+ \w+ \w+)"
     r"|#+\s*\[?(?P<next>unreleased)\b)"
@@ -26,6 +28,16 @@ TOLD = re.compile(
     r"(?i)\b((?:was|were|got|been) (?:lost|broken|wrong|ignored)|(?:lost|broken|introduced|regressed) (?:in|by|since)"
     r"|is now|are now|now \w+s|renam\w+|defaults? to|deprecat\w+|behaviou?r change|must)\b"
 )
+WHO = (  # a person's name, or the number of a review
+    r"(?:\[?@[\w-]+\]?(?:\(\S+?\))?|\[[\w .-]+\]\(https://github\.com/[\w-]+/?\)|\[?#\d+\]?(?:\([^)]*\))?"
+    r"|\[[0-9a-f]{7,40}\]\([^)]*\)|https?://\S+/(?:pull|issues|commit)/\w+|:(?:user|pr|issue|ghsa):`[^`]+`"
+    r"|\{(?:pr|issue)\}`\d+`)"
+)
+BY = (
+    r"(?i:\b(?:(?:contributed |reported |suggested )?by|in|see|and|via|pull|thanks to|fix(?:es|ed)?|closes|refs?)|-)\s+"
+)
+CREDIT = re.compile(rf"(?:[\s,;.:]*(?:\s-+\s*)?[(\[]?(?:(?:{BY}|[,&+(]\s*)*{WHO}[\s,]*)+[)\]]*)+\.?$")
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 NUMBERS = re.compile(r"(?:#|[`\]]|/)(\d{2,6})\b")  # of issues and changes that an entry names
 NEAR, SURE, NAMED, HOME = (
     0.5,
@@ -34,7 +46,15 @@ NEAR, SURE, NAMED, HOME = (
     0.7,
 )  # how much an entry is about the feature; what only fixes has to be surely so
 SMALL = 4  # files of code that a change touches when it is one of a function
-FILES, MOST, LENGTH, LINES, FEWEST = 3, 5, 240, 6, 4  # characters and lines of an entry; words that a sentence has
+OF_TESTS = re.compile(r"(?i)\btests?$")
+FILES, MOST, LENGTH, LINES, FEWEST, SHORT = (
+    3,
+    5,
+    240,
+    6,
+    4,
+    80,
+)  # characters and lines of an entry; words that a sentence has
 
 
 class Entry(NamedTuple):
@@ -101,13 +121,19 @@ def _entries(view: View) -> Iterator[Entry]:
         lines, version = view.services.tree.lines(path) or [], ""
         for number, line in enumerate(lines, 1):
             if not ENTRY.match(line):
-                version = (match[1] or match["next"]) if (match := VERSION.match(line)) and len(line) < 50 else version
+                head = LINK.sub(r"\1", line)
+                version = (match[1] or match["next"]) if (match := VERSION.match(head)) and len(head) < 50 else version
                 continue
             whole, end = _whole(lines, number)
-            said = LINKED.sub("", MARK.sub("", whole)).rstrip(". ")
+            bare = MARK.sub("", whole)
+            if ASIDE.match(bare):
+                continue
+            said = phrases.subject(CREDIT.sub("", bare)).rstrip(". ")
             aloud = TOLD.search(said) is not None
             turned = aloud or TURN.search(said) is not None
-            if not (turned or FIX.search(said)) or CHORE.search(said):
+            if not (turned or FIX.search(bare)) or CHORE.search(said):
+                continue
+            if len(said) < SHORT and (NOISE.search(said) or OF_TESTS.search(said)):
                 continue
             if (near := about(without_others(view, whole))) < (NEAR if turned else SURE):
                 continue

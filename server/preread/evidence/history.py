@@ -17,7 +17,8 @@ FIX = re.compile(
 NOISE = re.compile(
     r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|documentation|docblocks?|(java|php|go|rust)docs?|readme"
     r"|whitespace|formatting|changelog|ci|mypy|phpstan|phpunit|psalm|rubocop|clippy|go(lint|fmt|vet)|fix(e[sd])? tests?"
-    r"|(?-i:CS)|code ?style|visibility)\b|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b",
+    r"|(?-i:CS)|code ?style|visibility|intelli[sc]en[sc]e|flaky|error ?prone|checkstyle|mutants?)\b"
+    r"|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b|^\W*(document(ed|s|ing)?|mention|clarify)\b",
     re.IGNORECASE,
 )
 CHORE = re.compile(
@@ -30,7 +31,9 @@ CHORE = re.compile(
     r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:unnecessary|unneeded|redundant|superfluous|obsolete|useless)\b"
 )
 ASIDE = re.compile(r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:")  # whatever follows
-REVERT = re.compile(r'^([\w-]+(\([^)]*\))?!?:\s+)?(Revert|Back out|Reapply)\b|\breverts? (commit|"|#)', re.IGNORECASE)
+REVERT = re.compile(
+    r'^([\w-]+(\([^)]*\))?!?:\s+)?(Revert(?:ed|s)?|Back out|Reapply)\b|\breverts? (commit|"|#)', re.IGNORECASE
+)
 TAKES_BACK = re.compile(r"^This reverts commit\s*([0-9a-f]{7,40})?", re.MULTILINE)
 SQUASHED = re.compile(r"^\s*\* ", re.MULTILINE)  # what several commits said, of which one may have taken another back
 BOT = re.compile(r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE)
@@ -113,6 +116,11 @@ def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
     )
     found = [_commit(fields, [p for p in fields[-1].split("\n") if p]) for fields in records]
     return [commit for commit in found if not BOT.search(commit.author)]
+
+
+def one(log: Log, sha: str) -> Commit | None:
+    """The commit of this id, a merge too, without its files; none where it is not known."""
+    return next((_commit(fields) for fields in _records(log, "-n1", "--no-patch", f"{sha}^{{commit}}", "--")), None)
 
 
 def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:

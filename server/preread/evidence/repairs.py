@@ -27,15 +27,21 @@ from preread.evidence.subjects import (
     tells,
     topic_of,
     turned,
+    without_others,
     without_twins,
 )
 from preread.evidence.view import View, once
+from preread.languages import own_role
 from preread.models import Finding
 
-ADDITION = re.compile(r"(?i)(?:add(?:s|ed|ing)?|provid|implement|introduc|creat|support|new|initial|instrument)\w*\b")
+ADDITION = re.compile(
+    r"(?i)(?:add(?:s|ed|ing)?|provid|implement|introduc|creat|support|new|initial|instrument"
+    r"|allow|expos|updat|associat|map|includ)\w*\b"
+)
 OWN, BESIDE = 0.4, 0.2  # how near a title is to the feature that is about it; that is told with others of its topic
 MOST_FIXES, MOST_TOPICS, MOST_TURNS = 5, 3, 5
 MOST_OWN, MOST_TOLD_OF, RARE = 120, 4, 6
+LONG_AGO = 7 * 366 * 86_400  # seconds before the newest of the files' changes
 SPELL = 7 * 86_400  # seconds within which changes are one piece of work, if no fix followed another
 
 
@@ -48,6 +54,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
     ]
     own = [c for c in changes if _is_own(view, c)][:MOST_OWN]
     topics = {c.sha: topic_of(c.subject) - view.wanted for c in changes}
+    near = {c.sha: measure.of(without_others(view, c.subject)) for c in changes}
     counts = Counter(topic for c in own for topic in topics[c.sha])
     everywhere = Counter(topic for c in changes for topic in topics[c.sha])
     by_topic: dict[frozenset[str], frozenset[str]] = {}
@@ -61,22 +68,21 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
         rare = min(everywhere[topic] for topic in shared) <= RARE
         if len(same) < 2 or not _is_told_again(same, shared, rare):
             continue
-        second, first = sorted(measure.of(c.subject) for c in same)[-2:]
+        second, first = sorted(near[c.sha] for c in same)[-2:]
         about = (first + second) / 2
-        if (about < OWN or second < 0.2) and not all(
-            _small_at_home(view, c) and measure.of(c.subject) > 0 for c in same
-        ):
+        if (about < OWN or second < 0.2) and not all(_small_at_home(view, c) and near[c.sha] > 0 for c in same):
             continue
         if (
             rare or len(shared) > 1
         ) and not view.whole_project:  # what else of the files' past is about it, though it does not name the feature
             more = [c for c in changes if c not in same and shared <= topics[c.sha] and len(code_of(c)) <= 6]
-            more = [c for c in more if measure.of(c.subject) >= BESIDE]
+            beside = {path for c in same for path in code_of(c) if own_role(path) == "source"}
+            more = [c for c in more if near[c.sha] >= BESIDE and not beside.isdisjoint(c.files)]
             same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
-        if 2 * sum(measure.of(c.subject) >= OWN or _small_at_home(view, c) for c in same) <= len(same):
+        if 2 * sum(near[c.sha] >= OWN or _small_at_home(view, c) for c in same) <= len(same):
             continue  # it is another thing's topic
         fixes = sum(c.is_fix for c in same)
-        if _is_one_piece(same, fixes):
+        if _is_one_piece(same, fixes) or (not fixes and view.told[0].at - max(c.at for c in same) > LONG_AGO):
             continue
         ranked.append((0.2 * len(shared) + 0.2 * fixes + 1.5 * about + 0.2 * (len(same) > 2), same))
     ranked.sort(key=lambda item: (-item[0], item[1][0].sha))

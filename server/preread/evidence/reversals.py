@@ -2,19 +2,33 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date
 
 from preread.dossier import code
-from preread.evidence import phrases
-from preread.evidence.history import Commit
+from preread.evidence import history, phrases
+from preread.evidence.history import CHORE, Commit
 from preread.evidence.lineage import FILES, lineage
 from preread.evidence.nearness import nearness
-from preread.evidence.reworked import NEAR, VALUE
-from preread.evidence.subjects import LINKED, TITLE, because, code_of, is_named, says, short, short_of, stands
+from preread.evidence.reworked import NEAR, SOON, VALUE
+from preread.evidence.subjects import (
+    LINKED,
+    TITLE,
+    because,
+    code_of,
+    is_change,
+    is_named,
+    says,
+    short,
+    short_of,
+    stands,
+    topic_of,
+)
 from preread.evidence.view import View
 from preread.models import Finding
 
 TAKEN = re.compile(r'(?i)(?:[\w-]+(?:\([^)]*\))?!?:\s+)?revert:?\s+"(.+)["…]')  # with the title of what is taken back
 REAPPLIED = re.compile(r'(?i)(?:re-?apply|re-?land)\b|revert:?\s+"')  # a title of what was put in again
+MERGE = re.compile(r"Merge (?:pull request|branch|remote)\b")  # says only where something came from
 AGAIN = re.compile(r'(?i)re-?apply|re-?land|revert:?\s+"revert')
 MOST_FILES = 8  # that a revert without the feature's name changes when it is about the feature's own
 WAIT = re.compile(r"(?i)wait|poll|until|expect\(|toBe|clock|freeze|timers")
@@ -28,28 +42,51 @@ def reverts(view: View) -> Iterator[Finding]:
         match = TAKEN.match(commit.subject)
         if not commit.is_revert or n >= 5 or REAPPLIED.match(match[1] if match else short(commit)):
             continue
-        code, why = code_of(commit), because(commit)
-        home = sum(path in own or view.relevance(path) >= 1 for path in code)
-        small = 2 * home >= len(code) > 0 and len(code) <= MOST_FILES
-        if not (home and is_named(view, commit)) and not (why and small and _is_about(view, commit, why)):
+        files, why = code_of(commit), because(commit)
+        home = sum(path in own or view.relevance(path) >= 1 for path in files)
+        if not home:
             continue
         title, original = _tried(view, commit)
+        small = 2 * home >= len(files) and len(files) <= MOST_FILES
+        named = is_named(view, commit) or (title and nearness(view).named_in(title))
+        if not named and not (why and small and _is_about(view, commit, why)):
+            continue
         if not (says(commit) and stands(view, commit)) or (not title and '"' in commit.subject):
             continue
-        if _is_back(title, view.told[:at]):
+        if CHORE.search(title) or _is_back(title, view.told[:at]):
             continue
         n += 1
-        whole = LINKED.sub("", commit.subject)
-        said = f"{phrases.quote(title, TITLE)} was taken back" if title else phrases.quote(whole, TITLE)
-        cites = [f"commit:{commit.sha[:9]}"] + ([f"commit:{original[:9]}"] if original else [])
+        what = phrases.quote(title or LINKED.sub("", commit.subject), TITLE)
+        said = f"{original.date[:7] if original else ''} {what} was taken back{_after(original, commit)}".lstrip()
+        anew = _anew(title, commit, view.told[:at])
+        again = f"; {anew.date[:7]} {phrases.quote(short(anew), TITLE)}" if anew else ""
         yield Finding(
             rule="reverts",
             kind="reverted",
-            text=said + (f": {why}" if why else ""),
-            sources=tuple(cites),
+            text=(said if title else f"{commit.date[:4]}: {what}") + (f": {why}" if why else "") + again,
+            sources=tuple(f"commit:{one.sha[:9]}" for one in (commit, original, anew) if one),
             reason="a revert that touched the feature's files",
             score=0.8 + 0.15 * min(1.0, view.relevance(commit.subject)),
         )
+
+
+def _after(original: Commit | None, revert: Commit) -> str:
+    """How long after something was put in it was taken back, in words; when, if that is not known."""
+    if original is None:
+        return f" in {revert.date[:4]}"
+    days = (date.fromisoformat(revert.date) - date.fromisoformat(original.date)).days
+    soon = {0: " the same day", 1: " the next day"}.get(days, f" {days} days later")
+    return soon if 0 <= days <= SOON else f" in {revert.date[:7]}"
+
+
+def _anew(title: str, revert: Commit, later: list[Commit]) -> Commit | None:
+    """The next change of the same files about what a revert took back."""
+    code, tried = {*code_of(revert)}, topic_of(title)
+    for commit in reversed(later):
+        topic = topic_of(commit.subject)
+        if is_change(commit) and 2 * len(topic & tried) > len(topic) and not code.isdisjoint(code_of(commit)):
+            return commit
+    return None
 
 
 def _is_about(view: View, commit: Commit, why: str) -> bool:
@@ -60,13 +97,15 @@ def _is_about(view: View, commit: Commit, why: str) -> bool:
     return nearness(view).named_in(why, *(line for patch in patches for line in (*patch.removed, *patch.added)))
 
 
-def _tried(view: View, commit: Commit) -> tuple[str, str]:
-    """The title of what a revert took back, and its id if it is known; the whole title where the revert's is cut."""
+def _tried(view: View, commit: Commit) -> tuple[str, Commit | None]:
+    """The title of what a revert took back, and that commit if it is known; the whole title where the revert's is cut,
+    and what was merged instead of the title of a merge."""
     match, named = TAKEN.match(commit.subject), re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body)
-    done = view.services.tree.git("log", "-1", "--format=%s", named[1], "--") if named else None
-    subject = done.out.decode("utf-8", "replace").strip() if done and done.status == 0 else ""
-    title = "" if match is None else subject if "…" in match[0] else match[1]
-    return short_of(title), named[1] if named and subject else ""
+    original = history.one(view.kept.log, named[1]) if named else None
+    title = "" if match is None else original.subject if original and "…" in match[0] else match[1]
+    if MERGE.match(title):
+        title = original.body.partition("\n")[0].strip() if original else ""
+    return short_of(title), original
 
 
 def _is_back(title: str, later: list[Commit]) -> bool:

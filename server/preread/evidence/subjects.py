@@ -96,7 +96,7 @@ def compact(text: str) -> str:
 
 
 def without_others(view: View, text: str) -> str:
-    """A text without names of code and options that only begin like the feature's and stand neither in its description
+    """A text without names of code and options that hold more than the feature's and stand neither in its description
     nor in its first files: `--watch-extensions` tells nothing of `watch`."""
     own = compact("".join(view.query.feature))
     if own not in compact(text):
@@ -105,7 +105,9 @@ def without_others(view: View, text: str) -> str:
 
     def kept(match: re.Match[str]) -> str:
         name = compact(match[0])
-        return " " if name.startswith(own) and len(name) > len(own) + MORE and name not in here else match[0]
+        more = name.startswith(own) and len(name) > len(own) + MORE
+        more |= own in name and len(words.parts(match[0])) > len(view.query.feature) + 1
+        return " " if more and name not in here else match[0]
 
     return NAME.sub(kept, text)
 
@@ -232,7 +234,11 @@ def short_of(subject: str) -> str:
 
 def because(commit: Commit) -> str:
     """The first sentence that a commit's author wrote of it beside the subject, of those who wrote any."""
-    first = re.sub(r"This reverts commit [0-9a-f]+[.,]?", "", commit.body).strip().partition("\n\n")[0]
+    first = (
+        re.sub(r"This reverts commit [0-9a-f]+(?:, reversing\s+changes made to [0-9a-f]+)?[.,]?", "", commit.body)
+        .strip()
+        .partition("\n\n")[0]
+    )
     return phrases.plain(phrases.sentence(first, 130)) if _is_prose(first) else ""
 
 
