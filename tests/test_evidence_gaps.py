@@ -152,6 +152,18 @@ def test_unmentioned_messages_of_errors_with_a_name_are_absent_by_it_too(tmp_pat
     assert found(tmp_path, "unmentioned_messages", "basket") == []
 
 
+def test_unmentioned_messages_of_a_file_that_the_description_names_count(tmp_path: Path) -> None:
+    rain = {f"shop/rain_{n}.py": "rain = 1\n" for n in range(20)}
+    packing = "def pack(gift_basket):\n    guard(gift_basket)\n\n\ndef guard(eggs):\n"
+    packing += "    Validate.isTrue(eggs, 'no egg is left')\n"
+    tests = "def test_gift_basket():\n    gift_basket()\n"
+    files = {"shop/gift_basket.py": "def gift_basket():\n    pass\n", "tests/test_gift_basket.py": tests}
+    write(tmp_path, {**rain, **files, "shop/packinglist.py": packing})
+    findings = found(tmp_path, "unmentioned_messages", "gift-basket", description="by weight, packing list")
+    assert texts(findings) == "no test shows `no egg is left`"
+    assert found(tmp_path, "unmentioned_messages", "gift-basket", description="by weight") == []
+
+
 def test_unmentioned_messages_are_not_of_code_that_has_a_common_word_of_the_name(tmp_path: Path) -> None:
     rows = {f"shop/row_{n}.py": "row = 1\n" for n in range(20)}
     gift = "class GiftRow:\n    def gift_row(self, row):\n        raise ValueError('a gift row has no price')\n"

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import phrases
+from preread.evidence import phrases, words
 from preread.evidence.messages import LEAST, messages
-from preread.evidence.nearness import nearness
+from preread.evidence.nearness import RARE, nearness
 from preread.evidence.proofs import absent, absent_shortly, gap, is_exported, is_reached, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
@@ -16,6 +16,7 @@ from preread.syntax import Parameter
 
 MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 12, 4, 4
 NEAR = 0.45  # heat of a line that is the feature's own
+FIRST_SOURCES, LONG_NAME = 4, 7  # files, and letters of a file's name, by which a description means it
 FIRST = 3  # words of a message that a test expects it by
 EXPECTS = re.compile(r"(?i)expect|match|raises|throw|exception|error|assert|warns")
 
@@ -65,15 +66,15 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
     n = 0
     for file in view.sources[:8]:
         found: list[_Message] = []
-        tests = tests_for(view, file)
+        tests, named = tests_for(view, file), _is_described(view, file)
         for text, others, lines, raised, name in messages(file):
-            heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)))
+            heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)), NEAR * named)
             if heat < NEAR or n >= MOST_MESSAGES or any(view.holds(other, tests) for other in others):
                 continue
             by_name = absent(view, name, tests) if name else ()
             if name and not by_name:
                 continue  # tests compare with it
-            if _is_near(view, file, text, lines) and (proof := absent_shortly(view, text, tests)):
+            if (named or _is_near(view, file, text, lines)) and (proof := absent_shortly(view, text, tests)):
                 n += 1
                 found.append(_Message(text, lines, (*proof, *by_name), heat, raised, name))
         shared = _shared([one.text for one in found])
@@ -85,6 +86,18 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
         found.sort(key=lambda one: (-one.heat - 0.2 * one.raised, one.lines))
         for at in range(0, min(len(found), 2 * SHOWN), SHOWN):
             yield _unshown(file, found[at : at + SHOWN])
+
+
+def _is_described(view: View, file: FileView) -> bool:
+    """Whether one of the first sources is called as the description says, by a rare word or two in a row; a package's
+    main file is about more."""
+    folder, _, name = file.path.rpartition("/")
+    name = re.sub(r"[\W_]", "", name.partition(".")[0]).lower()
+    said = re.findall(r"[a-z]+|[,.:;]", view.request.description.lower())
+    rare = {stem for stem, worth in nearness(view).also.items() if worth >= RARE}
+    pairs = {"".join(pair) for pair in pairwise(said)}
+    is_one = file in view.sources[:FIRST_SOURCES] and len(name) >= LONG_NAME and not folder.lower().endswith(name)
+    return is_one and (words.stem(name) in rare or name in pairs)
 
 
 def _is_near(view: View, file: FileView, text: str, lines: Sequence[int]) -> bool:

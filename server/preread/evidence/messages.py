@@ -11,7 +11,7 @@ LEAST = 12  # characters of a message by which it is known
 # What shows a text to people without being raised.
 SAYS = re.compile(
     r"^(?!console\.(?:log|debug|info|warn)$)(?:.*[.>])?(?:warn|warning|error|critical|echo|secho|fail|abort|alert|panic|Errorf|Fatalf|eprintln!|writeln?!"
-    r"|bail!|anyhow!|fatal|notice|confirm)$"
+    r"|bail!|ensure!|anyhow!|fatal|notice|confirm|Errf?|invariant|(?:Validate|Preconditions|Objects|Guard|Check|Assert)\.\w+)$"
 )
 LITERAL = re.compile(r"\"([^\"\\\n]* [^\"\\\n]+)\"|'([^'\\\n]* [^'\\\n]+)'|`([^`\\\n]* [^`\\\n]+)`")
 JOINED = re.compile(r"\s*\+?\s*[fFrRbB]?")  # what stands between two literals that are one message
