@@ -49,3 +49,15 @@ def test_commands_of_csharp_name_the_project_and_settings_without_a_value_are_le
     (runs,) = (finding.text for finding in found(tmp_path, "checks", "basket"))
     assert runs.startswith("CI runs `pytest -x -q --deselect")
     assert "$" not in runs
+
+
+def test_constants_that_stand_together_are_one_and_a_wide_family_is_the_features_own(tmp_path: Path) -> None:
+    values = "const (\n" + "".join(f'\tBasketKind{name} = "{name}"\n' for name in ("Paper", "Wood", "WIRE", "Wool"))
+    values += "\n\tBasketText = `\n1`\n)\n\nfunc basketAdds() {}\n"
+    kinds = "".join(f"    Kind{n},\n" for n in range(12))
+    rust = f"pub enum ShopError {{\n    BasketFull,\n{kinds}    BasketLost,\n}}\npub fn basket() {{}}\n"
+    write(tmp_path, {"shop/basket.go": values, "old/basket.go": values, "shop/basket.rs": rust})
+    said = [finding.text for finding in found(tmp_path, "constants", "basket")]
+    assert said.count(", ".join(f'`BasketKind{n} = "{n}"`' for n in ("Paper", "Wood", "WIRE", "Wool"))) == 1
+    assert "`ShopError`: `BasketFull`, `BasketLost` and 12 more" in said
+    assert not any("BasketText" in text for text in said)

@@ -30,32 +30,53 @@ ENVIRONMENT = re.compile(
 )
 EXAMPLES = re.compile(r"(?:^|/)(?:examples?|tutorials?|samples?|demos?)/")
 MODIFIERS = re.compile(r"^`(?:\w+(?:<[^<>]*>|\[\])? )+(?=[A-Z][A-Z0-9_]* ?=)")
-MOST_CALLED, MOST_VALUES = 8, 6
+OPEN = re.compile(r"(?:[=\\({\[,+]|[=(]\s*(?:`|\"\"\"|''')|=>)$")  # goes on, on the next line
+MOST_CALLED, MOST_VALUES, WIDE, ALONE = 8, 6, 10, 3
 NEAR = 0.45  # heat of what is the feature's own
 
 
 def constants(view: View) -> Iterator[Finding]:
     """Named values, those that begin alike together, and families of names: enumerations, unions, options."""
+    seen: set[str] = set()
     for file in view.sources[:6]:
         families: dict[tuple[str, str], list[Member]] = defaultdict(list)
         values: dict[tuple[str, str], list[Member]] = defaultdict(list)
         for member in file.details.members:
             near = view.is_hot(file, member.line) or view.relevance(member.name, member.owner) >= 0.5
             if near and member.kind == "constant" and member.value:
-                values[member.owner, member.name.partition("_")[0] if member.name.isupper() else ""].append(member)
+                before, _, after = member.name.partition("_")
+                values[member.owner, before if after and member.name.isupper() else ""].append(member)
             elif near and member.kind in {"enum", "union", "option"}:
                 families[member.owner, member.kind].append(member)
         for (_, beginning), members in values.items():
-            found = [one for member in members for one in _constant(view, file, member)]
-            yield from [_together(found)] if beginning and len(found) > 2 else found
+            found = {m.line: one for m in members for one in _constant(view, file, m) if one.text not in seen}
+            seen |= {one.text for one in found.values()}
+            all_of_one = beginning and len(found) > 2
+            for run in [list(found.values())] if all_of_one else _runs(found):
+                yield from [_together(run)] if all_of_one or len(run) > ALONE else run
         for (owner, kind), members in families.items():
-            if len(members) > 1:
-                yield _family(view, file, owner, kind, members)
+            many = len({member.name for member in members})
+            named = [member for member in members if view.relevance(member.name) >= 1]
+            named = named if many > WIDE and view.relevance(owner) < 1 else members
+            if many > 1 and named:  # of a wide family the feature's own
+                yield _family(view, file, owner, kind, named, many)
+
+
+def _runs(found: dict[int, Finding]) -> list[list[Finding]]:
+    """Values on lines one below the other, in lists."""
+    runs: list[list[Finding]] = []
+    for line in sorted(found):
+        if line - 1 not in found:
+            runs.append([])
+        runs[-1].append(found[line])
+    return runs
 
 
 def _together(found: list[Finding]) -> Finding:
-    """Values whose names begin alike as one line."""
-    best, shown = max(found, key=lambda one: one.score), found[:MOST_VALUES]
+    """Values whose names begin alike, or that stand together, as one line: the best of them."""
+    best = max(found, key=lambda one: one.score)
+    chosen = sorted(found, key=lambda one: -one.score)[:MOST_VALUES]
+    shown = [one for one in found if one in chosen]
     texts = ", ".join(MODIFIERS.sub("`", one.text) for one in shown)
     sources = tuple(source for one in shown for source in one.sources)
     return best.model_copy(update={"text": texts, "sources": sources})
@@ -76,6 +97,8 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
     if not (used or at_home or view.relevance(member.name) >= 0.5):
         return
     head, _, note = line.partition("  # ") if "  # " in line else line.partition(" // ")
+    if OPEN.search(head.rstrip(" ,")):
+        return
     text = phrases.quote(re.sub(r"^(?:export\s+)?(?:default\s+)?", "", head.rstrip(" ;,")))
     yield Finding(
         rule="constants",
@@ -87,11 +110,12 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
     )
 
 
-def _family(view: View, file: FileView, owner: str, kind: str, members: list[Member]) -> Finding:
+def _family(view: View, file: FileView, owner: str, kind: str, members: list[Member], many: int) -> Finding:
     first = {member.name: member.line for member in sorted(members, key=lambda member: -member.line)}
     shown = sorted(first.items(), key=lambda item: item[1])
-    lines = [line for _, line in shown[:10]]
-    listed = phrases.names([name for name, _ in shown], 10)
+    lines = [line for _, line in shown[:WIDE]]
+    listed = phrases.names([name for name, _ in shown[:WIDE]], WIDE)
+    listed += f" and {many - len(lines)} more" if many > len(lines) else ""
     owner = owner.rpartition(".")[2]
     what = f"options of {code(owner)}" if kind == "option" else code(owner)
     above = range(lines[0], max(0, lines[0] - 8), -1)
