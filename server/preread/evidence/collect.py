@@ -49,7 +49,7 @@ from preread.models import Evidence, Finding, Ranked, Request
 from preread.reports.history import Past
 from preread.services import Services
 
-BESIDE = re.compile(search.SHOWS.pattern + r"|(?:^|/)(?:docs?_src|legacy)/")
+BESIDE = re.compile(rf"(?i)(?:{search.SHOWS.pattern}|(?:^|/)(?:docs?_src|legacy|snippets?)/)")
 VERSION = re.compile(r"(?:^|/)v(\d+)/")
 MOST = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
 
