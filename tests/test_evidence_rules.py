@@ -178,6 +178,8 @@ def test_inside_tells_what_things_hang_on_and_no_fragments(tmp_path: Path) -> No
     python += "        def basket_rows():\n            return 'all rows'\n    if row.price == 77:\n"
     python += "        row.price = \\\n            rows.cheapest(77)\n"
     python += "    if logger.isEnabledFor(7):\n        row.tell('level')\n"
+    python += "    # Note that the above example never says which row is meant.\n"
+    python += "    try:\n        row.lift(7)\n    except (KeyError, 'row'):\n        row.drop(7)\n"
     ruby = "def basket_load(row)\n  unless row.kind == :gift\n    raise 'no gift'\n  end\nend\n"
     java = "class Basket {\n  void basketClear(Row row) {\n    if (row.size() == 7) { // as many as fit\n"
     java += "      row.clear(7);\n    }\n  }\n}\n"
@@ -199,7 +201,16 @@ def test_inside_tells_what_things_hang_on_and_no_fragments(tmp_path: Path) -> No
     assert "if `row.kind === 'open'`: `row.show('open')`;" in said
     assert "if `row.kind === 'list'`: `row.rows .sort('name')`" in said
     assert "if `row.kind === 'shut'`: `row.fold('once')`; if `row.wide`: `row.fold('twice')`" in said
-    for fragment in ("isEnabledFor", "`and row", "else rows", "len(rows)", "asBrand", "} else"):
+    for fragment in (
+        "isEnabledFor",
+        "KeyError",
+        "above example",
+        "`and row",
+        "else rows",
+        "len(rows)",
+        "asBrand",
+        "} else",
+    ):
         assert fragment not in said
 
 

@@ -23,7 +23,8 @@ SETS = re.compile(r"^(?:[\w.]+\[.*\]|(?:self|this|[a-z])\.\w+)\s*=(?!=)")
 SAYS = re.compile(r"\b(?:t|_|print|echo|console\.\w+|log\w*|logger\.\w+)\(")
 DULL = re.compile(
     r"^(?:return|yield|raise|throw)?\s*(?:[\w.]*|[\[({]*[\])}]*|[\"'`]{2}|-?\d+)$"
-    r"|^(?:import|from|export|def|class|func|fn|async def|function|assert)\b|^\w+\._?(\w+) = \1$"
+    r"|^(?:import|from|export|def|class|func|fn|async def|function|assert|rescue|except|catch|for|with|switch)\b"
+    r"|^_ => |^\w+\._?(\w+) = \1$"
     r"|^[\"'@*<>.?:&|)}\]]|^(?:and|or)\b"
 )
 OPEN = re.compile(r"(?:=>|[=(,+\\])$")  # goes on, on the next line

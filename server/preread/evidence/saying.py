@@ -44,6 +44,9 @@ ADDRESS = re.compile(r"https?://\S+")
 EXAMPLE = re.compile(r"```.*?(?:```|\Z)|<(code|pre|example)>.*?(?:</\1>|\Z)|@example\b.*?(?=\n\s*@|\Z)", re.DOTALL)
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?] (?=[\W_]*[A-Z`])")
 TURNS = re.compile(r"(?i)(?:but|however|yet|still)\b")
+ELSEWHERE = re.compile(
+    r"(?i)\b(?:above|following|previous) (?:example|condition|snippet|code)|\b(?:example|code) (?:above|below)"
+)
 OF_ITSELF = re.compile(r"(?i)this (?:method|function|class|option|field|type|test|should|must)\b|otherwise\b")
 LONGEST, LEAST, MOST_SAID, HUNG = 4000, 25, 190, 240
 WHOLE, FEWEST = 300, 5  # characters of a remark that is told, words
@@ -84,6 +87,7 @@ def is_usual(file: FileView, said: str) -> bool:
 def stands(said: str) -> bool:
     """Whether what a comment says is whole and needs no sentence before it."""
     leans = HANGS.match(said) and not OF_ITSELF.match(said) and len(sentences(said)) == 1
+    leans = leans or ELSEWHERE.search(said)
     return phrases.complete(said) and len(said) <= WHOLE and not leans and len(said.split()) >= FEWEST
 
 
