@@ -15,14 +15,20 @@ def test_limits_read_options_by_their_names_nested_items_quotes_and_directives(t
     doc += "- It holds goods.\n  - Gifts of a basket are kept, but\n    must not be heavier than it is.\n\n"
     doc += "        a basket must not be code\n\n> **Warning:** the basket is lost when the\n> shop shuts at night.\n\n"
     doc += "| option | type | what for |\n| - | - | - |\n| `lidOpen` | bool | Shut only if it always fits. |\n\n"
-    doc += "We must now fill the basket.\n"
+    doc += "We must now fill the basket.\n\nA basket of two shops is not one of three.\n\n"
+    doc += "> [!WARNING]\n> Coins in a basket are not counted.\n"
     more = (
         "The basket\n==========\n\n.. attribute:: Basket.depth\n\n    Only centimetres\n    :attr:`Basket.width` is\n"
     )
     more += "    measured in. A shallow one is refused, as is here::\n\n        Basket(depth=0)  # must not be\n\n"
     more += "    .. code-block:: python\n\n        basket.must(never=1)\n\n>>> basket.must(False)\nTrue\n"
     write(tmp_path, {**SHOP, "docs/guide.md": doc, "docs/more.rst": more})
-    assert {finding.text: finding.sources for finding in found(tmp_path, "limits", "basket")} == {
+    findings = found(tmp_path, "limits", "basket")
+    shops, coins = (next(f.score for f in findings if word in f.text) for word in ("two shops", "Coins"))
+    assert coins > shops  # it is warned of
+    assert {finding.text: finding.sources for finding in findings} == {
+        "`A basket of two shops is not one of three`": ("docs/guide.md:24",),
+        "`Coins in a basket are not counted`": ("docs/guide.md:27",),
         "`Gifts of a basket are kept, but must not be heavier than it is`": ("docs/guide.md:10-11",),
         "`**Warning:** the basket is lost when the shop shuts at night`": ("docs/guide.md:15-16",),
         "`lidOpen`: `Shut only if it always fits`": ("docs/guide.md:20",),

@@ -27,6 +27,10 @@ STRONG = re.compile(
     r"|(?:warning|caution|important|attention)(?=:))\b"
 )
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<=[.!?:])\s+(?=[\W_]*[A-Z`])")
+WARNS = re.compile(  # how a box opens that warns
+    r"(?i)[>\s]*(?:\[!(?:warning|important|caution)\]|\.\. (?:warning|caution|danger|attention|important)::"
+    r"|!!! *(?:warning|danger)|:::\s*(?:warning|danger|caution))"
+)
 SPELLED = re.compile(r"`+([^`\s]{4,40}?)`+|\b([a-z]+[A-Z]\w+|[a-z]+_\w+|[A-Z][a-z]+[A-Z]\w+)\b")
 SPAN = re.compile(r"`[^`]*`")
 LEANS = re.compile(
@@ -74,9 +78,9 @@ def limits(view: View) -> Iterator[Finding]:
             if max(about, 0.8 * under, 0.8 * home) < NEAR or not measure.named_in(sentence.text, heading, doc.path):
                 continue
             named = KNOWN * (not known.isdisjoint(names_in(sentence)))
-            limits = (
-                named + 0.25 * bool(STRONG.search(sentence.text)) + 0.05 * min(3, len(LIMITS.findall(sentence.text)))
-            )
+            above = doc.lines[max(0, sentence.start - 3) : sentence.start - 1]
+            strong = STRONG.search(sentence.text) or any(map(WARNS.match, above))
+            limits = named + 0.25 * bool(strong) + 0.05 * min(3, len(LIMITS.findall(sentence.text)))
             worth = 0.35 * max(about, 0.6 * under, 0.6 * home) + 0.2 * under + 0.2 * home + 0.1 * doc.score + limits
             found.append((worth, doc, sentence))
     found.sort(key=lambda one: (-one[0], one[1].path, one[2].start))
