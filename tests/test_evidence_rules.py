@@ -1062,7 +1062,8 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
     commit(tmp_path, {"shop/basket.py": summed}, "Fix prices, fixes #77")
     news = "# Changes\n\n[2.1.0](https://example.org/releases/tag/2.1.0) - 2026-01-02\n---\n"
     news += "- fix(shop): the basket: totals of\n  many lines were cut ([#5](https://github.com/a/b/pull/5) by [Ann]("
-    news += "https://github.com/ann))\n- docs: fixed the basket's page at last\n- Fixed what the basket wants of its tests\n"
+    news += "https://github.com/ann))\n- docs: fixed the basket's page at last\n"
+    news += "- Fixed what the basket wants of its tests\n"
     news += "- Added a basket icon\n- Fixed the weather\n\n## 2.0\n\n#77: Fixed what was asked\n  for in vain\n"
     news += "#78: Fixed what nobody asked for\n#79: Fixed what was asked everywhere\n"
     shelves = {f"shop/shelf{n}.py": "SHELF = 1\n" for n in range(5)}
