@@ -87,7 +87,7 @@ def is_usual(file: FileView, said: str) -> bool:
 def stands(said: str) -> bool:
     """Whether what a comment says is whole and needs no sentence before it."""
     leans = HANGS.match(said) and not OF_ITSELF.match(said) and len(sentences(said)) == 1
-    leans = leans or ELSEWHERE.search(said)
+    leans = leans or ELSEWHERE.search(said) is not None
     return phrases.complete(said) and len(said) <= WHOLE and not leans and len(said.split()) >= FEWEST
 
 
