@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MOST = 60  # tests in all
 OF_FIRST, OF_EACH, OF_ALL = 32, 16, 6  # of the first file, before any has more; of the next; of a whole project's each
 SPELLED = re.compile(r"[A-Za-z_][\w-]+")  # names of code, and options as they are typed
+LEAST = 0.4  # of the best score, for a test of another file than the first to come before one of that
 HELPER = 40  # lines of what tests call, at most
 BESIDE = 4  # sources, among whose lines there may be tests
 TWINS, TWIN_SCORE = 2, 0.75  # sources whose test file is looked at whatever its name; the least score of such a file
@@ -29,7 +30,8 @@ def chosen(view: "View") -> list[HotCase]:
     floor = max(0.25 * best, min(0.5, best))
     first = found[0].file if found else None
     found = [hot for hot in found if hot.score >= floor and (hot.file is first or view.tests_it(hot))]
-    some = _some(found, lambda file: OF_FIRST if file in view.tests[:1] else round(OF_EACH * file.score))
+    near = [hot for hot in found if hot.file in view.tests[:1] or hot.score >= LEAST * best]
+    some = _some(near, lambda file: OF_FIRST if file in view.tests[:1] else round(OF_EACH * file.score))
     early = {id(hot) for hot in sorted(some, key=lambda hot: -hot.file.score)[:MOST]}
     rest = [hot for hot in found if id(hot) not in early]
     kept = early.union(map(id, rest[: MOST - len(early)]))

@@ -13,6 +13,7 @@ from preread.syntax import TestCase
 
 SMALL, MOST_GROUPS, MOST_TOPICS, MOST_NAMED, MOST_LEFT, MOST_RANGES, FEW = 6, 12, 5, 5, 14, 5, 3
 NEAR, FAR = 12, 90  # lines between tests that are cited as one, of few and of many
+MODULES = frozenset({"tests", "test"})  # what tests among the lines of a source stand in
 CONSTANT = re.compile(r"(?<![\w.\"'])[A-Z][A-Z0-9_]{3,}(?![\w(])")
 SHOWN = re.compile(r"(?:^|/)(?:__)?fixtures?(?:__)?/|\.fixture\.")  # tests that other tests run
 SPELLED = re.compile(r"[a-z]\w*(?:\.\w+)+")  # a test's name that a table has, told by an expression
@@ -66,7 +67,8 @@ def _group(view: View, topic: str, cases: list[HotCase], score: float) -> Findin
     most = MOST_NAMED if topic or len(cases) == len(view.cases) else MOST_LEFT
     shown = sorted(sorted(cases, key=lambda hot: -hot.score)[:most], key=lambda hot: hot.case.start)
     total = sum(1 for case in file.outline.tests if case.group == group)
-    head = phrases.quote(group.rpartition(" > ")[2], 60) if group and phrases.provable(group) else ""
+    own = phrases.provable(group) and group not in MODULES
+    head = phrases.quote(group.rpartition(" > ")[2], 60) if own else ""
     few = f"{len(cases)} of its {total} tests" if len(cases) < total and not view.whole_project else f"{total} tests"
     few = f"on {phrases.plain(topic)}" if topic else "1 test" if total == 1 else few
     more = f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else ""
