@@ -1023,6 +1023,18 @@ def test_repeated_fixes_take_in_what_shares_a_rare_word_and_leave_out_what_does_
     assert rule(tmp_path, "repeated_fixes", "basket-handler") == []  # most of them are of another thing
 
 
+def test_repeated_fixes_of_files_that_the_description_spells_out_need_not_name_the_feature(tmp_path: Path) -> None:
+    text = "from shop.basket import Basket\n\n\ndef shelve(basket: Basket) -> int:\n    return {}\n"
+    commit(tmp_path, SHOP, "begin")
+    for n in range(3):
+        changed = {"shop/nightshelf.py": text.format(n)}
+        commit(tmp_path, changed, f"Fix shelf creaking in wind {n}", date=f"2025-0{n + 1}-01")
+    more = "its lids, straps, wheels, colours, prices and receipts"
+    (finding,) = rule(tmp_path, "repeated_fixes", description=f"The basket on its night shelf, {more}")
+    assert "fixed 3 times, last 2025-03-01" in finding.text
+    assert rule(tmp_path, "repeated_fixes", description=f"The basket on its shelf, {more}") == []
+
+
 def test_fixes_are_told_with_their_cause_and_other_commits_are_not(tmp_path: Path) -> None:
     commit(tmp_path, SHOP, "begin")
     commit(

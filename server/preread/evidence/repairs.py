@@ -15,6 +15,7 @@ from preread.evidence.subjects import (
     TURN,
     because,
     code_of,
+    compact,
     holds_name,
     is_change,
     is_gone,
@@ -70,7 +71,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
             continue
         second, first = sorted(near[c.sha] for c in same)[-2:]
         about = (first + second) / 2
-        if (about < OWN or second < 0.2) and not all(_small_at_home(view, c) and near[c.sha] > 0 for c in same):
+        if (about < OWN or second < 0.2) and not all(_at_home(view, c) and near[c.sha] > 0 for c in same):
             continue
         if (
             rare or len(shared) > 1
@@ -79,7 +80,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
             beside = {path for c in same for path in code_of(c) if own_role(path) == "source"}
             more = [c for c in more if near[c.sha] >= BESIDE and not beside.isdisjoint(c.files)]
             same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
-        if 2 * sum(near[c.sha] >= OWN or _small_at_home(view, c) for c in same) <= len(same):
+        if 2 * sum(near[c.sha] >= OWN or _at_home(view, c) for c in same) <= len(same):
             continue  # it is another thing's topic
         fixes = sum(c.is_fix for c in same)
         if _is_one_piece(same, fixes) or (not fixes and view.told[0].at - max(c.at for c in same) > LONG_AGO):
@@ -128,8 +129,23 @@ def _is_own(view: View, commit: Commit) -> bool:
     return (
         view.relevance(commit.subject) >= 0.5
         or (view.relevance(commit.subject) > 0 and len(code_of(commit)) <= 6)
-        or _small_at_home(view, commit)
+        or _at_home(view, commit)
     )
+
+
+def _at_home(view: View, commit: Commit) -> bool:
+    """Whether a commit changed little else than the feature's own files, or those that its description spells out."""
+    code = code_of(commit)
+    spelled = sum(path in _spelled(view) for path in code)
+    return _small_at_home(view, commit) or (len(code) <= 4 and 2 * spelled >= len(code) > 0)
+
+
+@once
+def _spelled(view: View) -> list[str]:
+    """The first files that are called like several words of the description: `selectionpolicies`."""
+    said = re.split(r"[\W_]+", view.request.description.lower())
+    runs = {"".join(said[i : i + n]) for n in (2, 3) for i in range(len(said) - n + 1)}
+    return [file.path for file in view.sources[:3] if compact(file.path.rpartition("/")[2].partition(".")[0]) in runs]
 
 
 def _is_name(shared: frozenset[str], commits: list[Commit]) -> bool:
