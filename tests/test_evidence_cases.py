@@ -48,3 +48,8 @@ def test_tests_named_like_the_first_source_are_the_feature_s_where_few_name_it(t
     tests = "package shop\n\n" + "".join(f"func TestPicks{n}(t *testing.T) {{\n\tPick()\n}}\n\n" for n in "ABC")
     write(tmp_path, {"shop/policies.go": source, "shop/policies_test.go": tests})
     assert "`TestPicksA`" in texts(tmp_path, "groups", "gift-basket")
+    more = "".join(f"func TestGiftBasket{n}(t *testing.T) {{\n\tPick()\n}}\n\n" for n in "ABC")
+    write(tmp_path, {"shop/policies_test.go": tests + more})
+    said = texts(tmp_path, "groups", "gift-basket")
+    assert "`TestGiftBasketA`" in said
+    assert "TestPicksA" not in said  # where some do, the others are of something else

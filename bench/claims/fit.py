@@ -17,6 +17,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +70,12 @@ class Gathered(NamedTuple):
     kept: list[Row]  # of the findings that a reader judged, or that a hand-written fact has
 
 
-def gathered(root: Path, case: Case, judged: verdicts.Verdicts) -> Gathered:
+def gathered(clones: Path, judged: verdicts.Verdicts, case: Case) -> Gathered:
+    with tempfile.TemporaryDirectory() as folder:
+        return gathered_in(scratch(clones / case.clone, folder), judged, case)
+
+
+def gathered_in(root: Path, judged: verdicts.Verdicts, case: Case) -> Gathered:
     layout = Layout(root.resolve())
     services = Services(layout, load(layout, {}, {}))
     request = Request(feature=case.feature, description=case.description)
@@ -185,12 +192,9 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print(__doc__)
         return 2
-    judged = verdicts.known()
-    features = []
-    for case in cases():
-        if case.split == "tuning":
-            with tempfile.TemporaryDirectory() as folder:
-                features.append(gathered(scratch(Path(arguments[0]) / case.clone, folder), case, judged))
+    work = partial(gathered, Path(arguments[0]), verdicts.known())
+    with ProcessPoolExecutor() as workers:
+        features = list(workers.map(work, [case for case in cases() if case.split == "tuning"]))
     print("RATES")
     for rule, rate in sorted(rates([one.shown for one in features]).items(), key=lambda pair: -pair[1]):
         print(f'    "{rule}": {rate * SCALE:.2f},')

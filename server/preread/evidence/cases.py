@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preread.evidence import words
 from preread.evidence.pieces import FileView, HotCase
+from preread.syntax import TestCase
 
 if TYPE_CHECKING:
     from preread.evidence.view import View
@@ -92,6 +93,13 @@ def helpers(view: "View", file: FileView) -> re.Pattern[str]:
 
 def twin(view: "View", test: FileView) -> float:
     """How much a test file is the feature's by being called like one of the first sources: more by a word of it."""
+    known: dict[str, float] = view.memo.setdefault("cases.twins", {})
+    if test.path not in known:
+        known[test.path] = _twin(view, test)
+    return known[test.path]
+
+
+def _twin(view: "View", test: FileView) -> float:
     folder, _, name = test.path.rpartition("/")
     name = re.sub(r"^test_|_test$|[._-](?:test|spec)$", "", name.rpartition(".")[0])
     like = [file.path for file in view.sources[:4] if file.path.rpartition("/")[2].partition(".")[0] == name]
@@ -101,4 +109,12 @@ def twin(view: "View", test: FileView) -> float:
         return 0.8
     homes = {path.rpartition("/")[0] for path in like if path in {file.path for file in view.sources[:TWINS]}}
     others = {file.path.rpartition("/")[0] for file in view.tests}
-    return 0.6 if test.score >= TWIN_SCORE and homes and (folder in homes or homes.isdisjoint(others)) else 0.0
+    near = test.score >= TWIN_SCORE and homes and (folder in homes or homes.isdisjoint(others))
+    return 0.6 if near and not any(_is_own(view, test, case) for case in test.outline.tests) else 0.0
+
+
+def _is_own(view: "View", file: FileView, case: TestCase) -> bool:
+    """Whether a test names the feature or calls its definitions: of a file that has such tests they alone are meant."""
+    body = "\n".join(file.lines[case.start - 1 : case.end])
+    named = view.relevance(case.name, case.group) >= 0.5
+    return named or bool(view.uses.search(body) or helpers(view, file).search(body))
