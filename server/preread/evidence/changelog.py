@@ -36,7 +36,9 @@ WHO = (  # a person's name, or the number of a review
 BY = (
     r"(?i:\b(?:(?:contributed |reported |suggested )?by|in|see|and|via|pull|thanks to|fix(?:es|ed)?|closes|refs?)|-)\s+"
 )
-CREDIT = re.compile(rf"(?:[\s,;.:]*(?:\s-+\s*)?[(\[]?(?:(?:{BY}|[,&+(]\s*)*{WHO}[\s,]*)+[)\]]*)+\.?$")
+# One of them at the end of a text. They are taken off one by one: a pattern of all of them takes for ever to fail.
+CREDIT = re.compile(rf"[\s,;.:&+(\[-]*(?:{BY}){{0,3}}{WHO}[\s,)\]]*\.?$")
+CREDITS, ENDING = 40, 400  # of an entry, at most; characters of its end that may hold them
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 NUMBERS = re.compile(r"(?:#|[`\]]|/)(\d{2,6})\b")  # of issues and changes that an entry names
 NEAR, SURE, NAMED, HOME = (
@@ -128,7 +130,7 @@ def _entries(view: View) -> Iterator[Entry]:
             bare = MARK.sub("", whole)
             if ASIDE.match(bare):
                 continue
-            said = phrases.subject(CREDIT.sub("", bare)).rstrip(". ")
+            said = phrases.subject(_without_credits(bare)).rstrip(". ")
             aloud = TOLD.search(said) is not None
             turned = aloud or TURN.search(said) is not None
             if not (turned or FIX.search(bare)) or CHORE.search(said):
@@ -144,6 +146,17 @@ def _entries(view: View) -> Iterator[Entry]:
             if phrases.provable(said) and len(said.split()) >= FEWEST and not said.endswith(":"):
                 worth = 0.5 * near + 0.25 * turned + 0.15 * aloud - 0.1 * number / len(lines)
                 yield Entry(worth, said, refs, frozenset(refs[1:]) | {*NUMBERS.findall(whole)}, turned, version)
+
+
+def _without_credits(text: str) -> str:
+    """An entry without the people and numbers that it ends with."""
+    head, end = text[:-ENDING], text[-ENDING:]
+    for _ in range(CREDITS):
+        shorter = CREDIT.sub("", end)
+        if shorter == end:
+            break
+        end = shorter
+    return head + end
 
 
 def _whole(lines: list[str], number: int) -> tuple[str, int]:

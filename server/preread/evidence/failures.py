@@ -15,7 +15,7 @@ from preread.reports.history import Past
 from preread.syntax import TestCase
 
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
-ROWS = re.compile(r"\W*[\w.]*parametrize\((?!.*\bmark\.)")  # what a test is given may be called like a mark
+ROWS = re.compile(r"^[@#\s]*[\w.]*parametrize\((?!.*\bmark\.)")  # what a test is given may be called like a mark
 MOST = {"reported": 6, "failed": 4}  # findings of one kind
 MOST_RUNS = 3  # that one of them cites
 MOST_NAMES = 4  # of tests that failed alike in one run, in one finding

@@ -23,7 +23,7 @@ _KINDS: dict[str, SymbolKind] = {
     "static_item": "constant",
 }
 _TEST_ATTRIBUTE = re.compile(r"#\[\s*((\w+::)*test|rstest|test_case|wasm_bindgen_test|quickcheck|proptest)\b")
-_USE = re.compile(r"(?P<module>[\w:]*?)(?:::)?(?:\{(?P<group>.*)\}|(?P<name>\w+|\*)(?:\s+as\s+\w+)?)$", re.DOTALL)
+_USE = re.compile(r"^(?P<module>[\w:]*?)(?:::)?(?:\{(?P<group>.*)\}|(?P<name>\w+|\*)(?:\s+as\s+\w+)?)$", re.DOTALL)
 
 
 def outline_rust(source: Source) -> Outline:

@@ -1,0 +1,56 @@
+"""No pattern of the package takes for ever: each reads hostile lines in a moment."""
+
+import importlib
+import pkgutil
+import re
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+import preread
+
+PIECES = (
+    " ", "\t", "a", "A", "1", "_", "-", "=", "#", "*", "`", "'", '"', "(", ")", "[", "]", "{", "}", "<", ">", "/", "\\",
+    ".", ",", ":", ";", "|", "@", "!", "a ", "ab.", "a.b", "a/b", "a-b", "a_b", "aB", "1.", "#1 ", ", #1", "(#1) ",
+    "by @a ", "by @a in #1, ", "[a](b) ", "[#1](b), ", "-- a ", "fix #1, ", "a, b", "a: b ", "a=b ", "a(b) ", "a && b ",
+    "if a: ", "f(a, b", "<a>", "</a>", "<!-- ", "/* ", "* a", "> a", "**a** ", "``a`` ", ":a:`b` ", "https://a.b/c ",
+    "not a ", "no longer ", "0.1.", "v1.2.3 ", "1990-01-01 ", "é", "\n", "a\n", " \n", "# a\n", "- a\n", "\r\n",
+)  # fmt: skip
+ENDS = ("", "!", "\n")
+LONG, PATIENCE = 200, 0.5  # characters of a line; seconds for three of them, which take a thousandth
+
+
+def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
+    for found in pkgutil.walk_packages(preread.__path__, "preread."):
+        if found.name.rpartition(".")[2] != "__main__":
+            for name, value in sorted(vars(importlib.import_module(found.name)).items()):
+                if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+                    yield f"{found.name}.{name}", value
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a search can be cut short by an alarm only")
+def test_no_pattern_takes_for_ever_on_one_repeated_thing() -> None:
+    def cut_short(*_: object) -> None:
+        raise TimeoutError
+
+    slow, before = [], signal.signal(signal.SIGALRM, cut_short)
+    try:
+        for name, pattern in {value: name for name, value in patterns()}.items():
+            slow += [f"{pattern}: {piece!r}" for piece in PIECES if not _is_read(name, piece)]
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert slow == []
+
+
+def _is_read(pattern: re.Pattern[str], piece: str) -> bool:
+    """Whether a pattern is through with lines of this piece in time."""
+    try:
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        for end in ENDS:
+            pattern.search(piece * (LONG // len(piece)) + end)
+    except TimeoutError:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return True
