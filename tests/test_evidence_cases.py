@@ -17,8 +17,8 @@ def test_tests_among_the_lines_of_a_source_count(tmp_path: Path) -> None:
 
 
 def test_a_file_with_many_tests_leaves_room_for_the_others(tmp_path: Path) -> None:
-    many = "".join(f"def test_basket_{n}_opens():\n    open_basket()\n\n\n" for n in range(80))
-    other = "".join(f"def test_basket_{n}_pays():\n    open_basket()\n\n\n" for n in range(5))
+    many = "".join(f"def test_basket_{n}_opens(capsys):\n    open_basket()\n\n\n" for n in range(80))
+    other = "".join(f"def test_basket_{n}_pays(capsys):\n    open_basket()\n\n\n" for n in range(5))
     write(
         tmp_path,
         {
@@ -28,6 +28,7 @@ def test_a_file_with_many_tests_leaves_room_for_the_others(tmp_path: Path) -> No
         },
     )
     said = texts(tmp_path, "groups", "basket")
+    assert "in 60 of the 60 nearest tests" in texts(tmp_path, "fixtures", "basket")
     assert "5 tests: `test_basket_0_pays`" in said
     assert "test_basket_1_opens" in said
 

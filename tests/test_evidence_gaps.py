@@ -140,6 +140,18 @@ def test_unmentioned_messages_are_known_by_what_stays_the_same_in_them(tmp_path:
     python += "        f'gone down with the whole of {n}'\n    )\n"
     write(tmp_path, {"src/basket.ts": "", "src/basket.py": python, "tests/test_basket.py": "def test_basket(): ...\n"})
     assert texts(found(tmp_path, "unmentioned_messages", "basket")) == "no test shows `a basket at sea`"
+    quoted = "def basket_sink(n):\n    raise ValueError(f\"basket '{n}' lies at the bottom of the sea\")\n"
+    held = "def test_basket():\n    assert 'lies at the bottom of the sea' in said\n"
+    write(tmp_path, {"src/basket.py": quoted, "tests/test_basket.py": held})
+    assert found(tmp_path, "unmentioned_messages", "basket") == []  # what closes a quotation is none of it
+
+
+def test_unmentioned_messages_may_stand_in_tests_of_a_format_of_the_project_s_own(tmp_path: Path) -> None:
+    source = "def basket_sink(n):\n    raise ValueError('the basket has gone down')\n"
+    write(tmp_path, {"src/basket.py": source, "tests/test_basket.py": "def test_basket(): ...\n"})
+    assert texts(found(tmp_path, "unmentioned_messages", "basket")) == "no test shows `the basket has gone down`"
+    write(tmp_path, {"tests/all.cases": "sink 3\n=> the basket has gone down\n"})
+    assert found(tmp_path, "unmentioned_messages", "basket") == []
 
 
 def test_unmentioned_messages_of_errors_with_a_name_are_absent_by_it_too(tmp_path: Path) -> None:
@@ -242,7 +254,7 @@ def test_helpers_are_methods_of_the_test_class_and_the_classes_beside_it_togethe
     write(tmp_path, {**PROJECT, "tests/test_basket.py": source})
     said = texts(found(tmp_path, "helpers", "basket"))
     assert "helper `def _filled(self, many)` in 3 of 4 tests: gives `Basket(many)`" in said  # one class has its own
-    assert "classes made for these tests, in 3 of 4: Ann, Bnn, Cnn" in said
+    assert "classes made for these tests, in 3 of 4 tests: Ann, Bnn, Cnn" in said
     assert "_other" not in said  # a class that has it from elsewhere calls that
 
 

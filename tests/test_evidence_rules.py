@@ -895,6 +895,9 @@ def test_fixed_functions_are_those_whose_lines_of_today_came_by_several_fixes(tm
     (finding,) = rule(tmp_path, "fixed_functions")
     assert finding.text == "`basket_total` was fixed 2 times: 2026 `Fix empty goods`; 2026 `Fix goods of no price`"
     assert finding.sources == (f"commit:{shas[1][:9]}", f"commit:{shas[2][:9]}", "shop/basket.py:1-5")
+    lines += ["", "", "def basket_rest(goods):", *fixes[:2], "    return goods"]
+    commit(tmp_path, {"shop/basket.py": "\n".join(lines)}, "Rest")
+    assert rule(tmp_path, "fixed_functions") == []  # of lines that stand twice nobody knows which was fixed
 
 
 def test_replaced_sleeps_are_found_with_the_wait_that_replaced_them(tmp_path: Path) -> None:

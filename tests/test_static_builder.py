@@ -66,7 +66,7 @@ def test_documents_and_code_of_the_shop_disagree_on_the_time_out(shop: Path) -> 
 
 def test_what_the_shop_tried_and_took_back_is_told(shop: Path) -> None:
     said = section(checked(shop, "checkout"), "anti-patterns.md", "Tried, taken back")
-    assert "`retry declined payments automatically` was taken back: It charged twice" in said
+    assert "`retry declined payments automatically` was taken back the same day: It charged twice" in said
     assert re.search(r"`payment_timeout_s`.*10\.0.*30\.0.*back", said)
     assert re.search(r"`page\.waitForTimeout\(\d+\)`.*waitForURL", said)
 

@@ -11,6 +11,7 @@ from preread.services import Services
 DOUBTFUL = 0.75  # how likely a reader has to keep a finding: of those above, readers keep 90 % of a feature not seen
 FEW = 30  # findings of a small project: all are told
 ENOUGH = 12  # findings that a dossier is made of, however doubtful
+SPARED = frozenset(("command", "example", "marked", "reverted"))  # kinds of which a reader wants all
 RULES_VERSION = "7"  # raise it when findings or their places change: standing dossiers are then built again
 MOST_PER_SECTION = 12
 
@@ -102,11 +103,10 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
 
 def doubted(evidence: Evidence) -> Sequence[Finding]:
     """The findings that a reader would doubt and that are left out; none of a few, and where few are sure the rest."""
-    sure = [finding for finding in evidence.findings if finding.sure >= DOUBTFUL]
-    doubtful = [finding for finding in evidence.findings if finding.sure < DOUBTFUL]
     if len(evidence.findings) <= FEW:
         return ()
-    return doubtful[max(0, ENOUGH - len(sure)) :]
+    doubtful = [one for one in evidence.findings if one.sure < DOUBTFUL and one.kind not in SPARED]
+    return doubtful[max(0, ENOUGH - (len(evidence.findings) - len(doubtful))) :]
 
 
 def left_out(evidence: Evidence, names: Collection[str]) -> int:

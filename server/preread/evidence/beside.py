@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import phrases
+from preread.evidence.cases import counted
 from preread.evidence.view import FileView, HotCase, View, once
 from preread.languages import language_of
 from preread.models import Finding
@@ -77,7 +78,7 @@ def _others(helpers: list[_Helper], total: int) -> Finding:
     return Finding(
         rule="helpers",
         kind="helper",
-        text=f"more helpers, each with how many of {total} tests use it: {'; '.join(said)}",
+        text=f"more helpers, each with how many of {counted(total)} use it: {'; '.join(said)}",
         sources=tuple(one.file.cite(one.symbol.start, one.symbol.end) for one in helpers),
         reason="the feature's tests use them",
         score=0.5 + 0.3 * len(helpers[0].users) / total,
@@ -94,7 +95,7 @@ def _models(models: list[_Helper], total: int) -> Finding:
     return Finding(
         rule="helpers",
         kind="helper",
-        text=f"classes made for these tests, in {users} of {total}: {shown}",
+        text=f"classes made for these tests, in {users} of {counted(total)}: {shown}",
         sources=tuple(one.file.cite(one.symbol.start, one.symbol.end) for one in ordered[:MOST]),
         reason="the feature's tests use them",
         score=0.5 + 0.3 * users / total,
@@ -235,13 +236,13 @@ def _uses(one: _Helper) -> list[str]:
 def _function(one: _Helper, total: int) -> str:
     """A helper as one line; one that tests hand over and that tells cases apart, as where a new case goes."""
     file, symbol = one.file, one.symbol
-    many = f"in {len(one.users)} of {total} tests"
+    many = f"in {len(one.users)} of {counted(total)}"
     body = file.lines[symbol.start : symbol.end]
     handed = re.compile(rf"[(,=:]\s*{re.escape(symbol.name)}\s*[,)]")
     branches = sum(bool(BRANCH.match(line)) for line in body)
     if branches > 3 and sum(bool(handed.search(_body(hot))) for hot in one.users) * 2 > len(one.users):
         name = code(symbol.name) if phrases.provable(symbol.name) else symbol.name
-        serves = f"it serves {len(one.users)} of {total} tests"
+        serves = f"it serves {len(one.users)} of {counted(total)}"
         return f"a new case is a branch in the handler {name}, of {branches}, and a test that calls it; {serves}"
     said = phrases.plain(phrases.sentence(symbol.doc, 90)) if symbol.doc else _gives(body)
     head = phrases.definition(file, symbol.start, symbol.name, symbol.signature)

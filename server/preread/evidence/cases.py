@@ -39,6 +39,11 @@ def chosen(view: "View") -> list[HotCase]:
     return [hot for hot in found if id(hot) in kept]
 
 
+def counted(total: int) -> str:
+    """How the tests that a finding counts among are called: of more than are looked at, the nearest."""
+    return f"{total} tests" if total < MOST else f"the {total} nearest tests"
+
+
 def _some(found: Iterable[HotCase], most: Callable[[FileView], int]) -> list[HotCase]:
     """Of each file no more than so many."""
     counts: Counter[str] = Counter()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import phrases, words
+from preread.evidence.cases import counted
 from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.syntax import Call
@@ -186,7 +187,7 @@ def _listed(kind: str, chosen: list[_Scored], total: int) -> Iterator[Finding]:
     yield Finding(
         rule="calls",
         kind=kind,
-        text=f"{', '.join(dict.fromkeys(said))}: in {many} of {total} tests here",
+        text=f"{', '.join(dict.fromkeys(said))}: in {many} of {counted(total)} here",
         sources=tuple(dict.fromkeys(sources)),
         reason="what the feature's tests do to " + {"select": "find", "wait": "wait", "replace": "replace"}[kind],
         score=0.55 + 0.3 * many / total,
@@ -207,7 +208,7 @@ def _call(one: _Scored, form: tuple[str, FileView, Call], total: int, others: in
     return Finding(
         rule="calls",
         kind="act",
-        text=f"{phrases.quote(_shown(best, file, call))}{like} in {len(one.use.cases)} of {total} tests here{rare}",
+        text=f"{phrases.quote(_shown(best, file, call))}{like} in {len(one.use.cases)} of {counted(total)} here{rare}",
         sources=tuple(sources),
         reason="used more by this feature's tests than by others",
         score=0.4 + 0.5 * min(1.0, one.score),
@@ -242,7 +243,7 @@ def keywords(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="keywords",
             kind="act",
-            text=f"passed to the calls: {', '.join(said)} of {total} tests",
+            text=f"passed to the calls: {', '.join(said)} of {counted(total)}",
             sources=tuple(dict.fromkeys(file.cite(call.line, call.end) for _, _, _, (_, file, call) in chosen)),
             reason="options that this feature's tests pass more than others",
             score=0.6,

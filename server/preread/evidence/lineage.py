@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from preread.evidence.history import CHORE, NOISE, Commit, Hunk, Patch
 from preread.evidence.passages import Passage, passages
-from preread.evidence.view import View, once
+from preread.evidence.view import FileView, View, once
 
 FILES, FEW = 3, 4  # files that are read, functions that a change of one thing touches
 LARGE = 150  # lines that a commit takes out of a file when it is about all of it
@@ -148,7 +148,7 @@ def lineage(view: View) -> list[Lineage]:
     found: dict[tuple[str, str], Step] = {}
     files = {
         file.path: _File(near[file.path], AT_HOME if view.relevance(file.path) >= 1 else 0.0, found)
-        for file in view.sources[:FILES]
+        for file in _first(view).values()
     }
     put, order = Counter[str](), dict[str, int]()
     for patch in reversed(view.patches):
@@ -165,22 +165,26 @@ def lineage(view: View) -> list[Lineage]:
 def _functions(view: View, files: dict[str, _File], order: dict[str, int]) -> Iterator[tuple[Passage, list[Commit]]]:
     """The functions of the feature's passages with the commits that their lines of today were put in and changed by."""
     seen: set[tuple[str, int]] = set()
+    often = {path: Counter(" ".join(line.split()) for line in file.lines) for path, file in _first(view).items()}
     for passage in passages(view):
         path, symbol = passage.file.path, passage.symbol
         if path in files and (path, symbol.start) not in seen:
             seen.add((path, symbol.start))
-            told = files[path].told
-            stories = [
-                told.get(" ".join(line.split()), []) for line in passage.file.lines[symbol.start - 1 : symbol.end]
-            ]
+            folded = (" ".join(line.split()) for line in passage.file.lines[symbol.start - 1 : symbol.end])
+            own_lines = (line for line in folded if often[path][line] == 1 and TELLING.match(line))
+            stories = [files[path].told.get(line, []) for line in own_lines]
             commits = {c.sha: c for own in stories if len(own) == 1 for c in own[0].commits}
             yield passage, sorted(commits.values(), key=lambda commit: order[commit.sha])
+
+
+def _first(view: View) -> dict[str, FileView]:
+    return {file.path: file for file in view.sources[:FILES]}
 
 
 def _near(view: View) -> dict[str, dict[str, float]]:
     """How near the lines of the feature's passages are, by file and text, of those that no other line reads like."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
-    for file in view.sources[:FILES]:
+    for file in _first(view).values():
         folded = [" ".join(line.split()) for line in file.lines]
         often = Counter(folded)
         for passage in passages(view):

@@ -16,6 +16,7 @@ SAYS = re.compile(
 LITERAL = re.compile(r"\"([^\"\\\n]* [^\"\\\n]+)\"|'([^'\\\n]* [^'\\\n]+)'|`([^`\\\n]* [^`\\\n]+)`")
 JOINED = re.compile(r"\s*\+?\s*[fFrRbB]?")  # what stands between two literals that are one message
 PLACEHOLDER = re.compile(r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|\\.")  # of any language's templates
+ENDS = re.compile(r"^[\s,;:.)\]'\"]+|[\s,;:.(\['\"]+$")  # what stands around a placeholder
 NAMED = re.compile(  # an error that is made once, and compared with by its name
     r"^\s*(?:(?:var|const|let|export|pub|static|public|final|readonly)\s+)*(?:\w+\s+)?([A-Za-z_]\w{3,})\s*(?::\s*[\w.]+\s*)?"
     r"=\s*(?:new\s+)?(?:[\w.]+\.)?(?:errors\.New|Errorf|\w*Error|\w*Exception)\("
@@ -76,7 +77,9 @@ def _whole(file: FileView, raised: Raise) -> str:
 
 def _fixed(message: str) -> list[str]:
     """The stretches of a message that are the same each time it is shown, the longest first."""
-    parts = [re.sub(r"^[\s,;:.)\]]+|[\s,;:.(\[]+$", "", part) for part in PLACEHOLDER.split(" ".join(message.split()))]
+    parts = [
+        re.sub(r"^[\s,;:.)\]'\"]+|[\s,;:.(\['\"]+$", "", part) for part in PLACEHOLDER.split(" ".join(message.split()))
+    ]
     return sorted((part for part in parts if len(part) >= LEAST and " " in part), key=lambda part: -len(part))
 
 

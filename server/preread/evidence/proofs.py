@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import islice
 
 from preread.evidence.view import FileView, View
 from preread.languages import language_of
@@ -20,6 +21,7 @@ HIDDEN = re.compile(
 SAID_OPEN = {"Rust": r"\bpub\b(?!\()", "Java": r"\bpublic\b", "C#": r"\bpublic\b"}
 BESIDE = {"rs": "#[cfg(test)]", "d": "unittest"}  # what opens the tests that stand in a source file
 INPUTS = ("data", "config", "doc", "generated")  # what tests read: snapshots, fixtures, cases
+MOST_INPUTS = 200  # files of no known format among them
 # A test of another language cannot be expected to name a symbol of this one, but may well show its messages.
 KIN = ({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"}, {"Java", "Kotlin"}, {"C", "C++"})
 TEST_FOLDER = re.compile(
@@ -139,7 +141,17 @@ def _beside(view: View, literal: str) -> bool:
             return True
         if any(map(_is_of_tests, path.split("/")[:-1])) and view.holds(literal, [path]):
             return True
-    return False
+    return view.holds(literal, _own_formats(view))
+
+
+def _own_formats(view: View) -> list[str]:
+    """Files among the tests in a format of the project's own, which the index leaves out: `tests/all.cases`."""
+    if "proofs.own_formats" not in view.memo:
+        files = (path for path in view.services.tree.files if language_of(path) is None)
+        found = (path for path in files if any(map(_is_of_tests, path.split("/")[:-1])))
+        view.memo["proofs.own_formats"] = list(islice(found, MOST_INPUTS))
+    paths: list[str] = view.memo["proofs.own_formats"]
+    return paths
 
 
 def absent(view: View, literal: str, paths: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from preread.evidence import phrases
+from preread.evidence.cases import counted
 from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
 
@@ -43,7 +44,7 @@ def assertions(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="assertions",
             kind="assert",
-            text=f"{phrases.quote_line(hot.file, item.line, 100)} and the like in {n} of {total} tests",
+            text=f"{phrases.quote_line(hot.file, item.line, 100)} and the like in {n} of {counted(total)}",
             sources=(hot.file.cite(item.line),),
             reason="the commonest way to check this feature",
             score=0.4 + 0.4 * n / total,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases
+from preread.evidence.cases import counted
 from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
 from preread.sources import Ref
@@ -36,7 +37,7 @@ def fixtures(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="fixtures",
             kind="setup",
-            text=f"fixture {code(name)} in {n} of {total} tests{said}",
+            text=f"fixture {code(name)} in {n} of {counted(total)}{said}",
             sources=tuple(sources),
             reason="the feature's tests ask for it",
             score=0.35 + 0.35 * n / total + (0.2 if made else -0.1),

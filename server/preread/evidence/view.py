@@ -238,7 +238,7 @@ class View:
     @cached_property
     def patches(self) -> list[history.Patch]:
         """The latest changes of the feature's first files, line by line."""
-        return history.patches_of(self.kept.log, [f.path for f in (*self.sources[:3], *self.tests[:2])])
+        return history.patches_of(self.kept.log, [f.path for f in (*self.sources[:3], *self.tests[:4])])
 
     def heat(self, file: FileView, line: int) -> float:
         """How much a line belongs to the feature, 0 to 1: as the innermost definition around it that does."""
