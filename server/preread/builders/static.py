@@ -8,7 +8,8 @@ from preread import atomic, dossier, sources
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
-DOUBTFUL = 0.75  # how likely a reader has to keep a finding: of those above, readers keep 90 % of a feature not seen
+# How likely a reader has to keep a finding: of those above, of features left out of the fit, readers kept 90 %.
+DOUBTFUL = 0.75
 FEW = 30  # findings of a small project: all are told
 ENOUGH = 12  # findings that a dossier is made of, however doubtful
 SPARED = frozenset(("command", "example", "marked", "reverted"))  # kinds of which a reader wants all
