@@ -580,6 +580,19 @@ def test_agents_sent_off_at_once_each_get_their_own_and_never_anothers(scene: Sc
     assert sessions.waiting(str(scene.root), SESSION, "test-planner") == {}
 
 
+def test_an_agent_whose_dispatch_another_took_gets_that_one_s(scene: Scene) -> None:
+    scene.dossier("login", summary="- text of login\n")
+    _dispatch(scene, "toolu_000001", "login")
+    _dispatch(scene, "toolu_000002", "login")
+    assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-2-x")))  # takes the first
+    _launched(scene, "toolu_000002", "agent-2-x")
+    _launched(scene, "toolu_000001", "agent-1-x")
+    assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-1-x")))
+    _dispatch(scene, "toolu_000003", "login")
+    _launched(scene, "toolu_000003", "agent-1-x")  # sent off again
+    assert sessions.waiting(str(scene.root), SESSION, "test-planner") == {}
+
+
 def test_where_nobody_says_who_an_agent_is_it_gets_no_text_but_the_places(scene: Scene) -> None:
     scene.dossier("login", summary="- text of login\n")
     for use, name in (("toolu_000001", "login"), ("toolu_000002", "cart")):

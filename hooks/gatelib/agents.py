@@ -82,14 +82,14 @@ def feature_of(where: Scene, agent: str, agent_id: str) -> tuple[list[str], bool
     """The feature of an agent that starts (none where none was named) and True; or those it may be, and False."""
     end = time.monotonic() + PATIENCE
     while True:
-        # In this order: `post-task` writes down the agent before it forgets the dispatch.
+        # In this order: a dispatch becomes an agent's in one step.
         waiting = sessions.waiting(where.root, where.session, agent)
         known = sessions.agent_feature(where.root, where.session, agent_id)
         named = sorted(set(waiting.values()) - {""})
         if known is not None:
             return [known] if known else [], True
         if len(set(waiting.values())) <= 1:
-            if any(sessions.claim(where.root, where.session, use, agent_id, agent, waiting[use]) for use in waiting):
+            if any(sessions.claim(where.root, where.session, use, agent_id) for use in waiting):
                 return named, True
             if not waiting:
                 return [], True

@@ -156,31 +156,33 @@ def waiting(root: str, session: object, agent: str) -> dict[str, str]:
     return found
 
 
-def claim(root: str, session: object, tool_use: str, agent_id: object, agent: str, feature: str) -> bool:
+def claim(root: str, session: object, tool_use: str, agent_id: object) -> bool:
     """Make a waiting dispatch an agent's; false when another agent was first."""
+    place = os.path.join(folder_of(root, session, "agents"), safe(agent_id))
     try:
-        os.unlink(_place(root, session, "dispatched", tool_use))  # one of several succeeds
+        os.rename(_place(root, session, "dispatched", tool_use), place)  # one of several succeeds, and it is one step
+        os.utime(place)
     except OSError:
         return False
-    _become(root, session, agent_id, plain(agent), feature)
     return True
 
 
 def launched(root: str, session: object, tool_use_id: object, agent_id: object) -> None:
-    """Write down which agent a dispatch became, then forget the dispatch: `subagent-start` relies on that order."""
-    record = read(_place(root, session, "dispatched", safe(tool_use_id)))
-    if isinstance(record.get("feature"), str) and isinstance(record.get("agent"), str):
-        _become(root, session, agent_id, record["agent"], record["feature"])
-    forget(root, session, tool_use_id)
+    """Make a dispatch the agent's that it became.
+
+    An agent that is known by then has taken another's dispatch for the same feature: its own is left for that one. One
+    that is sent off again needs none.
+    """
+    first = mark(root, session, f"launched {agent_id}")
+    if agent_feature(root, session, agent_id) is None:
+        claim(root, session, safe(tool_use_id), agent_id)
+    elif not first:
+        forget(root, session, tool_use_id)
 
 
 def forget(root: str, session: object, tool_use_id: object) -> None:
     """A dispatch has ended, or was refused."""
     _unlink(_place(root, session, "dispatched", safe(tool_use_id)))
-
-
-def _become(root: str, session: object, agent_id: object, agent: str, feature: str) -> None:
-    write(os.path.join(folder_of(root, session, "agents"), safe(agent_id)), {"agent": agent, "feature": feature})
 
 
 def agent_feature(root: str, session: object, agent_id: object) -> str | None:
