@@ -4,8 +4,14 @@
 """
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from _evidence_project import found, write
+from preread.evidence import decisions, paragraphs
 
 SHOP = {"shop/basket.py": "class Basket:\n    def add(self, name):\n        self.lines[name] = 1\n"}
 
@@ -37,6 +43,25 @@ def test_limits_read_options_by_their_names_nested_items_quotes_and_directives(t
             "docs/more.rst:6-8",
         ),
     }
+
+
+PIECES = (
+    ".. function:: ", ".. option:: --a", ".. code::", "(x)", "::", "- ", "* ", "1. ", "| a | b |", "|", "```", "> ",
+    "~~~ md", "    ", "\t", "# h", "---", "if a: ", "if ", "(", ")", "unless x", "guard let", "{", "}", "&&", "\\",
+    "else", "return x", "raise X('", "'", '"', "`", "// c", "/* c */", "const x = f()", ":param x: y", ">>> a", ":::",
+    "!!! note", "a", "é", "\0",
+)  # fmt: skip
+
+
+@example([".. function:: (x)", "    a"])
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), min_size=1, max_size=14))
+def test_any_lines_are_read_as_prose_and_as_conditions(lines: list[str]) -> None:
+    for path in ("a.md", "a.rst", "a.py"):
+        file: Any = SimpleNamespace(path=path, lines=lines, text="\n".join(lines))
+        told = [paragraph.start for paragraph in paragraphs.paragraphs(file)]
+        told += [decision.line for decision in decisions.decisions(file, 1, len(lines), frozenset())]
+        told += [decisions.guard(file, 1, number)[0] for number in range(1, len(lines) + 1)]
+        assert all(0 <= number <= len(lines) for number in told)
 
 
 def test_commands_of_csharp_name_the_project_and_settings_without_a_value_are_left_out(tmp_path: Path) -> None:

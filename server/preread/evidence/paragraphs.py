@@ -129,8 +129,8 @@ def _structured(lines: list[str]) -> Iterator[_Line | None]:
             name, about = directive[1] or "", (directive[2] or "").strip()
             if not name or BODIES.match(name):
                 skipped = indent
-            elif NAMES.match(name) and about:
-                over.append((indent, about.partition("(")[0].split()[-1], number))
+            elif NAMES.match(name) and (words := about.partition("(")[0].split()):
+                over.append((indent, words[-1], number))
         elif line.lstrip().startswith(">>>"):
             skipped = -1  # up to a blank line
         elif not MARKUP.match(line):
