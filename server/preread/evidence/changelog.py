@@ -41,22 +41,12 @@ CREDIT = re.compile(rf"[\s,;.:&+(\[-]*(?:{BY}){{0,3}}{WHO}[\s,)\]]*\.?$")
 CREDITS, ENDING = 40, 400  # of an entry, at most; characters of its end that may hold them
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 NUMBERS = re.compile(r"(?:#|[`\]]|/)(\d{2,6})\b")  # of issues and changes that an entry names
-NEAR, SURE, NAMED, HOME = (
-    0.5,
-    0.7,
-    0.8,
-    0.7,
-)  # how much an entry is about the feature; what only fixes has to be surely so
+# How much an entry is about the feature; what only fixes has to be surely so.
+NEAR, SURE, NAMED, HOME = 0.5, 0.7, 0.8, 0.7
 SMALL = 4  # files of code that a change touches when it is one of a function
 OF_TESTS = re.compile(r"(?i)\btests?$")
-FILES, MOST, LENGTH, LINES, FEWEST, SHORT = (
-    3,
-    5,
-    240,
-    6,
-    4,
-    80,
-)  # characters and lines of an entry; words that a sentence has
+FILES, MOST, LENGTH, LINES = 3, 5, 240, 6  # characters and lines of an entry
+FEWEST, SHORT = 4, 80  # words that a sentence has; characters of an entry that may be of documents or tests alone
 
 
 class Entry(NamedTuple):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from datetime import date
 
 from preread.dossier import code
 from preread.evidence import history, phrases
@@ -74,8 +73,10 @@ def _after(original: Commit | None, revert: Commit) -> str:
     """How long after something was put in it was taken back, in words; when, if that is not known."""
     if original is None:
         return f" in {revert.date[:4]}"
-    days = (date.fromisoformat(revert.date) - date.fromisoformat(original.date)).days
-    soon = {0: " the same day", 1: " the next day"}.get(days, f" {days} days later")
+    days = (revert.at - original.at) / 86_400
+    if original.date == revert.date:
+        return " the same day"
+    soon = " the next day" if days < 1.5 else f" {round(days)} days later"
     return soon if 0 <= days <= SOON else f" in {revert.date[:7]}"
 
 
