@@ -9,6 +9,7 @@ OUT/<name>.found.tsv; a later verdict on the same text takes the place of the on
 import csv
 import hashlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 FILE = Path(__file__).with_name("verdicts.tsv")
@@ -29,38 +30,35 @@ def known(path: Path = FILE) -> Verdicts:
         return {(name, fact): verdict for name, fact, verdict in csv.reader(lines, delimiter="\t")}
 
 
-def written(out: Path) -> Verdicts:
-    """What readers wrote into the first column of these tables."""
-    found = {}
-    for path in sorted(out.glob("*.unmatched.tsv")):
+def rows(out: Path, table: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows of each feature's table, with its name."""
+    for path in sorted(out.glob(f"*.{table}.tsv")):
         with path.open(newline="") as lines:
             for row in csv.DictReader(lines, delimiter="\t"):
-                if row["kept|not"] in VERDICTS:
-                    found[path.name.split(".")[0], digest(row["fact"])] = row["kept|not"]
-    return found
+                yield path.name.split(".")[0], row
+
+
+def written(out: Path) -> Verdicts:
+    """What readers wrote into the first column of these tables."""
+    judged = (pair for pair in rows(out, "unmatched") if pair[1]["kept|not"] in VERDICTS)
+    return {(name, digest(row["fact"])): row["kept|not"] for name, row in judged}
 
 
 def matched(out: Path) -> Verdicts:
     """The built facts that have a hand-written one."""
-    found = {}
-    for path in sorted(out.glob("*.found.tsv")):
-        with path.open(newline="") as lines:
-            for row in csv.DictReader(lines, delimiter="\t"):
-                if row["found"] in FOUND:
-                    found[path.name.split(".")[0], digest(row["built"])] = "matched"
-    return found
+    return {(name, digest(row["built"])): "matched" for name, row in rows(out, "found") if row["found"] in FOUND}
 
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print(__doc__)
         return 2
-    out = Path(arguments[0])
-    before, new = known(), written(out) | matched(out)
-    with FILE.open("w", newline="") as out:
-        rows = ((*key, verdict) for key, verdict in sorted((before | new).items()))
-        csv.writer(out, delimiter="\t", lineterminator="\n").writerows(rows)
-    print(f"{len(new)} verdicts read, {len(before | new)} known, {len(before)} before")
+    out, before = Path(arguments[0]), known()
+    new = written(out) | matched(out)
+    every = before | new
+    with FILE.open("w", newline="") as lines:
+        csv.writer(lines, delimiter="\t", lineterminator="\n").writerows((*key, every[key]) for key in sorted(every))
+    print(f"{len(new)} verdicts read, {len(every)} known, {len(before)} before")
     return 0
 
 
