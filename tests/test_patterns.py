@@ -5,6 +5,8 @@ import pkgutil
 import re
 import signal
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from itertools import chain
 
 import pytest
 
@@ -22,11 +24,22 @@ LONG, PATIENCE = 200, 0.5  # characters of a line; seconds for three of them, wh
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
+    """Those that have a name in a module, and those in its tables."""
     for found in pkgutil.walk_packages(preread.__path__, "preread."):
         if found.name.rpartition(".")[2] != "__main__":
             for name, value in sorted(vars(importlib.import_module(found.name)).items()):
-                if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-                    yield f"{found.name}.{name}", value
+                yield from ((f"{found.name}.{name}", pattern) for pattern in _within(value))
+
+
+def _within(value: object) -> Iterator[re.Pattern[str]]:
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from chain.from_iterable(map(_within, value.values()))
+    elif isinstance(value, tuple | list | set | frozenset):
+        yield from chain.from_iterable(map(_within, value))
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from chain.from_iterable(_within(getattr(value, field.name)) for field in fields(value))
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a search can be cut short by an alarm only")
