@@ -1,9 +1,9 @@
 """How many of the hand-written facts a dossier built by Preread holds, per kind and split; the rule is in match.py.
 
-    PYTHONPATH=server python bench/claims/score.py CLONES OUT [--held-out] [NAME …]
+    PYTHONPATH=server python bench/claims/score.py CLONES OUT [--split SPLIT] [NAME …]
 
 CLONES is a folder with a clone of each repository at the manifest's commit; each is copied, and the dossier is built in
-the copy without a model. Features held out are left alone without --held-out. Into OUT go, for each feature:
+the copy without a model. Without --split those for tuning are built. Into OUT go, for each feature:
 <name>.found.tsv (each hand-written fact, how it is found, and the built fact that has it) and <name>.unmatched.tsv (the
 built facts that match none). In the second a person writes `kept` or `not` into the first column: is the fact true, and
 worth its line? The next run keeps these words and counts them, with all that verdicts.py has taken over.
@@ -132,12 +132,12 @@ def main() -> int:
     parser.add_argument("clones", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--held-out", action="store_true", help="also what rules are not tuned on: rarely")
+    parser.add_argument("--split", default="tuning", help="tuning, read (no hand-written facts) or, rarely, held-out")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     splits: dict[str, Counter[tuple[str, str]]] = {}
     for case in cases():
-        if (given.names and case.name not in given.names) or (case.split == "held-out" and not given.held_out):
+        if (given.names and case.name not in given.names) or case.split != given.split:
             continue
         with tempfile.TemporaryDirectory() as folder:
             root = scratch(given.clones / case.clone, folder)
