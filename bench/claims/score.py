@@ -107,8 +107,8 @@ def score(
         rule = rules.get(fact.text, "summary" if name == "summary.md" else "other")
         counts.update({("built", what): 1, (f"by {rule}", what): 1})
         if not matched:
-            left.append((verdict, name, fact.text, ", ".join(fact.sources)))
-    write(path, ("kept|not", "file", "fact", "sources"), left)
+            left.append((verdict, name, fact.text, ", ".join(fact.sources), rule))
+    write(path, ("kept|not", "file", "fact", "sources", "rule"), left)
     return counts
 
 
