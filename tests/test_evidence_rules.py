@@ -113,6 +113,21 @@ def test_symbols_of_much_code_are_those_of_which_more_is_said_than_their_names(t
     ]
 
 
+def test_mains_are_a_type_and_the_longest_functions_of_files_called_as_the_feature_and_of_the_first(
+    tmp_path: Path,
+) -> None:
+    def method(name: str, lines: int) -> str:
+        return f"    def {name}(self, basket):\n" + "        basket.goods += 1\n" * lines + "\n"
+
+    shop = "class Parts:\n    pass\n\n\nclass RealBasket:\n" + method("__init__", 20) + method("colour", 1)
+    shop += method("fill_basket", 9) + method("_drain_basket", 9) + "".join(method("get", 9) for _ in range(4))
+    far = "class Till:\n" + method("pay_basket", 9)  # not the first, and called something else
+    write(tmp_path, {"shop/basket.py": shop, "shop/till.py": far, "shop/basket.js": "function fillBasket(basket) {}\n"})
+    [only] = rule(tmp_path, "mains")
+    assert only.text == "`RealBasket`, `fill_basket`, `_drain_basket` in basket.py"
+    assert only.sources[0] == "shop/basket.py:5"
+
+
 def test_inside_says_what_functions_decide_do_and_remark(tmp_path: Path) -> None:
     python = (
         "def basket_check(name, count):\n    if (\n        count > 3\n    ):\n        raise ValueError('too many')\n"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -305,53 +304,47 @@ def test_an_empty_project_s_summary_says_nothing(tmp_path: Path) -> None:
     assert summary.summarise(request("login"), nothing, Checked(())).sections == ()
 
 
-def test_a_summary_says_of_a_missing_name_no_more_than_that(shop: Path) -> None:
-    found, _ = drafted(shop, "checkout")
-    whole = checked(shop, "checkout")
-    gaps = tuple(verdict for verdict in whole.verdicts if verdict.section == summary.GAPS)
-    made = summary.summarise(request("checkout"), found, replace(whole, verdicts=gaps))
-    before = next(part for part in made.sections if part.heading == "Before you write")
-    assert [fact.text.partition(":")[0] for fact in before.facts] == ["no test shows"]
+def test_a_summary_names_the_main_definitions_and_the_blocks_of_tests_that_have_the_feature_s_name() -> None:
+    def told(section: str, text: str, source: str) -> Verdict:
+        return Verdict("x.md", section, Fact(text, (source,)), "computed", 1.0)
 
-
-def test_a_summary_names_the_function_that_most_is_told_of_and_the_tests_with_their_file() -> None:
-    def told(section: str, file: str, text: str, source: str) -> Verdict:
-        return Verdict(file, section, Fact(text, (source,)), "computed", 1.0)
-
-    def inside(name: str, source: str) -> Verdict:
-        return told(summary.INSIDE, "anti-patterns.md", f"`{name}` of Till: `return the charge`", source)
-
-    def tests(text: str, source: str) -> Verdict:
-        return told(summary.EXTEND, "existing-tests.md", text, source)
-
-    files = tuple(Ranked(path=path, score=1.0, reasons=()) for path in ("shop/charges.py", "shop/walk.py"))
-    spec = tuple(Ranked(path=path, score=1.0, reasons=()) for path in ("tests/a.py", "tests/b.py", "tests/c.py"))
     verdicts = (
-        told("charges.py", "codebase.md", "`class Charge`: what a card is asked for", "shop/charges.py:1-9"),
-        inside("find", "shop/charges.py:20-30"),
-        inside("find", "shop/charges.py:31-40"),
-        inside("settle_charge", "shop/charges.py:50-60"),
-        inside("refund_charge", "shop/charges.py:70-80"),
-        inside("refund_charge", "shop/charges.py:81-90"),
-        inside("walk", "shop/walk.py:1-9"),  # it has the word, and is called something else
-        tests("on cards: `test_a_card`, `test_two_cards`", "tests/a.py:1-90"),
-        tests("also, elsewhere: `test_shipping`", "tests/b.py:1-5"),
-        tests("`TestRefunds`, 2 tests: `test_one`, `test_two`", "tests/c.py:1-40"),
+        told("Inside the functions", "`walk` of Till: `return the charge`", "shop/till.py:1-9"),
+        told("Not covered", "no test names `refund_charge`", "shop/till.py:70"),  # stands in its own file
+        told(summary.EXTEND, "on rain: `test_wet`, `test_dry`", "tests/weather.py:1-90"),
+        told(summary.EXTEND, "also, elsewhere: `test_charges`", "tests/ship.py:1-5"),
+        told(summary.EXTEND, "on cards: `test_a_card`, `test_two_cards`", "tests/test_charges.py:1-90"),
+        told(summary.EXTEND, "`TestRefunds`, 2 tests: `test_charging`, `test_two`", "tests/test_charges.py:95-140"),
+        told(summary.EXTEND, "`TestTill`, 2 tests: `test_open`, `test_shut`", "tests/till_test.py:1-40"),
     )
-    found = Evidence(feature="charges", words=(), files=files, tests=spec)
+    at = ("tests/weather.py", "tests/ship.py", "tests/test_charges.py", "tests/till_test.py")
+    ranked = {path: Ranked(path=path, score=1.0, reasons=()) for path in ("shop/till.py", *at)}
+    main = finding("`Till`, `settle_charge` in till.py", "main", "shop/till.py:3")
+    found = Evidence(
+        feature="charges",
+        words=(),
+        files=(ranked["shop/till.py"],),
+        tests=tuple(ranked[path] for path in at),
+        findings=(main,),
+    )
     made = summary.summarise(request("charges"), found, Checked((), verdicts=verdicts))
     assert [(fact.text, fact.sources) for fact in made.facts] == [
-        ("code: `refund_charge`", ("shop/charges.py:70-80",)),
-        ("tests: `test_a_card` and others in a.py, `TestRefunds` in c.py", ("tests/a.py:1-90", "tests/c.py:1-40")),
+        ("code: `Till`, `settle_charge` in till.py", ("shop/till.py:3",)),
+        (
+            "tests: `TestRefunds` in test_charges.py, `TestTill` in till_test.py",
+            ("tests/test_charges.py:95-140", "tests/till_test.py:1-40"),
+        ),
     ]
+    only = summary.summarise(request("rain-charges"), found, Checked((), verdicts=verdicts[:3]))
+    assert [fact.text for fact in only.facts][1:] == ["tests: `test_wet` and others in weather.py"]
 
 
-def test_a_summary_says_nothing_that_no_checked_fact_says(shop: Path) -> None:
+def test_a_summary_says_nothing_that_no_fact_command_or_definition_says(shop: Path) -> None:
     found, _ = drafted(shop, "checkout")
     result = checked(shop, "checkout")
     made = summary.summarise(request("checkout"), found, result)
     assert {part.heading for part in made.sections} == {"Where", "Before you write", "Run"}
     known = {source for verdict in result.verdicts for source in verdict.fact.sources}
-    commands = {source for f in found.findings if f.kind == "command" for source in f.sources}
-    assert {source for fact in made.facts for source in fact.sources} <= known | commands
+    others = {source for f in found.findings if f.kind in {"command", "main"} for source in f.sources}
+    assert {source for fact in made.facts for source in fact.sources} <= known | others
     assert check(shop, [made]).dropped == 0

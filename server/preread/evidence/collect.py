@@ -56,6 +56,7 @@ MOST = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
 Rule = Callable[[View], Iterable[Finding]]
 RULES: tuple[Rule, ...] = (
     definitions.symbols,
+    definitions.mains,
     shape.constants,
     shape.routes,
     shape.selectors,

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 
+from preread import sources
 from preread.dossier import code
 from preread.evidence import phrases, words
 from preread.evidence.nearness import nearness
+from preread.evidence.passages import FUNCTIONS, MANY, passages
 from preread.evidence.proofs import HIDDEN
-from preread.evidence.view import HotSymbol, View
+from preread.evidence.view import FileView, HotSymbol, View
 from preread.models import Finding
 from preread.syntax import Symbol
 
@@ -18,6 +20,11 @@ DULL_METHODS = frozenset(
 )
 OF_ANY = words.STOP | {"return", "returns", "gets", "sets", "given", "instance", "represents"}  # said of any definition
 LEADING, SHORT, ENOUGH = 3, 600, 2  # files; lines of them; words
+TYPES = frozenset({"class", "interface", "type", "enum"})
+MAKES = frozenset({"__init__", "__new__", "__construct", "initialize", "init", "constructor", "new"})
+FOR_TESTS = re.compile(r"(?i)(?:^|\.)tests?(?:$|\.)")  # a module of tests inside a source
+FILES, LONG, MOST_FUNCTIONS = 6, 5, 3  # looked at for main definitions; lines that do something; of a file
+FLOOR, NEAR, HIDDEN_COUNTS = 0.3, 0.5, 0.7  # of the weightiest function, of the nearest; of one that is not public
 
 
 def symbols(view: View) -> Iterator[Finding]:
@@ -46,6 +53,84 @@ def symbols(view: View) -> Iterator[Finding]:
             reason=f"`{symbol.name}` or what it holds is named by the request",
             score=(0.3 + 0.4 * hot.score + (0.1 if said else 0.0)) * (0.6 if symbol.name in DULL_METHODS else 1.0),
         )
+
+
+def mains(view: View) -> Iterator[Finding]:
+    """The main definitions of the first file and of those called as the feature: a type, and where most of it is."""
+    first = view.sources[0].path.rpartition(".")[2] if view.sources else ""
+    written = [file for file in view.sources[:FILES] if file.path.endswith(f".{first}")]
+    named = [file for file in written if view.relevance(_stem(file)) >= 1 or file is view.sources[0]]
+    for place, file in enumerate(sorted(named[:LEADING], key=lambda one: view.relevance(_stem(one)) < 1)):
+        functions = _functions(file, view)
+        kind = _type_of(view, file, functions)
+        if not functions and (kind is None or file is not view.sources[0]):
+            continue
+        name = sources.quoted_path(file.path.rpartition("/")[2])
+        listed = [*([kind] if kind else []), *sorted(functions, key=lambda one: one.start)]
+        yield Finding(
+            rule="mains",
+            kind="main",
+            text=f"{phrases.names([one.name for one in listed])} in {name}",
+            sources=tuple(file.cite(at) for at in dict.fromkeys(_named_at(file, one) for one in listed)),
+            reason="where most of the feature is",
+            score=1 - 0.1 * place,
+        )
+
+
+def _functions(file: FileView, view: View) -> list[Symbol]:
+    """The functions of a file in which most of the feature is: near it, and long; the weightiest of each name."""
+    nearest: dict[Symbol, float] = {}
+    for passage in passages(view):
+        symbol = passage.symbol
+        if passage.file is file and symbol.kind in FUNCTIONS and not FOR_TESTS.search(symbol.container):
+            nearest[symbol] = max(nearest.get(symbol, 0.0), passage.near)
+    weights = {
+        one: near * (one.end - one.start + 1) ** 0.5 * (HIDDEN_COUNTS if _is_hidden(one) else 1.0)
+        for one, near in nearest.items()
+    }
+    least, near = FLOOR * max(weights.values(), default=0.0), NEAR * max(nearest.values(), default=0.0)
+    found: dict[str, Symbol] = {}
+    for one in sorted(weights, key=lambda one: (-weights[one], one.start)):
+        makes = one.name in DULL_METHODS | MAKES or one.name == one.container.rpartition(".")[2]
+        many = sum(other.name == one.name for other in weights) > MANY
+        weighty = weights[one] >= least and nearest[one] >= near and one.end - one.start + 1 >= LONG
+        if weighty and not (makes or many):
+            found.setdefault(one.name, one)
+    return list(found.values())[:MOST_FUNCTIONS]
+
+
+def _is_hidden(one: Symbol) -> bool:
+    return one.name.startswith("_") or HIDDEN.match(one.signature) is not None
+
+
+def _type_of(view: View, file: FileView, functions: list[Symbol]) -> Symbol | None:
+    """The type that a file is for: one of the feature's name that has half of its functions, one called as the file is,
+    any that has half of them; where there are none, the largest of the feature's name."""
+    types = [one for one in file.outline.symbols if one.kind in TYPES]
+    owners = [one.container.rpartition(".")[2] for one in functions]
+
+    def standing(one: Symbol) -> tuple[bool, bool, bool, int]:
+        owns = 2 * owners.count(one.name) >= max(len(owners), 1)
+        as_file, named = _plain(one.name) == _plain(_stem(file)), view.relevance(one.name) >= 1
+        return owns and (as_file or named), as_file, owns or (named and not owners), one.end - one.start
+
+    best = max(types, key=standing, default=None)
+    return best if best is not None and any(standing(best)[:3]) else None
+
+
+def _stem(file: FileView) -> str:
+    """A file's name without its ending."""
+    return file.path.rpartition("/")[2].partition(".")[0]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
+
+
+def _named_at(file: FileView, symbol: Symbol) -> int:
+    """The line of a definition that has its name."""
+    lines = range(symbol.start, min(symbol.end, symbol.start + 12, len(file.lines)) + 1)
+    return next((n for n in lines if symbol.name in file.lines[n - 1]), symbol.start)
 
 
 def _is_stale(hot: HotSymbol) -> bool:

@@ -219,10 +219,12 @@ def _finding(finding: Finding) -> dict[str, object]:
 
 
 def _chosen(evidence: Evidence, without: _WithoutSecrets, left: int, *, whole_ticket: bool) -> list[dict[str, object]]:
-    """The best findings that fit, by kind; the ticket's criteria only where the ticket itself is not shown."""
+    """The best findings that fit, by kind; the ticket's criteria only where the ticket itself is not shown, and no
+    main definitions, whose places stand beside the files."""
     order = {kind: place for place, kind in enumerate(KINDS)}
     chosen = []
-    for finding in [f for f in evidence.findings if not (whole_ticket and f.kind == "criterion")][:MOST_FINDINGS]:
+    without_kinds = {"main", "criterion"} if whole_ticket else {"main"}
+    for finding in [f for f in evidence.findings if f.kind not in without_kinds][:MOST_FINDINGS]:
         row = _finding(finding)
         if (cost := _tokens(row)) <= left and not without.holds(finding):
             left -= cost
