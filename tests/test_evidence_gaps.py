@@ -186,6 +186,59 @@ def test_unmentioned_messages_are_not_of_code_that_has_a_common_word_of_the_name
     assert texts(findings) == "no test shows `a gift row has no price`"
 
 
+def test_unmentioned_messages_are_none_that_tests_expect_by_another_part_or_by_the_error_s_type(tmp_path: Path) -> None:
+    code = "def basket_sink(n):\n    raise SunkError('the basket lies below the sea')\n\n\ndef basket_fill(n):\n"
+    code += "    if n:\n        raise ValueError('An egg too many is broken')\n"
+    code += "    raise ValueError('no egg is left here')\n"
+    code += "\n\ndef validate_weight(basket):\n    raise TypeError('the basket weighs too much')\n"
+    code += "\n\ndef basket_sort(n):\n    assert n > 2, 'a basket of two needs no order'\n"
+    code += "    raise OSError('this is a bug')\n"
+    test = (
+        "def test_basket():\n    with raises(SunkError):\n        basket_sink(1)\n    with raises(ValueError) as got:\n"
+    )
+    test += (
+        "        basket_fill(2)\n    says(\n        'egg too many is broken',\n    )\n    assertIn('weight', errors)\n"
+    )
+    write(tmp_path, {"src/basket.py": code, "tests/test_basket.py": test})
+    findings = found(tmp_path, "unmentioned_messages", "basket")
+    assert texts(findings) == "no test shows `no egg is left here`, `a basket of two needs no order`"
+    deep = "function basketSend(list: Egg[]) {\n  invariant(\n" + "    list.some((egg) => egg.isBroken),\n" * 7
+    deep += '    "a basket of eggs that are whole",\n  );\n}\n'
+    write(tmp_path, {"src/basket.py": "", "src/basket.ts": deep, "tests/basket.test.ts": "test('basket', run);\n"})
+    findings = found(tmp_path, "unmentioned_messages", "basket")
+    assert texts(findings) == "no test shows `a basket of eggs that are whole`"
+
+
+def test_unmentioned_messages_of_the_first_file_that_is_called_by_the_rarer_word_count(tmp_path: Path) -> None:
+    rain = {f"shop/rain_{n}.cc": "int format;\n" for n in range(9)}
+    egg = 'int weigh() {\n  SHOP_THROW(egg_error("the egg is far too heavy"));\n}\n\nint egg_format() { return 1; }\n'
+    write(tmp_path, {**rain, "shop/egg.cc": egg, "tests/egg-test.cc": "TEST(egg, format) { egg_format(); }\n"})
+    findings = found(tmp_path, "unmentioned_messages", "egg-format")
+    assert texts(findings) == "no test shows `the egg is far too heavy`"
+
+
+def test_unmentioned_symbols_of_ruby_are_neither_private_nor_called_without_brackets(tmp_path: Path) -> None:
+    code = "class Basket\n  def fill_basket(n)\n    basket_sum n\n  end\n\n  def basket_sum(n)\n    n\n  end\n\n"
+    code += "  def basket_weight(n)\n    n\n  end\n\n  private\n\n  def basket_secret(n)\n    n\n  end\nend\n"
+    spec = "describe Basket do\n  it 'fills the basket' do\n    Basket.new.fill_basket 3\n  end\nend\n"
+    write(tmp_path, {"lib/basket.rb": code, "spec/basket_spec.rb": spec})
+    assert texts(found(tmp_path, "unmentioned_symbols", "basket")) == "no test names `basket_weight`"
+
+
+def test_unmentioned_members_are_none_that_are_only_listed_or_tested_in_another_case(tmp_path: Path) -> None:
+    enum = "export enum BasketKind {\n  Plain = 0,\n  OnlyListed = 1,\n  FromNothing = 2,\n  IsUsed = 3,\n}\n"
+    uses = (
+        "export const basketKinds = [\n  {\n    id: BasketKind.OnlyListed,\n  },\n];\n\nexport function basketOf() {\n"
+    )
+    uses += "  return [BasketKind.FromNothing, BasketKind.IsUsed];\n}\n"
+    uses += "\nexport function basketChoices() {\n  return basketKinds;\n}\n"
+    tests = {"tests/basket.test.ts": "test('basket', () => basketOf(BasketKind.Plain));\n"}
+    tests["tests/test_basket.py"] = "def test_basket():\n    assert basket(Kind.FROM_NOTHING)\n"
+    write(tmp_path, {"src/kinds.ts": enum, "src/basket.ts": uses, **tests})
+    assert texts(found(tmp_path, "unmentioned_members", "basket")) == "no test names `IsUsed` of BasketKind"
+    assert found(tmp_path, "unmentioned_symbols", "basket") == []  # what only hands out a name
+
+
 def test_unmentioned_members_are_fields_of_a_type_whose_others_tests_set(tmp_path: Path) -> None:
     source = "package basket\n\ntype BasketOptions struct {\n\tMaxWeight int\n\tEmptyAtOnce bool\n\tcalm bool\n}\n"
     test = "package basket\n\nfunc TestBasket(t *testing.T) {\n\tOpen(BasketOptions{MaxWeight: 3})\n}\n"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import phrases, words
+from preread.evidence.expected import is_expected, is_expected_otherwise, is_impossible
 from preread.evidence.messages import LEAST, messages
 from preread.evidence.nearness import RARE, nearness
 from preread.evidence.proofs import absent, absent_shortly, gap, is_exported, is_reached, tests_for
@@ -17,8 +18,7 @@ from preread.syntax import Parameter
 MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 12, 4, 4
 NEAR = 0.45  # heat of a line that is the feature's own
 FIRST_SOURCES, LONG_NAME = 4, 7  # files, and letters of a file's name, by which a description means it
-FIRST = 3  # words of a message that a test expects it by
-EXPECTS = re.compile(r"(?i)expect|match|raises|throw|exception|error|assert|warns")
+SHORT, GIVES = 4, re.compile(r"[{:]\s*return\s+[A-Za-z_][\w.]*\s*;?\s*\}?\s*$")
 
 
 def unmentioned_symbols(view: View) -> Iterator[Finding]:
@@ -36,6 +36,10 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
             continue
         if not is_exported(view, hot.file, hot.symbol) or is_reached(view, name):
             continue
+        if hot.symbol.end - hot.symbol.start < SHORT and GIVES.search(
+            " ".join(hot.file.lines[hot.symbol.start - 1 : hot.symbol.end])
+        ):
+            continue  # it only hands out a name
         if proof := absent(view, name, tests_for(view, hot.file)):
             found.setdefault(hot.file.path, []).append((hot, proof))
     named = {
@@ -67,13 +71,16 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
     for file in view.sources[:8]:
         found: list[_Message] = []
         tests, named = tests_for(view, file), _is_described(view, file)
-        for text, others, lines, raised, name in messages(file):
+        for message in messages(file):
+            text, others, lines, raised, name = message[:5]
             heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)), NEAR * named)
             if heat < NEAR or n >= MOST_MESSAGES or any(view.holds(other, tests) for other in others):
                 continue
             by_name = absent(view, name, tests) if name else ()
             if name and not by_name:
                 continue  # tests compare with it
+            if is_impossible(file, message) or is_expected_otherwise(view, message):
+                continue
             if (named or _is_near(view, file, text, lines)) and (proof := absent_shortly(view, text, tests)):
                 n += 1
                 found.append(_Message(text, lines, (*proof, *by_name), heat, raised, name))
@@ -82,16 +89,18 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
             every = [one for one in found if one.text.startswith(shared)]
             yield _asserted_partly(file, shared, every, partly)
             found = [one for one in found if one not in every]
-        found = [one for one in found if not _is_expected(view, one.text)]
+        found = [one for one in found if not is_expected(view, one.text)]
         found.sort(key=lambda one: (-one.heat - 0.2 * one.raised, one.lines))
         for at in range(0, min(len(found), 2 * SHOWN), SHOWN):
             yield _unshown(file, found[at : at + SHOWN])
 
 
 def _is_described(view: View, file: FileView) -> bool:
-    """Whether one of the first sources is called as the description says, by a rare word or two in a row; a package's
-    main file is about more."""
+    """Whether one of the first sources is called as the description says, by a rare word or two in a row, or the very
+    first by the rarer word of the feature's name; a package's main file is about more."""
     folder, _, name = file.path.rpartition("/")
+    if file in view.sources[:1] and nearness(view).named_in(name.partition(".")[0]):
+        return True
     name = re.sub(r"[\W_]", "", name.partition(".")[0]).lower()
     said = re.findall(r"[a-z]+|[,.:;]", view.request.description.lower())
     rare = {stem for stem, worth in nearness(view).also.items() if worth >= RARE}
@@ -105,14 +114,6 @@ def _is_near(view: View, file: FileView, text: str, lines: Sequence[int]) -> boo
     around = [s.name for s in file.outline.symbols if any(s.start <= line <= s.end for line in lines)]
     held = (file.path, text, *around)
     return nearness(view).named_in(*held) or view.relevance(*held) >= 1 or not view.spelled.isdisjoint(around)
-
-
-def _is_expected(view: View, text: str) -> bool:
-    """Whether a test expects a message by its first words, as by a pattern that ends before it does."""
-    begun = " ".join(text.split(" ")[:FIRST]).rstrip(",;:.-")
-    return len(begun) >= LEAST and any(
-        begun in line and EXPECTS.search(line) for file in view.tests if begun in file.text for line in file.lines
-    )
 
 
 def _shared(texts: Sequence[str]) -> str:

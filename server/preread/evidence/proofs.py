@@ -102,6 +102,8 @@ def is_exported(view: View, file: FileView, symbol: Symbol) -> bool:
     spoken, line = language.name if language else "", file.lines[symbol.start - 1]
     if name.startswith("_") or "._" in f".{symbol.container}" or HIDDEN.match(line) or HIDDEN.match(symbol.signature):
         return False
+    if spoken == "Ruby" and _is_private_in_ruby(file, symbol):
+        return False
     if spoken == "Go":
         return name[0].isupper() and not re.search(r"(?:^|/)(?:internal|cmd)/", file.path)
     if spoken in KIN[0] and not symbol.container:
@@ -109,6 +111,19 @@ def is_exported(view: View, file: FileView, symbol: Symbol) -> bool:
     if spoken == "Rust" and not _is_of_library(view, file.path):
         return False
     return spoken not in SAID_OPEN or bool(re.search(SAID_OPEN[spoken], f"{line} {symbol.signature}"))
+
+
+def _is_private_in_ruby(file: FileView, symbol: Symbol) -> bool:
+    """Whether a method stands below a bare `private` of its class, or is made private by its name."""
+    line = file.lines[symbol.start - 1]
+    indent = line[: len(line) - len(line.lstrip())]
+    for above in reversed(file.lines[: symbol.start - 1]):
+        if above.strip() and len(above) - len(above.lstrip()) < len(indent):
+            break
+        if above.rstrip() in {f"{indent}{word}" for word in ("private", "protected", "public")}:
+            return above.strip() != "public" and not re.match(r"\s*def\s+self\.", line)
+    named = rf"(?m)^\s*(?:private|protected|private_class_method)\b[^\n]*:{re.escape(symbol.name)}\b"
+    return re.search(named, file.text) is not None
 
 
 def _is_of_library(view: View, path: str) -> bool:
@@ -119,9 +134,11 @@ def _is_of_library(view: View, path: str) -> bool:
 
 def is_reached(view: View, name: str, deep: int = DEEP) -> bool:
     """Whether a function that tests name calls this one, or calls one that does: it is tested without its name."""
-    called = re.compile(rf"(?<!\w){re.escape(name)}\s*[(<]")
+    with_brackets = re.compile(rf"(?<!\w){re.escape(name)}\s*[(<]")
+    bare = re.compile(rf"^(?!\s*#).*(?<![\w:@]){re.escape(name)}(?![\w?!:]|\s*=[^=~])")  # as Ruby's calls
     outer = set[str]()
     for path in view.candidates(name, ("source",))[:MOST_CALLERS]:
+        called = bare if path.endswith((".rb", ".rake")) else with_brackets
         for number, line in enumerate(view.services.tree.lines(path) or (), 1):
             if name in line and called.search(line) and (around := enclosing(view.outline(path), number)):
                 if not isinstance(around, Symbol):

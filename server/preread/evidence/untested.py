@@ -26,6 +26,8 @@ PLAIN = re.compile(r"[a-z]\w*")  # a word that may well be a variable's
 FORM = re.compile(r"(?i)^utf-?\d|[./]$|\.(?:js|ts|py|go|rs|html?|css)$")  # an encoding, a module
 ERRORS = re.compile(r"(?:Err|Errors?|Exceptions?|ErrorKind)$")
 FAMILIES = frozenset({"enum", "union", "option"})
+WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name
+MOST_USERS = 20  # files that a member is looked for in
 LONG = 120  # lines of a function that are looked at
 TEXT = re.compile(r"[A-Za-z][\w:./-]*[-_:./A-Z][\w:./-]+")
 REFERENCE = re.compile(r"(?<![\w.])[A-Za-z_]\w*\.([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z]{4,})\b")
@@ -162,10 +164,35 @@ def _unnamed(view: View, member: Member) -> _Unnamed | None:
         other = name[0].upper() + name[1:]  # of a method
     else:
         other = value if value != member.name and len(value) > 3 and re.fullmatch(r"[\w.:/ -]+", value) else ""
-    if other and view.holds(other, view.test_paths):
+    if (
+        (other and view.holds(other, view.test_paths))
+        or _is_named_otherwise(view, member)
+        or _is_only_listed(view, member)
+    ):
         return None
     found = absent(view, name, view.test_paths)
     return _Unnamed(name, member.line, found, member.kind == "field") if found else None
+
+
+def _is_named_otherwise(view: View, member: Member) -> bool:
+    """Whether a test of another language has a member as that one writes it: FROM_NOTHING for FromNothing."""
+    parts = [part.lower() for part in WORDS.findall(member.name)]
+    if len(parts) < 2 or member.kind == "field":
+        return False
+    twins = {"_".join(parts), "_".join(parts).upper(), "".join(part.title() for part in parts)} - {member.name}
+    return any(view.holds(twin, view.candidates(twin, ("test", "support"))) for twin in sorted(twins))
+
+
+def _is_only_listed(view: View, member: Member) -> bool:
+    """Whether code has a member only as the value of a key, as in a list of choices: nothing hangs on it."""
+    if member.kind != "enum" or not member.owner:
+        return False
+    owner, name = re.escape(member.owner.rpartition(".")[2]), re.escape(member.name)
+    used = re.compile(rf"(?<![\w.]){owner}(?:\.|::){name}\b")
+    listed = re.compile(rf"\s*[\"']?\w+[\"']?\s*:\s*{used.pattern}\s*\}}?,?\s*")
+    paths = view.candidates(member.name, ("source",))[:MOST_USERS]
+    lines = [line for path in paths for line in view.services.tree.lines(path) or () if used.search(line)]
+    return bool(lines) and all(map(listed.fullmatch, lines))
 
 
 def _members(view: View, file: FileView, owner: str, members: list[_Unnamed]) -> Finding:
