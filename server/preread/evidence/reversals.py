@@ -11,15 +11,16 @@ from preread.evidence.nearness import nearness
 from preread.evidence.reworked import NEAR, SOON, VALUE
 from preread.evidence.subjects import (
     LINKED,
-    TITLE,
     because,
     code_of,
     is_change,
     is_named,
+    quoted,
     says,
     short,
     short_of,
     stands,
+    title,
     topic_of,
 )
 from preread.evidence.view import View
@@ -45,24 +46,24 @@ def reverts(view: View) -> Iterator[Finding]:
         home = sum(path in own or view.relevance(path) >= 1 for path in files)
         if not home:
             continue
-        title, original = _tried(view, commit)
+        tried, original = _tried(view, commit)
         small = 2 * home >= len(files) and len(files) <= MOST_FILES
-        named = is_named(view, commit) or (title and nearness(view).named_in(title))
+        named = is_named(view, commit) or (tried and nearness(view).named_in(tried))
         if not named and not (why and small and _is_about(view, commit, why)):
             continue
-        if not (says(commit) and stands(view, commit)) or (not title and '"' in commit.subject):
+        if not (says(commit) and stands(view, commit)) or (not tried and '"' in commit.subject):
             continue
-        if CHORE.search(title) or _is_back(title, view.told[:at]):
+        if CHORE.search(tried) or _is_back(tried, view.told[:at]):
             continue
         n += 1
-        what = phrases.quote(title or LINKED.sub("", commit.subject), TITLE)
+        what = quoted(tried or LINKED.sub("", commit.subject))
         said = f"{original.date[:7] if original else ''} {what} was taken back{_after(original, commit)}".lstrip()
-        anew = _anew(title, commit, view.told[:at])
-        again = f"; {anew.date[:7]} {phrases.quote(short(anew), TITLE)}" if anew else ""
+        anew = _anew(tried, commit, view.told[:at])
+        again = f"; {anew.date[:7]} {title(anew)}" if anew else ""
         yield Finding(
             rule="reverts",
             kind="reverted",
-            text=(said if title else f"{commit.date[:4]}: {what}") + (f": {why}" if why else "") + again,
+            text=(said if tried else f"{commit.date[:4]}: {what}") + (f": {why}" if why else "") + again,
             sources=tuple(f"commit:{one.sha[:9]}" for one in (commit, original, anew) if one),
             reason="a revert that touched the feature's files",
             score=0.8 + 0.15 * min(1.0, view.relevance(commit.subject)),
@@ -149,17 +150,16 @@ def replaced_sleeps(view: View) -> Iterator[Finding]:
             continue
         found = ((m[0], hunk) for hunk in patch.hunks for line in hunk.removed if (m := SLEEP.search(line)))
         gone, hunk = next(found, ("", None))
-        if hunk is None or n >= 3 or any(gone in file.text for file in view.tests):
+        new = next((line.strip() for line in hunk.added if WAIT.search(line)), "") if hunk else ""
+        if not new or n >= 3 or any(gone in file.text for file in view.tests):
             continue
         if any(SLEEP.search(line) for line in patch.added):
             continue
-        new = next((line.strip() for line in hunk.added if WAIT.search(line)), "")
         n += 1
         yield Finding(
             rule="replaced_sleeps",
             kind="reverted",
-            text=f"do not wait by {phrases.quote(gone, 60)}"
-            + (f": replaced by {phrases.quote(new.rstrip(';'), 80)}" if new else ": taken out"),
+            text=f"do not wait by {phrases.quote(gone, 60)}: replaced by {phrases.quote(new.rstrip(';'), 80)}",
             sources=(f"commit:{patch.commit.sha[:9]}",),
             reason="a sleep that was replaced",
             score=0.85,

@@ -9,7 +9,8 @@ from preread.evidence.decisions import CONDITION
 from preread.evidence.history import Commit
 from preread.evidence.lineage import Step, Story, lineage
 from preread.evidence.nearness import Nearness, nearness
-from preread.evidence.subjects import TITLE, because, is_change, is_named, says, short, turned, without_twins
+from preread.evidence.repeated import repeated_fixes
+from preread.evidence.subjects import because, is_change, is_named, says, title, turned, without_twins
 from preread.evidence.view import View, once
 from preread.models import Finding
 
@@ -91,14 +92,14 @@ def _worth(view: View, measure: Nearness, step: Step) -> float:
 
 
 def _text(commits: list[Commit], step: Step) -> str:
-    parts = [f"{commit.date[:7]} {phrases.quote(short(commit), TITLE)}" for commit in commits]
+    parts = [f"{commit.date[:7]} {title(commit)}" for commit in commits]
     if len(parts) > 2:
         return "the same lines " + "; ".join(parts)
     how = "taken out" if step.is_taken_out else "fixed" if step.again.is_fix else "changed"
     days = {0: "hours later", 1: "a day later"}.get(step.days, f"{step.days} days later")
     soon = "the same day" if step.first.date == step.again.date else days
     when = soon if step.days <= SOON else step.again.date[:7]
-    return f"{parts[0]}; its lines {how} {when}: {phrases.quote(short(step.again), TITLE)}"
+    return f"{parts[0]}; its lines {how} {when}: {title(step.again)}"
 
 
 def _why(step: Step) -> str:
@@ -123,24 +124,29 @@ def _values(story: Story) -> str:
 
 
 def fixed_functions(view: View) -> Iterator[Finding]:
-    """Functions near the feature whose lines of today were fixed more than once."""
+    """Functions of the feature whose lines of today were fixed more than once."""
     (past,) = lineage(view)
+    measure = nearness(view)
     home = past.home()
     told = {source for finding in reworked(view) for source in finding.sources}
+    topics = {source for finding in repeated_fixes(view) for source in finding.sources}
     ranked = []
     for passage, commits in past.functions:
         fixes = [c for c in without_twins(commits) if is_change(c) and c.is_fix and says(c) and c.sha in home]
         new = sum(f"commit:{commit.sha[:9]}" not in told for commit in fixes)
-        if len(fixes) > 1 and new and passage.near >= HOME:
-            ranked.append((passage.near * new, passage, fixes[-LENGTH:]))
+        others = [commit for commit in fixes if f"commit:{commit.sha[:9]}" not in topics]
+        own = max(view.relevance(passage.symbol.name), view.relevance(passage.file.path)) >= HOME
+        own = own or measure.is_about(passage.symbol.name) or any(is_named(view, commit) for commit in fixes)
+        if len(fixes) > 1 and new and passage.near >= HOME and own:
+            ranked.append((passage.near * new, passage, (others if len(others) > 1 else fixes)[-LENGTH:]))
     ranked.sort(key=lambda one: -one[0])
     for worth, passage, fixes in ranked[:MOST_FUNCTIONS]:
         name = passage.symbol.name
-        said = "; ".join(f"{commit.date[:4]} {phrases.quote(short(commit), TITLE)}" for commit in fixes)
+        said = "; ".join(f"{commit.date[:4]} {title(commit)}" for commit in fixes)
         yield Finding(
             rule="fixed_functions",
             kind="again",
-            text=f"{code(name) if phrases.provable(name) else name} was fixed {len(fixes)} times: {said}",
+            text=f"{code(name) if phrases.provable(name) else name} was fixed more than once: {said}",
             sources=(
                 *(f"commit:{commit.sha[:9]}" for commit in fixes),
                 passage.file.cite(passage.symbol.start, passage.symbol.end),

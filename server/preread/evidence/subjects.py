@@ -37,7 +37,10 @@ CODED = re.compile(
     r"`([^`]+)`|(--[a-z][\w-]{3,}|\b[A-Za-z]+(?:_[A-Za-z]+)+|\b[a-z]{2,}(?:[A-Z][a-z]+)+\w*|\b(?:[A-Z][a-z]+){3,}\b)"
 )
 NAME = re.compile(r"--[a-z][\w-]{3,}|\b[A-Za-z]+(?:_[A-Za-z]+)+|\b[A-Za-z]*[a-z][A-Z]\w+")  # of an option or of code
-TITLE = 100  # characters of a subject that are told
+TITLE = 140  # characters of a subject that are told
+CLAUSE = re.compile(
+    r"[,;:.]? [(–—-]|[,;:.](?= )| (?=(?:in order )?(?:to|so|and|but|when|if|because|by|for) )"
+)  # where one ends
 GENERIC = frozenset(
     words.stem(word)
     for word in """
@@ -232,6 +235,23 @@ def short_of(subject: str) -> str:
     return LINKED.sub("", phrases.subject(subject))
 
 
+def title(commit: Commit) -> str:
+    """A commit's subject as a quote, with the part of the project that it begins with; whole, or to a clause's end."""
+    text, scope = short(commit), re.match(r"([\w-]+): ", commit.subject)
+    folders = {part.lower() for path in commit.files for part in re.split(r"[/.]", path)}
+    if scope and scope[1].lower() in folders and text in commit.subject:
+        text = scope[0] + text
+    return quoted(text)
+
+
+def quoted(text: str) -> str:
+    """A title as a quote, whole, or up to where a clause of it ends and no bracket is open."""
+    if len(text) > TITLE or not phrases.complete(text):
+        ends = [m.start() for m in CLAUSE.finditer(text[: TITLE + 1]) if m.start() >= TITLE // 5]
+        text = next((text[:end] for end in reversed(ends) if phrases.complete(text[:end])), text)
+    return phrases.quote(text, TITLE)
+
+
 def because(commit: Commit) -> str:
     """The first sentence that a commit's author wrote of it beside the subject, of those who wrote any."""
     first = (
@@ -239,11 +259,15 @@ def because(commit: Commit) -> str:
         .strip()
         .partition("\n\n")[0]
     )
-    return phrases.plain(phrases.sentence(first, 130)) if _is_prose(first) else ""
+    said = phrases.sentence(first, 200) if _is_prose(first) else ""
+    if said.endswith(":") or said.lower() == short(commit).lower():
+        return ""  # what a colon leads to is not told
+    return phrases.plain(said)
 
 
 def _is_prose(first: str) -> bool:
     return len(first) > 25 and not re.match(
-        r"(?i)[*#<-]|co-authored|signed-off|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts",
+        r"(?i)[*#<-]|co-authored|signed-off|git-svn|https?:|closes|fixes|resolves|refs?\b|bumps|\(cherry|this reverts"
+        r"|also\b",
         first,
     )
