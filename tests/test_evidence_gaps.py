@@ -73,9 +73,9 @@ def test_basket_rows(name, n, calm):
 
 
 def test_basket_opens():
-    # the room must not be open yet, otherwise the socket would wait for ever
+    # The room must not be open yet, otherwise the socket would wait for ever
     fill(run(Basket(answer), deep=True))
-    # only a basket that is new has no name
+    # Only a basket that is new has no name
     with pytest.raises(BasketError, match="bad basket name"):
         fill(Basket(answer).basket_open(1))
 """
@@ -377,8 +377,8 @@ def test_said_in_tests_are_comments_that_explain(tmp_path: Path) -> None:
     write(tmp_path, PROJECT)
     said = texts(found(tmp_path, "said_in_tests", "basket"))
     assert said == (
-        "`test_basket_opens` says: `the room must not be open yet, otherwise the socket would wait for ever`;"
-        " `only a basket that is new has no name`"
+        "`test_basket_opens` says: `The room must not be open yet, otherwise the socket would wait for ever`;"
+        " `Only a basket that is new has no name`"
     )
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.cases import counted
+from preread.evidence.reach import family, reaches
 from preread.evidence.view import FileView, HotCase, View, once
-from preread.languages import language_of
 from preread.models import Finding
 from preread.syntax import Symbol
 
@@ -24,9 +24,6 @@ GIVEN = re.compile(rf"{DATA.pattern}|fixtures?/")
 IDIOM = re.compile(r"module\.exports|(?:export|import|from|package|use|using|require)\b|<\?|#!|[\"']use strict")
 EMPTY = frozenset("sleep delay wait noop nop pause tick identity".split())  # helpers that say all by their names
 BRANCH = re.compile(r"^\s*(?:(?:\}\s*)?(?:else\s+)?if|elif|case|when)\b")
-UNIMPORTED = frozenset(
-    ("Go", "Java", "Kotlin", "Swift", "C#", "Ruby", "PHP")
-)  # one package sees its files without a word
 MOST, FAR, MOST_NAMES, MANY = 6, 12, 16, 3
 
 
@@ -123,6 +120,8 @@ def _helpers(view: View) -> Iterator[_Helper]:
             if any(case.start < symbol.start <= case.end for case in file.outline.tests):
                 continue  # of one test alone
             users = _users(view, file, symbol)
+            if {_bare(hot.case.name) for hot in users} == {_bare(symbol.name)}:
+                continue  # the body of one test
             one = _Helper(file, symbol, users)
             if _is_common(view, one) or (users and symbol.kind == "class" and file.path in homes):
                 seen.add(symbol.name)
@@ -157,29 +156,20 @@ def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
         # In a fixture or another helper it runs for some tests, nobody knows which.
         if any(not c.within or (c.hook and not c.hook.startswith("fixture:")) for c in calls):
             around.add(test.path)
-    reached = {path for path, test in tests.items() if _reaches(test, file, symbol.name)}
-    family = _family(file, symbol)
+    reached = {path for path, test in tests.items() if reaches(test, file, symbol.name)}
+    its = family(file, symbol)
     return [
         hot
         for hot, body in _bodies(view)
         if hot.file.path in reached
-        and (family is None or hot.case.group.rpartition(" > ")[2] in family)
+        and (its is None or hot.case.group.rpartition(" > ")[2] in its)
         and (hot.file.path in around or (symbol.name in body and word.search(body) is not None))
     ]
 
 
-def _family(file: FileView, symbol: Symbol) -> set[str] | None:
-    """The classes of a file in which a method's name means this one; None for what is no method."""
-    if symbol.kind != "method":
-        return None
-    classes = {s.name: s for s in file.outline.symbols if s.kind == "class"}
-    heads = {name: " ".join(file.lines[s.start - 1 : s.start + 3]).partition(":")[0] for name, s in classes.items()}
-    above = {name: set(re.findall(r"\w+", head.partition("{")[0])) & classes.keys() for name, head in heads.items()}
-    for _ in range(3):  # of a class whose class has it
-        above = {name: found.union(*(above[other] for other in found)) for name, found in above.items()}
-    others = {s.container for s in file.outline.symbols if s.name == symbol.name} - {symbol.container}
-    heirs = [found | {name} for name, found in above.items() if symbol.container in found | {name}]
-    return {symbol.container}.union(*(found for found in heirs if not found & others))
+def _bare(name: str) -> str:
+    """A name without what only says that it is a test's."""
+    return re.sub(r"\W|_", "", name).lower().removeprefix("test")
 
 
 @once
@@ -199,25 +189,6 @@ def _is_of_runner(symbol: Symbol) -> bool:
 
 def _body(hot: HotCase) -> str:
     return "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
-
-
-def _reaches(test: FileView, file: FileView, name: str) -> bool:
-    """Whether a test file can mean the definition of this name in another file."""
-    if test.path == file.path:
-        return True
-    if any(symbol.name == name for symbol in test.outline.symbols):
-        return False  # it has its own
-    stem = file.path.rpartition("/")[2].partition(".")[0]
-    for item in test.outline.imports:
-        ends = re.split(r"[./]", item.module)[-2:]
-        # What stands among tests is imported from there; of support another file may hand it on.
-        if (stem in ends or not file.outline.tests) and (name in item.names or (stem in ends and not item.names)):
-            return True
-        if stem in ends and item.names == ("*",):
-            return True
-    language = language_of(file.path)
-    same = test.path.rpartition("/")[0] == file.path.rpartition("/")[0]
-    return same and language is not None and language.name in UNIMPORTED
 
 
 def _uses(one: _Helper) -> list[str]:

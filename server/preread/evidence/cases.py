@@ -20,6 +20,9 @@ LEAST = 0.4  # of the best score, for a test of another file than the first to c
 HELPER = 40  # lines of what tests call, at most
 BESIDE = 4  # sources, among whose lines there may be tests
 TWINS, TWIN_SCORE = 2, 0.75  # sources whose test file is looked at whatever its name; the least score of such a file
+MODULES = frozenset({"tests", "test"})  # what tests among the lines of a source stand in
+OF_FOLDER = frozenset("index __init__ mod lib main".split())  # names of files that are called as their folder is
+TOGETHER, MOSTLY = 4, 0.75  # chosen tests of a class, and their share of it, for the others to be the feature's, too
 
 
 def chosen(view: "View") -> list[HotCase]:
@@ -30,7 +33,7 @@ def chosen(view: "View") -> list[HotCase]:
     best = found[0].score if found else 1.0
     floor = max(0.25 * best, min(0.5, best))
     first = found[0].file if found else None
-    found = [hot for hot in found if hot.score >= floor and (hot.file is first or view.tests_it(hot))]
+    found = _completed([hot for hot in found if hot.score >= floor and (hot.file is first or view.tests_it(hot))])
     near = [hot for hot in found if hot.file in view.tests[:1] or hot.score >= LEAST * best]
     some = _some(near, lambda file: OF_FIRST if file in view.tests[:1] else round(OF_EACH * file.score))
     early = {id(hot) for hot in sorted(some, key=lambda hot: -hot.file.score)[:MOST]}
@@ -55,19 +58,46 @@ def _some(found: Iterable[HotCase], most: Callable[[FileView], int]) -> list[Hot
     return some
 
 
+def holds(view: "View", file: FileView) -> bool:
+    """Whether a file of tests has all words of the feature or one of its definitions; others are of something else."""
+    return view.relevance(file.path) >= 1 or view.relevance(file.text) >= 1 or view.uses.search(file.text) is not None
+
+
+def _completed(found: list[HotCase]) -> list[HotCase]:
+    """With what is left of classes and blocks of which most tests are chosen, each scored as the last of its class."""
+    grouped: dict[tuple[str, str], list[HotCase]] = {}
+    for hot in found:
+        grouped.setdefault((hot.file.path, hot.case.group), []).append(hot)
+    added = []
+    for (_, group), some in grouped.items():
+        every = [case for case in some[0].file.outline.tests if case.group == group]
+        if group not in {"", *MODULES} and len(some) >= max(TOGETHER, MOSTLY * len(every)):
+            taken = {hot.case.start for hot in some}
+            added += [HotCase(some[0].file, case, some[-1].score) for case in every if case.start not in taken]
+    return sorted([*found, *added], key=lambda hot: (-hot.score, hot.file.path, hot.case.start)) if added else found
+
+
 def _scored(view: "View") -> Iterator[HotCase]:
-    for file in (*view.tests, *view.sources[:BESIDE]):
-        if not file.outline.tests:
-            continue
+    files = [file for file in (*view.tests, *view.sources[:BESIDE]) if file.outline.tests]
+    for file in [file for file in files if holds(view, file)] or files:
         at_home = max(view.relevance(file.path), twin(view, file))
         through = helpers(view, file)
-        for case in file.outline.tests:
+        for case in _run_alone(file):
             body = "\n".join(file.lines[case.start - 1 : case.end])
             said = min(1.0, view.relevance(body))
             score = view.relevance(case.name, case.group) + (0.5 * said if said >= 0.5 else 0.0) + at_home
             score += 0.5 if view.uses.search(body) or through.search(body) else 0.0
             if score >= 0.3:
                 yield HotCase(file, case, round(math.sqrt(file.score) * score, 3))
+
+
+def _run_alone(file: FileView) -> Iterator[TestCase]:
+    """The tests of a file but for those that others of it call: these are their helpers, whatever they are called."""
+    for case in file.outline.tests:
+        calls = file.text.count(f"{case.name}(") > 1 and re.compile(rf"(?<![\w.]){re.escape(case.name)}\(")
+        others = (other for other in file.outline.tests if not other.start <= case.start <= other.end)
+        if not calls or not any(calls.search("\n".join(file.lines[o.start - 1 : o.end])) for o in others):
+            yield case
 
 
 def tests_it(view: "View", hot: HotCase) -> bool:
@@ -89,7 +119,7 @@ def helpers(view: "View", file: FileView) -> re.Pattern[str]:
             symbol.name
             for symbol in file.outline.symbols
             if symbol.kind in {"function", "method"} and symbol.start not in tests and len(symbol.name) > 3
-            if file.role == "test" and symbol.end - symbol.start <= HELPER
+            if (file.role == "test" or symbol.container in MODULES) and symbol.end - symbol.start <= HELPER
             if view.uses.search("\n".join(file.lines[symbol.start : symbol.end]))
         ]
         known[file.path] = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\(" if names else r"(?!)")
@@ -108,7 +138,7 @@ def _twin(view: "View", test: FileView) -> float:
     folder, _, name = test.path.rpartition("/")
     name = re.sub(r"^test_|_test$|[._-](?:test|spec)$", "", name.rpartition(".")[0])
     like = [file.path for file in view.sources[:4] if file.path.rpartition("/")[2].partition(".")[0] == name]
-    if test.role == "source" or not like:
+    if test.role == "source" or not like or name in OF_FOLDER:
         return 0.0
     if not view.wanted.isdisjoint(words.stems(name)):
         return 0.8

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases, words
+from preread.evidence.cases import MODULES
 from preread.evidence.history import ISSUE
 from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
@@ -13,9 +14,10 @@ from preread.syntax import TestCase
 
 SMALL, MOST_GROUPS, MOST_TOPICS, MOST_NAMED, MOST_LEFT, MOST_RANGES, FEW = 6, 12, 5, 5, 14, 5, 3
 NEAR, FAR = 12, 90  # lines between tests that are cited as one, of few and of many
-MODULES = frozenset({"tests", "test"})  # what tests among the lines of a source stand in
 CONSTANT = re.compile(r"(?<![\w.\"'])[A-Z][A-Z0-9_]{3,}(?![\w(])")
 SHOWN = re.compile(r"(?:^|/)(?:__)?fixtures?(?:__)?/|\.fixture\.")  # tests that other tests run
+LONGEST = 120  # characters of a test's name: what is cut in a word cannot be searched for
+OF_TYPES = re.compile(r"\btypeof\b|\bisinstance\(|\binstanceof\b|InstanceOf\b|toBeDefined\(|\brespond_to\b|\bhasattr\(")
 SPELLED = re.compile(r"[a-z]\w*(?:\.\w+)+")  # a test's name that a table has, told by an expression
 ROWS = re.compile(r"\b\w*(?:cases|data|files|rows|examples)\w*\(\s*[\"'][^\"'()]{4,}[\"']\s*\)")
 
@@ -25,7 +27,8 @@ def groups(view: View) -> Iterator[Finding]:
     neighbours; the few of other files together."""
     grouped: dict[tuple[str, str], list[HotCase]] = defaultdict(list)
     for hot in view.cases:
-        grouped[hot.file.path, hot.case.group].append(hot)
+        if not _is_row(view, hot):
+            grouped[hot.file.path, hot.case.group].append(hot)
     best = max((sum(h.score for h in cases) for cases in grouped.values()), default=1.0)
     ordered = sorted(grouped.values(), key=lambda cases: -sum(h.score for h in cases))[:MOST_GROUPS]
     main = ordered[0][0].file.path if ordered else ""
@@ -38,7 +41,8 @@ def groups(view: View) -> Iterator[Finding]:
         parts = [("", cases)] if len(cases) <= SMALL or view.whole_project else _by_topic(cases, view.wanted)
         for number, (topic, part) in enumerate(parts):
             yield _group(view, topic, part, max(0.5, score - 0.03 * number))
-    few = [cases for cases in few if not all(_has_table(hot) for hot in cases)] + _named_elsewhere(view)
+    few = [cases for cases in few if not all(_has_table(hot) or _checks_types(hot) for hot in cases)]
+    few += _named_elsewhere(view)
     for at in range(0, len(few), FEW):
         yield _elsewhere(few[at : at + FEW])
 
@@ -69,7 +73,8 @@ def _group(view: View, topic: str, cases: list[HotCase], score: float) -> Findin
     total = sum(1 for case in file.outline.tests if case.group == group)
     own = phrases.provable(group) and group not in MODULES
     head = phrases.quote(group.rpartition(" > ")[2], 60) if own else ""
-    few = f"{len(cases)} of its {total} tests" if len(cases) < total and not view.whole_project else f"{total} tests"
+    whose = f"its {total} tests" if head else _whose(view, file)
+    few = f"{len(cases)} of {whose}" if len(cases) < total and not view.whole_project else f"{total} tests"
     few = f"on {phrases.plain(topic)}" if topic else "1 test" if total == 1 else few
     more = f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else ""
     label = " ".join(filter(None, (head, few))) if topic or not head else f"{head}, {few}"
@@ -78,6 +83,15 @@ def _group(view: View, topic: str, cases: list[HotCase], score: float) -> Findin
     if head and (at := _block(file, group.rpartition(" > ")[2], shown[0].case)):
         sources.insert(0, file.cite(at))
     return _extend("groups", f"{label}: {', '.join(map(_named, shown))}{more}", sources, score)
+
+
+def _whose(view: View, file: FileView) -> str:
+    """The tests of a file, without those that others run, with its name, or its path where two have it."""
+    names = {case.name for case in file.outline.tests}
+    every = sum(case.group not in names for case in file.outline.tests)
+    name = file.path.rpartition("/")[2]
+    alike = sum(other.path.rpartition("/")[2] == name for other in view.tests)
+    return f"{every} tests in {file.path if alike > 1 else name}"
 
 
 def _extend(rule: str, text: str, sources: list[str], score: float) -> Finding:
@@ -104,6 +118,20 @@ def _has_table(hot: HotCase) -> bool:
     return any(ROWS.search(mark) for mark in hot.case.marks)
 
 
+def _is_row(view: View, hot: HotCase) -> bool:
+    """Whether a test is what another of the feature's runs for each of its rows, called by an expression."""
+    if not (SPELLED.fullmatch(hot.case.name) or "(" in hot.case.name):
+        return False
+    around = (c for c in view.cases if c.file is hot.file and c is not hot)
+    return any(other.case.start < hot.case.start and hot.case.end <= other.case.end for other in around)
+
+
+def _checks_types(hot: HotCase) -> bool:
+    """Whether all that a test checks is that something is there, and what it is."""
+    checks = [one.text for one in hot.file.details.assertions if hot.case.start <= one.line <= hot.case.end]
+    return bool(checks) and all(map(OF_TYPES.search, checks))
+
+
 def _block(file: FileView, name: str, first: TestCase) -> int:
     """The line that opens the block of tests that `first` stands in."""
     above = range(first.start - 1, max(0, first.start - 150), -1)
@@ -115,7 +143,7 @@ def _named(hot: HotCase) -> str:
     """A test's name, with the table that its rows stand in and the issues that it is about."""
     own = hot.case.group.rpartition(" > ")[2] if SPELLED.fullmatch(hot.case.name) else ""
     name = own or hot.case.name
-    name = phrases.quote(name, 80) if phrases.provable(name) else name
+    name = phrases.quote(name, LONGEST) if phrases.provable(name) else name
     rows = "rows of " if any("parametrize" in mark or ".each" in mark for mark in hot.case.marks) else ""
     body = "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
     issues = " ".join(f"#{number}" for number in dict.fromkeys(ISSUE.findall(body)))
@@ -154,6 +182,8 @@ def _by_topic(cases: list[HotCase], feature: frozenset[str]) -> list[tuple[str, 
     left = list(range(len(cases)))
     for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         same = [i for i in left if word in words_of[i]]
+        if all(re.search(rf"(?i){re.escape(word)}_?\d\d", cases[i].case.name) for i in same):
+            continue  # what numbers of issues begin with
         if len(word) > 3 and 2 <= len(same) <= max(8, len(cases) // 3) and len(parts) < MOST_TOPICS:
             parts.append((word, [cases[i] for i in same]))
             left = [i for i in left if i not in same]

@@ -16,6 +16,8 @@ from preread.syntax import TestCase
 
 MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
 ROWS = re.compile(r"^[@#\s]*[\w.]*parametrize\((?!.*\bmark\.)")  # what a test is given may be called like a mark
+QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+CONDITION = re.compile(r"\s*(?:\}\s*)?(?:else\s+)?(?:if|unless|when|switch|guard)\b|\s*#\s*if")
 MOST = {"reported": 6, "failed": 4}  # findings of one kind
 MOST_RUNS = 3  # that one of them cites
 MOST_NAMES = 4  # of tests that failed alike in one run, in one finding
@@ -127,15 +129,21 @@ def marked(view: View) -> Iterator[Finding]:
     """The feature's tests that are skipped, expected to fail, or flaky; those of one mark and reason together."""
     groups: dict[tuple[str, str], list[Marked]] = defaultdict(list)
     for file, case in _tests_of(view):
-        marks = [mark for mark in case.marks if MARK.search(mark) and not ROWS.match(mark)]
-        word = MARK.search(marks[0]) if marks else None
+        marks = [mark for mark in case.marks if MARK.search(QUOTED.sub("", mark)) and not ROWS.match(mark)]
+        word = MARK.search(QUOTED.sub("", marks[0])) if marks else None
         if word is None:
+            continue
+        where = _condition(file, case, marks[0])
+        if where:
+            said = f" where {phrases.quote_line(file, where, 80)}"
+            groups[word[0].lower(), said].append(Marked(case.name, file.cite(case.start, where)))
             continue
         first = max(1, case.start - 8)
         lines = file.lines[first - 1 : case.end]
         at = next((first + i for i, line in enumerate(lines) if word[0] in line), case.start)
         source = file.cite(min(at, case.start), max(min(at, case.start), case.start))
-        groups[word[0].lower(), _reason(marks[0], case.name)].append(Marked(case.name, source))
+        reason = _reason(marks[0], case.name)
+        groups[word[0].lower(), reason and f": {reason}"].append(Marked(case.name, source))
     for (word_, said), tests in groups.items():
         shown = phrases.names([test.name for test in tests[:4]], 4)
         more = f" and {len(tests) - 4} more" if len(tests) > 4 else ""
@@ -143,11 +151,30 @@ def marked(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="marked",
             kind="marked",
-            text=f"{shown}{more} {verb} marked {word_}" + (f": {said}" if said else ""),
+            text=f"{shown}{more} {verb} marked {word_}{said}",
             sources=tuple(test.source for test in tests[:4]),
             reason="a mark on the feature's tests",
             score=0.7,
         )
+
+
+def _condition(file: FileView, case: TestCase, mark: str) -> int:
+    """The line of the condition in a test's body under which alone it is skipped; 0 where there is none."""
+    called = mark.partition("(")[0]
+    body = range(case.start + 1, case.end + 1)
+    at = next((n for n in body if called in file.lines[n - 1]), 0) if "(" in mark else 0
+    inside = file.lines[at - 1] if at else ""
+    for number in range(at - 1, case.start, -1):
+        line = file.lines[number - 1]
+        if CONDITION.match(line) and (line.lstrip().startswith("#") or _indent(line) < _indent(inside)):
+            return number
+        if line.strip() and _indent(line) < _indent(inside):
+            inside = line
+    return 0
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _tests_of(view: View) -> list[tuple[FileView, TestCase]]:

@@ -8,40 +8,16 @@ from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import phrases, words
+from preread.evidence.callees import dotted, is_dull, kind_of
 from preread.evidence.cases import counted
 from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.syntax import Call
 
-DULL = frozenset(
-    """
-    len str int float list dict set tuple range print isinstance sorted enumerate zip map filter repr bool type
-    super getattr hasattr any all min max sum open iter next format join append extend split strip items keys
-    values get push pop test it describe expect Promise.resolve JSON.stringify JSON.parse console.log
-    Object.keys Array.from require t.Run t.Helper t.Fatal t.Fatalf t.Errorf t.Error make fmt.Sprintf Some Ok Err
-    vec assert assert_eq Error String Number Boolean test.describe test.step startswith endswith replace lower
-    encode decode http.NewRequest httptest.NewRequest httptest.NewRecorder httptest.NewServer ServeHTTP
-    """.split()
-)
-SELECT = re.compile(
-    r"(?:^|\.)(getBy\w+|getAllBy\w+|findBy\w+|findAllBy\w+|queryBy\w+|locator|querySelector(?:All)?|get_by_\w+|find_elements?|cy\.get)$"
-)
-WAIT = re.compile(
-    r"(?:^|\.)(wait\w*|waitFor\w*|wait_for\w*|sleep|poll|until|eventually|Eventually|advanceTimers\w*|useFakeTimers"
-    r"|runAllTimers\w*|freeze_time|toPass|settled|tick|nextTick|flushPromises|act)$"
-)
-PATCH = re.compile(
-    r"(?:^|\.)(setattr|setenv|delenv|setitem|patch(?:\.\w+)?|spyOn|spy|stubGlobal|mock|mockImplementation|mockReturnValue"
-    r"|mockResolvedValue|mockRejectedValue|doMock|route|intercept|fulfill|respond|stub|stubEnv)$"
-)
-ASSERTING = re.compile(
-    r"(?:^|\.)(assert\w*|raises|warns|fail|expect|to[A-Z]\w+|not|resolves|rejects|should)$|^(expect|assert|require)\b"
-)
-
-
 CALLEE = re.compile(r"(?<![\w.])([A-Za-z_]\w+\.[A-Za-z_][\w.]*)\(")  # of another
 LONGEST, MOST_LISTED, MOST_ACTS, MOST_COMMON, FEW = 90, 3, 3, 20, 2
 SEVERAL = 8  # tests: of so many it is no news that they call what they test
+COMMON = 0.25  # of the other test files: what so many name is how the project's tests are written
 LEAST = 0.25  # of the feature's tests, for a call to be their habit
 PLAIN = re.compile(r"[^(]*\((?:[\w.$]+(?:, ?[\w.$]+)?)?\)[);]*")  # what is given are names or nothing
 
@@ -86,7 +62,7 @@ def calls(view: View) -> Iterator[Finding]:
         last = (re.findall(r"\w+", callee) or [callee])[-1]
         if (
             callee.removeprefix("new ") in made
-            or _is_dull(callee)
+            or is_dull(callee)
             or (len(use.cases) < 2 and total > 1)
             or not phrases.provable(callee)
         ):
@@ -94,12 +70,14 @@ def calls(view: View) -> Iterator[Finding]:
         named = len(set(view.candidates(last, ("test", "support"))) & set(others))
         elsewhere = named / len(others) if others else 0.0
         share = len(use.cases) / total
-        kind = _kind_of(callee)
-        if kind == "act" and share < LEAST:
+        kind = kind_of(callee)
+        if kind == "act" and (share < LEAST or len(use.cases) < min(total - 1, FEW + 1)):
             continue
         usual = max(elsewhere if elsewhere > 0.4 else 0.0, _beside(view, callee))
         if kind == "act" and share < 2 * usual and view.relevance(last) < 0.5:
             continue  # how every test here is written
+        if kind == "act" and elsewhere > COMMON and view.relevance(last) < 0.5:
+            continue
         lift = share / (elsewhere + 0.1)
         score = min(1.0, share) * min(lift, 6.0) / 6.0 + 0.3 * view.relevance(callee)
         scored.append(_Scored(score, callee, use, named, kind))
@@ -107,11 +85,14 @@ def calls(view: View) -> Iterator[Finding]:
     for kind in ("select", "wait", "replace"):
         yield from _listed(kind, [one for one in scored if one.kind == kind][:MOST_LISTED], total)
     told = [] if total > FEW else [one.callee for one in scored]  # of so few tests nothing is a habit
-    for one in [one for one in scored if one.kind == "act"]:
-        form = _form(one.use, {other.callee for other in scored if other.kind == "act"})
+    acts = [one for one in scored if one.kind == "act"]
+    forms = {one.callee: _form(one.use, {other.callee for other in acts}) for one in acts}
+    acts = [one for one in acts if _tells(_shown(*forms[one.callee]), own)]
+    for one in acts:
+        form = forms[one.callee]
         if any(map(partial(_within, one.callee, form[0]), told)) or len(told) >= MOST_ACTS:
             continue  # shown inside another, or another inside it
-        if not _tells(_shown(*form), own):
+        if any(_is_part(one, other, form[0], forms[other.callee][0]) for other in acts if other is not one):
             continue
         told.append(form[0])
         yield _call(one, form, total, len(others))
@@ -120,6 +101,15 @@ def calls(view: View) -> Iterator[Finding]:
 def _within(callee: str, form: str, told: str) -> bool:
     """Whether a call is shown where another is, or is that one with more behind it."""
     return callee in told or form.startswith(told)
+
+
+def _is_part(one: _Scored, other: _Scored, form: str, others: str) -> bool:
+    """Whether another call tells more in the same tests: the one inside that few make, or a longer one of its name."""
+    if one.use.cases != other.use.cases:
+        return False
+    last, its = (dotted(name).rpartition(".")[2] for name in (one.callee, other.callee))
+    is_around = re.search(rf"(?<!\w){re.escape(its)}\s?[({{]", form) is not None and last != its
+    return (is_around and other.named < one.named) or (last == its and len(form) < len(others))
 
 
 def _beside(view: View, callee: str) -> float:
@@ -137,19 +127,6 @@ def _tells(shown: str, own: set[str]) -> bool:
     last, _, its = shown.rpartition("(")
     is_own = not own.isdisjoint(re.findall(r"\w+", name)[-1:] + re.findall(r"\w+", last)[-1:])
     return bool(given) and not PLAIN.fullmatch(shown) and not (is_own and its.count(",") < 2)
-
-
-def _is_dull(callee: str) -> bool:
-    return (
-        callee in DULL or callee.rpartition(".")[2] in DULL or bool(ASSERTING.search(callee)) or callee.startswith("(")
-    )
-
-
-def _kind_of(callee: str) -> str:
-    for pattern, kind in ((SELECT, "select"), (WAIT, "wait"), (PATCH, "replace")):
-        if pattern.search(callee):
-            return kind
-    return "act"
 
 
 def _form(use: _Use, known: Collection[str]) -> tuple[str, FileView, Call]:
@@ -177,8 +154,8 @@ def _listed(kind: str, chosen: list[_Scored], total: int) -> Iterator[Finding]:
             targets.setdefault(call.literals[0] if call.literals else "", (file, call))
         for file, call in list(targets.values())[: 2 if kind == "replace" else 1]:
             shown = _shown(" ".join(call.text.split()), file, call)
-            if "(" not in shown:
-                continue  # a mere name
+            if "(" not in shown or (kind == "replace" and shown.endswith("()")):
+                continue  # a mere name; nothing is put in a thing's place
             said.append(phrases.quote(shown, 80))
             sources.append(file.cite(call.line, min(call.end, call.line + 8)))
     many = len(set().union(*(one.use.cases for one in chosen)))
@@ -199,7 +176,11 @@ def _call(one: _Scored, form: tuple[str, FileView, Call], total: int, others: in
     best, file, call = form
     ordered = sorted(one.use.calls, key=lambda item: (item[0].path != one.use.calls[0][0].path, item[1].line))
     second = next(((f, c) for f, c in ordered if " ".join(c.text.split()) != best and c.line != call.line), None)
-    rare = f", named in {one.named} of {others} other test files" if one.named else ", named in no other test file"
+    last = (re.findall(r"\w+", one.callee) or [one.callee])[-1]
+    which = f" {code(last)}" if phrases.provable(last) else ""
+    rare = (
+        f",{which} named in {one.named} of {others} other test files" if one.named else ", named in no other test file"
+    )
     like = " and the like" if any(" ".join(c.text.split()) != best for _, c in one.use.calls) else ""
     rare = rare if others and one.named * 3 <= others else ""
     sources = [file.cite(call.line, min(call.end, call.line + 8))]
@@ -267,10 +248,10 @@ def avoided(view: View) -> Iterator[Finding]:
     ]
     if not here or len(others) < 3 or len(view.cases) < 5:
         return
-    counts = Counter(name for file in others for name in set(CALLEE.findall(file.text)) if not _is_dull(name))
+    counts = Counter(name for file in others for name in set(CALLEE.findall(file.text)) if not is_dull(name))
     uses, total = _calls_in(view), len(view.cases)
     rare = [name for name, use in uses.items() if len(use.cases) * 2 >= total and counts[name] * 2 <= len(others)]
-    own = sorted((name for name in rare if not _is_dull(name)), key=lambda name: (-len(uses[name].cases), name))
+    own = sorted((name for name in rare if not is_dull(name)), key=lambda name: (-len(uses[name].cases), name))
     for callee, n in counts.most_common(MOST_COMMON) if own else ():
         instead = next((name for name in own if _are_siblings(name, callee)), "")
         if not instead:

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from preread.evidence import phrases
+from preread.evidence import phrases, saying
 from preread.evidence.cases import counted
 from preread.evidence.view import FileView, HotCase, View
 from preread.models import Finding
@@ -16,11 +16,19 @@ if TYPE_CHECKING:
 CHAINED = re.compile(r"\s*[.?]\w")
 MODULE = re.compile(r"^(?:vi|jest)\.(?:mock|doMock)$|^mock\.module$|^proxyquire$")
 OLD_CODE = re.compile(r"[{};]\s*$|=>|==")
+EXPLAINS = re.compile(
+    r"\b(never|only|because|since|instead|otherwise|without|unless|todo|fixme|regression|ignored|cannot|even"
+    r"|no longer|in order to|so that)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+MARKUP = re.compile(
+    r"^\W*(?:@\w.*|(?:given|when|then|and|arrange|act|assert|setup|expect)\W*)$", re.MULTILINE | re.IGNORECASE
+)
 TELLS = re.compile(
     r"\b(not|never|only|must|should|because|since|instead|otherwise|without|unless|same|need|needs|todo|regression"
     r"|expected|always|ignored|still|too)\b|n't\b"
 )
-MOST_REMARKS, MOST_SAID, LEAST_SAID, SHORTEST, LONGEST, NEAR = 2, 3, 1.4, 24, 110, 0.2
+MOST_REMARKS, MOST_SAID, LEAST_SAID, SHORTEST, LONGEST = 2, 3, 1.4, 24, 170
 USUAL, SHORT, MOST_STEPS = 0.3, 40, 4  # share of the tests that make a usual call; lines of a short test
 
 
@@ -33,14 +41,17 @@ def assertions(view: View) -> Iterator[Finding]:
                 shapes[_shape(item.text)].append((hot, item))
     total = len(view.cases)
     ordered = sorted(shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0]))
+    told = set[tuple[str, ...]]()
     for shape, found in ordered[:3]:
         n = len({id(hot) for hot, _ in found})
-        if n < max(2, total / 4) and total > 3 and not re.search(r"raises|toThrow|rejects", shape):
+        is_rare = n < max(2, total / 4) and total > 3 and not re.search(r"raises|toThrow|rejects", shape)
+        if is_rare or _begun(shape) in told:
             continue
         whole = [pair for pair in found if _is_whole(pair[0].file, pair[1].line)] or found
         if whole is found and not re.search(r"raises|toThrow|rejects", shape):
             continue  # none stands on one line
         hot, item = min(whole, key=lambda pair: (len(pair[1].text), pair[1].line))
+        told.add(_begun(shape))
         yield Finding(
             rule="assertions",
             kind="assert",
@@ -64,6 +75,11 @@ def _shape(text: str) -> str:
         re.sub(r"==.*|(?<=\().*(?=\))", "…", text) if text.startswith("assert ") else re.sub(r"\([^()]*\)", "(…)", text)
     )
     return " ".join(text.split())[:60]
+
+
+def _begun(shape: str) -> tuple[str, ...]:
+    """The first words of the names in a shape: the same for `assertTrue(x.hasOne())` and `assertFalse(x.hasTwo())`."""
+    return tuple(re.split(r"(?<=[a-z])(?=[A-Z])|_", name)[0].lower() for name in re.findall(r"[A-Za-z_]\w*", shape))
 
 
 def example(view: View) -> Iterator[Finding]:
@@ -189,13 +205,13 @@ class _Remark(NamedTuple):
 
 def _remarks(view: View, hot: HotCase) -> Iterator[_Remark]:
     """Comments in a test and right above it that are sentences about the feature or explain something."""
-    first = max([1, *(c.case.end + 1 for c in view.cases if c.file is hot.file and c.case.end < hot.case.start)])
+    first = max([1, *(case.end + 1 for case in hot.file.outline.tests if case.end < hot.case.start)])
     for comment in hot.file.details.comments:
-        text = " ".join(comment.text.split())
+        text = " ".join(MARKUP.sub("", comment.text).split())
         inside = max(first, hot.case.start - 30) <= comment.start <= hot.case.end
         if not inside or not SHORTEST <= len(text) <= 260 or OLD_CODE.search(text) or text.count(" ") < 3:
             continue
         told, near = len(set(TELLS.findall(text.lower()))), view.relevance(text)
-        said = phrases.sentence(text, LONGEST).removesuffix(" …")
-        if told or near >= NEAR:
+        said = phrases.sentence(text, LONGEST)
+        if EXPLAINS.search(said) and not said.endswith("…") and not said[:1].islower() and saying.stands(said):
             yield _Remark(said, comment.start, told + min(1.0, near) + 0.2)

@@ -170,8 +170,8 @@ class View:
 
     def is_telling(self, hot: HotSymbol) -> bool:
         """Whether to use a definition is to be about the feature: not if its name has but one word of several."""
-        relevance = self.relevance(hot.symbol.name)
-        return relevance >= 0.5 or (relevance > 0 and hot.score >= 0.75)
+        relevance, name = self.relevance(hot.symbol.name), hot.symbol.name
+        return relevance >= 0.5 or (relevance > 0 and hot.score >= 0.75 and not (name.isalpha() and name.islower()))
 
     @cached_property
     def case_text(self) -> str:
