@@ -61,6 +61,8 @@ def test_every_grammar_of_the_table_is_installed_and_has_its_function() -> None:
         ("tests/integration.rs", "test"),
         ("src/test/java/shop/CartTest.java", "test"),
         ("spec/cart_spec.rb", "test"),
+        ("test/spec_cart.rb", "test"),
+        ("spec/spec_helper.rb", "support"),
         ("tests/CartTest.php", "test"),
         ("tests/conftest.py", "support"),
         ("conftest.py", "support"),

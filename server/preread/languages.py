@@ -169,7 +169,7 @@ _TEST_FILE = re.compile(
     r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|dart)$|_tests?\.(rs|py)$"
     r"|^(test|tst)[-_].*\.(c|cc|cpp|cxx|rb)$|[-_](tests?|unittests?|spec)\.(c|cc|cpp|cxx)$"
     r"|[.\-_](test|tests|spec|e2e|cy|e2e-spec|test-d)\.[cm]?[jt]sx?$|^(test|spec)\.[cm]?[jt]sx?$"
-    r"|_spec\.rb$|\.bats$|\.setup\.[cm]?[jt]s$",
+    r"|_spec\.rb$|^spec_(?!helper\.).*\.rb$|\.bats$|\.setup\.[cm]?[jt]s$",
 )
 # Case matters here: "Latest.java" and "Manifest.kt" are no tests.
 _TEST_CLASS_FILE = re.compile(

@@ -60,7 +60,7 @@ def _some(found: Iterable[HotCase], most: Callable[[FileView], int]) -> list[Hot
 
 def holds(view: "View", file: FileView) -> bool:
     """Whether a file of tests has all words of the feature or one of its definitions; others are of something else."""
-    return view.relevance(file.path) >= 1 or view.relevance(file.text) >= 1 or view.uses.search(file.text) is not None
+    return view.uses.search(file.text) is not None or any(view.relevance(one) >= 1 for one in (file.path, file.text))
 
 
 def _completed(found: list[HotCase]) -> list[HotCase]:
