@@ -113,6 +113,18 @@ def test_symbols_of_much_code_are_those_of_which_more_is_said_than_their_names(t
     ]
 
 
+def test_symbols_are_told_with_what_their_names_do_not_say_and_called_by_their_own(tmp_path: Path) -> None:
+    code = "/// Contains Basket options.\nopen class BasketOptions: @unchecked Sendable, Goods {\n"
+    code += "    /// Specifies basket logic for a row. The block gets the row and gives true to keep it.\n"
+    code += "    func keepBasket(block: (Row) -> Bool) {}\n}\n\n"
+    code += "/// Weighs all the goods twice.\nopen class BasketScale: @unchecked Sendable, Goods {\n    let a = 1\n}\n"
+    write(tmp_path, {"Sources/Basket.swift": code})
+    assert {finding.text for finding in rule(tmp_path, "symbols")} == {
+        "`class BasketScale`: Weighs all the goods twice",
+        "`func keepBasket(block: (Row) -> Bool)` of `BasketOptions`: The block gets the row and gives true to keep it",
+    }
+
+
 def test_mains_are_a_type_and_the_longest_functions_of_files_called_as_the_feature_and_of_the_first(
     tmp_path: Path,
 ) -> None:
@@ -663,6 +675,25 @@ def test_warnings_stand_beside_the_feature_too_and_are_not_told_far_from_it(tmp_
     assert "twice" not in said
 
 
+def test_warnings_are_of_what_counts_and_called_by_the_switch_that_they_are_about(tmp_path: Path) -> None:
+    code = "#include <x>\n" * 12 + "// Baskets are never emptied here, unless this is switched off.\n"
+    code += "#ifndef BASKET_KEEPS\n#define BASKET_KEEPS 1\n#endif\n\n"
+    code += "// The basket cannot be taken when it is shut on either side\n// basketShut,\n"
+    code += "int basket_code(int n) {\n  if (!(\n      // The basket cannot be opened when it is locked\n"
+    code += "      n && n > 1)) {\n"
+    code += "    // So that you can take a basket with you wherever you like, without being asked for it.\n"
+    code += "    return 1;\n  }\n  return n;\n}\n"
+    rust = "// the basket\n" + "\n" * 12
+    rust += "/// A shut basket must never be sent with this status, since it fails.\npub const SHUT: u16 = 1;\n\n"
+    rust += "/// An open basket must never be sent with this status, since it fails.\npub const OPEN: u16 = 2;\n\n"
+    rust += "pub fn basket() -> u16 {\n    OPEN\n}\n"
+    write(tmp_path, {"src/basket.cc": code, "src/basket.rs": rust})
+    assert {finding.text for finding in rule(tmp_path, "warnings")} == {
+        "`BASKET_KEEPS`: `Baskets are never emptied here, unless this is switched off`",
+        "`OPEN`: `An open basket must never be sent with this status, since it fails`",
+    }
+
+
 def test_warnings_of_docstrings_are_sentences_and_no_fields(tmp_path: Path) -> None:
     code = 'def basket_size(count):\n    """How many.\n\n    This should be called after the lines are sorted.\n\n'
     code += '    :param count: never zero\n    """\n    return count\n'
@@ -674,11 +705,17 @@ def test_warnings_of_docstrings_are_sentences_and_no_fields(tmp_path: Path) -> N
 
 def test_version_notes_are_what_docstrings_say_of_changes(tmp_path: Path) -> None:
     noted = 'def basket_size():\n    """How many.\n\n    .. versionchanged:: 2.1\n'
-    noted += '       Counts each article once.\n\n    .. note:: of no interest\n    """\n'
+    noted += "       Counts each article once.\n\n    .. note:: of no interest\n\n"
+    noted += (
+        "    .. versionchanged:: 2.2\n\n       Renamed, so that nobody takes it for the size of the basket itself,\n"
+    )
+    noted += "       which is the number of its rows and has been\n       asked for by many who had to count\n"
+    noted += '       them one by one. The old name stays.\n    """\n    x()\n'
     write(tmp_path, {**SHOP, "shop/basket_size.py": noted})
     findings = rule(tmp_path, "version_notes")
     assert "`basket_size`, versionchanged 2.1: `Counts each article once.`" in texts(findings)
     assert "of no interest" not in texts(findings)
+    assert "who had to count them one by one. The old name stays.`" in texts(findings)  # whole, and no more
 
 
 def test_deprecated_names_come_with_what_replaces_them(tmp_path: Path) -> None:
@@ -689,12 +726,15 @@ def test_deprecated_names_come_with_what_replaces_them(tmp_path: Path) -> None:
     script = "/** @deprecated use newBasket */\nexport function oldBasket() {}\n\nexport function newBasket() {}\n"
     box = "class BasketBox {\n  /** @deprecated since 2.0 */\n  BasketBox(int wide, int deep,\n      int high) {\n"
     box += "    x();\n  }\n\n  BasketBox(int wide) {\n    x();\n  }\n}\n"
+    bag = "class BasketBag {\n  /** @deprecated will be private */\n  BasketBag() {\n    // empty\n  }\n}\n"
     files = {"shop/basket_old.py": old + warns, "web/basket.ts": script, "web/BasketBox.java": box}
+    files["web/BasketBag.java"] = bag  # says nothing of what it does
     write(tmp_path, {**SHOP, **files})
     said = texts(rule(tmp_path, "deprecated"))
     assert "`basket_sum` is deprecated: use `basket_total`" in said
     assert "`oldBasket` is deprecated: use `newBasket`" in said
     assert "`BasketBox(int wide, int deep, int high)` is deprecated" in said  # which of them it is
+    assert "BasketBag" not in said
     assert "basket_scan" not in said  # one argument is, not the function
     assert "`newBasket` is" not in said
 
@@ -725,6 +765,12 @@ def test_side_by_side_are_a_sentence_of_the_documents_and_what_code_does_with_it
     said = "documents: ``A basket can always be closed, whatever `limit_days` says``"
     assert finding.text == f"{said}; `basket_close`: if `limit_days > 30`: `raise ValueError('too late')`"
     assert finding.sources == ("docs/basket.md:3", "shop/basket.py:1-3")
+    # A name that is a word, a sentence that restricts nothing, one that leans on another.
+    doc = "# The basket\n\nA basket must keep its `limit`.\n\nA basket has `limit_days` and colours.\n\n"
+    doc += "In this case the basket ignores `limit_days`.\n"
+    code = code.replace("(limit_days)", "(limit_days, limit)").replace("> 30", "> limit")
+    write(tmp_path, {"shop/basket.py": code, "docs/basket.md": doc})
+    assert rule(tmp_path, "side_by_side") == []
 
 
 def test_unread_parameters_are_those_that_a_function_s_body_never_holds(tmp_path: Path) -> None:
@@ -753,11 +799,12 @@ def test_formerly_tells_what_comments_and_documents_say_of_how_it_was(tmp_path: 
     other = '"""Goods."""\n' + "\n" * 12 + f"{filled}    return goods\n{held}"
     guide = "# Guide\n\nIn earlier versions the basket was emptied at night.\nThe weather was better previously.\n"
     guide += "\nA basket that was previously configured is emptied.\n"
+    guide = f"We used a basket previously; let's take two.\n\nFormerly, a basket was made so:\n\n{guide}"
     write(tmp_path, {**SHOP, "shop/basket.py": other, "shop/weather.py": "\n" * 12 + rain, "docs/basket.md": guide})
     assert {finding.text: finding.sources for finding in rule(tmp_path, "formerly")} == {
         "`fill_basket`: `The basket took no more than ten before 2.1, for want of room`": ("shop/basket.py:16",),
         "`fill_basket`: `Formerly the basket was made of straw`": ("shop/basket.py:14-15",),
-        "`In earlier versions the basket was emptied at night`": ("docs/basket.md:3",),
+        "`In earlier versions the basket was emptied at night`": ("docs/basket.md:7",),
     }
 
 
@@ -1199,6 +1246,8 @@ def test_documents_are_sections_about_the_feature(tmp_path: Path) -> None:
     findings = rule(tmp_path, "documents")
     assert [finding.text for finding in findings] == ["`The basket`"]
     assert all(source.startswith("docs/guide.md:3") for source in cited(findings))
+    write(tmp_path, {"docs/guide.md": "# Guide\n\nOf a basket.\n\n## Core concepts\n\nIt rains.\n"})
+    assert rule(tmp_path, "documents", description="Clearing old records") == []  # whose initials are a word's stem
 
 
 def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: Path) -> None:
@@ -1209,7 +1258,7 @@ def test_limits_are_sentences_of_documents_that_restrict_the_feature(tmp_path: P
     doc += "```eval_rst\n.. note::\n  A full basket is always the last one.\n```\n\n"
     doc += "In the following example the basket is always full.\n\nA basket must have:\n\n"
     doc += "You can add `--no-basket-must` to a basket.\n\n"
-    doc += "## Weather\n\nIt must not rain.\n"
+    doc += "A basket instead of a cart will likely be simpler.\n\n## Weather\n\nIt must not rain.\n"
     more = "# The basket\n\nNote that a basket has an option for its colour.\n\n"
     more += "If you only want one, you have the basket's own shelf.\n\nThe dropped empty basket is never saved.\n\n"
     more += "The basket's key is gone. Its number should be given instead.\n\n"

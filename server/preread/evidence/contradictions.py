@@ -24,8 +24,9 @@ NAME_IN_DOC = re.compile(r"`{1,2}([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+(
 LISTED = re.compile(r"\s*(?:\||#{1,6}\s|[-*+]\s)\s*[*\[(]*(`{1,2}[\w-]+`{1,2})")  # a row, a heading, an item
 OPTIONS = re.compile(r"(?i)\b(?:options?|settings?|config\w*|flags?|switch(?:es)?|variables?|preferences?)\b")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w{3,}")
+COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")  # a name that is no word
 LITERAL = re.compile(r"\"[^\"]*\"|'[^']*'")
-MOST_PAIRS, SAID = 8, 150
+MOST_PAIRS = 8
 
 
 class _Value(NamedTuple):
@@ -164,16 +165,19 @@ def _pairs(
     """Sentences of a document with the likeliest piece of code that has one of their names."""
     measure = nearness(view)
     for sentence in prose.sentences(doc):
-        names = prose.names_in(sentence)
+        names = set(filter(COMPOUND.search, prose.names_in(sentence)))
         held = [(likely / math.sqrt(len(done[n])), p, i) for n in names & done.keys() for likely, p, i in done[n]]
         section = enclosing(doc.outline, sentence.start)
-        if not held or not measure.named_in(sentence.text, sentence.of, section.name if section else "", doc.path):
+        heading = section.name if section else ""
+        limits = min(3, len(prose.LIMITS.findall(sentence.text)))
+        if not held or not limits or not prose.stands_alone(sentence.text):
+            continue
+        if not measure.named_in(sentence.text, sentence.of, heading, doc.path):
             continue
         _, passage, item = max(held, key=lambda one: one[0])
-        limits = min(3, len(prose.LIMITS.findall(sentence.text)))
         strong = prose.STRONG.search(sentence.text) is not None
         score = 0.1 + 0.3 * strong + 0.1 * limits + 0.3 * passage.near + 0.2 * measure.of(sentence.text)
-        said = prose.said_of(sentence, SAID)
+        said = prose.said_of(sentence, prose.MOST_SAID)
         within = code(passage.symbol.name) if phrases.provable(passage.symbol.name) else passage.symbol.name
         sources = (*prose.cites(doc, sentence), passage.file.cite(passage.start, passage.end))
         yield score, f"documents: {said}; {within}: {item.text}", sentence.text, item.text, sources

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from preread import sources
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import phrases, saying, words
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import FUNCTIONS, MANY, passages
 from preread.evidence.proofs import HIDDEN
@@ -19,6 +19,13 @@ DULL_METHODS = frozenset(
     """.split()
 )
 OF_ANY = words.STOP | {"return", "returns", "gets", "sets", "given", "instance", "represents"}  # said of any definition
+SAYS_NOTHING = frozenset(  # verbs and nouns of which every definition has one
+    """
+    class contains configuration configurations defines describes field fields function implements interface logic
+    method object option options property settings specifies value values
+    """.split()
+)
+SAID, LEAST = 160, 2  # characters of what is said of a definition; letters of a word
 LEADING, SHORT, ENOUGH = 3, 600, 2  # files; lines of them; words
 TYPES = frozenset({"class", "interface", "type", "enum"})
 MAKES = frozenset({"__init__", "__new__", "__construct", "initialize", "init", "constructor", "new"})
@@ -38,7 +45,9 @@ def symbols(view: View) -> Iterator[Finding]:
         ):
             continue  # a value: the next rule has it
         head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
-        said = phrases.plain(phrases.sentence(symbol.doc, 100)) if symbol.doc and not _is_stale(hot) else ""
+        if symbol.name not in head:  # what it inherits is not what it is called
+            head = phrases.definition(hot.file, symbol.start, symbol.name, "")
+        said = phrases.plain(phrases.sentence(_said_of(hot), SAID)) if not _is_stale(hot) else ""
         named = symbol.name in view.spelled or near.named_in(symbol.name, symbol.container, said, hot.file.path)
         if symbol.container and symbol.container not in head:
             head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
@@ -139,6 +148,25 @@ def _is_stale(hot: HotSymbol) -> bool:
     text = "\n".join(hot.file.lines[hot.symbol.start - 1 : hot.symbol.end])
     held = all(re.search(rf"(?<!`)\b{name}\b(?!`)", text) for name in names)
     return hot.symbol.kind in {"function", "method"} and not held
+
+
+def _said_of(hot: HotSymbol) -> str:
+    """The first sentence said of a definition, or the second where the first only tells its name again."""
+    first = hot.symbol.doc
+    if not first or _new(hot.symbol, first):
+        return first
+    above = next((c for c in hot.file.details.comments if c.start < hot.symbol.start == c.end + 1), None)
+    part = next(saying.parts(above.text), "") if above else ""
+    second = part[slice(*spans[1])] if len(spans := saying.sentences(part)) > 1 else ""
+    return second if _new(hot.symbol, second) else ""
+
+
+def _new(symbol: Symbol, said: str) -> bool:
+    """Whether a sentence has more than one word that is not, in this or another form, in a definition's own names."""
+    own = [part for part in words.parts(f"{symbol.container}_{symbol.name}") if len(part) > LEAST]
+    found = {word.lower() for word in re.findall(r"[A-Za-z]{3,}", said)} - SAYS_NOTHING
+    new = {word for word in found if not word.startswith(tuple(own))}
+    return len(new) > ENOUGH or len(new - OF_ANY) > 1
 
 
 def _says(view: View, symbol: Symbol, said: str, is_short: bool) -> bool:

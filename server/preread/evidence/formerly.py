@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import phrases, saying
+from preread.evidence import phrases, prose, saying
 from preread.evidence.changelog import NEWS
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import passages
@@ -63,8 +63,9 @@ def _of_document(view: View, file: FileView) -> Iterator[Finding]:
             said = nearness(view).of(line)
             if said >= SAID and nearness(view).named_in(line):
                 bare = re.sub(r"^\s*(?:[-*+>]|\d+\.)\s+", "", line).strip()
-                at = bare.find(match[0])
-                yield _finding(file, "", saying.around(bare, max(0, at)), number, number, said)
+                told = saying.around(bare, max(0, bare.find(match[0])))
+                if saying.stands(told) and not prose.LEANS.search(told):
+                    yield _finding(file, "", told, number, number, said)
 
 
 def _finding(file: FileView, name: str, said: str, start: int, end: int, near: float) -> Finding:

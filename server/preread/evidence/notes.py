@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from preread import dossier, sources
 from preread.dossier import code
 from preread.evidence import phrases, prose
-from preread.evidence.view import View
+from preread.evidence.nearness import nearness
+from preread.evidence.view import FileView, View
 from preread.models import Finding
+from preread.syntax import Symbol
 
 NEVER = re.compile(r"(?i)\b(never|don['’]?t|do not|not|avoid|trap|careful|wrong|flaky|known|only|nothing)\b")
 CRITERIA = re.compile(
@@ -94,6 +96,8 @@ def documents(view: View) -> Iterator[Finding]:
         for symbol in doc.outline.symbols:
             named = view.relevance(symbol.name) if not view.whole_project else 0.5
             at_home = view.relevance(doc.path) >= 1 and not view.whole_project
+            if not view.whole_project and not _is_about(view, doc, symbol):
+                continue
             if (
                 n >= MOST_SECTIONS
                 or symbol.end - symbol.start > 200
@@ -112,3 +116,8 @@ def documents(view: View) -> Iterator[Finding]:
                 reason="a section of the documents about the feature",
                 score=0.4 + 0.2 * named + doc.score * 0.1,
             )
+
+
+def _is_about(view: View, doc: FileView, section: Symbol) -> bool:
+    """Whether a section says the feature's name itself, in its heading or below."""
+    return nearness(view).named_in("\n".join(doc.lines[section.start - 1 : section.end]))

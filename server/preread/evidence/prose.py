@@ -26,6 +26,7 @@ STRONG = re.compile(
     r"|overrid\w+|unlike|contrary|not supported|advised|will not|won['’]t|must|at least|even if"
     r"|(?:warning|caution|important|attention)(?=:))\b"
 )
+BINDS = re.compile(r"(?i)\b(?:must|never|cannot|can['’]t|only|will not|won['’]t|always|unless|ignored?)\b")
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<=[.!?:])\s+(?=[\W_]*[A-Z`])")
 WARNS = re.compile(  # how a box opens that warns
     r"(?i)[>\s]*(?:\[!(?:warning|important|caution)\]|\.\. (?:warning|caution|danger|attention|important)::"
@@ -41,6 +42,10 @@ LEANS = re.compile(
 )
 OF_BEFORE = re.compile(r"(?i)\binstead\W*$|^(?:by default|note that|in general),? (?:it|they|this|that|these)\b")
 WISH = re.compile(r"(?i)^if you [^,]*,")  # who wants this: no limit of what is there
+HEDGED = re.compile(  # advice to whoever uses it: nothing that holds of it
+    r"(?i)\b(?:likely|probably|perhaps|may want|might want|consider(?:ed)? using"
+    r"|(?:simpler|easier|cleaner|better|preferable)(?:,| and| or| to| than))\b"
+)
 ALIKE, FEW = 0.5, 3  # of the shorter sentence's words: the same is said again; so many say nothing
 NEAR = 0.4  # below that a sentence is about something else
 LEAST, MOST_SAID, MOST, MOST_HERE = 25, 240, 8, 5
@@ -69,7 +74,7 @@ def limits(view: View) -> Iterator[Finding]:
             continue
         home = measure.of(doc.path)
         for sentence in sentences(doc):
-            if not LIMITS.search(WISH.sub("", SPAN.sub("", sentence.text))) or not _stands_alone(sentence.text):
+            if not LIMITS.search(WISH.sub("", SPAN.sub("", sentence.text))) or not stands_alone(sentence.text):
                 continue
             about = measure.of(sentence.text)
             section = enclosing(doc.outline, sentence.start)
@@ -129,10 +134,11 @@ def _again(text: str, other: str) -> bool:
     return text in other or other in text or len(one & two) > max(FEW, ALIKE * min(len(one), len(two)))
 
 
-def _stands_alone(text: str) -> bool:
+def stands_alone(text: str) -> bool:
     """Whether a reader needs nothing around a sentence: no example, list or sentence that it speaks of."""
     whole = phrases.provable(text) and phrases.complete(text) and len(text) <= MOST_SAID
-    return whole and not LEANS.search(text) and (len(list(ENDS.finditer(text))) > 0 or not leans(text))
+    advice = HEDGED.search(text) and not BINDS.search(text)
+    return whole and not advice and not LEANS.search(text) and (len(list(ENDS.finditer(text))) > 0 or not leans(text))
 
 
 def leans(text: str) -> bool:

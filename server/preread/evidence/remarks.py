@@ -1,6 +1,7 @@
 """Remarks: what comments and docstrings of the feature warn about and explain, in their own words."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,12 +12,18 @@ from preread.evidence.passages import passages
 from preread.evidence.traps import DEPRECATED
 from preread.evidence.view import FileView, View
 from preread.models import Finding
-from preread.syntax import Comment, enclosing
+from preread.syntax import Comment, Symbol, enclosing
 
 FIELD_OF_DOC = re.compile(r"^\s*(:\w+|@\w+|\.\. |Args:|Returns:|>>>|[-*+] )")
 MOST, MOST_IN_ONE = 14, 3
 STRONGEST, SURE, LEAST = 0.75, 0.6, 0.15  # a weight; a nearness that is enough by itself, and beside other signs
 BARE, BARE_IN_TEST = 40, 80  # characters of a remark that needs a reason beside it
+REASONS = 0.6  # the weight of what warns by more than a reason
+OFFERS = re.compile(r"(?i)\b(?:advantages?|benefits?|conveniently|handy|allows? you|lets you|(?:so that )?you can)\b")
+NEGATED = re.compile(r"(?:!|\bnot ?|\bunless )\({1,3}$")  # how a line ends whose operand follows
+SWITCHED = re.compile(r" {0,8}# ?(?:ifn?def|define|if|elif) (?:!?defined ?\(?)?([A-Z][A-Z0-9_]{3,})\b")  # a macro
+LEFT = re.compile(r"\.?[a-z][\w.]*(?:\([^()]*\))?[,;]")  # the last line of a comment: code that was switched off
+MOST_USERS, LISTED = 40, 6  # files in which a constant is looked for; comments inside one
 HOT = 0.5  # of a definition of the feature, for what is said in it
 
 
@@ -64,9 +71,15 @@ def _of_file(view: View, file: FileView) -> Iterator[Finding]:
 
 
 def _comments(view: View, file: FileView) -> Iterator[Remark]:
+    counts = Counter(comment.within for comment in file.details.comments)
+    lists = {one.name for one in file.outline.symbols if one.kind == "constant" and counts[one.name] > LISTED}
     for comment in file.details.comments:
+        if comment.within in lists:
+            continue  # what each value of a list is
         told = saying.telling(file, comment.text)
         if told is None or not told.weight or DEPRECATED.search(told.said) or _is_bare(file, told.said):
+            continue
+        if (told.weight < REASONS and OFFERS.search(told.said)) or _is_of_dead_code(file, comment):
             continue
         near = _near(view, file, comment, " ".join(comment.text.split()))
         if not near or (told.weight < STRONGEST and comment.start < 10 and not comment.within):
@@ -75,10 +88,29 @@ def _comments(view: View, file: FileView) -> Iterator[Remark]:
         below = enclosing(file.outline, end + 1)
         if below is not None and below.start == end + 1 and below.name in file.lines[end]:
             within, end = below.name, end + 1
+            if isinstance(below, Symbol) and below.kind == "constant" and not _is_used(view, file, below):
+                continue
+        elif switched := SWITCHED.match(file.lines[end] if end < len(file.lines) else ""):
+            within, end = switched[1], end + 1
         if file.role == "source" and not _is_about(view, file, within, told.said, comment.text):
             continue
         within = digests.field(file, comment) or within
         yield Remark(told.said, within, comment.start, end, told.word, told.weight - 0.3 + 0.6 * near)
+
+
+def _is_of_dead_code(file: FileView, comment: Comment) -> bool:
+    """Whether a comment ends in code that was switched off, or is of what a condition denies."""
+    above = file.lines[comment.start - 2].rstrip() if comment.start > 1 else ""
+    return LEFT.fullmatch(comment.text.strip().rpartition("\n")[2].strip()) is not None or bool(NEGATED.search(above))
+
+
+def _is_used(view: View, file: FileView, constant: Symbol) -> bool:
+    """Whether anything but its own definition has a constant's name."""
+    name = re.compile(rf"(?<!\w){re.escape(constant.name)}(?!\w)")
+    if len(name.findall(file.text)) > 1:
+        return True
+    paths = view.candidates(constant.name, ("source", "test", "support"))[:MOST_USERS]
+    return any(name.search(view.services.tree.text(path) or "") for path in paths if path != file.path)
 
 
 def _is_bare(file: FileView, said: str) -> bool:

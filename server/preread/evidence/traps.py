@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import phrases, saying, words
 from preread.evidence.passages import FUNCTIONS, passages
 from preread.evidence.view import FileView, View
 from preread.models import Finding
@@ -29,6 +29,7 @@ BY_REFERENCE = dict.fromkeys(("c", "cc", "cpp", "cxx", "h", "hpp", "php"), r"[&*
     "rs": r"\b{name}\s*:\s*&(?:'\w+\s+)?mut\b",
     "swift": r"\b{name}\s*:\s*inout\b",
 }
+NOTE = 12  # lines of a note on a version
 HEAD = 160  # characters of an overload that is told
 NEAR = 0.2  # of a passage whose function is looked at for what it changes
 VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
@@ -42,9 +43,11 @@ def version_notes(view: View) -> Iterator[Finding]:
             match = VERSION_NOTE.match(lines[number - 1])
             if not match or n >= 3:
                 continue
-            first = number if match[3].strip() else number + 1
-            said, end = phrases.paragraph(lines, first)
+            rest = (n for n in range(number + 1, min(number + 3, len(lines))) if lines[n - 1].strip())
+            first = number if match[3].strip() else next(rest, number + 1)
+            said, end = phrases.paragraph(lines, first, NOTE)
             said = said.partition("::")[2].strip().removeprefix(match[2]).strip() if first == number else said
+            said = _whole(said.partition('"""')[0].strip())
             if not phrases.provable(said):
                 continue
             n += 1
@@ -52,11 +55,17 @@ def version_notes(view: View) -> Iterator[Finding]:
             yield Finding(
                 rule="version_notes",
                 kind="warning",
-                text=f"{code(hot.symbol.name)}, {what}: {phrases.quote(said, 130)}",
+                text=f"{code(hot.symbol.name)}, {what}: {phrases.quote(said, saying.WHOLE)}",
                 sources=(hot.file.cite(number, end),),
                 reason="its docstring says so",
                 score=0.5 + 0.2 * hot.score,
             )
+
+
+def _whole(said: str) -> str:
+    """As many sentences of a note as can be told; none if the first is too long."""
+    ends = [end for _, end in saying.sentences(said) if end <= saying.WHOLE]
+    return said[: ends[-1]] if ends else ""
 
 
 def deprecated(view: View) -> Iterator[Finding]:
@@ -71,7 +80,8 @@ def deprecated(view: View) -> Iterator[Finding]:
             body = file.lines[symbol.start - 1 : min(symbol.end, symbol.start + 25)]
             marked = any(DEPRECATED.search(d) for d in symbol.decorators) or re.search(r"@deprecated", "\n".join(above))
             warns = symbol.kind not in {"class", "interface"} and _warns_first(body)
-            if not (marked or warns):
+            makes = symbol.name == symbol.container.rpartition(".")[2]
+            if not (marked or warns) or (makes and _does_nothing(body[: symbol.end - symbol.start + 1])):
                 continue
             seen.add(f"{symbol.name} {symbol.signature}")
             block = [*above, *body] if marked else body
@@ -93,6 +103,12 @@ def _warns_first(body: list[str]) -> bool:
         if re.match(r"\s*(?:warnings\.)?warn\(|\s*console\.warn\(", line) and len(line) - len(line.lstrip()) == indent:
             return bool(re.search(r"DeprecationWarning|(?i:deprecated)", " ".join(body[i : i + 6])))
     return False
+
+
+def _does_nothing(body: list[str]) -> bool:
+    """Whether a constructor stands there for others to call or not to call, with no statement in it."""
+    code = " ".join(re.sub(r"//.*|^\s*/?\*.*", "", line) for line in body)
+    return code.count("{") == 1 and re.search(r"\{\s*\}\s*$", code) is not None
 
 
 def _comment_above(file: FileView, start: int, first: int) -> list[str]:

@@ -94,7 +94,8 @@ class View:
             return 0.0
         found = set(chain.from_iterable(map(words.IDENTIFIER.findall, names)))
         held = frozenset().union(*map(words.stems, found))
-        whole = self.initials & held or (self.joined and any(self.joined in name.lower() for name in found))
+        short = self.initials & held and self.initials & {p.lower() for name in found for p in words.parts(name)}
+        whole = short or (self.joined and any(self.joined in name.lower() for name in found))
         own = 1.0 if whole else len(self.wanted & held) / max(len(self.wanted), 1)
         # Half of a name is mostly another thing's name: it counts a quarter.
         return own * own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
