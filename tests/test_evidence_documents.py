@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from _evidence_project import found, write
-from preread.evidence import decisions, paragraphs
+from preread.evidence import decisions, guards, paragraphs
 
 SHOP = {"shop/basket.py": "class Basket:\n    def add(self, name):\n        self.lines[name] = 1\n"}
 
@@ -60,7 +60,7 @@ def test_any_lines_are_read_as_prose_and_as_conditions(lines: list[str]) -> None
         file: Any = SimpleNamespace(path=path, lines=lines, text="\n".join(lines))
         told = [paragraph.start for paragraph in paragraphs.paragraphs(file)]
         told += [decision.line for decision in decisions.decisions(file, 1, len(lines), frozenset())]
-        told += [decisions.guard(file, 1, number)[0] for number in range(1, len(lines) + 1)]
+        told += [guards.guard(file, 1, number)[0] for number in range(1, len(lines) + 1)]
         assert all(0 <= number <= len(lines) for number in told)
 
 

@@ -221,7 +221,7 @@ def test_inside_tells_what_things_hang_on_and_no_fragments(tmp_path: Path) -> No
     assert "unless `row.kind == :gift`: `raise 'no gift'`" in said
     assert "if `row.size() == 7`: `row.clear(7)`" in said  # without the remark behind it
     assert "if `row.count == 7 && row.full()`: `box.send(7)`" in said  # not what only names something
-    assert "if `row.mode == 7`: `row.post(row.address, glue(`" in said  # what does not fit up to where a call begins
+    assert "if `row.mode == 7`: `row.post`" in said  # what does not fit, up to where its call begins
     assert "if `row.kind == 'gift'` and `row.count > 7`: `raise ValueError('greedy')`" in said
     assert "if `row.mode == 'torn'`: `row.mend('glue')`" in said
     assert "`return ( total == 7 and row.weight > 7 )`" in said

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import digests, phrases, prose, words
+from preread.evidence.items import Item
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import Passage
 from preread.evidence.view import FileView, View
@@ -140,7 +141,7 @@ def _lists_options(doc: FileView, number: int) -> bool:
 
 def side_by_side(view: View) -> Iterator[Finding]:
     """What documents say of a name, beside what the code does with it: whether they agree is for a reader to see."""
-    done: dict[str, list[tuple[float, Passage, digests.Item]]] = {}
+    done: dict[str, list[tuple[float, Passage, Item]]] = {}
     for passage, item in digests.items(view):
         for name in set(IDENTIFIER.findall(LITERAL.sub("", item.text))):
             done.setdefault(name, []).append((item.likely, passage, item))
@@ -160,7 +161,7 @@ def side_by_side(view: View) -> Iterator[Finding]:
 
 
 def _pairs(
-    view: View, doc: FileView, done: dict[str, list[tuple[float, Passage, digests.Item]]]
+    view: View, doc: FileView, done: dict[str, list[tuple[float, Passage, Item]]]
 ) -> Iterator[tuple[float, str, str, str, tuple[str, ...]]]:
     """Sentences of a document with the likeliest piece of code that has one of their names."""
     measure = nearness(view)

@@ -29,29 +29,47 @@ TELLING = re.compile(
 ERRORS = re.compile(r"\berr(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
 MESSAGE = re.compile(r"(?:raise|throw|panic)\b[^\"'`]*(?:\"[^\"]{8,}\"|'[^']{8,}'|`[^`]{8,}`)")
 ABSENT = re.compile(r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|null|undefined|None)))\)?$")
+NEGATIVE = re.compile(r"\(?(?:!|not )")
+STEP = re.compile(  # counts or moves what only the function has
+    r"(?:\+\+|--)\w+$|\w+(?:\+\+|--)$|(?:(?:const|let|var|val|auto|final|int|long|size_t)\s+)*\w+\s*(?:[-+*/|&]|\|\|)?=(?!=)"
+)
+NAMED = re.compile(  # what somebody would look for: a message, a constant, a limit
+    r"\b(?:raise|throw|panic|abort|exit|warn)\b|[\"'`][^\"'`]{3,}[\"'`]|\d\d|\b[A-Z][A-Z\d_]{3,}\b"
+)
 RAISES = re.compile(r"(?:raise|throw|panic)\b")
 ENDING = re.compile(r"(?:return|continue|break|exit)(?:\s*\(?(?:None|nil|null|undefined|false|False)\)?)?$")
-LOGS = re.compile(r"(?:\w+\.)*(?:console|log|logger|logging|debug)\w*(?:\.\w+)?\(")
+LOGS = re.compile(r"(?:\w+\??\.)*(?:console|log|logger|logging|debug)\w*(?:\??\.\w+)?\(")
 ASKS_LOG = re.compile(r"(?i)\b(?:log|logger|logging)\.\w+\(")
 STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|(?:^|\s)(?://|#\s|/?\*\s).*")  # and comments
 LEAVES = re.compile(r"\s*(?:return|raise|throw|break|continue)\b")
 PAIRS = {"(": ")", "[": "]", "{": "}"}
-CUT = re.compile(r"(?:[<=.(\[,\\]|(?<!\+)\+|=>|\b(?:and|or|in|not))$")  # goes on, on the next line
+CUT = re.compile(
+    r"(?:[<=.(\[,\\]|(?<!\+)\+|=>|\b(?:and|or|in|not)|\bdo(?:\s*\|[^|]*\|)?)$"
+)  # goes on, on the next line
 OPENER = re.compile(r"(?:try|do|begin|unsafe)\s*[:{]?$|@\w[\w.]*(?:\(.*\))?$")  # of what is done, not it itself
 DECLARES = re.compile(  # names something, and does nothing with it
-    r"(?:(?:const|let|var|val|final)\b\s*(?:mut\s+)?|[A-Z][\w.]*(?:<.*>)?(?:\[\])?\s+)[\w{}, ]+(?:\s*:[^=]+)?\s*=[^=]"
-    r"|[\w, ]+ :=\s"
+    r"(?:(?:using|const|let|var|val|final)\b\s*(?:mut\s+)?|[A-Z][\w.]*(?:<.*>)?(?:\[\])?\s+)"
+    r"[\w{}, ]+(?:\s*:[^=]+)?\s*=[^=]"
+    r"|[\w, ]+ :=\s|(?:var|let)\s+\w+(?:\s+[\w.*\[\]]+|\s*:[^=]+)$"
 )
-HEAD = re.compile(r".{4,80}\w[({](?!['\"`)])")
-BARE = re.compile(r"(?:(?:return|await|yield|new)\s+)*\w+[({]")
+TYPED = re.compile(  # a variable without a value, in C and its kin
+    r"(?!(?:return|yield|throw|await|delete|goto|break|continue|else|new|assert|co_\w+)\b)[A-Za-z][\w.:<>]*[?*&]?\s+\w+$"
+)
+C_LIKE = (".c", ".cc", ".cpp", ".h", ".hpp", ".cs", ".java")
+ASSIGNS = re.compile(r"(?:(?:[\w.<>\[\]*&?]+\s+)*)\$?(\w+)\s*(?:[-+*/|&%]|\?\?|\|\|)?=(?![=>])")
+OTHERWISE = re.compile(r"(.*?)\belse\s*\{(.*)$")  # of Swift's `guard`
+INLINE = re.compile(r"(\S.*?[^\s:]):\s+([^\s{].*[^{])$")  # what Python does on the same line
+VALUE = re.compile(r"[\w.\"']*$")
+ASSIGNED = re.compile(r"[^=!<>(]*[^=!<>(]=(?![=>])")
+LOOP = re.compile(r"(?:for|while|switch|match|foreach)\b")
+BARE = re.compile(r"(?:(?:await|yield|new)\s+)*\w+$")
 OPERATOR = re.compile(r"(?:&&|\|\||\\|\b(?:and|or|not))$")
 BRANCH = re.compile(r"(?:else|finally|ensure|except|rescue|catch)\b")
 LONGEST, WHOLE, RAISED = 120, 130, 170  # characters of a line shown, of a condition, of what is raised
 
 
-FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun|lambda|class)\b|=>\s*\{?$|\bdo(?:\s*\|.*\|)?$")
 CHAINED = re.compile(r"\s*[.?]\w")
-GUARD = 60  # characters of a condition that stands before another
+FAR = 200  # lines behind a name in which it is looked for
 
 
 class Decision(NamedTuple):
@@ -66,34 +84,50 @@ class Decision(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it only asks if something is there, or what it is, and does nothing out of the ordinary."""
-        is_thing = PLAIN.match(self.condition) and not STATE.search(self.condition)
-        return bool(is_thing) and not any(map(TELLING.search, (self.effect, self.then)))
+        is_state = STATE.search(self.condition) and not (NEGATIVE.match(self.condition) and ENDING.match(self.effect))
+        is_thing = PLAIN.match(self.condition) and not is_state
+        if is_thing and not any(map(TELLING.search, (self.effect, self.then))):
+            return True
+        done = [line for line in (self.effect, self.then) if line]
+        return all(map(STEP.match, done)) and not any(map(NAMED.search, (self.condition, *done)))
 
 
 def said(one: Decision) -> str:
     """A decision as a dossier has it: "if `a`: `b`, `c`"."""
-    done = ", ".join(_quoted(line) for line in (one.effect, one.then) if line)
-    return f"{one.word} {_quoted(one.condition, WHOLE)}: {done}"
+    done = ", ".join(quoted(line) for line in (one.effect, one.then) if line)
+    return f"{one.word} {quoted(one.condition, WHOLE)}: {done}"
 
 
-def _quoted(text: str, most: int = LONGEST) -> str:
+def quoted(text: str, most: int = LONGEST) -> str:
     most = RAISED if RAISES.match(text) else most
     return phrases.quote(text, most) if phrases.provable(text) else text
 
 
 def _shown(effect: str) -> str:
-    """A statement whole; of a long one the part up to its message, of one that raises nothing, up to where a call or
-    block begins; empty where that tells nothing."""
+    """A statement whole; of a long one the part up to its message, of one that raises nothing what stands before the
+    bracket that does not fit; empty where that tells nothing."""
     raises = RAISES.match(effect) is not None
     if len(effect) <= (RAISED if raises else LONGEST):
         return effect
     message = MESSAGE.match(effect)
     if message and len(message[0]) <= RAISED:
         return message[0]
-    head = HEAD.match(effect)
     if raises:
         return effect[:RAISED].rpartition(" ")[0]
-    return head[0] if head and not BARE.fullmatch(head[0]) else ""
+    head = _before_open(effect[:LONGEST]).rstrip()
+    is_dull = any(one.match(head) for one in (ASSIGNED, BARE, LOOP))
+    return "" if is_dull or not phrases.closed(head) else head
+
+
+def _before_open(code: str) -> str:
+    """What stands before the first bracket that is not closed; empty where all are."""
+    opened: list[int] = []
+    for at, char in enumerate(phrases.masked(code)):
+        if char in PAIRS:
+            opened.append(at)
+        elif char in ")]}" and opened:
+            opened.pop()
+    return code[: opened[0]] if opened else ""
 
 
 def fragments(file: FileView, start: int, end: int) -> frozenset[int]:
@@ -115,54 +149,77 @@ def fragments(file: FileView, start: int, end: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def decisions(file: FileView, start: int, end: int, within: frozenset[int]) -> Iterator[Decision]:
-    """The conditions on the lines `start` to `end`, but `within` others, with what they lead to, in their order."""
+def decisions(file: FileView, start: int, end: int, within: frozenset[int], above: int = 0) -> Iterator[Decision]:
+    """The conditions on the lines `start` to `end`, but `within` others, with what they lead to, in their order; their
+    function begins on line `above` if that is not `start`."""
     lines = file.lines[:end]
     for number in range(start, len(lines)):
         match = CONDITION.match(lines[number].strip())
         if not match or number + 1 in within:
             continue
-        condition, last = _whole(lines, number, REMARK.sub("", match[2]))
-        condition, effect = _parted(condition)
+        condition, effect, last = asked(lines, number, match)
         then = ""
         if not effect:
-            effect, after = _effect(lines, last + 1)
-            then, next_ = _effect(lines, after) if effect and after and _is_level(lines, last + 1, after) else ("", 0)
-            if then and DECLARES.match(effect) and not TELLING.search(effect):  # what is done with it tells more
-                further, _ = _effect(lines, next_) if _is_level(lines, after, next_) else ("", 0)
-                effect, then = then, further
-        effect = _shown(effect)
+            effect, then = _done(file, lines, last + 1, above or start)
+        is_log, effect = LOGS.match(effect), _shown(effect)
         if not condition or not effect or ERRORS.search(condition) or len(condition) > WHOLE:
             continue
-        if LOGS.match(effect) or ASKS_LOG.search(condition) or (ABSENT.match(condition) and ENDING.match(effect)):
+        if is_log or ASKS_LOG.search(condition) or (ABSENT.match(condition) and ENDING.match(effect)):
             continue  # nothing is decided: there is nothing to do
-        yield Decision(number + 1, _word(match), condition, effect, then if len(then) <= LONGEST else "")
+        yield Decision(number + 1, word(match), condition, effect, then if len(then) <= LONGEST else "")
 
 
-def _word(match: re.Match[str]) -> str:
+def asked(lines: list[str], number: int, match: re.Match[str]) -> tuple[str, str, int]:
+    """The condition that begins on line `number`, counted from 0, what it leads to where that stands behind it, and the
+    last of its lines."""
+    if match[1] == "guard":
+        text, last = REMARK.sub("", match[2]).strip(), number
+        while " else" not in f" {text}" and last + 1 < len(lines) and last < number + 7:
+            last += 1
+            text = f"{text} {lines[last].strip()}"
+        parted = OTHERWISE.match(text)
+        condition, effect = (parted[1].strip(), parted[2].removesuffix("}").strip()) if parted else ("", "")
+        return (condition if phrases.closed(condition) and phrases.closed(effect) else ""), effect, last
+    text, last = _whole(lines, number, REMARK.sub("", match[2]))
+    return *_parted(text.strip()), last
+
+
+def _done(file: FileView, lines: list[str], number: int, above: int) -> tuple[str, str]:
+    """The first two statements under a condition that tell something, the second if it stands at the same depth."""
+    effect, after = _effect(lines, number)
+    then, next_ = _effect(lines, after) if effect and after and _is_level(lines, number, after) else ("", 0)
+    if effect and (_names_only(file, number, effect, above) or (then and LOGS.match(effect))):
+        if not then:
+            return "", ""
+        further, _ = _effect(lines, next_) if _is_level(lines, after, next_) else ("", 0)
+        is_more = not _names_only(file, after, then, above)  # what is done with it tells more
+        return (then, further) if is_more else (further, "")
+    return effect, "" if LOGS.match(then) else then
+
+
+def _names_only(file: FileView, number: int, text: str, above: int) -> bool:
+    """Whether a statement only names something for the lines that follow in its block."""
+    if TELLING.search(text):
+        return False
+    if DECLARES.match(text) or (file.path.endswith(C_LIKE) and TYPED.match(text)):
+        return True
+    found = ASSIGNS.match(text)
+    if found is None or (found[1] in text[found.end() :]):
+        return False
+    used = re.compile(rf"(?<![\w.]){re.escape(found[1])}\b")
+    depth = indent(file.lines[number])
+    if any(map(used.search, file.lines[max(above - 1, 0) : number])):
+        return False
+    below = file.lines[number + 1 : number + 1 + FAR]
+    ends = next((n for n, line in enumerate(below) if line.strip() and indent(line) < depth), len(below))
+    return not any(map(used.search, below[ends:]))
+
+
+def word(match: re.Match[str]) -> str:
     return "unless" if match[1] in NEGATED else "if"
 
 
-def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
-    """The nearest `if` around line `number`, not above `start`: its line, and it as a dossier has it; 0 where there is
-    none or what it means is less simple."""
-    lines, depth = file.lines, _indent(file.lines[number - 1])
-    for n in range(number - 2, start - 2, -1):
-        text = lines[n].strip()
-        if not text or COMMENT.match(lines[n]) or _indent(lines[n]) >= depth:
-            continue
-        match = CONDITION.match(text)
-        if match:
-            condition, after = _parted(_whole(lines, n, REMARK.sub("", match[2]))[0])
-            is_short = condition and not after and len(condition) <= GUARD
-            return (n + 1, f"{_word(match)} {_quoted(condition)}") if is_short else (0, "")
-        if FUNCTION.search(text) or re.match(r"\W*(?:else|except|catch|case|default|when)\b", text):
-            return 0, ""
-        depth = _indent(lines[n]) + (text[0] in ")]")  # the head that ends here begins above
-    return 0, ""
-
-
-def _indent(line: str) -> int:
+def indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
@@ -172,21 +229,24 @@ def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
     while last + 1 < len(lines) and last < number + 7 and _goes_on(text, lines[last + 1]):
         last += 1
         text = f"{text} {lines[last].strip()}"
-    return (text, last) if phrases.balanced(text.rstrip(" {")) else ("", last)
+    return (text, last) if phrases.closed(text.rstrip(" {")) else ("", last)
 
 
 def _goes_on(text: str, following: str) -> bool:
     """Whether a condition has not ended on the line before this one."""
-    is_open = not phrases.balanced(text.removesuffix("{")) or OPERATOR.search(text) is not None
+    is_open = not phrases.closed(text.removesuffix("{")) or OPERATOR.search(text) is not None or text.endswith(",")
     return is_open or bool(CONTINUED.match(following) and text[-1:] not in "{:")
 
 
 def _parted(text: str) -> tuple[str, str]:
     """A condition without its brackets, and what follows on its own line."""
     if not text.startswith("("):
+        inline = INLINE.match(text)
+        if inline and phrases.closed(inline[1]) and "lambda" not in inline[1]:
+            return inline[1], inline[2]
         return ENDS.sub("", text.rstrip()).strip(), ""
     depth = 0
-    for at, char in enumerate(text):
+    for at, char in enumerate(phrases.masked(text)):
         depth += (char == "(") - (char == ")")
         if depth == 0:
             rest = text[at + 1 :].strip()
@@ -194,15 +254,28 @@ def _parted(text: str) -> tuple[str, str]:
                 return text[1:at].strip(), ""
             if re.match(r"(?:and|or|in|is|not|instanceof)\b|[&|=!<>+?.\-]", rest):
                 return ENDS.sub("", text.rstrip()).strip(), ""
-            return text[1:at].strip(), rest.strip("{} ;")
+            return _parted_behind(text[1:at].strip(), rest)
     return "", ""
+
+
+def _parted_behind(condition: str, rest: str) -> tuple[str, str]:
+    """A condition and the one statement that follows it; nothing where more begins there."""
+    if rest.startswith("{"):
+        inner, bracket, _ = rest[1:].partition("}")
+        rest = inner if bracket and phrases.closed(inner) else rest[1:].rstrip("} ;")
+    masked = phrases.masked(rest)
+    rest = rest[: masked.index(";")] if ";" in masked else rest
+    first, otherwise, _ = rest.partition(" else ")
+    if not phrases.closed(first) or CONDITION.match(first.strip()) or (otherwise and VALUE.match(first.strip())):
+        return "", ""
+    return condition, first.strip()
 
 
 def _is_level(lines: list[str], one: int, other: int) -> bool:
     """Whether two lines stand at the same depth."""
     if other >= len(lines) or not lines[other].strip() or COMMENT.match(lines[one]):
         return False
-    return _indent(lines[one]) == _indent(lines[other])
+    return indent(lines[one]) == indent(lines[other])
 
 
 def _effect(lines: list[str], number: int) -> tuple[str, int]:
@@ -214,11 +287,11 @@ def _effect(lines: list[str], number: int) -> tuple[str, int]:
     if number >= len(lines) or lines[number].lstrip().startswith(tuple(PAIRS.values())):
         return "", 0
     text, after = lines[number].strip(), number + 1
-    while (text.endswith("\\") or not phrases.balanced(text)) and after < min(len(lines), number + 12):
+    while (text.endswith("\\") or not phrases.closed(text)) and after < min(len(lines), number + 12):
         text, after = f"{text} {lines[after].strip()}", after + 1
     while after < len(lines) and CHAINED.match(lines[after]):
         text, after = f"{text} {lines[after].strip()}", after + 1
-    if not phrases.balanced(text):
+    if not phrases.closed(text):
         return "", 0
     text = re.sub(r"\s*[{;,:]$", "", re.sub(r"\s+(#|//)\s.*$", "", text))
     is_none = any(one.match(text) for one in (CONDITION, BRANCH)) or CUT.search(text) or text in {"pass", "..."}

@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from preread.dossier import code
 from preread.evidence import decisions, phrases, saying, words
+from preread.evidence.items import ALIKE, Item, guarded, is_dispatch
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import DECLARED, Passage, passages
 from preread.evidence.view import FileView, View, once
@@ -20,16 +20,16 @@ CHANGES = re.compile(
     r"\.(?:append|pop|push|set|delete|remove|add|clear|cancel|emit|send\w*|count|split|strip|lstrip|replace)\("
 )
 SETS = re.compile(r"^(?:[\w.]+\[.*\]|(?:self|this|[a-z])\.\w+)\s*=(?!=)")
-SAYS = re.compile(r"\b(?:t|_|print|echo|console\.\w+|log\w*|logger\.\w+)\(")
+SAYS = re.compile(r"\b(?:t|_|print|echo|console\.\w+|log\w*|logger\.\w+|log\.(?:debug|info|trace))\(")
 DULL = re.compile(
     r"^(?:return|yield|raise|throw)?\s*(?:[\w.]*|[\[({]*[\])}]*|[\"'`]{2}|-?\d+)$"
-    r"|^(?:import|from|export|def|class|func|fn|async def|function|assert|rescue|except|catch|for|with|switch)\b"
+    r"|^(?:import|from|export|def|class|func|fn|async def|function|assert|rescue|except|catch|for|while|with|switch)\b"
     r"|^_ => |^\w+\._?(\w+) = \1$"
-    r"|^[\"'@*<>.?:&|)}\]]|^(?:and|or)\b"
+    r"|^(?:[\"'@*<>.?:&|)}\]]|->)|^(?:and|or)\b"
 )
-OPEN = re.compile(r"(?:=>|[=(,+\\])$")  # goes on, on the next line
+OPEN = re.compile(r"(?:=>|[=(,\\]|(?<!\+)\+|\s[-*/|&<>?:]|&&|\|\||\b(?:and|or|not))$")  # goes on, on the next line
+GOES_ON = re.compile(r"\s*(?:[?:|&+*/] |[|&]{2}|-> |(?:and|or) )")  # from the line above
 LONGEST, RETURNED, MOST_SAID, MOST_ITEMS, MOST = 90, 150, 480, 8, 20
-SPARE = 100  # characters beyond MOST_SAID for the conditions that things stand under
 QUALIFIED = re.compile(  # what somebody says of a function beyond what it is for
     r"(?i)(?<!checks )(?<!returns true )\bif\b|\b(?:when|which|unless|only|not|no|without|since|because|but|until"
     r"|before|after|first|last|default|instead|even|also|same|so)\b"
@@ -50,20 +50,10 @@ SHORT = 4  # letters of a name that says little
 SYNC = re.compile(r"\bawait |(?<=\.)a(?=[a-z]+\()|(?i:a?sync)")
 
 
-class Item(NamedTuple):
-    """One thing a passage says: a text that stands there, its line, what it is, and how likely it matters."""
-
-    line: int
-    text: str
-    kind: str  # "decision", "plain" if it says little, "statement", "remark", "strong" or "weak" if it warns,
-    # "purpose" if a name says it
-    likely: float = 0.0
-
-
 @once
 def inside(view: View) -> Iterator[Finding]:
     """What the passages nearest to the feature decide, do and remark."""
-    found = [(passage, _guarded(passage, _chosen(everything))) for passage, everything in _said(view)]
+    found = [(passage, guarded(passage, _chosen(everything), MOST_SAID)) for passage, everything in _said(view)]
     found = [(passage, chosen) for passage, chosen in found if _is_named(view, passage, chosen)]
     found.sort(key=lambda one: -sum(item.likely for item in one[1]))  # what is known of it shows that it matters
     before: set[tuple[str, str]] = set()  # a function within another is a passage, too; others stand twice
@@ -141,34 +131,15 @@ def _chosen(items: list[Item]) -> list[Item]:
     return sorted(chosen, key=lambda one: one.line)
 
 
-def _guarded(passage: Passage, chosen: list[Item]) -> list[Item]:
-    """The items, each with the condition that it stands under where that is not told; what does not fit is left out."""
-    left = MOST_SAID + SPARE - sum(len(item.text) + 2 for item in chosen)
-    lines = {item.line for item in chosen if item.kind in {"decision", "plain"}}
-    told = []
-    for item in chosen:
-        line, condition = 0, ""
-        if item.kind in {"decision", "plain", "statement"}:
-            line, condition = decisions.guard(passage.file, max(passage.start, passage.symbol.start), item.line)
-        if decisions.ASKS_LOG.search(condition):
-            continue
-        if line and line not in lines:
-            text = f"{condition}{':' if item.kind == 'statement' else ' and'} {item.text.removeprefix('if ')}"
-            left -= len(text) - len(item.text)
-            if left < 0:
-                left += len(text) + 2
-                continue
-            item = item._replace(text=text)  # noqa: PLW2901
-        told.append(item)
-    return told
-
-
 def said_in(view: View, passage: Passage) -> list[Item]:
     """All that a passage says, each with how likely it matters."""
     within = decisions.fragments(passage.file, passage.symbol.start, passage.end)
-    decided = list(_decisions(passage, within))
-    taken = {line for item in decided for line in (item.line, item.line + 1)}
-    done = [item for item in _statements(passage) if item.line not in taken | within]
+    found = list(decisions.decisions(passage.file, passage.start, passage.end, within, passage.symbol.start))
+    asked = [one for one in found if not is_dispatch(one)]  # which case leads where is what their names say
+    told = asked if len(found) - len(asked) >= ALIKE else found
+    decided = [Item(one.line, decisions.said(one), "plain" if one.is_plain else "decision") for one in told]
+    taken = {line for one in found for line in (one.line, one.line + 1)}
+    done = [item for item in _statements(passage) if item.line not in taken | within] if told or not found else []
     return [item._replace(likely=_likely(view, passage, item)) for item in (*decided, *_remarks(passage), *done)]
 
 
@@ -196,11 +167,6 @@ def properties(view: View, passage: Passage, item: Item) -> dict[str, float]:
     }
 
 
-def _decisions(passage: Passage, within: frozenset[int]) -> Iterator[Item]:
-    for one in decisions.decisions(passage.file, passage.start, passage.end, within):
-        yield Item(one.line, decisions.said(one), "plain" if one.is_plain else "decision")
-
-
 def _remarks(passage: Passage) -> Iterator[Item]:
     """What comments in a passage say, and the one right above its function."""
     file, symbol = passage.file, passage.symbol
@@ -212,6 +178,8 @@ def _remarks(passage: Passage) -> Iterator[Item]:
         kind = "strong" if told.weight >= saying.SURE else "weak" if told.weight else "remark"
         if kind == "remark" and not _adds(symbol.name, told.said):
             kind = "purpose"
+        if told.said.startswith("@deprecated"):
+            continue  # another rule tells it, with what to use instead
         if told.weight or comment.start < symbol.start:  # what explains a line of code is told by the line
             yield Item(comment.start, _of(field(file, comment), phrases.quote(told.said, saying.WHOLE)), kind)
 
@@ -255,12 +223,20 @@ def _statements(passage: Passage) -> Iterator[Item]:
         if not STATEMENT.search(line) or len(line) > most or decisions.COMMENT.match(line):
             continue
         line = re.sub(r"\s*[{;,]$", "", line)
-        goes_on = OPEN.search(line) or any(map(decisions.CHAINED.match, passage.file.lines[number : number + 1]))
-        if DULL.match(line) or goes_on or decisions.CONDITION.match(line) or not phrases.balanced(line):
+        if DULL.match(line) or _is_piece(passage, number, line) or decisions.CONDITION.match(line):
             continue
         telling = LITERAL, ENDS, CHANGES, SETS, COMPARES, FAILS
         if any(one.search(line) for one in telling) and not SAYS.search(line) and phrases.provable(line):
             yield Item(number, phrases.quote(line, RETURNED), "statement")
+
+
+def _is_piece(passage: Passage, number: int, text: str) -> bool:
+    """Whether a line goes on behind or began above, so that what it says is not all of it."""
+    below = passage.file.lines[number : number + 1]
+    goes_on = OPEN.search(text) or any(one.match(line) for one in (decisions.CHAINED, GOES_ON) for line in below)
+    above = decisions.REMARK.sub("", passage.file.lines[number - 2].strip()) if number > 1 else ""
+    is_begun = OPEN.search(above) is not None and above[-1:] not in ",:>(" and not decisions.COMMENT.match(above)
+    return bool(goes_on) or not phrases.closed(text) or is_begun
 
 
 def _whole(passage: Passage, number: int) -> str:
@@ -269,7 +245,8 @@ def _whole(passage: Passage, number: int) -> str:
     goes_on = ENDS.match(line) and line.count("{") == line.count("}")
     while goes_on and not phrases.balanced(line) and last < passage.end and len(line) < RETURNED:
         last, line = last + 1, f"{line} {passage.file.lines[last].strip()}"
-    return line
+    remark = decisions.REMARK.search(phrases.masked(line))
+    return line[: remark.start()] if remark else line
 
 
 def _body(passage: Passage) -> Iterator[int]:

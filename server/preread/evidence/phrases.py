@@ -8,6 +8,8 @@ from preread.evidence.view import FileView
 
 LEFT_OPEN = re.compile(r"(?i)(?:[:,(\[{=]|\b(?:the|an?|of|and|or|to|by|with|as follows|e\.g))\W?$")
 LINE = 110  # characters of source that a fact quotes at most
+# Strings and characters in code; not what begins with a letter's mark, as lifetimes and generics do.
+LITERAL = re.compile(r"\"(?:\\.|[^\"\\])*\"|(?<![\w&<'])'(?:\\.|[^'\\])*'|`[^`]*`")
 
 
 def clip(text: str, most: int) -> str:
@@ -62,6 +64,16 @@ def definition(file: FileView, start: int, name: str, signature: str) -> str:
 def balanced(text: str) -> bool:
     """Whether a line opens no bracket that it does not close."""
     return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
+
+
+def masked(code: str) -> str:
+    """Code of the same length whose strings hold nothing that could be taken for code."""
+    return LITERAL.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][-1], code)
+
+
+def closed(code: str) -> bool:
+    """Whether code opens no bracket that it does not close; those in strings are none."""
+    return balanced(masked(code))
 
 
 def complete(text: str) -> bool:

@@ -33,6 +33,8 @@ TOOLING = re.compile(
 CODE_LIKE = re.compile(r"[;{}]\s*$|^\s*(return|const|let|var|if|for|import|from|def|self\.)\b.*[=(:]")
 HANGS = re.compile(
     r"(?i)^(so|this|that|these|it|they|and|but|however|instead|hence|thus|therefore|see|here|then|which|otherwise|or)\b|^\W*#\d"
+    r"|^(?:\W*note,? (?:that )?,?)?(?:in|for|under) (?:this|that|these|those|which|such)"
+    r" (?:cases?|situations?|circumstances)\b"
 )
 # Where one thing that a comment says ends: blank lines, items of lists, fields, markup of documentation.
 PARTS = re.compile(
@@ -41,7 +43,11 @@ PARTS = re.compile(
 )
 FIELD = re.compile(r"\W*(?:see|param|returns?|type|since|author|internal|private|public|link)\b")
 ADDRESS = re.compile(r"https?://\S+")
-EXAMPLE = re.compile(r"```.*?(?:```|\Z)|<(code|pre|example)>.*?(?:</\1>|\Z)|@example\b.*?(?=\n\s*@|\Z)", re.DOTALL)
+EXAMPLE = re.compile(  # and fields of documentation: parameters, exceptions; not a name set as code
+    r"```.*?(?:```|\Z)|<code>(?![^<\n]{1,40}</code>).*?(?:</code>|\Z)|<(pre|example)>.*?(?:</\1>|\Z)"
+    r"|<(param|typeparam|exception|seealso)\b[^>]*>.*?(?:</\2>|\Z)|@example\b.*?(?=\n\s*@|\Z)",
+    re.DOTALL,
+)
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?] (?=[\W_]*[A-Z`])")
 TURNS = re.compile(r"(?i)(?:but|however|yet|still)\b")
 ELSEWHERE = re.compile(
