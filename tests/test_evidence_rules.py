@@ -1166,7 +1166,7 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
     summed = BASKET.replace("sum(self.lines.values())", "sum(n for n in self.lines.values() if n > 0)")
     commit(tmp_path, {"shop/basket.py": summed}, "Fix prices, fixes #77")
     news = "# Changes\n\n[2.1.0](https://example.org/releases/tag/2.1.0) - 2026-01-02\n---\n"
-    news += "- fix(shop): the basket: totals of\n  many lines were cut ([#5](https://github.com/a/b/pull/5) by [Ann]("
+    news += "- fix(shop): the basket: totals of\n  many lines were cut when it rained ([#5](https://github.com/a/b/pull/5) by [Ann]("
     news += "https://github.com/ann))\n- docs: fixed the basket's page at last\n"
     news += "- Fixed what the basket wants of its tests\n"
     news += "- Added a basket icon\n- Fixed the weather\n\n## 2.0\n\n#77: Fixed what was asked\n  for in vain\n"
@@ -1177,7 +1177,7 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
     write(tmp_path, {"release-notes/NEWS": news, "docs/other.md": "- Fixed the basket elsewhere\n"})
     findings = rule(tmp_path, "changelog")
     assert [(finding.text, *finding.sources) for finding in findings] == [
-        ("2.1.0: `the basket: totals of many lines were cut`", "release-notes/NEWS:5-6"),
+        ("2.1.0, fixed: `the basket: totals of many lines were cut when it rained`", "release-notes/NEWS:5-6"),
         ("2.0: `Fixed what was asked for in vain`", "release-notes/NEWS:14-15"),
     ]
 
@@ -1191,6 +1191,11 @@ def test_changelog_tells_of_changes_of_mind_first_with_the_commit_that_did_it(tm
     news += "- An empty basket is now hidden, and shows no total. (#812)\n- Fix the colour of the basket's icon (#31)\n"
     news += "- Stop the basket unless `onCheckoutClick` is given\n- `--basket-colour` no longer implies `red_ink`\n"
     news += "- The handler of weather is now removed from the basket\n- The handler of rain is now removed, too\n"
+    news += "- `BasketKey` of the basket has been renamed to `basketKey`\n- Hide the basket\n"
+    news += "  - Fixed by [Ann](https://a.b/c) for the basket\n"
+    news += "\n## 1.0.0-rc.1\n\n### Added\n\n- A lid that shows when the basket has been disabled\n\n### Bug fixes\n\n"
+    news += "- The basket no longer working in rain ([SHOP-7](https://a.b/SHOP-7)). Thanks @ann\n- The basket and rain\n"
+    news += "\n### Removed\n\n- Fix the basket's blinking icon for good\n"
     write(tmp_path, {"CHANGELOG.md": news})
     first, *others = rule(tmp_path, "changelog")
     assert first.text == "Unreleased: `An empty basket is now hidden, and shows no total`"
@@ -1198,6 +1203,8 @@ def test_changelog_tells_of_changes_of_mind_first_with_the_commit_that_did_it(tm
     assert [other.text for other in others] == [
         "Unreleased: `The handler of weather is now removed from the basket`",
         "Unreleased: `Fix the basket's blinking icon`",  # whole sentences that say what, and each change once
+        "1.0.0-rc.1, fixed: `The basket no longer working in rain`",  # what was wrong, not what is
+        "1.0.0-rc.1: `Fix the basket's blinking icon for good`",
     ]
     (other,) = rule(tmp_path, "changelog", "basket-handler")  # not what is another handler's
     assert other.text == "Unreleased: `The handler of weather is now removed from the basket`"

@@ -56,7 +56,7 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
     """What was worked on again and again: changes whose subjects share a topic beside the feature, and their files."""
     told: set[str] = set()
     n = 0
-    for topic in sorted(_topics(view), key=lambda topic: (-topic.worth, topic.commits[0].sha)):
+    for topic in sorted(_topics(view), key=lambda topic: (-topic.worth, topic.commits[0].sha, sorted(topic.stems))):
         if n >= MOST_TOPICS or sum(c.sha in told for c in topic.commits) * 2 >= len(topic.commits):
             continue
         n += 1
