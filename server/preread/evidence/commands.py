@@ -1,13 +1,14 @@
 """How the feature's tests are run: the runner's settings, scripts nearest to the tests, what CI adds, a bar to keep."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from preread.dossier import code
-from preread.evidence import phrases
+from preread.evidence import builds, cases, phrases
+from preread.evidence.scripts import WATCH, script_for
 from preread.evidence.view import View
+from preread.evidence.workflows import is_of_others, is_whole, rows
 from preread.models import Finding
 from preread.sources import Ref
 
@@ -31,27 +32,20 @@ RUN = {
     "py": "python -m pytest {path}",
     "go": "go test ./{folder}",
     "rs": "cargo test{target}",
-    "java": "mvn test -Dtest={stem}",
+    "java": "mvn{among} test -Dtest={stem}",
+    "kt": "mvn{among} test -Dtest={stem}",
     "php": "vendor/bin/phpunit {path}",
     "rb": "bundle exec rspec {path}",
     "cs": "dotnet test {base} --filter FullyQualifiedName~{stem}",
 }
-GRADLE = "./gradlew {module}test --tests {stem}"
-SCRIPT = re.compile(
-    r'\s*"(?!pre|post)[\w:.-]*(?:test|e2e)[\w:.-]*"\s*:\s*"(?=[^"]*\b(?:vitest|jest|playwright|mocha|ava|karma)\b)[^"]+"'
-)
 TARGET = re.compile(r"[\w-]*(?:test|check|e2e)[\w-]*:(?!=)")
 SETTING = re.compile(r"\s*(?:addopts|filterwarnings|asyncio_mode|xfail_strict|timeout)\b(?!\s*=\s*$)")
 RUNNER = re.compile(
     r"\b(?:pytest|go test|cargo (?:nextest|test)|vitest|jest|playwright test|mvnw? .*(?:test|verify)|gradlew? .*test"
     r"|(?:npm|pnpm|yarn)(?: run)? test|rspec|phpunit|swift test|dotnet test|ctest)\b"
 )
-WATCH = re.compile(
-    r"(?i)watch|bench|codspeed|debug|--ui\b|--update|snapshot"
-)  # no run of the tests that ends by itself
 STAYS = re.compile(r"\bvitest(?!\s+run\b)(?!.*--run\b)")
 FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
-MATRIX = re.compile(r"\$\{\{\s*matrix\.(\w+)")
 BAR = re.compile(r"--(?:cov-)?fail-under[= ]\d+|fail_under\s*=\s*\d+")
 BARS = re.compile(
     r"(?:scripts?|tools|\.github/workflows)/[^/]+|(?:pyproject\.toml|setup\.cfg|\.coveragerc|noxfile\.py|Makefile|tox\.ini)"
@@ -70,35 +64,47 @@ SPOKEN = {
     "dotnet": {"cs"},
     "ctest": {"c", "cc", "cpp"},
 }
-CUT = re.compile(r"\s*\$\{\{[^}]*$")
+GRADLE = "./gradlew {task} --tests {stem}"
+OTHERS = ("CMakeLists.txt",)
 UNNAMED = (".gradle", ".kts", ".dist", ".xml", ".rspec", ".csproj")  # whose first line tells nothing
-CARGO_NAME = re.compile(r"[\w-]+")
 MOST_SETTINGS, MOST_FILES = 2, 6
+WHOLE = 160  # characters of a command: a longer one is not quoted, none is cut
 LARGE = 60_000  # bytes of a settings file
 
 
 def commands(view: View) -> Iterator[Finding]:
     """How to run just the feature's tests, by the settings nearest to them."""
     tests = dict.fromkeys([hot.file.path for hot in view.cases] + [f.path for f in view.tests if f.role == "test"])
+    own = {file.path for file in (*view.tests, *view.sources) if cases.holds(view, file)}
     seen: set[str] = set()
-    first = {_spoken(test): test for test in reversed(list(tests)[:MOST_FILES])}  # the first of each language
-    for test in reversed(first.values()):
-        for folder in [str(parent) for parent in PurePosixPath(test).parents]:
-            prefix = "" if folder == "." else f"{folder}/"
-            paths = [f"{prefix}{name}" for name in (*SECTIONS, "package.json", "Makefile", "justfile")]
-            paths += _csharp(view, prefix) if test.endswith(".cs") else []
-            near = [p for p in paths if p in view.services.tree.files and _kin(p.rpartition("/")[2], test)]
-            found, by_settings = [], False
-            for path in near:
-                is_settings = _settings(path) in SECTIONS
-                one = None if path in seen or (is_settings and by_settings) else _command_in(view, path, test)
-                if one is not None:
-                    found.append(one)
-                    by_settings = by_settings or is_settings
-            seen.update(near)
-            yield from found
-            if found:
+    of_each: dict[str, list[str]] = {}
+    for test in list(tests)[:MOST_FILES]:
+        of_each.setdefault(_spoken(test), []).append(test)
+    for first, *others in reversed(of_each.values()):
+        for test in (first, *(other for other in others if other in own)):
+            if found := _nearest(view, test, seen):
+                yield from found
                 break
+
+
+def _nearest(view: View, test: str, seen: set[str]) -> list[Finding]:
+    """What the settings and scripts of the nearest folder that has some say of a test, without those told already."""
+    for folder in [str(parent) for parent in PurePosixPath(test).parents]:
+        prefix = "" if folder == "." else f"{folder}/"
+        paths = [f"{prefix}{name}" for name in (*SECTIONS, "package.json", "Makefile", "justfile", *OTHERS)]
+        paths += _csharp(view, prefix) if test.endswith(".cs") else []
+        near = [p for p in paths if p in view.services.tree.files and _kin(p.rpartition("/")[2], test)]
+        found, by_settings = [], False
+        for path in near:
+            is_settings = _settings(path) in SECTIONS or path.endswith("tox.ini")
+            one = None if path in seen or (is_settings and by_settings) else _command_in(view, path, test)
+            if one is not None:
+                found.append(one)
+                by_settings = by_settings or is_settings
+        if found:
+            seen.update(near)
+            return found
+    return []
 
 
 def _csharp(view: View, folder: str) -> list[str]:
@@ -118,8 +124,13 @@ def _spoken(test: str) -> str:
 
 
 def _command_in(view: View, path: str, test: str) -> Finding | None:
-    opens = SECTIONS.get(_settings(path))
-    return _section(view, path, opens, test) if opens else _script(view, path, test)
+    name, opens = path.rpartition("/")[2], SECTIONS.get(_settings(path))
+    if name == "package.json":
+        return _npm(view, path, test)
+    if name == "CMakeLists.txt":
+        return _ctest(view, path, test)
+    found = _section(view, path, opens, test) if opens else _make(view, path, test)
+    return _tox(view, path, test) if found is None and name == "tox.ini" else found
 
 
 def _kin(name: str, test: str) -> bool:
@@ -127,6 +138,8 @@ def _kin(name: str, test: str) -> bool:
     suffix = test.rpartition(".")[2]
     if name == "package.json":
         return suffix in SCRIPTS
+    if name == "CMakeLists.txt":
+        return suffix in SPOKEN["ctest"]
     own = {"Cargo.toml": "rs", "go.mod": "go", "pom.xml": "java", "phpunit.xml": "php", ".rspec": "rb"}
     own["phpunit.xml.dist"] = "php"
     if name.endswith(".csproj"):
@@ -141,15 +154,16 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
     lines = view.services.tree.lines(path) or []
     number = next((n for n, line in enumerate(lines, 1) if opens.match(line)), 0)
     base = path.rpartition("/")[0]
-    run = GRADLE if ".gradle" in path else RUN.get(test.rpartition(".")[2], "")
+    task = builds.gradle(view.services.tree, path, test) if ".gradle" in path else ""
+    run = RUN.get(test.rpartition(".")[2], "") if ".gradle" not in path else GRADLE if task else ""
     if not number or not run:
         return None
     inner = test.removeprefix(f"{base}/") if base else test
     stem = inner.rpartition("/")[2].rpartition(".")[0]
-    module = f":{base.replace('/', ':')}:" if base else ""
-    target = _cargo_target(view, base, inner)
+    among = f" -pl {base}" if base and "pom.xml" in view.services.tree.files else ""
+    target = builds.cargo(view.services.tree, base, test, inner) if test.endswith(".rs") else ""
     folder = inner.rpartition("/")[0]
-    shown = run.format(path=inner, folder=folder, stem=stem, module=module, target=target, base=base or ".")
+    shown = run.format(path=inner, folder=folder, stem=stem, task=task, target=target, among=among, base=base or ".")
     told: list[str] = []
     last = number
     for n in range(number + 1, min(number + 40, len(lines)) + 1):
@@ -162,40 +176,6 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
         return _command(f'"{shown}"; {", ".join(told)}', [_at(path, number, last)], 0.75)
     named = "" if path.endswith(UNNAMED) else f"{phrases.quote(lines[number - 1], 80)}: "
     return _command(f'{named}"{shown}"', [_at(path, number)], 0.75)
-
-
-def _cargo_target(view: View, base: str, inner: str) -> str:
-    """What picks a Rust file's tests: the target of tests/, the module of src/, nothing for others."""
-    first, *rest = inner.removesuffix(".rs").split("/")
-    if first == "src":
-        modules = [name for name in rest if name not in {"mod", "lib", "main"}]
-        return f" {'::'.join(modules)}::" if modules else ""
-    if first != "tests":
-        return ""
-    declared = _declared_targets(view, base)
-    if declared is not None:
-        own, module = declared.get(inner), PurePosixPath(inner).stem
-        shared = [name for path, name in declared.items() if PurePosixPath(path).parent == PurePosixPath(inner).parent]
-        return f" --test {own}" if own else f" --test {shared[0]} {module}" if shared else f" {module}"
-    main = "/".join(filter(None, (base, "tests", *rest[:1], "main.rs")))
-    return f" --test {rest[0]}" if len(rest) == 1 or main in view.services.tree.files else ""
-
-
-def _declared_targets(view: View, base: str) -> dict[str, str] | None:
-    """The test targets of a crate that does not have cargo find them: path to name; None for one that has."""
-    text = view.services.tree.read(f"{base}/Cargo.toml" if base else "Cargo.toml") or ""
-    if "autotests" not in text:
-        return None
-    try:
-        told = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return None
-    package, tests = told.get("package"), told.get("test")
-    if not isinstance(package, dict) or package.get("autotests") is not False:
-        return None
-    rows = [row for row in tests if isinstance(row, dict)] if isinstance(tests, list) else []
-    named = [(str(row.get("name")), row.get("path")) for row in rows]
-    return {str(path or f"tests/{name}.rs"): name for name, path in named if CARGO_NAME.fullmatch(name)}
 
 
 def _at(path: str, start: int, end: int = 0) -> str:
@@ -213,25 +193,50 @@ def _command(text: str, sources: list[str], score: float, rule: str = "commands"
     )
 
 
-def _script(view: View, path: str, test: str) -> Finding | None:
-    """The script that names the test file, else the first script or target that runs a test runner."""
-    name = path.rpartition("/")[2]
-    lines = view.services.tree.lines(path) or []
-    base = path.rpartition("/")[0]
+def _npm(view: View, path: str, test: str) -> Finding | None:
+    """The script that names the test file, else the one that runs it by its patterns, else the first of a runner."""
+    lines, base = view.services.tree.lines(path) or [], path.rpartition("/")[0]
     inner = test.removeprefix(f"{base}/") if base else test
-    if number := next((n for n, line in enumerate(lines, 1) if name == "package.json" and inner in line), 0):
-        return _command(phrases.quote(lines[number - 1].strip().rstrip(","), 160), [_at(path, number)], 0.8)
+    if number := next((n for n, line in enumerate(lines, 1) if inner in line), 0):
+        return _command(phrases.quote(lines[number - 1].strip().rstrip(","), WHOLE), [_at(path, number)], 0.8)
+    script = script_for(view.services.tree, path, inner)
+    if script is None:
+        return None
+    line = " ".join(lines[script.line - 1].split()).rstrip(",")
+    shown = phrases.quote(line, WHOLE) if len(line) <= WHOLE else f'"npm run {script.name}"'
+    once = f'; once: "npx vitest run {inner}"' if STAYS.search(line) else ""
+    return _command(f"{shown}{once}", [_at(path, script.line)], 0.7)
+
+
+def _ctest(view: View, path: str, test: str) -> Finding | None:
+    told = builds.ctest(view.services.tree, path, test)
+    if told is None:
+        return None
+    line = phrases.quote((view.services.tree.lines(path) or [])[told[0] - 1].strip())
+    return _command(f'{line}: "ctest -R {told[1]}"', [_at(path, told[0])], 0.75)
+
+
+def _tox(view: View, path: str, test: str) -> Finding | None:
+    """The command that tox hands arguments to, with the test file as what its runner takes: a path or a module."""
+    told = builds.tox(view.services.tree, path)
+    if told is None or len(told[1]) > WHOLE:
+        return None
+    base = path.rpartition("/")[0]
+    inner = (test.removeprefix(f"{base}/") if base else test).removeprefix("src/" if "pytest" not in told[1] else "")
+    given = inner if re.search(r"\bpy\.?test\b", told[1]) else inner.removesuffix(".py").replace("/", ".")
+    return _command(f'{code(told[1])}: "tox -e py -- {given}"', [_at(path, told[0])], 0.72)
+
+
+def _make(view: View, path: str, test: str) -> Finding | None:
+    """The first target that runs a test runner for the test's language."""
+    lines = view.services.tree.lines(path) or []
     for number, line in enumerate(lines, 1):
-        if name == "package.json":
-            if SCRIPT.match(line) and not WATCH.search(line):
-                once = f'; once: "npx vitest run {inner}"' if STAYS.search(line) else ""
-                return _command(phrases.quote(line.strip().rstrip(",")) + once, [_at(path, number)], 0.7)
-        elif TARGET.match(line) and not WATCH.search(line):
+        if TARGET.match(line) and not WATCH.search(line):
             below = [n for n in range(number + 1, min(number + 6, len(lines)) + 1) if RUNNER.search(lines[n - 1])]
-            if below and not WATCH.search(lines[below[0] - 1]):
-                target = line.partition(":")[0]
-                run = phrases.quote(lines[below[0] - 1].strip().lstrip("@-"), 80)
-                return _command(f'"make {target}" runs {run}', [_at(path, number, below[0])], 0.7)
+            run = " ".join(lines[below[0] - 1].split()).lstrip("@-") if below else ""
+            if run and not WATCH.search(run) and _speaks(run, {test.rpartition(".")[2]}):
+                shown = f" runs {code(run)}" if len(run) <= WHOLE and not run.endswith("\\") else ""
+                return _command(f'"make {line.partition(":")[0]}"{shown}', [_at(path, number, below[0])], 0.7)
     return None
 
 
@@ -244,32 +249,27 @@ def checks(view: View) -> Iterator[Finding]:
         if not BARS.fullmatch(path) or stat.st_size > LARGE:
             continue
         workflow = path.startswith(".github/")
-        for number, line in enumerate(view.services.tree.lines(path) or (), 1):
+        lines = view.services.tree.lines(path) or []
+        for number, line in enumerate(lines, 1):
             if bar is None and (match := BAR.search(line)):
                 bar = path, number, match[0]
-            run = re.sub(r"^\s*(?:-\s+)?(?:run:\s*)?", "", line)
+            run = " ".join(re.sub(r"^\s*(?:-\s+)?(?:run:\s*)?", "", line).split())
             runner = RUNNER.search(run) if workflow else None
             if runner is None or WATCH.search(run) or "bench" in path:
                 continue
-            if _speaks(run, suffixes) and not line.strip().startswith(("#", "- name", "name")):
-                flags = len(FLAG.findall(run[runner.start() :]))
-                if flags and (best is None or flags > best[0]):
-                    best = flags, path, number, run
+            if not _speaks(run, suffixes) or line.strip().startswith(("#", "- name", "name")):
+                continue
+            flags = len(FLAG.findall(run[runner.start() :]))
+            if flags and (best is None or flags > best[0]) and is_whole(run, lines) and not is_of_others(view, run):
+                best = flags, path, number, run
     if bar is not None:
         yield _command(f"coverage has to stay: {phrases.quote(bar[2])}", [_at(bar[0], bar[1])], 0.6, "checks")
     if best is not None:
         _, path, number, run = best
-        lines = view.services.tree.lines(path) or []
-        rows = [
-            n
-            for name in dict.fromkeys(MATRIX.findall(run))
-            for n, line in enumerate(lines, 1)
-            if re.match(rf"\s*{name}:\s*\[.*\]", line)
-        ][:1]
-        told = "".join(f", with {phrases.quote(lines[n - 1].strip(), 80)}" for n in rows)
-        cited = [*(_at(path, n) for n in rows), _at(path, number)]
-        shown = CUT.sub("", phrases.clip(run, 100).removesuffix(" …"))
-        yield _command(f"CI runs {code(shown)}{told}", cited, 0.6, "checks")
+        listed = rows(run, view.services.tree.lines(path) or [])[:1]
+        told = "".join(f", with {phrases.quote(row, 80)}" for _, row in listed)
+        cited = [*(_at(path, n) for n, _ in listed), _at(path, number)]
+        yield _command(f"CI runs {code(run)}{told}", cited, 0.6, "checks")
 
 
 def _speaks(run: str, suffixes: set[str]) -> bool:

@@ -7,7 +7,7 @@ from preread.evidence.view import FileView, View
 
 FIRST = 3  # words of a message that a test expects it by
 NEAREST = 4  # sources in which an error is counted
-EXPECTS_TYPE = re.compile(r"(?i)expect|rais|throw|fails|assert|catch|rescue|except")
+EXPECTS_TYPE = re.compile(r"(?i)expect|raises|(?:must|to)_?raise|raise_error|throws|(?:to|be)throw|fails|assert")
 TYPE = re.compile(r"[A-Z]\w{5,}")  # of an error
 CHECKS = re.compile(r"(?:validate|clean)_(\w{4,})$")  # a function that is called for a field, by its name
 IMPOSSIBLE = re.compile(

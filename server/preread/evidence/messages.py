@@ -16,7 +16,7 @@ SAYS = re.compile(
 )
 LITERAL = re.compile(r"\"([^\"\\\n]* [^\"\\\n]+)\"|'([^'\\\n]* [^'\\\n]+)'|`([^`\\\n]* [^`\\\n]+)`")
 JOINED = re.compile(r"\s*\+?\s*[fFrRbB]?")  # what stands between two literals that are one message
-PLACEHOLDER = re.compile(r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|`|\\.")  # of any language's templates
+PLACEHOLDER = re.compile(r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|\\.")  # of any language's templates
 ENDS = re.compile(r"^[\s,;:.)\]'\"]+|[\s,;:.(\['\"]+$")  # what stands around a placeholder
 ASSERTED = re.compile(r"\s*assert\b.*,\s*[fFrRbB]?(\"[^\"]* [^\"]+\"|'[^']* [^']+')\)?$")  # Python's, on one line
 NAMED = re.compile(  # an error that is made once, and compared with by its name

@@ -196,6 +196,9 @@ def absent_shortly(view: View, literal: str, paths: Sequence[str], least: int = 
             return found
         if len(short) > 40:
             break
+    if "`" in literal:  # which no proof can hold
+        longest = max(literal.split("`")[::2], key=len).strip()
+        return absent_shortly(view, longest, paths, least) if len(longest) >= least else ()
     return absent(view, literal, paths)
 
 
