@@ -44,6 +44,16 @@ def test_helpers_are_neither_the_body_of_one_test_nor_of_another_package(tmp_pat
         },
     )
     assert texts(tmp_path, "helpers") == "`class FakeEgg`: `nearShell`"
+    swift = "extension Basket {\n    func emptied() -> Int {\n        1\n    }\n}\n\nclass BasketTests: XCTestCase {\n"
+    swift += "    func told() -> Int {\n        let eggs = 1\n        return eggs\n    }\n\n"
+    swift += "".join(f"    func testBasket{n}() {{\n        told(Basket())\n    }}\n\n" for n in "ABCD") + "}\n"
+    write(tmp_path, {"src/test/BasketTest.kt": "", "shop/basket_test.go": "", "Tests/BasketTests.swift": swift})
+    assert texts(tmp_path, "helpers") == "helper `func told() -> Int` in 4 of 4 tests"
+    ruby = "require_relative 'helper'\n\nbasket_apart do\n  fill\nend\n\ndescribe Basket do\n"
+    ruby += "".join(f'  it "fills a basket {n}" do\n    fill\n  end\n' for n in "abcd") + "end\n"
+    write(tmp_path, {"Tests/BasketTests.swift": "", "test/spec_basket.rb": ruby})
+    write(tmp_path, {"test/helper.rb": "# For baskets.\n\ndef self.basket_apart\n  yield\nend\n"})
+    assert texts(tmp_path, "helpers") == ""  # it runs around all, and nothing is said of it
 
 
 def test_a_call_is_told_once_and_none_that_all_tests_make(tmp_path: Path) -> None:

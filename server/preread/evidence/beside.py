@@ -70,7 +70,7 @@ def _others(helpers: list[_Helper], total: int) -> Finding:
     said = []
     for one in helpers:
         name = code(one.symbol.name) if phrases.provable(one.symbol.name) else one.symbol.name
-        told = phrases.plain(phrases.sentence(one.symbol.doc, 60)) if one.symbol.doc else ""
+        told = phrases.plain(phrases.sentence(one.symbol.doc, 110)) if one.symbol.doc else ""
         said.append(f"{name} [{len(one.users)}]" + (f" {told}" if told else ""))
     return Finding(
         rule="helpers",
@@ -120,12 +120,21 @@ def _helpers(view: View) -> Iterator[_Helper]:
             if any(case.start < symbol.start <= case.end for case in file.outline.tests):
                 continue  # of one test alone
             users = _users(view, file, symbol)
-            if {_bare(hot.case.name) for hot in users} == {_bare(symbol.name)}:
-                continue  # the body of one test
+            if users and _is_none(file, symbol, users):
+                continue
             one = _Helper(file, symbol, users)
             if _is_common(view, one) or (users and symbol.kind == "class" and file.path in homes):
                 seen.add(symbol.name)
                 yield one
+
+
+def _is_none(file: FileView, symbol: Symbol, users: list[HotCase]) -> bool:
+    """Whether a definition is no helper of its users: what it extends is named, it is the body of one test, or it runs
+    around them all and nothing is said of it."""
+    if re.match(rf"\s*(?:\w+ )*extension {re.escape(symbol.name)}\b", file.lines[symbol.start - 1]):
+        return True
+    only_around = not symbol.doc and not any(symbol.name in _body(hot) for hot in users)
+    return only_around or {_bare(hot.case.name) for hot in users} == {_bare(symbol.name)}
 
 
 def _is_common(view: View, one: _Helper) -> bool:
@@ -223,7 +232,8 @@ def _function(one: _Helper, total: int) -> str:
 def _gives(body: list[str]) -> str:
     """What a short function gives back."""
     for line in body if len(body) <= FAR else []:
-        if (match := re.match(r"\s*(?:return|yield)\s+(.{4,70}?);?\s*$", line)) and phrases.balanced(match[1]):
+        match = re.match(r"\s*(?:return|yield)\s+(.{4,70}?);?\s*$", line)
+        if match and phrases.balanced(match[1]) and not match[1].isidentifier():
             return f"gives {phrases.quote(match[1], 70)}"
     return ""
 
