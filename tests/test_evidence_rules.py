@@ -136,7 +136,7 @@ def test_mains_are_a_type_and_the_longest_functions_of_files_called_as_the_featu
     far = "class Till:\n" + method("pay_basket", 9)  # not the first, and called something else
     write(tmp_path, {"shop/basket.py": shop, "shop/till.py": far, "shop/basket.js": "function fillBasket(basket) {}\n"})
     [only] = rule(tmp_path, "mains")
-    assert only.text == "`RealBasket`, `fill_basket`, `_drain_basket` in basket.py"
+    assert only.text == "`RealBasket`, `fill_basket`, `_drain_basket`"
     assert only.sources[0] == "shop/basket.py:5"
 
 

@@ -315,11 +315,12 @@ def test_a_summary_names_the_main_definitions_and_the_blocks_of_tests_that_have_
         told(summary.EXTEND, "also, elsewhere: `test_charges`", "tests/ship.py:1-5"),
         told(summary.EXTEND, "on cards: `test_a_card`, `test_two_cards`", "tests/test_charges.py:1-90"),
         told(summary.EXTEND, "`TestRefunds`, 2 tests: `test_charging`, `test_two`", "tests/test_charges.py:95-140"),
+        told(summary.EXTEND, "`TestRoof`, 2 tests: `test_charges`, `test_two`", "tests/roof.py:1-40"),
         told(summary.EXTEND, "`TestTill`, 2 tests: `test_open`, `test_shut`", "tests/till_test.py:1-40"),
     )
-    at = ("tests/weather.py", "tests/ship.py", "tests/test_charges.py", "tests/till_test.py")
+    at = ("tests/weather.py", "tests/ship.py", "tests/test_charges.py", "tests/roof.py", "tests/till_test.py")
     ranked = {path: Ranked(path=path, score=1.0, reasons=()) for path in ("shop/till.py", *at)}
-    main = finding("`Till`, `settle_charge` in till.py", "main", "shop/till.py:3")
+    main = finding("`Till`, `settle_charge`", "main", "shop/till.py:3")
     found = Evidence(
         feature="charges",
         words=(),
@@ -329,7 +330,7 @@ def test_a_summary_names_the_main_definitions_and_the_blocks_of_tests_that_have_
     )
     made = summary.summarise(request("charges"), found, Checked((), verdicts=verdicts))
     assert [(fact.text, fact.sources) for fact in made.facts] == [
-        ("code: `Till`, `settle_charge` in till.py", ("shop/till.py:3",)),
+        ("code: `Till`, `settle_charge`", ("shop/till.py:3",)),
         (
             "tests: `TestRefunds` in test_charges.py, `TestTill` in till_test.py",
             ("tests/test_charges.py:95-140", "tests/till_test.py:1-40"),

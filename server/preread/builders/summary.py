@@ -47,9 +47,11 @@ def _tests(request: Request, evidence: Evidence, checked: Checked) -> tuple[Fact
         quoted = dossier.quotes(best.fact.text)
         others = len(quoted) > 1 and SEVERAL.match(best.fact.text)
         row = (f"{dossier.code(quoted[0])}{' and others' if others else ''} in {name}", best)
-        count = _held(words, path + best.fact.text)
-        whole = request.feature == PROJECT or count == len(words) or _stem(path) == _stem(first)
-        (named if whole else touched if count else []).append(row)
+        whole = _held(words, path.rpartition("/")[2] + quoted[0]) == len(words) or _stem(path) == _stem(first)
+        if whole or request.feature == PROJECT:
+            named.append(row)
+        elif _held(words, path + best.fact.text):
+            touched.append(row)
     return _line("tests", named[:MOST_FILES] or touched[:1])
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from preread import sources
 from preread.dossier import code
 from preread.evidence import phrases, saying, words
 from preread.evidence.nearness import nearness
@@ -30,7 +29,8 @@ LEADING, SHORT, ENOUGH = 3, 600, 2  # files; lines of them; words
 TYPES = frozenset({"class", "interface", "type", "enum"})
 MAKES = frozenset({"__init__", "__new__", "__construct", "initialize", "init", "constructor", "new"})
 FOR_TESTS = re.compile(r"(?i)(?:^|\.)tests?(?:$|\.)")  # a module of tests inside a source
-FILES, LONG, MOST_FUNCTIONS = 6, 5, 3  # looked at for main definitions; lines that do something; of a file
+FILES, MOST_FILES = 6, 2  # looked at for main definitions, and that have them told
+LONG, MOST_FUNCTIONS = 5, 3  # lines of a function that does something; of a file
 FLOOR, NEAR, HIDDEN_COUNTS = 0.3, 0.5, 0.7  # of the weightiest function, of the nearest; of one that is not public
 
 
@@ -69,17 +69,16 @@ def mains(view: View) -> Iterator[Finding]:
     first = view.sources[0].path.rpartition(".")[2] if view.sources else ""
     written = [file for file in view.sources[:FILES] if file.path.endswith(f".{first}")]
     named = [file for file in written if view.relevance(_stem(file)) >= 1 or file is view.sources[0]]
-    for place, file in enumerate(sorted(named[:LEADING], key=lambda one: view.relevance(_stem(one)) < 1)):
+    for place, file in enumerate(sorted(named[:MOST_FILES], key=lambda one: view.relevance(_stem(one)) < 1)):
         functions = _functions(file, view)
         kind = _type_of(view, file, functions)
         if not functions and (kind is None or file is not view.sources[0]):
             continue
-        name = sources.quoted_path(file.path.rpartition("/")[2])
         listed = [*([kind] if kind else []), *sorted(functions, key=lambda one: one.start)]
         yield Finding(
             rule="mains",
             kind="main",
-            text=f"{phrases.names([one.name for one in listed])} in {name}",
+            text=phrases.names([one.name for one in listed]),
             sources=tuple(file.cite(at) for at in dict.fromkeys(_named_at(file, one) for one in listed)),
             reason="where most of the feature is",
             score=1 - 0.1 * place,
