@@ -64,6 +64,20 @@ class Basket {
   }
 }
 """
+RUST = """\
+fn basket_version(row: &Row) -> Key {
+    let key = if row.version <= Version::TWO {
+        if row.odd(7) {
+            return row.none(7);
+        }
+    } else {
+        if row.even(7) {
+            return row.some(7);
+        }
+    };
+    key
+}
+"""
 PYTHON = """\
 def basket_load(row):
     try:
@@ -152,18 +166,20 @@ def told(root: Path) -> str:
 
 def test_inside_tells_what_is_done_under_cases_handlers_and_guards(tmp_path: Path) -> None:
     write(tmp_path, {"shop/basket.go": GO, "shop/basket.swift": SWIFT, "shop/Basket.cs": SHARP})
-    write(tmp_path, {"shop/basket.py": PYTHON})
+    write(tmp_path, {"shop/basket.py": PYTHON, "shop/basket.rs": RUST})
     said = told(tmp_path)
     assert "at `case Drop`, if `row.fits(7)`: `return false`" in said
     assert "at `case Rest`, if `!row.fits(7)`: `return row.give(7)`" in said  # handed to a call
     assert 'at `default`, if `row.odd(7)`: `panic("no row")`' in said
-    assert "unless `!row.isGone`: `return row.shut(7)`" in said
+    assert "if `row.isGone`: `return row.shut(7)`" in said
     assert "unless `let lid = row.lid, lid.count == 7`: `return lid.lost(7)`" in said
     assert "if `row[0] == '}'` and `row[1] == '}'`: `Drop(row, 7)`" in said  # brackets in strings are none
     assert "unless `row[0] == '}'`: `throw new Odd(\"no brace\")`" in said
     assert "if `row[2] == '('`: `break`; if `row[3] == 7`: `Glue(row)`" in said
     assert "at `except KeyError as missing`: `raise ValueError('no such row') from missing`" in said
     assert "if `row.count == 77`: `return row.many(7)`" in said
+    assert "if `row.version <= Version::TWO` and `row.odd(7)`: `return row.none(7)`" in said
+    assert "unless `row.version <= Version::TWO`, if `row.even(7)`: `return row.some(7)`" in said
     for fragment in ("||`", "row.far", "else {", "{ "):
         assert fragment not in said
 

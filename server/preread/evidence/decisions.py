@@ -4,15 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread.evidence import phrases
+from preread.evidence import effects, phrases
 from preread.evidence.view import FileView
 
-CONDITION = re.compile(r"(?:\}\s*)?(?:else\s+)?(if|elif|elsif|unless|guard)\b\s*(?!let\b)(.+)$")
 CONTINUED = re.compile(r"\s*(?:\.\w|&&|\|\||(?:and|or)\b)")
 NEGATED = frozenset({"unless", "guard"})  # what follows is done where the condition does not hold
 ENDS = re.compile(r"(?:\s*\{|:|\s+then|\s+else\s*\{)$")
 REMARK = re.compile(r"\s+(?:#\s|//).*$|\s*/\*.*\*/$")  # behind code
-COMMENT = re.compile(r"\s*(#|//|/\*|\*|--\s)")
 NOTHING = r"(?:None|nil|null|undefined|\"\"|'')"
 THING = r"(?:!|not )?\$?\w(?:[\w.?]|->)*(?:\(\))?"
 PRESENT = rf"{THING}(?:\s*(?:is (?:not )?None|[!=]==?\s*{NOTHING}))?|(?:not |!)?(?:isinstance|isset|empty)\([^()]*\)"
@@ -23,11 +21,7 @@ STATE = re.compile(
     r"|(?:\b|[a-z_])(?:[Ii]s|[Hh]as|[Ww]as|[Ss]hould|[Mm]ust|[Cc]an|[Dd]id|[Ww]ill|[Nn]eeds?)(?!None|Null|Empty)[A-Z]"
     r"|(?<!e)ed\b"
 )
-TELLING = re.compile(
-    r"\b(?:raise|throw|panic|abort|exit|warn)\b|[\"'`][^\"'`]+[\"'`]|\d\d|\breturn -?\d|[<>!=]=|\s[<>]\s"
-)
 ERRORS = re.compile(r"\berr(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
-MESSAGE = re.compile(r"(?:raise|throw|panic)\b[^\"'`]*(?:\"[^\"]{8,}\"|'[^']{8,}'|`[^`]{8,}`)")
 ABSENT = re.compile(r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|null|undefined|None)))\)?$")
 NEGATIVE = re.compile(r"\(?(?:!|not )")
 STEP = re.compile(  # counts or moves what only the function has
@@ -36,40 +30,16 @@ STEP = re.compile(  # counts or moves what only the function has
 NAMED = re.compile(  # what somebody would look for: a message, a constant, a limit
     r"\b(?:raise|throw|panic|abort|exit|warn)\b|[\"'`][^\"'`]{3,}[\"'`]|\d\d|\b[A-Z][A-Z\d_]{3,}\b"
 )
-RAISES = re.compile(r"(?:raise|throw|panic)\b")
 ENDING = re.compile(r"(?:return|continue|break|exit)(?:\s*\(?(?:None|nil|null|undefined|false|False)\)?)?$")
-LOGS = re.compile(r"(?:\w+\??\.)*(?:console|log|logger|logging|debug)\w*(?:\??\.\w+)?\(")
 ASKS_LOG = re.compile(r"(?i)\b(?:log|logger|logging)\.\w+\(")
 STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|(?:^|\s)(?://|#\s|/?\*\s).*")  # and comments
 LEAVES = re.compile(r"\s*(?:return|raise|throw|break|continue)\b")
-PAIRS = {"(": ")", "[": "]", "{": "}"}
-CUT = re.compile(
-    r"(?:[<=.(\[,\\]|(?<!\+)\+|=>|\b(?:and|or|in|not)|\bdo(?:\s*\|[^|]*\|)?)$"
-)  # goes on, on the next line
-OPENER = re.compile(r"(?:try|do|begin|unsafe)\s*[:{]?$|@\w[\w.]*(?:\(.*\))?$")  # of what is done, not it itself
-DECLARES = re.compile(  # names something, and does nothing with it
-    r"(?:(?:using|const|let|var|val|final)\b\s*(?:mut\s+)?|[A-Z][\w.]*(?:<.*>)?(?:\[\])?\s+)"
-    r"[\w{}, ]+(?:\s*:[^=]+)?\s*=[^=]"
-    r"|[\w, ]+ :=\s|(?:var|let)\s+\w+(?:\s+[\w.*\[\]]+|\s*:[^=]+)$"
-)
-TYPED = re.compile(  # a variable without a value, in C and its kin
-    r"(?!(?:return|yield|throw|await|delete|goto|break|continue|else|new|assert|co_\w+)\b)[A-Za-z][\w.:<>]*[?*&]?\s+\w+$"
-)
-C_LIKE = (".c", ".cc", ".cpp", ".h", ".hpp", ".cs", ".java")
-ASSIGNS = re.compile(r"(?:(?:[\w.<>\[\]*&?]+\s+)*)\$?(\w+)\s*(?:[-+*/|&%]|\?\?|\|\|)?=(?![=>])")
 OTHERWISE = re.compile(r"(.*?)\belse\s*\{(.*)$")  # of Swift's `guard`
 INLINE = re.compile(r"(\S.*?[^\s:]):\s+([^\s{].*[^{])$")  # what Python does on the same line
 VALUE = re.compile(r"[\w.\"']*$")
-ASSIGNED = re.compile(r"[^=!<>(]*[^=!<>(]=(?![=>])")
-LOOP = re.compile(r"(?:for|while|switch|match|foreach)\b")
-BARE = re.compile(r"(?:(?:await|yield|new)\s+)*\w+$")
+NOT = re.compile(r"!([\w.?]+(?:\([^()]*\))?)")
 OPERATOR = re.compile(r"(?:&&|\|\||\\|\b(?:and|or|not))$")
-BRANCH = re.compile(r"(?:else|finally|ensure|except|rescue|catch)\b")
-LONGEST, WHOLE, RAISED = 120, 130, 170  # characters of a line shown, of a condition, of what is raised
-
-
-CHAINED = re.compile(r"\s*[.?]\w")
-FAR = 200  # lines behind a name in which it is looked for
+WHOLE = 130  # characters of a condition
 
 
 class Decision(NamedTuple):
@@ -86,7 +56,7 @@ class Decision(NamedTuple):
         """Whether it only asks if something is there, or what it is, and does nothing out of the ordinary."""
         is_state = STATE.search(self.condition) and not (NEGATIVE.match(self.condition) and ENDING.match(self.effect))
         is_thing = PLAIN.match(self.condition) and not is_state
-        if is_thing and not any(map(TELLING.search, (self.effect, self.then))):
+        if is_thing and not any(map(effects.TELLING.search, (self.effect, self.then))):
             return True
         done = [line for line in (self.effect, self.then) if line]
         return all(map(STEP.match, done)) and not any(map(NAMED.search, (self.condition, *done)))
@@ -98,36 +68,9 @@ def said(one: Decision) -> str:
     return f"{one.word} {quoted(one.condition, WHOLE)}: {done}"
 
 
-def quoted(text: str, most: int = LONGEST) -> str:
-    most = RAISED if RAISES.match(text) else most
+def quoted(text: str, most: int = effects.LONGEST) -> str:
+    most = effects.RAISED if effects.RAISES.match(text) else most
     return phrases.quote(text, most) if phrases.provable(text) else text
-
-
-def _shown(effect: str) -> str:
-    """A statement whole; of a long one the part up to its message, of one that raises nothing what stands before the
-    bracket that does not fit; empty where that tells nothing."""
-    raises = RAISES.match(effect) is not None
-    if len(effect) <= (RAISED if raises else LONGEST):
-        return effect
-    message = MESSAGE.match(effect)
-    if message and len(message[0]) <= RAISED:
-        return message[0]
-    if raises:
-        return effect[:RAISED].rpartition(" ")[0]
-    head = _before_open(effect[:LONGEST]).rstrip()
-    is_dull = any(one.match(head) for one in (ASSIGNED, BARE, LOOP))
-    return "" if is_dull or not phrases.closed(head) else head
-
-
-def _before_open(code: str) -> str:
-    """What stands before the first bracket that is not closed; empty where all are."""
-    opened: list[int] = []
-    for at, char in enumerate(phrases.masked(code)):
-        if char in PAIRS:
-            opened.append(at)
-        elif char in ")]}" and opened:
-            opened.pop()
-    return code[: opened[0]] if opened else ""
 
 
 def fragments(file: FileView, start: int, end: int) -> frozenset[int]:
@@ -141,10 +84,10 @@ def fragments(file: FileView, start: int, end: int) -> frozenset[int]:
         if opened and opened[-1] != "{":
             found.add(number)
         for char in STRING.sub("", line):
-            if char in PAIRS:
+            if char in effects.PAIRS:
                 opened.append(char)
-            elif char in ")]}" and char in map(PAIRS.get, opened):
-                while PAIRS[opened.pop()] != char:
+            elif char in ")]}" and char in map(effects.PAIRS.get, opened):
+                while effects.PAIRS[opened.pop()] != char:
                     pass
     return frozenset(found)
 
@@ -154,19 +97,21 @@ def decisions(file: FileView, start: int, end: int, within: frozenset[int], abov
     function begins on line `above` if that is not `start`."""
     lines = file.lines[:end]
     for number in range(start, len(lines)):
-        match = CONDITION.match(lines[number].strip())
+        match = effects.CONDITION.match(lines[number].strip())
         if not match or number + 1 in within:
             continue
         condition, effect, last = asked(lines, number, match)
         then = ""
         if not effect:
-            effect, then = _done(file, lines, last + 1, above or start)
-        is_log, effect = LOGS.match(effect), _shown(effect)
+            effect, then = effects.done(file, lines, last + 1, above or start)
+        is_log, effect = effects.LOGS.match(effect), effects.shown(effect)
         if not condition or not effect or ERRORS.search(condition) or len(condition) > WHOLE:
             continue
         if is_log or ASKS_LOG.search(condition) or (ABSENT.match(condition) and ENDING.match(effect)):
             continue  # nothing is decided: there is nothing to do
-        yield Decision(number + 1, word(match), condition, effect, then if len(then) <= LONGEST else "")
+        yield Decision(
+            number + 1, *turned(word(match), condition), effect, then if len(then) <= effects.LONGEST else ""
+        )
 
 
 def asked(lines: list[str], number: int, match: re.Match[str]) -> tuple[str, str, int]:
@@ -184,43 +129,14 @@ def asked(lines: list[str], number: int, match: re.Match[str]) -> tuple[str, str
     return *_parted(text.strip()), last
 
 
-def _done(file: FileView, lines: list[str], number: int, above: int) -> tuple[str, str]:
-    """The first two statements under a condition that tell something, the second if it stands at the same depth."""
-    effect, after = _effect(lines, number)
-    then, next_ = _effect(lines, after) if effect and after and _is_level(lines, number, after) else ("", 0)
-    if effect and (_names_only(file, number, effect, above) or (then and LOGS.match(effect))):
-        if not then:
-            return "", ""
-        further, _ = _effect(lines, next_) if _is_level(lines, after, next_) else ("", 0)
-        is_more = not _names_only(file, after, then, above)  # what is done with it tells more
-        return (then, further) if is_more else (further, "")
-    return effect, "" if LOGS.match(then) else then
-
-
-def _names_only(file: FileView, number: int, text: str, above: int) -> bool:
-    """Whether a statement only names something for the lines that follow in its block."""
-    if TELLING.search(text):
-        return False
-    if DECLARES.match(text) or (file.path.endswith(C_LIKE) and TYPED.match(text)):
-        return True
-    found = ASSIGNS.match(text)
-    if found is None or (found[1] in text[found.end() :]):
-        return False
-    used = re.compile(rf"(?<![\w.]){re.escape(found[1])}\b")
-    depth = indent(file.lines[number])
-    if any(map(used.search, file.lines[max(above - 1, 0) : number])):
-        return False
-    below = file.lines[number + 1 : number + 1 + FAR]
-    ends = next((n for n, line in enumerate(below) if line.strip() and indent(line) < depth), len(below))
-    return not any(map(used.search, below[ends:]))
+def turned(word: str, condition: str) -> tuple[str, str]:
+    """`if` for `unless` where the condition only says that something is not."""
+    found = NOT.fullmatch(condition) if word == "unless" else None
+    return ("if", found[1]) if found else (word, condition)
 
 
 def word(match: re.Match[str]) -> str:
     return "unless" if match[1] in NEGATED else "if"
-
-
-def indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
@@ -266,33 +182,10 @@ def _parted_behind(condition: str, rest: str) -> tuple[str, str]:
     masked = phrases.masked(rest)
     rest = rest[: masked.index(";")] if ";" in masked else rest
     first, otherwise, _ = rest.partition(" else ")
-    if not phrases.closed(first) or CONDITION.match(first.strip()) or (otherwise and VALUE.match(first.strip())):
+    if (
+        not phrases.closed(first)
+        or effects.CONDITION.match(first.strip())
+        or (otherwise and VALUE.match(first.strip()))
+    ):
         return "", ""
     return condition, first.strip()
-
-
-def _is_level(lines: list[str], one: int, other: int) -> bool:
-    """Whether two lines stand at the same depth."""
-    if other >= len(lines) or not lines[other].strip() or COMMENT.match(lines[one]):
-        return False
-    return indent(lines[one]) == indent(lines[other])
-
-
-def _effect(lines: list[str], number: int) -> tuple[str, int]:
-    """The first statement under a condition, a text that stands so in the source, and the number of the line after."""
-    while number < len(lines) and (
-        lines[number].strip() in {"", "{"} or COMMENT.match(lines[number]) or OPENER.match(lines[number].strip())
-    ):
-        number += 1
-    if number >= len(lines) or lines[number].lstrip().startswith(tuple(PAIRS.values())):
-        return "", 0
-    text, after = lines[number].strip(), number + 1
-    while (text.endswith("\\") or not phrases.closed(text)) and after < min(len(lines), number + 12):
-        text, after = f"{text} {lines[after].strip()}", after + 1
-    while after < len(lines) and CHAINED.match(lines[after]):
-        text, after = f"{text} {lines[after].strip()}", after + 1
-    if not phrases.closed(text):
-        return "", 0
-    text = re.sub(r"\s*[{;,:]$", "", re.sub(r"\s+(#|//)\s.*$", "", text))
-    is_none = any(one.match(text) for one in (CONDITION, BRANCH)) or CUT.search(text) or text in {"pass", "..."}
-    return ("", 0) if is_none else (text, after)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import decisions, phrases, saying, words
+from preread.evidence import decisions, effects, phrases, saying, words
 from preread.evidence.items import ALIKE, Item, guarded, is_dispatch
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import DECLARED, Passage, passages
@@ -186,7 +186,7 @@ def _remarks(passage: Passage) -> Iterator[Item]:
 
 def field(file: FileView, comment: Comment) -> str:
     """The field of a struct, an interface, that a comment in it stands above or behind; nothing elsewhere."""
-    is_behind = not decisions.COMMENT.match(file.lines[comment.start - 1])
+    is_behind = not effects.COMMENT.match(file.lines[comment.start - 1])
     below = next((one for one in file.details.members if one.line >= comment.start), None)
     if below is None or below.kind not in {"field", "enum"} or (is_behind and below.line != comment.start):
         return ""
@@ -220,10 +220,10 @@ def _statements(passage: Passage) -> Iterator[Item]:
     for number in _body(passage):
         line = _whole(passage, number)
         most = RETURNED if ENDS.match(line) else LONGEST
-        if not STATEMENT.search(line) or len(line) > most or decisions.COMMENT.match(line):
+        if not STATEMENT.search(line) or len(line) > most or effects.COMMENT.match(line):
             continue
         line = re.sub(r"\s*[{;,]$", "", line)
-        if DULL.match(line) or _is_piece(passage, number, line) or decisions.CONDITION.match(line):
+        if DULL.match(line) or _is_piece(passage, number, line) or effects.CONDITION.match(line):
             continue
         telling = LITERAL, ENDS, CHANGES, SETS, COMPARES, FAILS
         if any(one.search(line) for one in telling) and not SAYS.search(line) and phrases.provable(line):
@@ -233,9 +233,9 @@ def _statements(passage: Passage) -> Iterator[Item]:
 def _is_piece(passage: Passage, number: int, text: str) -> bool:
     """Whether a line goes on behind or began above, so that what it says is not all of it."""
     below = passage.file.lines[number : number + 1]
-    goes_on = OPEN.search(text) or any(one.match(line) for one in (decisions.CHAINED, GOES_ON) for line in below)
+    goes_on = OPEN.search(text) or any(one.match(line) for one in (effects.CHAINED, GOES_ON) for line in below)
     above = decisions.REMARK.sub("", passage.file.lines[number - 2].strip()) if number > 1 else ""
-    is_begun = OPEN.search(above) is not None and above[-1:] not in ",:>(" and not decisions.COMMENT.match(above)
+    is_begun = OPEN.search(above) is not None and above[-1:] not in ",:>(" and not effects.COMMENT.match(above)
     return bool(goes_on) or not phrases.closed(text) or is_begun
 
 

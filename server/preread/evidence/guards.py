@@ -2,8 +2,7 @@
 
 import re
 
-from preread.evidence import decisions, phrases
-from preread.evidence.decisions import indent
+from preread.evidence import decisions, effects, phrases
 from preread.evidence.view import FileView
 
 FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun|lambda|class)\b|=>\s*\{?$|\bdo(?:\s*\|.*\|)?$")
@@ -12,6 +11,7 @@ ARM = {".rs": re.compile(r"([^=]+?)\s*=>\s*(?:\{|\w+!?\($)?$"), ".kt": re.compil
 DEFAULT = re.compile(r"(?:default\s*(?::|->)|_\s*=>|else\s*->)\s*\{?$")
 ELSE = re.compile(r"(?:\}\s*)?else\s*[:{]?$")
 OTHER = re.compile(r"\W*(?:else|except|catch|case|default|finally|ensure)\b")
+CHOOSES = re.compile(r"(?:(?:let|val|var)\b[^={]{1,80}=|return)\s+(?=if\b)")
 WHEN = re.compile(r"(?:\w+ = |return )?when\b.*\{$")
 HANDED = re.compile(r"\w\((?:.*, )?(?:func|function|async|\()")
 GUARD = 90  # characters of a condition that stands before another
@@ -20,10 +20,10 @@ GUARD = 90  # characters of a condition that stands before another
 def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
     """What stands nearest around line `number`, not above `start`: its line, and it as a dossier has it, empty where
     what it means is less simple; 0 where there is nothing."""
-    lines, depth, is_within = file.lines, indent(file.lines[number - 1]), False
+    lines, depth, is_within = file.lines, effects.indent(file.lines[number - 1]), False
     for n in range(number - 2, start - 2, -1):
         text = decisions.REMARK.sub("", lines[n].strip())
-        if not text or decisions.COMMENT.match(lines[n]) or indent(lines[n]) >= depth:
+        if not text or effects.COMMENT.match(lines[n]) or effects.indent(lines[n]) >= depth:
             continue
         if label := _label(file, n):
             return n + 1, label
@@ -31,9 +31,9 @@ def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
             if not HANDED.search(text):
                 return 0, ""
             is_within = True  # of what is given to a call, the case around that call is told
-        elif is_within and (decisions.CONDITION.match(text) or OTHER.match(text)):
+        elif is_within and (effects.CONDITION.match(text) or OTHER.match(text)):
             return 0, ""
-        if match := decisions.CONDITION.match(text):
+        if match := _condition(text):
             return n + 1, _asked(lines, n, match)
         if ELSE.match(text):
             return n + 1, _otherwise(lines, n, start)
@@ -41,8 +41,14 @@ def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
             return 0, ""
         if OTHER.match(text):
             return n + 1, ""
-        depth = indent(lines[n]) + (text[0] in ")]" or text == "{")  # the head that ends here begins above
+        depth = effects.indent(lines[n]) + (text[0] in ")]" or text == "{")  # the head that ends here begins above
     return 0, ""
+
+
+def _condition(text: str) -> re.Match[str] | None:
+    """The condition that a line begins with, or that chooses what it names."""
+    given = CHOOSES.match(text)
+    return effects.CONDITION.match(text[given.end() :] if given else text)
 
 
 def _asked(lines: list[str], n: int, match: re.Match[str], is_other: bool = False) -> str:
@@ -50,18 +56,27 @@ def _asked(lines: list[str], n: int, match: re.Match[str], is_other: bool = Fals
     condition, after, _ = decisions.asked(lines, n, match)
     if not condition or after or len(condition) > GUARD:
         return ""
-    holds = (decisions.word(match) == "if") != is_other
-    return f"{'if' if holds else 'unless'} {decisions.quoted(condition)}"
+    word, condition = decisions.turned("unless" if (decisions.word(match) == "if") == is_other else "if", condition)
+    return f"{word} {decisions.quoted(condition)}"
 
 
 def _otherwise(lines: list[str], n: int, start: int) -> str:
     """What holds under an `else`: that the one condition before it does not."""
     for above in range(n - 1, start - 2, -1):
-        if indent(lines[above]) > indent(lines[n]) or not lines[above].strip() or lines[above].strip() in {"}", "{"}:
+        if (
+            effects.indent(lines[above]) > effects.indent(lines[n])
+            or not lines[above].strip()
+            or lines[above].strip() in {"}", "{"}
+        ):
             continue
-        match = decisions.CONDITION.match(lines[above].strip())
+        match = _condition(lines[above].strip())
         is_first = match is not None and match[0].startswith(match[1])
-        if match and is_first and match[1] not in {"elif", "elsif"} and indent(lines[above]) == indent(lines[n]):
+        if (
+            match
+            and is_first
+            and match[1] not in {"elif", "elsif"}
+            and effects.indent(lines[above]) == effects.indent(lines[n])
+        ):
             return _asked(lines, above, match, is_other=match[1] != "guard")
         return ""
     return ""

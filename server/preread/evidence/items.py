@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from typing import NamedTuple
 
-from preread.evidence import decisions, guards
+from preread.evidence import decisions, effects, guards
 from preread.evidence.decisions import Decision
 from preread.evidence.passages import Passage
 
@@ -35,7 +35,7 @@ def guarded(passage: Passage, chosen: list[Item], most: int) -> list[Item]:
         line, condition = 0, ""
         if item.kind in {"decision", "plain", "statement"}:
             line, condition = guards.guard(passage.file, max(passage.start, passage.symbol.start), item.line)
-        leaves = line and not condition and LEAVES.match(item.text) and not decisions.MESSAGE.search(item.text)
+        leaves = line and not condition and LEAVES.match(item.text) and not effects.MESSAGE.search(item.text)
         if decisions.ASKS_LOG.search(condition) or leaves:
             continue
         if condition and line not in lines:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from preread.dossier import code
 from preread.evidence import phrases
-from preread.evidence.decisions import CONDITION
+from preread.evidence.effects import CONDITION
 from preread.evidence.history import Commit
 from preread.evidence.lineage import Step, Story, lineage
 from preread.evidence.nearness import Nearness, nearness
