@@ -70,7 +70,7 @@ def _others(helpers: list[_Helper], total: int) -> Finding:
     said = []
     for one in helpers:
         name = code(one.symbol.name) if phrases.provable(one.symbol.name) else one.symbol.name
-        told = phrases.plain(phrases.sentence(one.symbol.doc, 110)) if one.symbol.doc else ""
+        told = phrases.plain(phrases.sentence(one.symbol.doc, 80)) if one.symbol.doc else ""
         said.append(f"{name} [{len(one.users)}]" + (f" {told}" if told else ""))
     return Finding(
         rule="helpers",

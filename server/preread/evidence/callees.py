@@ -24,7 +24,7 @@ PATCH = re.compile(
     r"|mockResolvedValue|mockRejectedValue|doMock|route|intercept|fulfill|respond|stub|stubEnv)$"
 )
 ASSERTING = re.compile(
-    r"(?:^|\.)(assert\w*|raises|warns|fail|expect|to[A-Z]\w+|not|resolves|rejects|should)$|^(expect|assert|require)\b"
+    r"(?:^|\.)(assert\w*|raises|warns|fail|expect|to[A-Z]\w+|not|resolves|rejects|should)!?$|^(expect|assert|require)\b"
 )
 LINK = re.compile(r"->|::|\?\.")
 

@@ -18,8 +18,13 @@ MODULE = re.compile(r"^(?:vi|jest)\.(?:mock|doMock)$|^mock\.module$|^proxyquire$
 OLD_CODE = re.compile(r"[{};]\s*$|=>|==")
 EXPLAINS = re.compile(
     r"\b(never|only|because|since|instead|otherwise|without|unless|todo|fixme|regression|ignored|cannot|even"
-    r"|no longer|in order to|so that)\b|n['’]t\b",
+    r"|must not|no longer|in order to|so that)\b|n['’]t\b",
     re.IGNORECASE,
+)
+# A sentence: it begins like one, or names soon what must, is or does.
+WHOLE = re.compile(
+    r"[^a-z]|[\w-]+(?: [\w'-]+){0,7}"
+    r"(?:n't| (?:must|should|is|are|was|were|will|would|can|cannot|may|has|have|does|do))\b"
 )
 MARKUP = re.compile(
     r"^\W*(?:@\w.*|(?:given|when|then|and|arrange|act|assert|setup|expect)\W*)$", re.MULTILINE | re.IGNORECASE
@@ -213,5 +218,5 @@ def _remarks(view: View, hot: HotCase) -> Iterator[_Remark]:
             continue
         told, near = len(set(TELLS.findall(text.lower()))), view.relevance(text)
         said = phrases.sentence(text, LONGEST)
-        if EXPLAINS.search(said) and not said.endswith("…") and not said[:1].islower() and saying.stands(said):
+        if EXPLAINS.search(said) and not said.endswith("…") and WHOLE.match(said) and saying.stands(said):
             yield _Remark(said, comment.start, told + min(1.0, near) + 0.2)
