@@ -101,6 +101,8 @@ def test_unmentioned_texts_are_names_of_events_that_no_test_of_the_feature_holds
     findings = found(tmp_path, "unmentioned_texts", "basket")
     assert texts(findings) == "no test holds `room-opened`, `join-room`, `X-Basket`"
     assert {"shop/basket.py:8", 'absent:tests/**~"join-room"'} <= sources(findings)
+    write(tmp_path, {"tests/test_basket.py": TESTS + '    assert "room-opened join-room x-basket"\n'})
+    assert found(tmp_path, "unmentioned_texts", "basket") == []  # whatever letters a header has
     write(tmp_path, {"tests/test_basket.py": TESTS + '    assert "room-opened join-room"\n'})
     write(tmp_path, {"tests/data/sent.yaml": "headers: [X-Basket]\n"})  # what tests read counts, too
     assert found(tmp_path, "unmentioned_texts", "basket") == []
@@ -192,7 +194,8 @@ def test_unmentioned_messages_are_none_that_tests_expect_by_another_part_or_by_t
     code += "    raise ValueError('no egg is left here')\n"
     code += "\n\ndef validate_weight(basket):\n    raise TypeError('the basket weighs too much')\n"
     code += "\n\ndef basket_sort(n):\n    assert n > 2, 'a basket of two needs no order'\n"
-    code += "    raise OSError('this is a bug')\n"
+    code += "    raise OSError('this is a bug')\n\n\ndef basket_turn(n):\n    if n:\n        return 1\n    else:\n"
+    code += "        raise OSError('Unexpected turn of it')\n"
     test = (
         "def test_basket():\n    with raises(SunkError):\n        basket_sink(1)\n    with raises(ValueError) as got:\n"
     )
@@ -218,7 +221,8 @@ def test_unmentioned_messages_of_the_first_file_that_is_called_by_the_rarer_word
 
 
 def test_unmentioned_symbols_of_ruby_are_neither_private_nor_called_without_brackets(tmp_path: Path) -> None:
-    code = "class Basket\n  def fill_basket(n)\n    basket_sum n\n  end\n\n  def basket_sum(n)\n    n\n  end\n\n"
+    code = "class Basket\n  def fill_basket(n)\n    basket_sum n\n  end\n\n  def basket_sum(n)\n    basket_add n\n  end\n\n"
+    code += "  def basket_add(n)\n    n + basket_eggs\n  end\n\n  def basket_eggs\n    1\n  end\n\n"
     code += "  def basket_weight(n)\n    n\n  end\n\n  private\n\n  def basket_secret(n)\n    n\n  end\nend\n"
     spec = "describe Basket do\n  it 'fills the basket' do\n    Basket.new.fill_basket 3\n  end\nend\n"
     write(tmp_path, {"lib/basket.rb": code, "spec/basket_spec.rb": spec})
@@ -237,6 +241,14 @@ def test_unmentioned_members_are_none_that_are_only_listed_or_tested_in_another_
     write(tmp_path, {"src/kinds.ts": enum, "src/basket.ts": uses, **tests})
     assert texts(found(tmp_path, "unmentioned_members", "basket")) == "no test names `IsUsed` of BasketKind"
     assert found(tmp_path, "unmentioned_symbols", "basket") == []  # what only hands out a name
+    source = "package basket\n\ntype BasketOptions struct {\n\tMaxWeight int\n\tMinWeight int\n"
+    source += '\tIsEmpty bool `json:"is_empty,omitempty"`\n\tOnOpen func()\n\tUnread int\n}\n'
+    source += "\nfunc (b *BasketOptions) Opened(f func()) {\n\tb.OnOpen = f\n}\n"
+    test = "package basket\n\nfunc TestBasket(t *testing.T) {\n\tOpen(BasketOptions{MaxWeight: 3, MinWeight: 1})\n"
+    test += '\tb.Opened(f)\n\tread("is_empty: true")\n}\n'
+    write(tmp_path, {"go.mod": "module shop\n", "basket/basket.go": source, "basket/basket_test.go": test})
+    write(tmp_path, {"src/kinds.ts": "", "src/basket.ts": "", "tests/basket.test.ts": ""})
+    assert texts(found(tmp_path, "unmentioned_members", "basket")) == "no test names `Unread` of BasketOptions"
 
 
 def test_unmentioned_members_are_fields_of_a_type_whose_others_tests_set(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ IMPOSSIBLE = re.compile(
     r"(?i)\bunreachable\b|this is a bug"
     r"|\b(?:should|must|can)(?: ?not|n't| never) (?:be reached|reach|happen|get here|occur)"
 )
-ILLEGAL = re.compile(r"(?i)\billegal (?:state|type)")
+ILLEGAL = re.compile(r"(?i)\billegal (?:state|type)|\bunhandled\b|^unexpected\b")  # where all others were taken before
+OTHERWISE = re.compile(r"default:|else:|\}?\s*else\s*\{?|_\s*(?:=>|->)\s*\{?|case _:")
 EXPECTS = re.compile(r"(?i)expect|match|raises|throw|exception|error|assert|warns")
 
 
@@ -22,7 +23,7 @@ def is_impossible(file: FileView, message: Message) -> bool:
     """Whether a message says of itself that nothing leads to it."""
     above = file.lines[max(0, message.lines[0] - 2)].strip()
     said = " ".join((message.text, *message.others))
-    return bool(IMPOSSIBLE.search(said) or (above == "default:" and ILLEGAL.search(said)))
+    return bool(IMPOSSIBLE.search(said) or (OTHERWISE.fullmatch(above) and ILLEGAL.search(said)))
 
 
 def is_expected_otherwise(view: View, message: Message) -> bool:

@@ -13,7 +13,7 @@ from preread.sources import Ref
 from preread.syntax import Symbol, enclosing
 
 MOST_GLOBS = 3
-MOST_CALLERS, DEEP = 20, 2  # files that a name is looked for in; callers of callers
+MOST_CALLERS, DEEP = 20, 3  # files that a name is looked for in; callers of callers
 HIDDEN = re.compile(
     r"\s*(?:(?:static|final|abstract|async|override|open|sealed|virtual|suspend|inline|readonly)\s+)*"
     r"(?:(?:private|internal|protected)\b(?!\s*[(=:])|#\w)"

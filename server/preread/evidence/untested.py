@@ -9,6 +9,7 @@ from typing import NamedTuple
 from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.proofs import absent, gap, is_exported, tests_for
+from preread.evidence.spelled import is_reached_otherwise
 from preread.evidence.view import FileView, HotSymbol, View
 from preread.languages import language_of
 from preread.models import Finding
@@ -26,8 +27,6 @@ PLAIN = re.compile(r"[a-z]\w*")  # a word that may well be a variable's
 FORM = re.compile(r"(?i)^utf-?\d|[./]$|\.(?:js|ts|py|go|rs|html?|css)$")  # an encoding, a module
 ERRORS = re.compile(r"(?:Err|Errors?|Exceptions?|ErrorKind)$")
 FAMILIES = frozenset({"enum", "union", "option"})
-WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name
-MOST_USERS = 20  # files that a member is looked for in
 LONG = 120  # lines of a function that are looked at
 TEXT = re.compile(r"[A-Za-z][\w:./-]*[-_:./A-Z][\w:./-]+")
 REFERENCE = re.compile(r"(?<![\w.])[A-Za-z_]\w*\.([A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z]{4,})\b")
@@ -60,7 +59,7 @@ def unmentioned_texts(view: View) -> Iterator[Finding]:
     for file in view.sources[:4]:
         found: dict[str, _Text] = {}
         for text, line in _texts(view, file):
-            if text not in found and (proof := absent(view, text, view.test_paths)):
+            if text not in found and (proof := absent(view, text, view.test_paths)) and not _is_cased(view, text):
                 known = 0.3 * bool(NAMES.search(file.lines[line - 1])) + 0.2 * min(1.0, view.relevance(text))
                 found[text] = _Text(text, line, view.heat(file, line) + known, proof)
         ordered = sorted(found.values(), key=lambda one: (-one.score, one.line))
@@ -80,6 +79,11 @@ def _texts(view: View, file: FileView) -> Iterator[tuple[str, int]]:
                 told = not PLAIN.fullmatch(text) or NAMES.search(file.lines[number - 1]) is not None
                 if 6 <= len(text) <= 40 and told and TEXT.fullmatch(text) and not FORM.search(text):
                     yield text, number
+
+
+def _is_cased(view: View, text: str) -> bool:
+    """Whether tests have a header's name in other letters: `User-Agent` for `user-agent`."""
+    return "-" in text and any(view.holds(other, view.test_paths) for other in {text.title(), text.lower()} - {text})
 
 
 def _unheld_texts(file: FileView, chosen: list[_Text]) -> Finding:
@@ -109,7 +113,7 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
                 and phrases.provable(member.name)
                 and member.name.isidentifier()
             )
-            if provable and (unnamed := _unnamed(view, member)):
+            if provable and (unnamed := _unnamed(view, file, member)):
                 families[member.owner].append(unnamed)
         for owner, members in families.items():
             # Where tests name none of many, or few of the fields, they reach them by another way.
@@ -151,7 +155,7 @@ def _is_open(view: View, file: FileView, field: Member) -> bool:
     return not re.search(r"\b(?:private|protected|internal|static)\b", line) and field.name[0] not in "_#"
 
 
-def _unnamed(view: View, member: Member) -> _Unnamed | None:
+def _unnamed(view: View, file: FileView, member: Member) -> _Unnamed | None:
     """A member with the proof that no test has its name, nor its value, nor what sets and gets it."""
     value, name = member.value.strip("\"' "), member.name
     if member.kind == "enum" and member.owner and name.isupper():
@@ -164,35 +168,10 @@ def _unnamed(view: View, member: Member) -> _Unnamed | None:
         other = name[0].upper() + name[1:]  # of a method
     else:
         other = value if value != member.name and len(value) > 3 and re.fullmatch(r"[\w.:/ -]+", value) else ""
-    if (
-        (other and view.holds(other, view.test_paths))
-        or _is_named_otherwise(view, member)
-        or _is_only_listed(view, member)
-    ):
+    if (other and view.holds(other, view.test_paths)) or is_reached_otherwise(view, file, member):
         return None
     found = absent(view, name, view.test_paths)
     return _Unnamed(name, member.line, found, member.kind == "field") if found else None
-
-
-def _is_named_otherwise(view: View, member: Member) -> bool:
-    """Whether a test of another language has a member as that one writes it: FROM_NOTHING for FromNothing."""
-    parts = [part.lower() for part in WORDS.findall(member.name)]
-    if len(parts) < 2 or member.kind == "field":
-        return False
-    twins = {"_".join(parts), "_".join(parts).upper(), "".join(part.title() for part in parts)} - {member.name}
-    return any(view.holds(twin, view.candidates(twin, ("test", "support"))) for twin in sorted(twins))
-
-
-def _is_only_listed(view: View, member: Member) -> bool:
-    """Whether code has a member only as the value of a key, as in a list of choices: nothing hangs on it."""
-    if member.kind != "enum" or not member.owner:
-        return False
-    owner, name = re.escape(member.owner.rpartition(".")[2]), re.escape(member.name)
-    used = re.compile(rf"(?<![\w.]){owner}(?:\.|::){name}\b")
-    listed = re.compile(rf"\s*[\"']?\w+[\"']?\s*:\s*{used.pattern}\s*\}}?,?\s*")
-    paths = view.candidates(member.name, ("source",))[:MOST_USERS]
-    lines = [line for path in paths for line in view.services.tree.lines(path) or () if used.search(line)]
-    return bool(lines) and all(map(listed.fullmatch, lines))
 
 
 def _members(view: View, file: FileView, owner: str, members: list[_Unnamed]) -> Finding:
