@@ -25,7 +25,8 @@ ERRORS = re.compile(r"\berr(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
 ABSENT = re.compile(r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|null|undefined|None)))\)?$")
 NEGATIVE = re.compile(r"\(?(?:!|not )")
 STEP = re.compile(  # counts or moves what only the function has
-    r"(?:\+\+|--)\w+$|\w+(?:\+\+|--)$|(?:(?:const|let|var|val|auto|final|int|long|size_t)\s+)*\w+\s*(?:[-+*/|&]|\|\|)?=(?!=)"
+    r"(?:\+\+|--)\w+$|\w+(?:\+\+|--)$|(?:(?:const|let|var|val|auto|final|int|long|size_t)\s+)*"
+    r"(?!_|m_)\w+(?<!_)\s*(?:[-+*/|&]|\|\|)?=(?!=)"  # members often have one there
 )
 NAMED = re.compile(  # what somebody would look for: a message, a constant, a limit
     r"\b(?:raise|throw|panic|abort|exit|warn)\b|[\"'`][^\"'`]{3,}[\"'`]|\d\d|\b[A-Z][A-Z\d_]{3,}\b"

@@ -14,7 +14,7 @@ OTHER = re.compile(r"\W*(?:else|except|catch|case|default|finally|ensure)\b")
 CHOOSES = re.compile(r"(?:(?:let|val|var)\b[^={]{1,80}=|return)\s+(?=if\b)")
 WHEN = re.compile(r"(?:\w+ = |return )?when\b.*\{$")
 HANDED = re.compile(r"\w\((?:.*, )?(?:func|function|async|\()")
-GUARD = 90  # characters of a condition that stands before another
+GUARD = 75  # characters of a condition that stands before another
 
 
 def guard(file: FileView, start: int, number: int) -> tuple[int, str]:

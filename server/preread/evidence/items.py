@@ -12,7 +12,7 @@ LEAVES = re.compile(r"`+\s?(?:return|yield|throw|raise|panic)\b")
 MEMBER = re.compile(r"[\w.]+\s*={2,3}\s*[\w.]+[.:](\w+)$")
 MADE = re.compile(r"\b(\w+)\(")
 ALIKE = 3  # cases of a choice that each lead to what is called as they are
-SPARE = 160  # characters beyond what is told for the conditions that things stand under
+SPARE = 100  # characters beyond what is told for the conditions that things stand under
 
 
 class Item(NamedTuple):
