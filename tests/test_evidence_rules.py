@@ -117,7 +117,7 @@ def test_symbols_are_told_with_what_their_names_do_not_say_and_called_by_their_o
     code = "/// Contains Basket options.\nopen class BasketOptions: @unchecked Sendable, Goods {\n"
     code += "    /// Specifies basket logic for a row. The block gets the row and gives true to keep it.\n"
     code += "    func keepBasket(block: (Row) -> Bool) {}\n}\n\n"
-    code += "/// Weighs all the goods twice.\nopen class BasketScale: @unchecked Sendable, Goods {\n    let a = 1\n}\n"
+    code += "/// Weighs all the goods twice (see the\n///\n/// scale).\nopen class BasketScale: @unchecked Sendable, Goods {\n    let a = 1\n}\n"
     write(tmp_path, {"Sources/Basket.swift": code})
     assert {finding.text for finding in rule(tmp_path, "symbols")} == {
         "`class BasketScale`: Weighs all the goods twice",

@@ -24,6 +24,7 @@ SAYS_NOTHING = frozenset(  # verbs and nouns of which every definition has one
     method object option options property settings specifies value values
     """.split()
 )
+OPENED = re.compile(r" [(\[][^()\[\]]*$")  # a remark in brackets that the end cut off
 SAID, LEAST = 160, 2  # characters of what is said of a definition; letters of a word
 LEADING, SHORT, ENOUGH = 3, 600, 2  # files; lines of them; words
 TYPES = frozenset({"class", "interface", "type", "enum"})
@@ -47,7 +48,8 @@ def symbols(view: View) -> Iterator[Finding]:
         head = phrases.definition(hot.file, symbol.start, symbol.name, symbol.signature)
         if symbol.name not in head:  # what it inherits is not what it is called
             head = phrases.definition(hot.file, symbol.start, symbol.name, "")
-        said = phrases.plain(phrases.sentence(_said_of(hot), SAID)) if not _is_stale(hot) else ""
+        told = OPENED.sub("", phrases.sentence(_said_of(hot), SAID)) if not _is_stale(hot) else ""
+        said = phrases.plain(told)
         named = symbol.name in view.spelled or near.named_in(symbol.name, symbol.container, said, hot.file.path)
         if symbol.container and symbol.container not in head:
             head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
