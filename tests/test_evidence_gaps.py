@@ -75,7 +75,7 @@ def test_basket_rows(name, n, calm):
 def test_basket_opens():
     # The room must not be open yet, otherwise the socket would wait for ever
     fill(run(Basket(answer), deep=True))
-    # only a basket that is new has no name
+    # only a basket that is new and empty has no name
     with pytest.raises(BasketError, match="bad basket name"):
         fill(Basket(answer).basket_open(1))
 """
@@ -390,7 +390,7 @@ def test_said_in_tests_are_comments_that_explain(tmp_path: Path) -> None:
     said = texts(found(tmp_path, "said_in_tests", "basket"))
     assert said == (
         "`test_basket_opens` says: `The room must not be open yet, otherwise the socket would wait for ever`;"
-        " `only a basket that is new has no name`"
+        " `only a basket that is new and empty has no name`"
     )
 
 

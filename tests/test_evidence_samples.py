@@ -15,7 +15,7 @@ def test_remarks_are_of_the_test_that_they_stand_in_and_of_whole_sentences(tmp_p
     before = (
         "def test_rain_falls():\n    # The rain must not fall on a basket because nobody holds it\n    assert 1\n\n\n"
     )
-    own = "def test_basket_opens():\n    # then\n    # this is only because of what was there\n    wait()\n"
+    own = "def test_basket_opens():\n    # then\n    # this is only because of what was in there\n    wait()\n"
     own += "    # smaller than a basket, should be ignored since it is not one\n    wait()\n"
     own += "    # The basket should hold an egg\n    assert Basket()\n"
     write(tmp_path, {**BASKET, "tests/test_basket.py": before + own})
@@ -23,7 +23,7 @@ def test_remarks_are_of_the_test_that_they_stand_in_and_of_whole_sentences(tmp_p
     own = own.replace("    # this is only", "    # @covers Basket.open\n    # A basket is only open")
     write(tmp_path, {"tests/test_basket.py": before + own})
     said = texts(tmp_path, "said_in_tests")
-    assert "`test_basket_opens` says: `A basket is only open because of what was there`" in said.split("\n")
+    assert "`test_basket_opens` says: `A basket is only open because of what was in there`" in said.split("\n")
 
 
 def test_helpers_are_neither_the_body_of_one_test_nor_of_another_package(tmp_path: Path) -> None:

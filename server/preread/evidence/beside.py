@@ -133,7 +133,7 @@ def _is_none(file: FileView, symbol: Symbol, users: list[HotCase]) -> bool:
     around them all and nothing is said of it."""
     if re.match(rf"\s*(?:\w+ )*extension {re.escape(symbol.name)}\b", file.lines[symbol.start - 1]):
         return True
-    only_around = not symbol.doc and not any(symbol.name in _body(hot) for hot in users)
+    only_around = symbol.kind != "class" and not symbol.doc and not any(symbol.name in _body(hot) for hot in users)
     return only_around or {_bare(hot.case.name) for hot in users} == {_bare(symbol.name)}
 
 
