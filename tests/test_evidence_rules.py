@@ -1194,7 +1194,7 @@ def test_changelog_tells_of_changes_of_mind_first_with_the_commit_that_did_it(tm
     news += "- `BasketKey` of the basket has been renamed to `basketKey`\n- Hide the basket\n"
     news += "  - Fixed by [Ann](https://a.b/c) for the basket\n"
     news += "\n## 1.0.0-rc.1\n\n### Added\n\n- A lid that shows when the basket has been disabled\n\n### Bug fixes\n\n"
-    news += "- The basket no longer working in rain ([SHOP-7](https://a.b/SHOP-7)). Thanks @ann\n- The basket and rain\n"
+    news += "- The basket no longer working in rain ([SHOP-7](https://a.b/7)). Thanks @ann\n- The basket and rain\n"
     news += "\n### Removed\n\n- Fix the basket's blinking icon for good\n"
     write(tmp_path, {"CHANGELOG.md": news})
     first, *others = rule(tmp_path, "changelog")

@@ -17,7 +17,7 @@ FIX = re.compile(
 NOISE = re.compile(
     r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|documentation|docblocks?|(java|php|go|rust)docs?|readme"
     r"|whitespace|formatting|changelog|ci|mypy|phpstan|phpunit|psalm|rubocop|clippy|go(lint|fmt|vet)|fix(e[sd])? tests?"
-    r"|(?-i:CS)|code ?style|visibility|intelli[sc]en[sc]e|flaky|error ?prone|checkstyle|mutants?)\b"
+    r"|findbugs|spotbugs|(?-i:CS)|code ?style|visibility|intelli[sc]en[sc]e|flaky|error ?prone|checkstyle|mutants?)\b"
     r"|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b|^\W*(document(ed|s|ing)?|mention|clarify)\b"
     r"|\b(go|cargo|npm|eslint|ruff|clippy|rubocop) (--)?fix\b|--fix\b|^\W*run (\w+ ){0,3}fix(es)?\b",
     re.IGNORECASE,
@@ -29,7 +29,8 @@ CHORE = re.compile(
     r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
     r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
     r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"
-    r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:un(?:necessary|needed)|redundant|superfluous|obsolete|useless|outdated|stale)\b"
+    r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:un(?:necessary|needed)|redundant|superfluous"
+    r"|obsolete|useless|outdated|stale)\b"
 )
 ASIDE = re.compile(r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:")  # whatever follows
 REVERT = re.compile(

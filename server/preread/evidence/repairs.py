@@ -30,7 +30,8 @@ from preread.models import Finding
 
 MOST_FIXES, MOST_TURNS, MOST_TOLD_OF = 5, 5, 4
 TIDY = re.compile(
-    r"(?i)\bclean(?:ed|ing)?[ -]?ups?\b|\btid(?:y|ied)\b|\bonly (?:call|use)\w* of\b|\b(?:remov|drop)\w* (?:an? |the )?(?:extra|duplicate)\b"
+    r"(?i)\bclean(?:ed|ing)?[ -]?ups?\b|\btid(?:y|ied)\b|\bonly (?:call|use)\w* of\b"
+    r"|\b(?:remov|drop)\w* (?:an? |the )?(?:extra|duplicate)\b"
 )
 FEWEST = 5  # words of a title that tells by itself what was done instead of what, unless it names code
 

@@ -195,7 +195,7 @@ def _is_told_again(commits: list[Commit], shared: frozenset[str], rare: bool) ->
     fixes = sum(c.is_fix for c in commits)
     if len(shared) != 1:
         return bool(shared)
-    again = fixes > 1 or (rare and fixes + sum(map(turned, commits)) > 1)
+    again = fixes > 1 or (rare and (fixes or any(map(turned, commits))))
     return bool((again or (fixes and _is_name(shared, commits))) and _words(commits, shared))
 
 
