@@ -49,6 +49,10 @@ def test_helpers_are_neither_the_body_of_one_test_nor_of_another_package(tmp_pat
     swift += "".join(f"    func testBasket{n}() {{\n        told(Basket())\n    }}\n\n" for n in "ABCD") + "}\n"
     write(tmp_path, {"src/test/BasketTest.kt": "", "shop/basket_test.go": "", "Tests/BasketTests.swift": swift})
     assert texts(tmp_path, "helpers") == "helper `func told() -> Int` in 4 of 4 tests"
+    made = "class RedEgg {}\n\nclass SkyEgg {}\n\n" + swift.replace("told(Basket())", "laid(told(RedEgg(), SkyEgg()))")
+    made = made.replace("    func told", "    func laid() -> Int {\n        return 2 + 3\n    }\n\n    func told")
+    write(tmp_path, {"Tests/BasketTests.swift": made})
+    assert "4 tests use it: `RedEgg` [4]; `SkyEgg` [4]" in texts(tmp_path, "helpers")
     ruby = "require_relative 'helper'\n\nbasket_apart do\n  fill\nend\n\ndescribe Basket do\n"
     ruby += "".join(f'  it "fills a basket {n}" do\n    fill\n  end\n' for n in "abcd") + "end\n"
     write(tmp_path, {"Tests/BasketTests.swift": "", "test/spec_basket.rb": ruby})

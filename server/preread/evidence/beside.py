@@ -46,14 +46,14 @@ def helpers(view: View) -> Iterator[Finding]:
     if together:
         yield _models(models, total)
     found = [one for one in found if _is_common(view, one) and not (together and one in models)]
+    texts = [_page_object(view, one) if one.symbol.kind == "class" else _function(one, total) for one in found]
+    told = [(one, text) for one, text in zip(found, texts, strict=True) if text != code(f"class {one.symbol.name}")]
     if len(found) > MANY:
-        yield _others(found[MANY - 1 :][:MOST], total)
-        found = found[: MANY - 1]
-    for one in found:
+        told = told[: MANY - 1]
+        alone = {id(one) for one, _ in told}
+        yield _others([one for one in found if id(one) not in alone][:MOST], total)
+    for one, text in told:
         used = _uses(one)
-        text = _page_object(view, one) if one.symbol.kind == "class" else _function(one, total)
-        if text == code(f"class {one.symbol.name}"):
-            continue  # nothing is said of it
         share = len(one.users) / total
         yield Finding(
             rule="helpers",
