@@ -83,6 +83,17 @@ def test_commands_are_ctest_s_and_tox_s_and_of_the_tests_language_and_whole(tmp_
     write(tmp_path, {**poms, **test, "shop/test/basket_test.py": "", "shop/basket.py": ""})
     said = [finding.text for finding in found(tmp_path, "commands", "basket")]
     assert '"mvn -pl shop test -Dtest=BasketTest"' in said
+    swift = {
+        "Package.swift": "targets: [\n  .testTarget(name: 'Shop')\n]\n",
+        "Sources/Basket.swift": "func basket() {}\n",
+    }
+    test = {"Tests/BasketTests.swift": "class BasketTestCase: XCTestCase {\n  func testBasket() { basket() }\n}\n"}
+    rake = {"Rakefile": 'Rake::TestTask.new("test:all") do |t|\nend\n', "lib/basket.rb": "def basket\nend\n"}
+    rake["test/spec_basket.rb"] = "describe 'basket' do\n  it 'opens' do\n    basket\n  end\nend\n"
+    write(tmp_path, {**swift, **test, **rake})
+    said = [finding.text for finding in found(tmp_path, "commands", "basket")]
+    assert '"swift test --filter BasketTestCase"' in said
+    assert '`Rake::TestTask.new("test:all") do |t|`: "bundle exec rake test:all TEST=test/spec_basket.rb"' in said
 
 
 def test_checks_are_whole_commands_that_are_for_the_feature_s_tests(tmp_path: Path) -> None:

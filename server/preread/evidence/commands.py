@@ -27,6 +27,8 @@ SECTIONS: dict[str, re.Pattern[str]] = {
     "phpunit.xml.dist": re.compile(r"\s*<phpunit\b"),
     ".rspec": re.compile(r"\s*-"),
     ".csproj": re.compile(r"\W*<Project\b"),
+    "Package.swift": re.compile(r"\s*\.testTarget\("),
+    "Rakefile": re.compile(r"\s*Rake::TestTask\.new(?:\(\s*:?[\"']?([\w:]+)|\s+:([\w:]+))?"),
 }
 RUN = {
     "py": "python -m pytest {path}",
@@ -36,6 +38,7 @@ RUN = {
     "kt": "mvn{among} test -Dtest={stem}",
     "php": "vendor/bin/phpunit {path}",
     "rb": "bundle exec rspec {path}",
+    "swift": "swift test --filter {group}",
     "cs": "dotnet test {base} --filter FullyQualifiedName~{stem}",
 }
 TARGET = re.compile(r"[\w-]*(?:test|check|e2e)[\w-]*:(?!=)")
@@ -64,9 +67,10 @@ SPOKEN = {
     "dotnet": {"cs"},
     "ctest": {"c", "cc", "cpp"},
 }
+RAKE = "bundle exec rake {task} TEST={path}"
 GRADLE = "./gradlew {task} --tests {stem}"
 OTHERS = ("CMakeLists.txt",)
-UNNAMED = (".gradle", ".kts", ".dist", ".xml", ".rspec", ".csproj")  # whose first line tells nothing
+UNNAMED = ("Package.swift", ".gradle", ".kts", ".dist", ".xml", ".rspec", ".csproj")  # whose first line tells nothing
 MOST_SETTINGS, MOST_FILES = 2, 6
 WHOLE = 160  # characters of a command: a longer one is not quoted, none is cut
 LARGE = 60_000  # bytes of a settings file
@@ -141,7 +145,7 @@ def _kin(name: str, test: str) -> bool:
     if name == "CMakeLists.txt":
         return suffix in SPOKEN["ctest"]
     own = {"Cargo.toml": "rs", "go.mod": "go", "pom.xml": "java", "phpunit.xml": "php", ".rspec": "rb"}
-    own["phpunit.xml.dist"] = "php"
+    own |= {"phpunit.xml.dist": "php", "Package.swift": "swift", "Rakefile": "rb"}
     if name.endswith(".csproj"):
         return suffix == "cs"
     if name.startswith("build.gradle"):
@@ -156,6 +160,8 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
     base = path.rpartition("/")[0]
     task = builds.gradle(view.services.tree, path, test) if ".gradle" in path else ""
     run = RUN.get(test.rpartition(".")[2], "") if ".gradle" not in path else GRADLE if task else ""
+    if path.endswith("Rakefile") and number and (rake := opens.match(lines[number - 1])):
+        run, task = RAKE, rake[1] or rake[2] or "test"
     if not number or not run:
         return None
     inner = test.removeprefix(f"{base}/") if base else test
@@ -163,7 +169,10 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
     among = f" -pl {base}" if base and "pom.xml" in view.services.tree.files else ""
     target = builds.cargo(view.services.tree, base, test, inner) if test.endswith(".rs") else ""
     folder = inner.rpartition("/")[0]
-    shown = run.format(path=inner, folder=folder, stem=stem, task=task, target=target, among=among, base=base or ".")
+    group = next((hot.case.group for hot in view.cases if hot.file.path == test and hot.case.group), stem)
+    shown = run.format(
+        path=inner, folder=folder, stem=stem, task=task, target=target, among=among, base=base or ".", group=group
+    )
     told: list[str] = []
     last = number
     for n in range(number + 1, min(number + 40, len(lines)) + 1):
