@@ -117,7 +117,8 @@ def test_symbols_are_told_with_what_their_names_do_not_say_and_called_by_their_o
     code = "/// Contains Basket options.\nopen class BasketOptions: @unchecked Sendable, Goods {\n"
     code += "    /// Specifies basket logic for a row. The block gets the row and gives true to keep it.\n"
     code += "    func keepBasket(block: (Row) -> Bool) {}\n}\n\n"
-    code += "/// Weighs all the goods twice (see the\n///\n/// scale).\nopen class BasketScale: @unchecked Sendable, Goods {\n    let a = 1\n}\n"
+    code += "/// Weighs all the goods twice (see the\n///\n/// scale).\n"
+    code += "open class BasketScale: @unchecked Sendable, Goods {\n    let a = 1\n}\n"
     write(tmp_path, {"Sources/Basket.swift": code})
     assert {finding.text for finding in rule(tmp_path, "symbols")} == {
         "`class BasketScale`: Weighs all the goods twice",
@@ -134,7 +135,9 @@ def test_mains_are_a_type_and_the_longest_functions_of_files_called_as_the_featu
     shop = "class Parts:\n    pass\n\n\nclass RealBasket:\n" + method("__init__", 20) + method("colour", 1)
     shop += method("fill_basket", 9) + method("_drain_basket", 9) + "".join(method("get", 9) for _ in range(4))
     far = "class Till:\n" + method("pay_basket", 9)  # not the first, and called something else
+    twin = shop.replace("RealBasket", "RainBasket")
     write(tmp_path, {"shop/basket.py": shop, "shop/till.py": far, "shop/basket.js": "function fillBasket(basket) {}\n"})
+    write(tmp_path, {"shop/rain_basket.py": twin})
     [only] = rule(tmp_path, "mains")
     assert only.text == "`RealBasket`, `fill_basket`, `_drain_basket`"
     assert only.sources[0] == "shop/basket.py:5"

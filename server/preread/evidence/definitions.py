@@ -71,11 +71,14 @@ def mains(view: View) -> Iterator[Finding]:
     first = view.sources[0].path.rpartition(".")[2] if view.sources else ""
     written = [file for file in view.sources[:FILES] if file.path.endswith(f".{first}")]
     named = [file for file in written if view.relevance(_stem(file)) >= 1 or file is view.sources[0]]
+    told: set[str] = set()
     for place, file in enumerate(sorted(named[:MOST_FILES], key=lambda one: view.relevance(_stem(one)) < 1)):
         functions = _functions(file, view)
         kind = _type_of(view, file, functions)
-        if not functions and (kind is None or file is not view.sources[0]):
-            continue
+        names = {one.name for one in functions}
+        if names <= told and (kind is None or file is not view.sources[0]):
+            continue  # nothing, or its twin's
+        told |= names
         listed = [*([kind] if kind else []), *sorted(functions, key=lambda one: one.start)]
         yield Finding(
             rule="mains",
