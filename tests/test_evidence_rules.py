@@ -1124,6 +1124,9 @@ def test_repeated_fixes_are_in_one_file_of_several_issues_and_something_of_them_
     for n, goods in enumerate(("ZIndex of goods", "lines by IndexOf", "endIndex")):  # different names with one word
         commit(tmp_path, {"shop/basket.py": BASKET + f"# {n + 2}\n"}, f"Fix basket {goods} at {n}")
     assert texts(rule(tmp_path, "repeated_fixes")) == ""
+    for n, at in enumerate(("noon", "night")):  # one name in several files
+        commit(tmp_path, {f"shop/hour{n}.py": f"oldHours = basket({n})\n"}, f"Fix oldHours of the basket at {at}")
+    assert texts(rule(tmp_path, "repeated_fixes")).startswith("fixed more than once (oldHours): 2026 `Fix oldHours")
 
 
 def test_fixes_are_told_with_their_cause_and_other_commits_are_not(tmp_path: Path) -> None:

@@ -94,8 +94,11 @@ def _topics(view: View) -> Iterator[Topic]:
             beside = {path for c in same for path in code_of(c) if own_role(path) == "source"}
             more = [c for c in more if near[c.sha] >= BESIDE and not beside.isdisjoint(c.files)]
             same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
-        file, same = ("", same) if view.whole_project else _in_one_place(view, _each_once(same))
+        whole = _each_once(same)
+        file, same = ("", whole) if view.whole_project else _in_one_place(view, whole)
         still = frozenset.intersection(*(topics[c.sha] for c in same)) if same else shared
+        if not _is_about(view, same, still, near, rare):
+            file, same, still = "", _of_one_name(view, whole, shared), shared  # in several files, by one name
         if _is_about(view, same, still, near, rare):
             found.append((same, still, rare, file))
     gone = athome.gone(view, {c.sha: c for same, *_ in found for c in same}.values()) if found else set()
@@ -165,6 +168,14 @@ def _in_one_place(view: View, commits: list[Commit]) -> tuple[str, list[Commit]]
     return "", [c for c in commits if any(view.relevance(path) >= 1 for path in code_of(c))]
 
 
+def _of_one_name(view: View, commits: list[Commit], shared: frozenset[str]) -> list[Commit]:
+    """Those commits that are the feature's, if one name is whole in all their subjects."""
+    these = [c for c in commits if is_named(view, c) or athome.is_at_home(view, c)]
+    held = [{words.stem(name.lower().strip("_$")) for name in words.IDENTIFIER.findall(_bare(c))} for c in these]
+    whole = shared.intersection(*held) if held else frozenset[str]()
+    return these if any(_is_name(frozenset({stem}), these) for stem in whole) else []
+
+
 def _is_about(view: View, commits: list[Commit], shared: frozenset[str], near: dict[str, float], rare: bool) -> bool:
     """Whether commits are about one thing of the feature that was worked on again."""
     if len(commits) < 2 or not _is_told_again(commits, shared, rare):
@@ -204,7 +215,8 @@ def _is_name(shared: frozenset[str], commits: list[Commit]) -> bool:
     (stem,) = shared
     named = [
         any(
-            stem in words.stems(found) and (re.search(r"[A-Z_]", found[1:]) or (found[0].isupper() and at))
+            stem in {*words.stems(found), words.stem(found.lower())}
+            and (re.search(r"[A-Z_]", found[1:]) or (found[0].isupper() and at))
             for at, found in enumerate(words.IDENTIFIER.findall(re.sub(r"^\W*\w+\W+", "x ", c.subject)))
         )
         or re.search(rf"[`\"'][^`\"']*{re.escape(stem)}[^`\"']*[`\"']", c.subject.lower())
