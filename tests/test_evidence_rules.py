@@ -1172,7 +1172,8 @@ def test_changelog_tells_of_fixes_of_the_feature_by_its_words_and_by_what_change
     summed = BASKET.replace("sum(self.lines.values())", "sum(n for n in self.lines.values() if n > 0)")
     commit(tmp_path, {"shop/basket.py": summed}, "Fix prices, fixes #77")
     news = "# Changes\n\n[2.1.0](https://example.org/releases/tag/2.1.0) - 2026-01-02\n---\n"
-    news += "- fix(shop): the basket: totals of\n  many lines were cut when it rained ([#5](https://github.com/a/b/pull/5) by [Ann]("
+    news += "- fix(shop): the basket: totals of\n  many lines were cut when it rained"
+    news += " ([#5](https://github.com/a/b/pull/5) by [Ann]("
     news += "https://github.com/ann))\n- docs: fixed the basket's page at last\n"
     news += "- Fixed what the basket wants of its tests\n"
     news += "- Added a basket icon\n- Fixed the weather\n\n## 2.0\n\n#77: Fixed what was asked\n  for in vain\n"
