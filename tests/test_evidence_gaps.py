@@ -221,7 +221,8 @@ def test_unmentioned_messages_of_the_first_file_that_is_called_by_the_rarer_word
 
 
 def test_unmentioned_symbols_of_ruby_are_neither_private_nor_called_without_brackets(tmp_path: Path) -> None:
-    code = "class Basket\n  def fill_basket(n)\n    basket_sum n\n  end\n\n  def basket_sum(n)\n    basket_add n\n  end\n\n"
+    code = "class Basket\n  def fill_basket(n)\n    basket_sum n\n  end\n\n"
+    code += "  def basket_sum(n)\n    basket_add n\n  end\n\n"
     code += "  def basket_add(n)\n    n + basket_eggs\n  end\n\n  def basket_eggs\n    1\n  end\n\n"
     code += "  def basket_weight(n)\n    n\n  end\n\n  private\n\n  def basket_secret(n)\n    n\n  end\nend\n"
     spec = "describe Basket do\n  it 'fills the basket' do\n    Basket.new.fill_basket 3\n  end\nend\n"
