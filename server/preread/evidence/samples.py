@@ -49,7 +49,7 @@ def assertions(view: View) -> Iterator[Finding]:
     told = set[tuple[str, ...]]()
     for shape, found in ordered[:3]:
         n = len({id(hot) for hot, _ in found})
-        is_rare = n < max(2, total / 4) and total > 1 and not re.search(r"raises|toThrow|rejects", shape)
+        is_rare = n < max(2, total / 4) and total > 3 and not re.search(r"raises|toThrow|rejects", shape)
         if is_rare or _begun(shape) in told:
             continue
         whole = [pair for pair in found if _is_whole(pair[0].file, pair[1].line)] or found
