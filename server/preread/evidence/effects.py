@@ -87,23 +87,19 @@ def _names_only(file: FileView, number: int, text: str, above: int) -> bool:
     if found is None or (found[1] in text[found.end() :]):
         return False
     used = re.compile(rf"(?<![\w.]){re.escape(found[1])}\b")
-    depth = indent(file.lines[number])
+    depth = phrases.indent(file.lines[number])
     if any(map(used.search, file.lines[max(above - 1, 0) : number])):
         return False
     below = file.lines[number + 1 : number + 1 + FAR]
-    ends = next((n for n, line in enumerate(below) if line.strip() and indent(line) < depth), len(below))
+    ends = next((n for n, line in enumerate(below) if line.strip() and phrases.indent(line) < depth), len(below))
     return not any(map(used.search, below[ends:]))
-
-
-def indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _is_level(lines: list[str], one: int, other: int) -> bool:
     """Whether two lines stand at the same depth."""
     if other >= len(lines) or not lines[other].strip() or COMMENT.match(lines[one]):
         return False
-    return indent(lines[one]) == indent(lines[other])
+    return phrases.indent(lines[one]) == phrases.indent(lines[other])
 
 
 def _effect(lines: list[str], number: int) -> tuple[str, int]:

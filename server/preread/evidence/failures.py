@@ -166,15 +166,11 @@ def _condition(file: FileView, case: TestCase, mark: str) -> int:
     inside = file.lines[at - 1] if at else ""
     for number in range(at - 1, case.start, -1):
         line = file.lines[number - 1]
-        if CONDITION.match(line) and (line.lstrip().startswith("#") or _indent(line) < _indent(inside)):
+        if CONDITION.match(line) and (line.lstrip().startswith("#") or phrases.indent(line) < phrases.indent(inside)):
             return number
-        if line.strip() and _indent(line) < _indent(inside):
+        if line.strip() and phrases.indent(line) < phrases.indent(inside):
             inside = line
     return 0
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _tests_of(view: View) -> list[tuple[FileView, TestCase]]:

@@ -20,10 +20,10 @@ GUARD = 75  # characters of a condition that stands before another
 def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
     """What stands nearest around line `number`, not above `start`: its line, and it as a dossier has it, empty where
     what it means is less simple; 0 where there is nothing."""
-    lines, depth, is_within = file.lines, effects.indent(file.lines[number - 1]), False
+    lines, depth, is_within = file.lines, phrases.indent(file.lines[number - 1]), False
     for n in range(number - 2, start - 2, -1):
         text = decisions.REMARK.sub("", lines[n].strip())
-        if not text or effects.COMMENT.match(lines[n]) or effects.indent(lines[n]) >= depth:
+        if not text or effects.COMMENT.match(lines[n]) or phrases.indent(lines[n]) >= depth:
             continue
         if label := _label(file, n):
             return n + 1, label
@@ -41,7 +41,7 @@ def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
             return 0, ""
         if OTHER.match(text):
             return n + 1, ""
-        depth = effects.indent(lines[n]) + (text[0] in ")]" or text == "{")  # the head that ends here begins above
+        depth = phrases.indent(lines[n]) + (text[0] in ")]" or text == "{")  # the head that ends here begins above
     return 0, ""
 
 
@@ -64,7 +64,7 @@ def _otherwise(lines: list[str], n: int, start: int) -> str:
     """What holds under an `else`: that the one condition before it does not."""
     for above in range(n - 1, start - 2, -1):
         if (
-            effects.indent(lines[above]) > effects.indent(lines[n])
+            phrases.indent(lines[above]) > phrases.indent(lines[n])
             or not lines[above].strip()
             or lines[above].strip() in {"}", "{"}
         ):
@@ -75,7 +75,7 @@ def _otherwise(lines: list[str], n: int, start: int) -> str:
             match
             and is_first
             and match[1] not in {"elif", "elsif"}
-            and effects.indent(lines[above]) == effects.indent(lines[n])
+            and phrases.indent(lines[above]) == phrases.indent(lines[n])
         ):
             return _asked(lines, above, match, is_other=match[1] != "guard")
         return ""

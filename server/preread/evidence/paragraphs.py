@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from preread.evidence import phrases
 from preread.evidence.pieces import FileView
 
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
@@ -59,10 +60,6 @@ def paragraphs(doc: FileView) -> Iterator[Paragraph]:
                 at = []
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
 def _markdown(lines: list[str]) -> Iterator[_Line | None]:
     """Each line's prose, or None."""
     head = next((n for n, line in enumerate(lines[1:60], 2) if line == "---"), 0) if lines[:1] == ["---"] else 0
@@ -79,7 +76,7 @@ def _markdown(lines: list[str]) -> Iterator[_Line | None]:
             fence, goes_on = "", False
             yield None
             continue
-        indent, item = _indent(line), ITEM.match(line)
+        indent, item = phrases.indent(line), ITEM.match(line)
         if number <= head or (fence and not spoken) or not line.strip():
             goes_on = False
             yield None
@@ -115,7 +112,7 @@ def _structured(lines: list[str]) -> Iterator[_Line | None]:
     over: list[tuple[int, str, int]] = []  # definitions that a line stands in: column, name, line
     for number, raw in enumerate(lines, 1):
         line = raw.expandtabs(8)
-        indent = _indent(line)
+        indent = phrases.indent(line)
         if not line.strip():
             skipped = None if skipped == -1 else skipped
             yield None

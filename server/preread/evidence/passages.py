@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread.evidence import words
+from preread.evidence import phrases, words
 from preread.evidence.nearness import ENOUGH, Nearness, nearness, share
 from preread.evidence.pieces import FileView
 from preread.evidence.view import View, once
@@ -73,14 +73,10 @@ def _spans(file: FileView, symbol: Symbol) -> Iterator[tuple[int, int]]:
     start, last = symbol.start, min(symbol.end, len(file.lines))
     while last - start > LONG * 1.4:
         blank = [n for n in range(start + LONG - 15, start + LONG + 15) if n < last and not file.lines[n - 1].strip()]
-        end = min(blank, key=lambda n: (_depth(file.lines[n]), abs(n - start - LONG)), default=start + LONG)
+        end = min(blank, key=lambda n: (phrases.indent(file.lines[n]), abs(n - start - LONG)), default=start + LONG)
         yield start, end
         start = end + 1
     yield start, last
-
-
-def _depth(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _is_named(file: FileView, symbol: Symbol, measure: Nearness) -> bool:

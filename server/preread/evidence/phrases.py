@@ -66,6 +66,11 @@ def balanced(text: str) -> bool:
     return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
 
 
+def indent(line: str) -> int:
+    """How many blanks a line begins with."""
+    return len(line) - len(line.lstrip())
+
+
 def masked(code: str) -> str:
     """Code of the same length whose strings hold nothing that could be taken for code."""
     return LITERAL.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][-1], code)
