@@ -58,12 +58,25 @@ def cases(root: Path) -> dict[str, tuple[list[str], bytes, str]]:
     text = "const answer = 42\n"
 
     def write(place: Path, name: str, size: int) -> bytes:
-        return event(place, "Write", file_path=str(place / name), content=(text * (size // len(text) + 1))[:size])
+        return event(
+            place,
+            "Write",
+            file_path=str(place / name),
+            content=(text * (size // len(text) + 1))[:size],
+        )
 
-    edit = event(few, "Edit", file_path=str(few / "src/cart.ts"), old_string=text * 20, new_string=text * 25)
+    edit = event(
+        few, "Edit", file_path=str(few / "src/cart.ts"), old_string=text * 20, new_string=text * 25
+    )
     build = event(few, "Bash", command="npm run build 2>&1 | tail -20", description="Build")
     document = event(few, "Bash", command=HERE_DOCUMENT, description="Write")
-    planner = event(few, "Agent", description="plan", prompt="feature: cart", subagent_type="preread:test-planner")
+    planner = event(
+        few,
+        "Agent",
+        description="plan",
+        prompt="feature: cart",
+        subagent_type="preread:test-planner",
+    )
     return {
         BASELINE: (["/bin/bash", "-c", ":"], b"", ""),
         "no rule: Write of 4 KB": (files, write(few, "src/cart.ts", 4000), "4"),
@@ -106,7 +119,9 @@ def seconds(command: list[str], data: bytes, environ: dict[str, str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--python", help="the Python that hooks find first; else they look on PATH")
     chosen = parser.parse_args()
@@ -116,7 +131,10 @@ def main() -> None:
         if chosen.python:
             (data / "python").symlink_to(shutil.which(chosen.python) or chosen.python)
         kept = ("PATH", "HOME", "LANG")
-        environ = {"CLAUDE_PLUGIN_DATA": str(data), **{name: os.environ[name] for name in kept if name in os.environ}}
+        environ = {
+            "CLAUDE_PLUGIN_DATA": str(data),
+            **{name: os.environ[name] for name in kept if name in os.environ},
+        }
         rows = cases(Path(folder))
         times: dict[str, list[float]] = {name: [] for name in rows}
         for command, sent, _ in rows.values():  # the first run compiles
@@ -125,11 +143,15 @@ def main() -> None:
             for name, (command, sent, _) in rows.items():
                 times[name].append(seconds(command, sent, environ))
     base = statistics.median(times[BASELINE])
-    print("| what | median, ms | × | least, ms | × | bound |\n| --- | --- | --- | --- | --- | --- |")
+    print(
+        "| what | median, ms | × | least, ms | × | bound |\n| --- | --- | --- | --- | --- | --- |"
+    )
     for name, (_, _, bound) in rows.items():
         middle, least = statistics.median(times[name]), min(times[name])
         ratios = f"{middle / base:.1f}", f"{least / min(times[BASELINE]):.1f}"
-        print(f"| {name} | {middle * 1000:.1f} | {ratios[0]} | {least * 1000:.1f} | {ratios[1]} | {bound} |")
+        print(
+            f"| {name} | {middle * 1000:.1f} | {ratios[0]} | {least * 1000:.1f} | {ratios[1]} | {bound} |"
+        )
 
 
 if __name__ == "__main__":

@@ -37,21 +37,41 @@ status=$?
 echo "$1 $begun $(date +%s%N)" >> "{log}"
 exit $status
 """
-LEFT_OUT = shutil.ignore_patterns("node_modules", "__pycache__", ".cache", ".state", "context", "dist")
-PARTS = ("until Claude Code is asked for its version", "that answer", "until it runs", "after its run")
+LEFT_OUT = shutil.ignore_patterns(
+    "node_modules", "__pycache__", ".cache", ".state", "context", "dist"
+)
+PARTS = (
+    "until Claude Code is asked for its version",
+    "that answer",
+    "until it runs",
+    "after its run",
+)
 ASKED = ["--force", "--level", "standard"]
-BASELINE = "import click, pydantic, anyio, asyncio"  # what any command line of this kind has to import
+BASELINE = (
+    "import click, pydantic, anyio, asyncio"  # what any command line of this kind has to import
+)
 MOST = {"patterns": 20, "codebase": 12, "existing-tests": 6, "summary": 4}  # facts in each draft
-TITLES = {"patterns": "Patterns", "codebase": "Codebase", "existing-tests": "Existing tests", "summary": "Summary"}
+TITLES = {
+    "patterns": "Patterns",
+    "codebase": "Codebase",
+    "existing-tests": "Existing tests",
+    "summary": "Summary",
+}
 
 
 def drafts(project: Path, feature: str, cited: str) -> dict[str, str]:
     """Four files of facts that hold: lines of one source file, quoted."""
     rows = (project / cited).read_text().split("\n")
-    facts = [f"- a line of it: `{row.strip()}` ({cited}:{n})" for n, row in enumerate(rows, 1) if usable(row)]
+    facts = [
+        f"- a line of it: `{row.strip()}` ({cited}:{n})"
+        for n, row in enumerate(rows, 1)
+        if usable(row)
+    ]
     found = {}
     for name, most in MOST.items():
-        found[f"{name}.md"] = f"# {TITLES[name]}: {feature}\n\n## Lines\n" + "\n".join(facts[:most]) + "\n"
+        found[f"{name}.md"] = (
+            f"# {TITLES[name]}: {feature}\n\n## Lines\n" + "\n".join(facts[:most]) + "\n"
+        )
         facts = facts[most:] or facts
     return found
 
@@ -68,7 +88,10 @@ def script(project: Path, feature: str, cited: str) -> Callable[[Request], Answe
             return [tool("Read", file_path=str(project / cited))]
         if request.turn == 1:
             written = drafts(project, feature, cited).items()
-            return [tool("Write", file_path=str(output(request) / name), content=told) for name, told in written]
+            return [
+                tool("Write", file_path=str(output(request) / name), content=told)
+                for name, told in written
+            ]
         return [text("Done.")]
 
     return answer
@@ -125,15 +148,21 @@ class Bench:
 
     def imports(self) -> float:
         """Seconds of imports in one build, as Python itself counts them, which takes its time too."""
-        rows = self.run("-X", "importtime", "-m", "preread", "load", self.feature, *ASKED).splitlines()
-        counted = (row.split("|")[0].removeprefix("import time:").strip() for row in rows if "|" in row)
+        rows = self.run(
+            "-X", "importtime", "-m", "preread", "load", self.feature, *ASKED
+        ).splitlines()
+        counted = (
+            row.split("|")[0].removeprefix("import time:").strip() for row in rows if "|" in row
+        )
         return sum(int(number) for number in counted if number.isdigit()) / 1e6
 
 
 def show(how: str, found: list[list[float]]) -> None:
     whole = [sum(parts[:-1]) for parts in found]
     *ours, child = (statistics.median(seconds) for seconds in zip(*found, strict=True))
-    print(f"  {how}: {statistics.median(whole):.2f} s ({min(whole):.2f} to {max(whole):.2f}), child {child:.2f} s")
+    print(
+        f"  {how}: {statistics.median(whole):.2f} s ({min(whole):.2f} to {max(whole):.2f}), child {child:.2f} s"
+    )
     for part, seconds in zip(PARTS, ours, strict=True):
         print(f"    {seconds:.3f} s  {part}")
 
@@ -156,7 +185,9 @@ def measure(name: str, project: Path, feature: str, cited: str, runs: int) -> No
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     if installed() is None:

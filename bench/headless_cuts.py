@@ -74,7 +74,11 @@ class Place:
         if self.fake:
             self.ended += self.fake.forget()
             return list(self.fake.left())
-        return [p.pid for p in psutil.process_iter(["cmdline"]) if "--max-budget-usd" in (p.info["cmdline"] or ())]
+        return [
+            p.pid
+            for p in psutil.process_iter(["cmdline"])
+            if "--max-budget-usd" in (p.info["cmdline"] or ())
+        ]
 
     def processes(self) -> list[str]:
         """What runs here: programs, their relatives, supervisors (which stand in `/`)."""
@@ -82,16 +86,28 @@ class Place:
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 line = process.cmdline()
-                if any(str(self.private) in word for word in line) and process.status() != psutil.STATUS_ZOMBIE:
+                if (
+                    any(str(self.private) in word for word in line)
+                    and process.status() != psutil.STATUS_ZOMBIE
+                ):
                     found.append(" ".join(line)[:100])
         return found
 
     def files(self) -> list[str]:
         """Staging folders, hints, half-written files, private files, held locks."""
         cache = self.layout.cache
-        found = [*cache.glob("staging/*"), *cache.glob("building/*"), *self.private.glob("preread-*")]
+        found = [
+            *cache.glob("staging/*"),
+            *cache.glob("building/*"),
+            *self.private.glob("preread-*"),
+        ]
         names = [str(path) for path in found]
-        names += [name for *_, files in os.walk(self.layout.project) for name in files if name.endswith(".part")]
+        names += [
+            name
+            for *_, files in os.walk(self.layout.project)
+            for name in files
+            if name.endswith(".part")
+        ]
         for path in cache.glob("locks/*.lock"):
             try:
                 with FileLock(path, timeout=0):
@@ -131,12 +147,16 @@ class Server:
     """A real server and one client, line by line."""
 
     def __init__(self, place: Place) -> None:
-        self.process = place.start("mcp", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.process = place.start(
+            "mcp", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         self._numbers = itertools.count(1)
         self.answered: set[int] = set()
         threading.Thread(target=self._read, daemon=True).start()
         client = {"name": "claude-code", "version": "1"}
-        begun = self.send("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+        begun = self.send(
+            "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client
+        )
         assert until(lambda: begun in self.answered) is not None
         self._write({"method": "notifications/initialized"})
 
@@ -199,10 +219,15 @@ class Tally:
 def of_commands(place: Place, number: int, cuts: int, clock: Clock) -> Tally:
     tally = Tally()
     for _ in range(cuts):
-        process = place.start("load", "login", "--level", "standard", "--force", stdout=-3, stderr=-3)
+        process = place.start(
+            "load", "login", "--level", "standard", "--force", stdout=-3, stderr=-3
+        )
         running = clock.wait(place, lambda process=process: process.poll() is not None, 2.0)
         process.send_signal(number)
-        tally.add(running, until(lambda process=process: process.poll() is not None and not place.processes()))
+        tally.add(
+            running,
+            until(lambda process=process: process.poll() is not None and not place.processes()),
+        )
     return tally
 
 
@@ -212,12 +237,23 @@ def of_servers(place: Place, end: Callable[[Server], object], cuts: int, clock: 
         server = Server(place)
         running = clock.wait(place, server.ended(server.load()), 1.5)
         end(server)
-        tally.add(running, until(lambda server=server: server.process.poll() is not None and not place.processes()))
+        tally.add(
+            running,
+            until(
+                lambda server=server: server.process.poll() is not None and not place.processes()
+            ),
+        )
     return tally
 
 
 def of_one_server(
-    server: Server, end: Callable[[int], object], place: Place, cuts: int, clock: Clock, *, answered: bool = True
+    server: Server,
+    end: Callable[[int], object],
+    place: Place,
+    cuts: int,
+    clock: Clock,
+    *,
+    answered: bool = True,
 ) -> Tally:
     """Builds of one server that goes on; also those whose program or supervisor is killed have to end."""
     tally = Tally()
@@ -227,7 +263,12 @@ def of_one_server(
         running = clock.wait(place, is_over, 1.0)
         end(number)
         is_over = is_over if answered else lambda: True
-        tally.add(running, until(lambda is_over=is_over: is_over() and not place.programs() and not place.files(), 40))
+        tally.add(
+            running,
+            until(
+                lambda is_over=is_over: is_over() and not place.programs() and not place.files(), 40
+            ),
+        )
     return tally
 
 
@@ -260,7 +301,9 @@ def real(folder: Path) -> Iterator[Place | None]:
     (folder / "home").mkdir(parents=True)
     with MessagesAPI() as api:
         api.play(script)
-        yield Place(folder, {**claude_environ(api, folder / "home"), "PREREAD_CLAUDE": str(program)})
+        yield Place(
+            folder, {**claude_environ(api, folder / "home"), "PREREAD_CLAUDE": str(program)}
+        )
 
 
 def close(server: Server) -> None:
@@ -268,8 +311,12 @@ def close(server: Server) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cuts", type=int, default=200, help="of one server's builds; half as many of commands")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--cuts", type=int, default=200, help="of one server's builds; half as many of commands"
+    )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     clock, cuts = Clock(given.seed), given.cuts
@@ -277,13 +324,16 @@ def main() -> None:
         folder = Path(name).resolve()
         fake = FakeClaude(folder / "fake", SOME)
         place = Place(folder, {"PREREAD_CLAUDE": str(fake.path)}, fake)
-        print("| cut by | cuts | of these with a running program | slowest end, s | not ended | files left |")
+        print(
+            "| cut by | cuts | of these with a running program | slowest end, s | not ended | files left |"
+        )
         print("| --- | --- | --- | --- | --- | --- |")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             tally = of_commands(place, number, cuts // 6, clock)
             print(tally.row(f"{number.name} to `preread load`", next_start(place)), flush=True)
         ends = [
-            (number.name, lambda s, n=number: s.process.send_signal(n)) for number in (signal.SIGTERM, signal.SIGKILL)
+            (number.name, lambda s, n=number: s.process.send_signal(n))
+            for number in (signal.SIGTERM, signal.SIGKILL)
         ]
         for word, end in [*ends, ("end of input", close)]:
             tally = of_servers(place, end, cuts // 10, clock)
@@ -294,7 +344,9 @@ def main() -> None:
             "SIGKILL to the program": lambda _: kill_one(server.process, supervisor=False),
             "SIGKILL to its supervisor": lambda _: kill_one(server.process, supervisor=True),
         }
-        of_one_server(server, server.cancel, place, cuts // 10, clock, answered=False)  # it warms up
+        of_one_server(
+            server, server.cancel, place, cuts // 10, clock, answered=False
+        )  # it warms up
         grown = [state(server)]
         for word, end in ways.items():
             is_cancelled = word == "cancellation"
@@ -306,9 +358,15 @@ def main() -> None:
         with real(folder / "real") as true:
             if true is not None:
                 tally = of_servers(true, lambda s: s.process.kill(), max(3, cuts // 40), clock)
-                print(tally.row("SIGKILL to `preread mcp`, real program", next_start(true)), flush=True)
+                print(
+                    tally.row("SIGKILL to `preread mcp`, real program", next_start(true)),
+                    flush=True,
+                )
                 tally = of_commands(true, signal.SIGINT, max(3, cuts // 40), clock)
-                print(tally.row("SIGINT to `preread load`, real program", next_start(true)), flush=True)
+                print(
+                    tally.row("SIGINT to `preread load`, real program", next_start(true)),
+                    flush=True,
+                )
         print("\nThe one server, after a warm-up and after each of its three rows:")
         for memory, files, threads in grown:
             print(f"{memory:.1f} MiB, {files} open files, {threads} threads")

@@ -61,7 +61,9 @@ for name in subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=
         connection.execute("INSERT INTO words VALUES (?)", (text,))
 connection.execute("COMMIT")
 """
-NOUNS = "cart coupon invoice order parcel payment product refund session shipment stock voucher".split()
+NOUNS = (
+    "cart coupon invoice order parcel payment product refund session shipment stock voucher".split()
+)
 VERBS = "add apply cancel check close count create find list load merge move parse read round send sort store".split()
 PYTHON = '''
 class {N}{V}{n}:
@@ -125,13 +127,23 @@ def make(folder: Path, files: int) -> None:
         parts: list[str] = []
         while sum(map(len, parts)) < SIZES[files]:
             verb, n = chance.choice(VERBS), chance.randint(1, 9999)
-            given = {"noun": noun, "N": noun.capitalize(), "verb": verb, "V": verb.capitalize(), "n": n}
+            given = {
+                "noun": noun,
+                "N": noun.capitalize(),
+                "verb": verb,
+                "V": verb.capitalize(),
+                "n": n,
+            }
             parts.append(template.format(**given, w=chance.choice(words)))
         path.write_text("".join(parts))
 
 
 def timed(code: str, cwd: Path, *arguments: str) -> Timed:
-    environ = {k: v for k, v in os.environ.items() if not k.startswith(("PREREAD_", "PYTHONDONTWRITEBYTECODE"))}
+    environ = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("PREREAD_", "PYTHONDONTWRITEBYTECODE"))
+    }
     environ["PYTHONPATH"] = str(ROOT / "server")
     begun = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], cwd=cwd, env=environ)
@@ -145,11 +157,21 @@ def timed(code: str, cwd: Path, *arguments: str) -> Timed:
 
 
 def measure(folder: Path, runs: int) -> None:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
     names = [name for name in listed.split("\0") if (folder / name).is_file()]
     size = sum((folder / name).stat().st_size for name in names)
-    changed = folder / next(name for name in names[len(names) // 2 :] if name.endswith((".py", ".ts", ".go", ".java")))
-    rows: dict[str, list[Timed]] = {"texts into FTS5": [], "cold": [], "warm": [], CHANGED: [], RUNNING: []}
+    changed = folder / next(
+        name for name in names[len(names) // 2 :] if name.endswith((".py", ".ts", ".go", ".java"))
+    )
+    rows: dict[str, list[Timed]] = {
+        "texts into FTS5": [],
+        "cold": [],
+        "warm": [],
+        CHANGED: [],
+        RUNNING: [],
+    }
     for _ in range(runs):
         shutil.rmtree(folder / ".project", ignore_errors=True)
         (folder / ".project").mkdir()
@@ -163,16 +185,22 @@ def measure(folder: Path, runs: int) -> None:
             seconds, cpu = map(float, Path(scratch, "seconds").read_text().split())
             rows[RUNNING].append(Timed(seconds, cpu, peak))
     database = (folder / ".project/.cache/index.db").stat().st_size
-    print(f"{folder.name}: {len(names):,} files, {size / 1e6:.0f} MB; index {database / 1e6:.0f} MB")
+    print(
+        f"{folder.name}: {len(names):,} files, {size / 1e6:.0f} MB; index {database / 1e6:.0f} MB"
+    )
     base = min(found.cpu for found in rows["texts into FTS5"])
     for name, found in rows.items():
         best = min(found)
         cpu, peak = min(each.cpu for each in found), max(each.peak for each in found)
-        print(f"  {name:35} {best.seconds:7.2f} s ({cpu:6.2f})   {cpu / base:5.2f} x the baseline   {peak:5.0f} MB")
+        print(
+            f"  {name:35} {best.seconds:7.2f} s ({cpu:6.2f})   {cpu / base:5.2f} x the baseline   {peak:5.0f} MB"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repo", type=Path)
     parser.add_argument("--only", type=int, choices=SIZES)
     parser.add_argument("--runs", type=int, default=3)
@@ -182,7 +210,9 @@ def main() -> None:
         for files in [] if options.repo else sizes:
             make(Path(scratch) / f"made-{files}", files)
         if options.repo:
-            shutil.copytree(options.repo, Path(scratch) / options.repo.resolve().name, symlinks=True)
+            shutil.copytree(
+                options.repo, Path(scratch) / options.repo.resolve().name, symlinks=True
+            )
         for folder in sorted(Path(scratch).iterdir(), key=lambda path: len(path.name)):
             if not (folder / ".git").exists():
                 subprocess.run(["git", "init", "-q"], cwd=folder, check=True)

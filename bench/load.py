@@ -18,7 +18,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BASELINE = "import click, pydantic, anyio, asyncio"  # what any command line of this kind has to import
+BASELINE = (
+    "import click, pydantic, anyio, asyncio"  # what any command line of this kind has to import
+)
 READ_ALL = (
     "import hashlib, os, subprocess\n"
     "for name in subprocess.run(['git', 'ls-files', '-z'], capture_output=True).stdout.split(b'\\0'):\n"
@@ -92,7 +94,9 @@ def test_{noun}_negative_{n}({noun}):
     with pytest.raises(ValueError):
         {noun}.total(-1)
 """
-NOUNS = "cart coupon invoice order parcel payment product refund session shipment stock voucher".split()
+NOUNS = (
+    "cart coupon invoice order parcel payment product refund session shipment stock voucher".split()
+)
 
 
 def make_repository(folder: Path, files: int) -> None:
@@ -127,10 +131,16 @@ def make_repository(folder: Path, files: int) -> None:
 def timed(argv: list[str], cwd: Path) -> tuple[float, float]:
     """Seconds and peak megabytes of one process and its children."""
     # Where Python may not keep what it compiled, compiling Preread again is a third of a second of each run.
-    environ = {k: v for k, v in os.environ.items() if not k.startswith(("PREREAD_", "PYTHONDONTWRITEBYTECODE"))}
+    environ = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("PREREAD_", "PYTHONDONTWRITEBYTECODE"))
+    }
     environ["PYTHONPATH"] = str(ROOT / "server")
     begun = time.perf_counter()
-    process = subprocess.Popen(argv, cwd=cwd, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        argv, cwd=cwd, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - begun
     if status:
@@ -143,11 +153,21 @@ def timed(argv: list[str], cwd: Path) -> tuple[float, float]:
 
 def measure(folder: Path, feature: str, runs: int) -> None:
     load = [sys.executable, "-m", "preread", "load", feature]
-    timed(load, folder)  # compiles what is imported; the first cold run begins without what this one leaves
-    base = statistics.median(timed([sys.executable, "-c", BASELINE], folder)[0] for _ in range(runs))
-    read = statistics.median(timed([sys.executable, "-c", READ_ALL], folder)[0] for _ in range(runs))
-    listed = subprocess.run(["git", "ls-files"], cwd=folder, capture_output=True, text=True, check=True).stdout
-    names = [name for name in listed.split("\n") if name.endswith((".py", ".ts", ".tsx", ".js", ".go"))]
+    timed(
+        load, folder
+    )  # compiles what is imported; the first cold run begins without what this one leaves
+    base = statistics.median(
+        timed([sys.executable, "-c", BASELINE], folder)[0] for _ in range(runs)
+    )
+    read = statistics.median(
+        timed([sys.executable, "-c", READ_ALL], folder)[0] for _ in range(runs)
+    )
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
+    names = [
+        name for name in listed.split("\n") if name.endswith((".py", ".ts", ".tsx", ".js", ".go"))
+    ]
     rows: dict[str, list[tuple[float, float]]] = {"cold": [], "one file changed": [], "cached": []}
     for _ in range(runs):
         shutil.rmtree(folder / ".project", ignore_errors=True)
@@ -159,16 +179,22 @@ def measure(folder: Path, feature: str, runs: int) -> None:
         changed.write_bytes(before)
         timed(load, folder)
         rows["cached"].append(timed(load, folder))
-    print(f"{folder.name}: {len(names)} source files; imports {base:.3f} s, reading and hashing all {read:.3f} s")
+    print(
+        f"{folder.name}: {len(names)} source files; imports {base:.3f} s, reading and hashing all {read:.3f} s"
+    )
     for name, found in rows.items():
         seconds = statistics.median(s for s, _ in found)
         peak = max(m for _, m in found)
         against = base if name == "cached" else read
-        print(f"  {name:18} {seconds:6.2f} s   {seconds / against:5.1f} x its baseline   {peak:6.0f} MB")
+        print(
+            f"  {name:18} {seconds:6.2f} s   {seconds / against:5.1f} x its baseline   {peak:6.0f} MB"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repo", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("feature", nargs="?", default="cart")
@@ -177,7 +203,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         if options.repo:
             target = Path(scratch) / options.repo.resolve().name
-            subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(options.repo), str(target)], check=True)
+            subprocess.run(
+                ["git", "clone", "-q", "--no-hardlinks", str(options.repo), str(target)], check=True
+            )
             measure(target, options.feature, options.runs)
             return
         for files in (450, 2400):  # a third of them are tests

@@ -26,7 +26,7 @@ def serve(project: Path) -> None:
     """The real server, with one tool more."""
     from mcp_types import Tool
 
-    from preread.mcp_server import serve_stdio, tools
+    from preread.mcp import serve_stdio, tools
     from preread.models import Model
 
     class Nothing(Model):
@@ -36,7 +36,9 @@ def serve(project: Path) -> None:
         return Nothing()
 
     rows = tools.rows
-    nothing = tools.Row(Tool(name="nothing", input_schema={"type": "object"}), run, lambda *_: Nothing())
+    nothing = tools.Row(
+        Tool(name="nothing", input_schema={"type": "object"}), run, lambda *_: Nothing()
+    )
     tools.rows = lambda *given: rows(*given) | {"nothing": nothing}
     serve_stdio(project, os.environ)
 
@@ -55,17 +57,23 @@ async def measure(project: Path, feature: str, calls: int) -> None:
         for _ in range(calls):  # one after the other, so that a busy moment meets both
             for name, taken in times.items():
                 begun = time.perf_counter()
-                reply = await client.call_tool(name, {"feature": feature} if name == "load_context" else {})
+                reply = await client.call_tool(
+                    name, {"feature": feature} if name == "load_context" else {}
+                )
                 taken.append(time.perf_counter() - begun)
                 assert name == "nothing" or reply.structured_content["state"] == "cached", reply
     nothing, cached = (statistics.median(taken) * 1000 for taken in times.values())
     print(f"nothing      {nothing:8.3f} ms   median of {calls}")
-    print(f"load_context {cached:8.3f} ms   cached, {len(reply.structured_content['dossier'])} characters")
+    print(
+        f"load_context {cached:8.3f} ms   cached, {len(reply.structured_content['dossier'])} characters"
+    )
     print(f"ratio        {cached / nothing:8.2f}")
 
 
 def shop(folder: Path) -> Path:
-    shutil.copytree(ROOT / "examples" / "shop", folder, ignore=shutil.ignore_patterns("node_modules", ".cache"))
+    shutil.copytree(
+        ROOT / "examples" / "shop", folder, ignore=shutil.ignore_patterns("node_modules", ".cache")
+    )
     who = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
     for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "All of it"]):
         subprocess.run(["git", *arguments], cwd=folder, check=True)

@@ -132,6 +132,10 @@ def _last_words(log: str) -> str:
     """The installer's complaints, else the end of what it printed."""
     with suppress(OSError), open(log, encoding="utf-8", errors="replace") as file:
         lines = [line.strip() for line in file if line.strip() and not line.startswith("$ ")]
-        complaints = [line for line in lines if line.lower().startswith(("error", "fatal", "the virtual environment"))]
+        complaints = [
+            line
+            for line in lines
+            if line.lower().startswith(("error", "fatal", "the virtual environment"))
+        ]
         return " ".join(complaints or lines[-5:])[-TAIL:] or "the installer said nothing"
     return "the installer's output cannot be read"

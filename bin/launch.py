@@ -150,10 +150,16 @@ def data_folders(environ: Mapping[str, str]) -> list[str]:
     if environ.get("CLAUDE_PLUGIN_DATA"):
         return [os.path.abspath(environ["CLAUDE_PLUGIN_DATA"])]
     home = os.path.expanduser("~")
-    plugins = os.path.join(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "plugins", "data")
+    plugins = os.path.join(
+        environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "plugins", "data"
+    )
     found = []
     with suppress(OSError):
-        found = [os.path.join(plugins, name) for name in sorted(os.listdir(plugins)) if name.startswith("preread-")]
+        found = [
+            os.path.join(plugins, name)
+            for name in sorted(os.listdir(plugins))
+            if name.startswith("preread-")
+        ]
     shared = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return [*found, os.path.join(shared, "preread")]
 

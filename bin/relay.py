@@ -20,10 +20,14 @@ from typing import Any
 CHUNK = 2**16
 ENOUGH = 2**20  # bytes that wait for a server; beyond them the client waits
 TAIL = 2000  # characters of the reason that a call is told
-AFTER_SIGNAL = 0.35  # seconds for the server to end: 0.5 after its first signal Claude Code kills us
+AFTER_SIGNAL = (
+    0.35  # seconds for the server to end: 0.5 after its first signal Claude Code kills us
+)
 AFTER_INPUT = 1.5
 HANDSHAKE = ("initialize", "server/discover")
-VERSION = "io.modelcontextprotocol/protocolVersion"  # of the later era, in which each request names it
+VERSION = (
+    "io.modelcontextprotocol/protocolVersion"  # of the later era, in which each request names it
+)
 INTERNAL = -32603
 FROM_CLIENT, TO_CLIENT, ERRORS = 0, 1, 2
 
@@ -41,7 +45,9 @@ class Child:
 
     def __init__(self, command: list[str]) -> None:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True)
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+        )
         self.streams = (self.process.stdin, self.process.stdout, self.process.stderr)
         self.input, self.output, self.errors = (stream.fileno() for stream in self.streams)  # type: ignore[union-attr]
         os.set_blocking(self.input, False)
@@ -102,9 +108,14 @@ class Relay:
         self.child: Child | None = Child(command)
         self.up = False
         self.handshake: list[bytes] = []  # the client's, for every child
-        self.swallowed: list[Any] = []  # ids that were answered here, whose answers still come from the child
+        self.swallowed: list[
+            Any
+        ] = []  # ids that were answered here, whose answers still come from the child
         self.held: list[dict[str, Any]] = []  # requests that wait for the server
-        self.asked, self.told = b"", b""  # what came after the last end of a line, from the client and from the child
+        self.asked, self.told = (
+            b"",
+            b"",
+        )  # what came after the last end of a line, from the client and from the child
 
     def run(self) -> int:
         """Until the client is gone, a signal comes (Ended), or the server ended (its status)."""
@@ -112,7 +123,9 @@ class Relay:
             child = self.child
             readers = [self.signals, *(child.readers if child else [])]
             readers += [] if child and len(child.waiting) > ENOUGH else [FROM_CLIENT]
-            readable, writable, _ = select.select(readers, [child.input] if child and child.waiting else [], [])
+            readable, writable, _ = select.select(
+                readers, [child.input] if child and child.waiting else [], []
+            )
             if self.signals in readable:
                 raise Ended(128 + os.read(self.signals, 1)[0], AFTER_SIGNAL)
             if child:
@@ -168,13 +181,19 @@ class Relay:
         meta = params.get("_meta") if isinstance(params, dict) else None
         era = meta.get(VERSION) if isinstance(meta, dict) else None
         found = self.answers.get(str(era or "legacy"), {}).get(method)
-        if method == "initialize" and found and params.get("protocolVersion") in self.answers["versions"]:
+        if (
+            method == "initialize"
+            and found
+            and params.get("protocolVersion") in self.answers["versions"]
+        ):
             return {**found, "protocolVersion": params["protocolVersion"]}
         return found
 
     def start_again(self, line: bytes) -> None:
         self.child = Child(self.command)
-        self.swallowed = [message["id"] for message in map(_parsed, self.handshake) if "id" in message]
+        self.swallowed = [
+            message["id"] for message in map(_parsed, self.handshake) if "id" in message
+        ]
         self.child.waiting += b"".join(self.handshake) + line
 
     # -- from the child
@@ -212,7 +231,9 @@ class Relay:
         for message in held:
             if message["method"] == "tools/call":
                 content = [{"type": "text", "text": text}]
-                self.reply(message, result={"content": content, "isError": True, "resultType": "complete"})
+                self.reply(
+                    message, result={"content": content, "isError": True, "resultType": "complete"}
+                )
             else:
                 self.reply(message, error={"code": INTERNAL, "message": text})
 
@@ -248,7 +269,9 @@ def main(command: list[str]) -> int:
     signal.set_wakeup_fd(wakeup)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)  # the loop reads of it
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "answers.json"), encoding="utf-8") as file:
+    with open(
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "answers.json"), encoding="utf-8"
+    ) as file:
         relay = Relay(command, json.load(file), signals)
     try:
         return relay.run()

@@ -20,14 +20,24 @@ CLIENT = {"name": "a-client", "version": "1"}
 def questions(era: str) -> list[dict[str, Any]]:
     """The messages of a client of this era, the question's method being its id."""
     if era == LEGACY:
-        params = {"protocolVersion": HANDSHAKE_PROTOCOL_VERSIONS[-1], "capabilities": {}, "clientInfo": CLIENT}
+        params = {
+            "protocolVersion": HANDSHAKE_PROTOCOL_VERSIONS[-1],
+            "capabilities": {},
+            "clientInfo": CLIENT,
+        }
         each: dict[str, Any] = {}
     else:
         meta = {"protocolVersion": era, "clientInfo": CLIENT, "clientCapabilities": {}}
-        params = each = {"_meta": {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}}
+        params = each = {
+            "_meta": {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
+        }
     first = {"jsonrpc": "2.0", "id": FIRST[era], "method": FIRST[era], "params": params}
     done = [{"jsonrpc": "2.0", "method": "notifications/initialized"}] if era == LEGACY else []
-    return [first, *done, *({"jsonrpc": "2.0", "id": name, "method": name, "params": each} for name in LISTS)]
+    return [
+        first,
+        *done,
+        *({"jsonrpc": "2.0", "id": name, "method": name, "params": each} for name in LISTS),
+    ]
 
 
 def asked(era: str) -> dict[str, Any]:
@@ -38,7 +48,9 @@ def asked(era: str) -> dict[str, Any]:
             assert server.stdin is not None
             assert server.stdout is not None
             found = {}
-            for message in questions(era):  # one at a time: what it asks in one go may be answered in any order
+            for message in questions(
+                era
+            ):  # one at a time: what it asks in one go may be answered in any order
                 server.stdin.write(json.dumps(message).encode() + b"\n")
                 server.stdin.flush()
                 if "id" in message:

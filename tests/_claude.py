@@ -22,7 +22,18 @@ KEY = "sk-ant-scripted"  # any will do: the scripted API asks for none
 # As they were when the tests were loaded: the fixture `environment` takes them out for each test.
 _CHOSEN = os.environ.get("PREREAD_TEST_CLAUDE")
 _REQUIRED = bool(os.environ.get("CI") or os.environ.get("PREREAD_REQUIRE_CLAUDE"))
-_PASSED_ON = ("PATH", "TMPDIR", "LANG", "LC_ALL", "TERM", "USER", "LOGNAME", "SHELL", "SYSTEMROOT", "COMSPEC")
+_PASSED_ON = (
+    "PATH",
+    "TMPDIR",
+    "LANG",
+    "LC_ALL",
+    "TERM",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "SYSTEMROOT",
+    "COMSPEC",
+)
 
 
 def claude_environ(api: MessagesAPI, home: Path, key: str = KEY) -> dict[str, str]:
@@ -38,7 +49,9 @@ def claude_environ(api: MessagesAPI, home: Path, key: str = KEY) -> dict[str, st
 
 def bare_environ(api: MessagesAPI, home: Path, key: str = KEY) -> dict[str, str]:
     """The whole environment of a Claude Code that a test starts itself: nothing of the person who runs the tests."""
-    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | claude_environ(api, home, key)
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | claude_environ(
+        api, home, key
+    )
 
 
 def installed() -> Path | None:
@@ -78,7 +91,9 @@ def machine(tmp_path: Path) -> Path:
         "subscriptionType": "max",
     }
     (home / ".claude" / ".credentials.json").write_text(json.dumps({"claudeAiOauth": login}))
-    (home / ".claude.json").write_text(json.dumps({"hasCompletedOnboarding": True, "primaryApiKey": "sk-planted"}))
+    (home / ".claude.json").write_text(
+        json.dumps({"hasCompletedOnboarding": True, "primaryApiKey": "sk-planted"})
+    )
     return home
 
 

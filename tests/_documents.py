@@ -17,10 +17,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def commands() -> str:
-    from preread.cli import mcp
+    from preread.cli.commands import mcp
     from preread.operations import every
 
-    rows = [(" ".join((op.command, *(name.upper() for name in op.positional))), op.doc) for op in every()]
+    rows = [
+        (" ".join((op.command, *(name.upper() for name in op.positional))), op.doc)
+        for op in every()
+    ]
     rows.append(("mcp", (mcp.help or "").partition("\n")[0]))
     lines = [f"| `preread {words}` | {doc} |" for words, doc in rows]
     return "\n".join(["| command | what it does |", "| --- | --- |", *lines])
@@ -42,8 +45,13 @@ def settings() -> str:
 def errors() -> str:
     from preread.errors import CODES
 
-    lines = [f"| `{name}` | {code.exit} | {code.jsonrpc} | {code.meaning} |" for name, code in CODES.items()]
-    return "\n".join(["| code | exit status | JSON-RPC | means |", "| --- | --- | --- | --- |", *lines])
+    lines = [
+        f"| `{name}` | {code.exit} | {code.jsonrpc} | {code.meaning} |"
+        for name, code in CODES.items()
+    ]
+    return "\n".join(
+        ["| code | exit status | JSON-RPC | means |", "| --- | --- | --- | --- |", *lines]
+    )
 
 
 def variables() -> str:
@@ -60,7 +68,16 @@ def reply() -> "Evidence":
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "shop"
         shutil.copytree(ROOT / "examples" / "shop", project)
-        command = [sys.executable, "-m", "preread", "evidence", "checkout", "--limit", "1000", "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "preread",
+            "evidence",
+            "checkout",
+            "--limit",
+            "1000",
+            "--json",
+        ]
         environ = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
         done = subprocess.run(command, cwd=project, env=environ, capture_output=True, check=True)
     return Evidence.model_validate_json(done.stdout)
@@ -68,10 +85,12 @@ def reply() -> "Evidence":
 
 def evidence() -> str:
     """What a terminal of 100 columns shows of it."""
-    from preread import views
+    from preread.cli import views
 
     found = reply()
-    shown = found.model_copy(update={name: getattr(found, name)[:3] for name in ("files", "tests", "docs", "findings")})
+    shown = found.model_copy(
+        update={name: getattr(found, name)[:3] for name in ("files", "tests", "docs", "findings")}
+    )
     with mock.patch.dict(os.environ, {"NO_COLOR": "1", "COLUMNS": "100"}):
         text = views.render("context.evidence", shown, terminal=True)
     return "\n".join(["```", *(line.rstrip() for line in text.split("\n")), "```"])
@@ -82,7 +101,9 @@ TABLES = {
     "docs/errors.md": {"errors": errors},
     "docs/prompt.md": {"variables": variables},
 }
-EXAMPLES = {"docs/evidence.md": {"evidence": evidence}}  # their order and scores may be those of another day
+EXAMPLES = {
+    "docs/evidence.md": {"evidence": evidence}
+}  # their order and scores may be those of another day
 
 
 def written(path: str) -> str:

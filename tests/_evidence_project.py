@@ -8,14 +8,16 @@ from pathlib import Path
 import hypothesis
 
 from conftest import ROOT, git
-from preread import validate
+from preread.check import check as check_drafts
 from preread.evidence.collect import collect
 from preread.layout import Layout
 from preread.models import Checked, Draft, Evidence, Fact, Fence, Finding, Request, Section
 from preread.services import Progress, Services
 from preread.settings import Settings
 
-CALM = hypothesis.settings(deadline=None, database=None)  # slow machines are no failure; nothing is written
+CALM = hypothesis.settings(
+    deadline=None, database=None
+)  # slow machines are no failure; nothing is written
 PAST = itertools.count(1_700_000_000)  # time stamps that can be trusted to tell a change
 
 
@@ -35,11 +37,22 @@ def commit(root: Path, files: dict[str, str], message: str, *, date: str = "2026
     if not (root / ".git").exists():
         git(root, "init", "-q")
     git(root, "add", "-A")
-    git(root, "commit", "-q", "--allow-empty", "-m", message, "--date", date if "T" in date else f"{date}T12:00:00Z")
+    git(
+        root,
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        message,
+        "--date",
+        date if "T" in date else f"{date}T12:00:00Z",
+    )
     return git(root, "rev-parse", "HEAD").strip()
 
 
-def services(root: Path, report: Callable[[str, float, float], None] | None = None, **settings: object) -> Services:
+def services(
+    root: Path, report: Callable[[str, float, float], None] | None = None, **settings: object
+) -> Services:
     """One request's view of the project at `root`; made anew for each request, as the faces do."""
     (root / ".project").mkdir(parents=True, exist_ok=True)
     progress = Progress(report) if report else Progress()
@@ -54,7 +67,9 @@ def evidence(root: Path, feature: str, description: str = "", ticket: str = "") 
     return collect(services(root), request(feature, description, ticket))
 
 
-def found(root: Path, rule: str, feature: str, description: str = "", ticket: str = "") -> list[Finding]:
+def found(
+    root: Path, rule: str, feature: str, description: str = "", ticket: str = ""
+) -> list[Finding]:
     """What one rule found; everything that any rule found is held to the check on the way."""
     everything = evidence(root, feature, description, ticket)
     assert_holds(root, everything.findings)
@@ -65,7 +80,8 @@ def assert_holds(root: Path, findings: Iterable[Finding]) -> None:
     """Every finding is a fact that the check lets pass: its sources resolve, its quotes and fences stand."""
     unique = {finding.text: finding for finding in findings}.values()
     sections = [
-        Section(finding.rule, (_item(finding),), finding.sources[0] if finding.fence else "") for finding in unique
+        Section(finding.rule, (_item(finding),), finding.sources[0] if finding.fence else "")
+        for finding in unique
     ]
     checked = check(root, [Draft("patterns.md", "login", tuple(sections))])
     broken = "\n".join(f"{problem.message} {problem.line}" for problem in checked.problems)
@@ -82,16 +98,26 @@ def _item(finding: Finding) -> Fact | Fence:
 
 
 def check(
-    root: Path, drafts: Sequence[Draft], feature: str = "login", *, budget: bool = False, **settings: object
+    root: Path,
+    drafts: Sequence[Draft],
+    feature: str = "login",
+    *,
+    budget: bool = False,
+    **settings: object,
 ) -> Checked:
-    return validate.check(services(root, **settings), feature, drafts, budget=budget)
+    return check_drafts(services(root, **settings), feature, drafts, budget=budget)
 
 
 def draft(
-    *facts: tuple[str, *tuple[str, ...]], name: str = "patterns.md", heading: str = "Facts", source: str = ""
+    *facts: tuple[str, *tuple[str, ...]],
+    name: str = "patterns.md",
+    heading: str = "Facts",
+    source: str = "",
 ) -> Draft:
     """A draft of one section; a fact is its text and its sources."""
-    items = tuple(Fact(text, tuple(sources), line) for line, (text, *sources) in enumerate(facts, 4))
+    items = tuple(
+        Fact(text, tuple(sources), line) for line, (text, *sources) in enumerate(facts, 4)
+    )
     return Draft(name, "login", (Section(heading, items, source),))
 
 

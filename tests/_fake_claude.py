@@ -64,7 +64,9 @@ def hold():
 class FakeClaude:
     """One such program, its runs, and what of them is left."""
 
-    def __init__(self, folder: Path, behaviour: str, version: str = "2.1.329 (Claude Code)") -> None:
+    def __init__(
+        self, folder: Path, behaviour: str, version: str = "2.1.329 (Claude Code)"
+    ) -> None:
         self.path, self._go = folder / "claude", folder / "go"
         self._pids, self._ready = folder / "pids", folder / "ready"
         for place in (self._pids, self._ready):

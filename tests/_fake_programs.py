@@ -148,7 +148,9 @@ def lives(pid: int) -> bool:
 @contextmanager
 def popen(argv: list[str], **options: object) -> Iterator["subprocess.Popen[bytes]"]:
     """A process without a supervisor; killed at the end of the block, whatever happened there."""
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options) as process:
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options
+    ) as process:
         try:
             yield process
         finally:

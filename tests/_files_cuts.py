@@ -48,7 +48,9 @@ def generation(found: Published | None) -> str:
         if name in found.edited:
             assert text == EDITED, f"{name} of {mark} counts as edited: {text!r}"
         else:
-            assert re.findall(r"(?:begin|end) (\w+)", text) == [mark, mark], f"{name} of {mark} says {text!r}"
+            assert re.findall(r"(?:begin|end) (\w+)", text) == [mark, mark], (
+                f"{name} of {mark} says {text!r}"
+            )
     return mark
 
 
@@ -73,7 +75,11 @@ def cut_at(step: int) -> None:
     steps = itertools.count(1)
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
-        opened = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_CREAT | os.O_TRUNC)
+        opened = (
+            event == "open"
+            and isinstance(arguments[2], int)
+            and arguments[2] & (os.O_CREAT | os.O_TRUNC)
+        )
         if (opened or event in CHANGES) and next(steps) == step:
             os._exit(9)
 
@@ -145,7 +151,9 @@ def steps(root: Path) -> dict[str, object]:
             mark = generation(published.read(layout, "login"))
             # From the moment it is marked, readers see the new one; after its manifest is in place as well.
             assert mark == "B" or not marked, "an old dossier beside a ready one"
-            seen["cuts of recovery"] += recoveries(place, mark == "B") if marked else recoveries(place, mark == "B", 1)
+            seen["cuts of recovery"] += (
+                recoveries(place, mark == "B") if marked else recoveries(place, mark == "B", 1)
+            )
         except AssertionError as error:
             wrong.append(f"cut at {step}: {error}")
         shutil.rmtree(place)
@@ -263,7 +271,13 @@ def kill_one(root: Path, after: float, when_ready: bool) -> str:
         pass
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    left = "ready" if published.ready(layout, "login") else "staged" if published.pending(layout, "login") else ""
+    left = (
+        "ready"
+        if published.ready(layout, "login")
+        else "staged"
+        if published.pending(layout, "login")
+        else ""
+    )
     whole(layout)
     with locked(layout):
         publish.recover(services(root), "login")

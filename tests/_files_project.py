@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import pytest
 
-from preread import atomic, publish, sources, subprocesses
+from preread import publish, sources
+from preread.infra import atomic, subprocesses
 from preread.layout import BY_NAME, Layout
 from preread.models import Manifest
 from preread.services import Services
@@ -32,7 +33,9 @@ HERE = Path(__file__).parent
 SERVER = HERE.parent / "server"
 
 
-def services(root: Path, run: subprocesses.Runner = subprocesses.run, **settings: object) -> Services:
+def services(
+    root: Path, run: subprocesses.Runner = subprocesses.run, **settings: object
+) -> Services:
     """One request's view of the project at `root`; made anew for each request, as the faces do."""
     (root / ".project").mkdir(parents=True, exist_ok=True)
     return Services(Layout(root.resolve()), Settings(**settings), ENVIRON, run)
@@ -96,7 +99,10 @@ def spans(services: Services, *refs: str) -> dict[str, str]:
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     """Every file below a folder with its bytes and its time: equal means that nothing was written."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in files
+    }
 
 
 def fastest(work: Callable[[], T], holds: Callable[[T], bool], tries: int = 25) -> float:

@@ -28,8 +28,14 @@ def drafting(request: Request) -> Answer:
         return [text("Done.")]
     folder = output(request)
     feature = folder.name.partition(".")[0]
-    files = {name: STANDARD[name].replace(": login\n", f": {feature}\n", 1) for name in asked_for(request)}
-    return [tool("Write", file_path=str(folder / name), content=content) for name, content in files.items()]
+    files = {
+        name: STANDARD[name].replace(": login\n", f": {feature}\n", 1)
+        for name in asked_for(request)
+    }
+    return [
+        tool("Write", file_path=str(folder / name), content=content)
+        for name, content in files.items()
+    ]
 
 
 def call_in(words: str) -> Block:
@@ -46,20 +52,34 @@ class Flow:
         self.claude, self.api, self.tmp, self.plugin = claude, api, tmp, plugin
         self.home = tmp / "home"
         self.home.mkdir()
-        self.project = small(tmp / "a shop", {".project/gates": GATES, "tests/old.spec.ts": "test('old')\n"})
+        self.project = small(
+            tmp / "a shop", {".project/gates": GATES, "tests/old.spec.ts": "test('old')\n"}
+        )
         self.starts = tmp / "starts"
         wrapper = tmp / "python"  # says that it is started, as what, and whether by a build's child
         wrapper.write_text(
             f'#!/bin/sh\necho "${{PREREAD_CHILD:-}} $*" >> "{self.starts}"\nexec "{sys.executable}" "$@"\n'
         )
         wrapper.chmod(0o755)
-        for name in ("preread-inline", "preread-preread"):  # what was compiled once serves all tests
-            data, compiled = self.home / ".claude" / "plugins" / "data" / name, tmp.parent / "compiled"
+        for name in (
+            "preread-inline",
+            "preread-preread",
+        ):  # what was compiled once serves all tests
+            data, compiled = (
+                self.home / ".claude" / "plugins" / "data" / name,
+                tmp.parent / "compiled",
+            )
             data.mkdir(parents=True)
             compiled.mkdir(exist_ok=True)
             (data / "pycache").symlink_to(compiled)
-        own = {"PREREAD_PYTHON": str(wrapper), "PREREAD_CLAUDE": str(claude), "PREREAD_LEVEL": "standard"}
-        own["MCP_CONNECTION_NONBLOCKING"] = "0"  # the first turn waits for the server, however busy the machine is
+        own = {
+            "PREREAD_PYTHON": str(wrapper),
+            "PREREAD_CLAUDE": str(claude),
+            "PREREAD_LEVEL": "standard",
+        }
+        own["MCP_CONNECTION_NONBLOCKING"] = (
+            "0"  # the first turn waits for the server, however busy the machine is
+        )
         self.environ = bare_environ(api, self.home) | own
         api.play(drafting, when=CHILD)
 
@@ -72,12 +92,16 @@ class Flow:
         assert done.returncode == 0, (done.stdout, done.stderr)
         return done.stdout.decode()
 
-    def session(self, script: Callable[[Request], Answer], *flags: str, **options: Any) -> "Session":
+    def session(
+        self, script: Callable[[Request], Answer], *flags: str, **options: Any
+    ) -> "Session":
         """One run, `GO` being the person's words; its plugin is the repository's unless flags say otherwise."""
         self.api.play(script, when="GO")
         before = len(self.api.requests)
         arguments = [*(flags or ("--plugin-dir", str(self.plugin))), "--allowedTools", *ALLOWED]
-        out = self.claude_says("-p", "GO", "--output-format", "stream-json", "--verbose", *arguments, **options)
+        out = self.claude_says(
+            "-p", "GO", "--output-format", "stream-json", "--verbose", *arguments, **options
+        )
         events = [json.loads(line) for line in out.splitlines()]
         return Session(events, self.api.requests[before:])
 
@@ -109,14 +133,18 @@ class Session:
 
     def told(self, call: Block) -> tuple[str, bool]:
         """What the model was told of a call, and whether that was an error."""
-        found = (result for request in self.own for result in request.results if result.id == call["id"])
+        found = (
+            result for request in self.own for result in request.results if result.id == call["id"]
+        )
         result = next(found)
         return result.text, result.is_error
 
     def remark(self, call: Block) -> str:
         """What a hook added to the request after a call, outside of its result."""
         request = next(r for r in self.own if any(result.id == call["id"] for result in r.results))
-        blocks = [b for m in request.messages[-2:] if isinstance(m["content"], list) for b in m["content"]]
+        blocks = [
+            b for m in request.messages[-2:] if isinstance(m["content"], list) for b in m["content"]
+        ]
         texts = [m["content"] for m in request.messages[-2:] if isinstance(m["content"], str)]
         texts += [block["text"] for block in blocks if block["type"] == "text"]
         return "\n".join(words for words in texts if "hook additional context" in words)

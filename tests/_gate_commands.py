@@ -53,7 +53,19 @@ MESSAGES = (
     "git commit -m \"$(cat <<{0}\n{1}\n{2}\n)\"", "x=$(cat <<{0} | tr a b\n{1}\n{2}\n)", "echo \"$((1 << 2)) {3}\"",
     "echo $(cat <<{0}; cat <<< {3}\n{1}\n{2}\n)", "echo $( (cat <<{0})\n{1}\n{2}\n)",
 )  # fmt: skip
-LINES = ("it's", '1) see "x -> {}" ok', "> {}", 'a "b', ":-)", "(", "tee {}", "\\", "# x", "<<X", "$(touch pwned)")
+LINES = (
+    "it's",
+    '1) see "x -> {}" ok',
+    "> {}",
+    'a "b',
+    ":-)",
+    "(",
+    "tee {}",
+    "\\",
+    "# x",
+    "<<X",
+    "$(touch pwned)",
+)
 AROUND = (
     "( {} )", "{{ {}; }}", "if true; then {}; fi", "if {}; then :; else {}; fi", "for i in 1 2; do {}; done",
     "while read -r l; do {}; done < in", "until false; do\n{}\ndone", "case $x in a|b) {};; *) {};; esac",
@@ -112,24 +124,43 @@ class Commands:
         elif how < 0.8:
             delimiter = rng.choice(DELIMITERS)
             operator = rng.choice(("<<", "<<", "<< ", "<<-"))
-            body = "\n".join(rng.choice(("x", "> {}", "tee {}", "\t$(touch pwned)", "it's", "EOFx")) for _ in range(3))
+            body = "\n".join(
+                rng.choice(("x", "> {}", "tee {}", "\t$(touch pwned)", "it's", "EOFx"))
+                for _ in range(3)
+            )
             end = ("\t" if operator == "<<-" else "") + delimiter.strip("'\"\\")
             place = rng.choice(("cat {} > {}", "cat > {1} {0}", "tee {1} {0} >/dev/null"))
-            text = place.format(operator + delimiter, self.target()) + "\n" + self.filled(body) + "\n" + end + "\n"
+            text = (
+                place.format(operator + delimiter, self.target())
+                + "\n"
+                + self.filled(body)
+                + "\n"
+                + end
+                + "\n"
+            )
         elif how < 0.85:
             delimiter = rng.choice(DELIMITERS)
             body = self.filled("\n".join(rng.choice(LINES) for _ in range(rng.choice((1, 2, 3)))))
-            text = rng.choice(MESSAGES).format(delimiter, body, delimiter.strip("'\"\\"), self.target())
+            text = rng.choice(MESSAGES).format(
+                delimiter, body, delimiter.strip("'\"\\"), self.target()
+            )
         else:
             text = rng.choice(PREFIXES) + "echo x"
         if how >= 0.8 or (how < 0.65 and rng.random() < 0.15):
-            text += rng.choice((" ", "")) + rng.choice(REDIRECTIONS) + rng.choice((" ", "")) + self.target()
+            text += (
+                rng.choice((" ", ""))
+                + rng.choice(REDIRECTIONS)
+                + rng.choice((" ", ""))
+                + self.target()
+            )
         return text
 
     def compound(self, depth: int) -> str:
         text = self.rng.choice(AROUND)
         inner = re.sub(r"(?<!\{)\{\}(?!\})", lambda _: self.text(depth - 1), text)
-        inner = re.sub(r"\n *;(?!;)", "\n", inner)  # what stands behind a here-document needs no other end
+        inner = re.sub(
+            r"\n *;(?!;)", "\n", inner
+        )  # what stands behind a here-document needs no other end
         return inner.replace("{{target}}", self.target()).replace("{{", "{").replace("}}", "}")
 
     def text(self, depth: int = DEPTH) -> str:
@@ -144,5 +175,7 @@ class Commands:
         for part in parts[1:]:
             text += ("" if text.endswith("\n") else rng.choice(JOINTS)) + part
         if depth == DEPTH and rng.random() < 0.03:
-            text += rng.choice(("; echo 'x", '\necho "x', "; echo `x", " # it's", "\n)", "; echo $(x"))
+            text += rng.choice(
+                ("; echo 'x", '\necho "x', "; echo `x", " # it's", "\n)", "; echo $(x")
+            )
         return text

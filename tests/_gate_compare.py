@@ -80,6 +80,13 @@ def one_world(seed: str, number: int, folder: Path, ask: Ask) -> Iterator[str]:
 def compare(seed: str, events: int, ask: Ask, workers: int = 1) -> tuple[int, list[str]]:
     """How many events were compared, and where hook and reference differ."""
     worlds = range(-(-events // EVENTS_OF_A_WORLD))
-    with tempfile.TemporaryDirectory(prefix="gates-") as folder, ThreadPoolExecutor(workers) as pool:
-        found = pool.map(lambda number: list(one_world(seed, number, Path(folder).resolve(), ask)), worlds)
-        return len(worlds) * EVENTS_OF_A_WORLD, [each for differences in found for each in differences]
+    with (
+        tempfile.TemporaryDirectory(prefix="gates-") as folder,
+        ThreadPoolExecutor(workers) as pool,
+    ):
+        found = pool.map(
+            lambda number: list(one_world(seed, number, Path(folder).resolve(), ask)), worlds
+        )
+        return len(worlds) * EVENTS_OF_A_WORLD, [
+            each for differences in found for each in differences
+        ]

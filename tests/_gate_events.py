@@ -53,7 +53,12 @@ AGENTS = (
     "other:reviewer", "general-purpose", "Test-Planner", "test-planner ", "",
 )  # fmt: skip
 TOOLS = (
-    ("Write",) * 6 + ("Edit",) * 4 + ("MultiEdit", "NotebookEdit") + ("Bash",) * 9 + ("Agent",) * 5 + ("Task", "Read")
+    ("Write",) * 6
+    + ("Edit",) * 4
+    + ("MultiEdit", "NotebookEdit")
+    + ("Bash",) * 9
+    + ("Agent",) * 5
+    + ("Task", "Read")
 )
 ENVIRONMENTS = (
     {"PREREAD_GATES": "off"}, {"PREREAD_GATES": "warn"}, {"PREREAD_GATES": "block"},
@@ -87,15 +92,21 @@ class Event(NamedTuple):
 class Events:
     """An endless row of events about one project."""
 
-    def __init__(self, rng: random.Random, scene: Scene, sessions: Iterator[int] | None = None) -> None:
+    def __init__(
+        self, rng: random.Random, scene: Scene, sessions: Iterator[int] | None = None
+    ) -> None:
         self.rng, self.scene = rng, scene
         self.sessions = sessions or itertools.count()
-        self.links = [(path.name, str(path.readlink())) for path in scene.project.iterdir() if path.is_symlink()]
+        self.links = [
+            (path.name, str(path.readlink()))
+            for path in scene.project.iterdir()
+            if path.is_symlink()
+        ]
         gates = scene.project / ".project" / "gates"
         text = gates.read_text(errors="replace") if gates.is_file() else ""
-        self.patterns = [line.strip(" \t\r!") for line in text.split("\n") if "/" in line or "{feature}" in line] or [
-            "*"
-        ]
+        self.patterns = [
+            line.strip(" \t\r!") for line in text.split("\n") if "/" in line or "{feature}" in line
+        ] or ["*"]
         contexts = (scene.project / ".project" / "context").glob("*")
         self.dossiers = sorted(path.name for path in contexts) or ["login"]
         self.existing = sorted(str(path) for path in scene.project.rglob("*.*s"))
@@ -109,7 +120,11 @@ class Events:
             return rng.choice(self.existing)
         if self.chance(0.4):
             return f"{self.scene.project}/{self.disguised(self.fitting(rng.choice(self.patterns)))}"
-        parts = [rng.choice(PARTS) for _ in range(rng.choice((0, 1, 1, 1, 2, 3)))] if self.chance(0.3) else []
+        parts = (
+            [rng.choice(PARTS) for _ in range(rng.choice((0, 1, 1, 1, 2, 3)))]
+            if self.chance(0.3)
+            else []
+        )
         usual = rng.choice(FOLDERS) if self.chance(0.8) else ""
         name = rng.choice(NAMES if self.chance(0.7) else LAST)
         path = "/".join([*filter(None, [*parts, usual]), name])
@@ -135,7 +150,9 @@ class Events:
         pattern = re.sub(r"[ \t]+#.*", "", pattern).replace("{feature}", rng.choice(FEATURES))
         folders = rng.choice(("", "", "tests/", "a b/", "src/x/"))
         path = (
-            pattern.replace("**/", folders).replace("**", rng.choice(("x", "x/y"))).replace("*", rng.choice(("", "x")))
+            pattern.replace("**/", folders)
+            .replace("**", rng.choice(("x", "x/y")))
+            .replace("*", rng.choice(("", "x")))
         )
         return path.replace("?", "q").removeprefix("./").lstrip("/")
 
@@ -156,7 +173,9 @@ class Events:
 
     def relative(self) -> str:
         path = self.path()
-        return path.removeprefix(f"{self.scene.project}/") or "." if self.chance(0.8) else path or "."
+        return (
+            path.removeprefix(f"{self.scene.project}/") or "." if self.chance(0.8) else path or "."
+        )
 
     def prompt(self) -> str:
         rng = self.rng
@@ -167,10 +186,21 @@ class Events:
 
     def given(self, tool: str) -> dict[str, Any]:
         if tool == "Bash":
-            paths = [path for path in (self.relative() for _ in range(4)) if not re.search("[\0\ud800-\udfff]", path)]
-            return {"command": Commands(self.rng, paths or ["x"]).text(), "description": self.rng.choice(CONTENTS)}
+            paths = [
+                path
+                for path in (self.relative() for _ in range(4))
+                if not re.search("[\0\ud800-\udfff]", path)
+            ]
+            return {
+                "command": Commands(self.rng, paths or ["x"]).text(),
+                "description": self.rng.choice(CONTENTS),
+            }
         if tool in {"Agent", "Task"}:
-            return {"description": "x", "prompt": self.prompt(), "subagent_type": self.rng.choice(AGENTS)}
+            return {
+                "description": "x",
+                "prompt": self.prompt(),
+                "subagent_type": self.rng.choice(AGENTS),
+            }
         key = "notebook_path" if tool == "NotebookEdit" else "file_path"
         content = self.rng.choice(CONTENTS)
         if self.chance(0.05):  # large, or near the end of what the hooks' front reads by itself
@@ -186,7 +216,11 @@ class Events:
     def event(self) -> Event:
         rng = self.rng
         tool = rng.choice(TOOLS)
-        cwd = str(self.scene.project) if self.chance(0.85) else self.scene.filled(rng.choice(FOLDERS_OF_SESSIONS))
+        cwd = (
+            str(self.scene.project)
+            if self.chance(0.85)
+            else self.scene.filled(rng.choice(FOLDERS_OF_SESSIONS))
+        )
         event: dict[str, Any] = {
             "session_id": f"session-{next(self.sessions)}", "transcript_path": "/t.jsonl", "cwd": cwd,
             "prompt_id": "p", "permission_mode": "default", "effort": {"level": "medium"},
@@ -220,7 +254,9 @@ class Events:
             text = json.dumps(event, separators=(",", ":"), ensure_ascii=self.chance(0.2))
         else:
             text = self.value(event, self.chance(0.5))
-        data = re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found.group()):04x}", text).encode()
+        data = re.sub(
+            "[\ud800-\udfff]", lambda found: f"\\u{ord(found.group()):04x}", text
+        ).encode()
         return self.broken(data) if self.chance(0.03) else data
 
     def space(self) -> str:
@@ -230,7 +266,11 @@ class Events:
         if isinstance(value, str):
             return self.string(value, odd)
         if isinstance(value, list):
-            return f"[{self.space()}" + ",".join(self.space() + self.value(each, odd) for each in value) + "]"
+            return (
+                f"[{self.space()}"
+                + ",".join(self.space() + self.value(each, odd) for each in value)
+                + "]"
+            )
         if not isinstance(value, dict):
             return json.dumps(value)
         pairs = list(value.items())
@@ -239,14 +279,18 @@ class Events:
         written = []
         for key, each in pairs:
             if odd and self.chance(0.05):  # the same key before: it does not count
-                written.append(self.pair(key, self.rng.choice(("Write", "Read", "/a", {"file_path": "/a"}, None)), odd))
+                written.append(
+                    self.pair(
+                        key,
+                        self.rng.choice(("Write", "Read", "/a", {"file_path": "/a"}, None)),
+                        odd,
+                    )
+                )
             written.append(self.pair(key, each, odd))
         return f"{self.space()}{{" + ",".join(written) + f"}}{self.space()}"
 
     def pair(self, key: str, value: Any, odd: bool) -> str:
-        return (
-            f"{self.space()}{self.string(key, odd)}{self.space()}:{self.space()}{self.value(value, odd)}{self.space()}"
-        )
+        return f"{self.space()}{self.string(key, odd)}{self.space()}:{self.space()}{self.value(value, odd)}{self.space()}"
 
     def string(self, text: str, odd: bool) -> str:
         """A string with escapes where none is needed."""
@@ -262,7 +306,9 @@ class Events:
             return "\\/"
         units = char.encode("utf-16-be", "surrogatepass")
         form = self.rng.choice(("{:04x}", "{:04X}"))
-        return "".join("\\u" + form.format(int.from_bytes(units[i : i + 2])) for i in range(0, len(units), 2))
+        return "".join(
+            "\\u" + form.format(int.from_bytes(units[i : i + 2])) for i in range(0, len(units), 2)
+        )
 
     def broken(self, data: bytes) -> bytes:
         """Not quite an event; often no JSON any more."""
@@ -291,4 +337,8 @@ class Events:
             return data[:place] + junk + data[place:]
         if how < 0.8:
             return junk + data
-        return data + junk if how < 0.9 else rng.choice((b"", b"[]", b"null", b"{}", b"7", b'"x"', b"[" + data + b"]"))
+        return (
+            data + junk
+            if how < 0.9
+            else rng.choice((b"", b"[]", b"null", b"{}", b"7", b'"x"', b"[" + data + b"]"))
+        )

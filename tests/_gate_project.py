@@ -14,7 +14,13 @@ from typing import Any
 import _gate_shell as shell
 
 REQUIRED = ("patterns.md", "codebase.md", "summary.md")
-DEVICES = {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
+DEVICES = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10)),
+}
 
 
 class BrokenGatesError(Exception):
@@ -26,7 +32,11 @@ def slug(text: str) -> str:
 
 
 def is_feature(name: str) -> bool:
-    return bool(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)) and len(name) <= 64 and name not in DEVICES
+    return (
+        bool(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name))
+        and len(name) <= 64
+        and name not in DEVICES
+    )
 
 
 def feature_of_text(text: str) -> str:
@@ -126,7 +136,11 @@ def add_line(rules: Rules, line: str) -> bool:
         rules.agents += [(keyword == "agent", word) for word in words]
         return len(words) == 1
     if keyword == "alias":
-        if len(words) != 2 or not is_feature(words[0]) or not (is_feature(words[1]) or words[1] == "_project"):
+        if (
+            len(words) != 2
+            or not is_feature(words[0])
+            or not (is_feature(words[1]) or words[1] == "_project")
+        ):
             return False
         rules.aliases.setdefault(*words)
         return True
@@ -143,7 +157,9 @@ def add_line(rules: Rules, line: str) -> bool:
 
 
 def is_project(folder: str) -> bool:
-    return os.path.isdir(os.path.join(folder, ".project")) or os.path.exists(os.path.join(folder, ".git"))
+    return os.path.isdir(os.path.join(folder, ".project")) or os.path.exists(
+        os.path.join(folder, ".git")
+    )
 
 
 def project_above(path: str) -> str | None:
@@ -182,7 +198,9 @@ def undrafted(relative: str) -> str:
 
 def candidates(path: str) -> list[tuple[str, str]]:
     places = located(path)
-    return list(dict.fromkeys([*places, *((root, undrafted(relative)) for root, relative in places)]))
+    return list(
+        dict.fromkeys([*places, *((root, undrafted(relative)) for root, relative in places)])
+    )
 
 
 def problem_of(path: str) -> str:
@@ -213,7 +231,9 @@ def standing(roots: Iterable[str]) -> list[str]:
         folder = os.path.join(root, ".project", "context")
         if os.path.isdir(folder):
             names |= {name for name in os.listdir(folder) if is_feature(name) or name == "_project"}
-    return sorted(name for name in names if any(dossier_problem(root, name) == "" for root in roots))
+    return sorted(
+        name for name in names if any(dossier_problem(root, name) == "" for root in roots)
+    )
 
 
 def time_in(path: str, *, forever: bool = False) -> float | None:
@@ -252,8 +272,13 @@ def nearness(asked: str, name: str) -> int | None:
 
 def near(asked: str, rules: Rules, roots: list[str]) -> str:
     stand = set(standing(roots))
-    names = (stand | {left for left, right in rules.aliases.items() if right in stand}) - {"_project", asked}
-    found = sorted((kind, name) for name in names if (kind := nearness(asked, name)) is not None)[:2]
+    names = (stand | {left for left, right in rules.aliases.items() if right in stand}) - {
+        "_project",
+        asked,
+    }
+    found = sorted((kind, name) for name in names if (kind := nearness(asked, name)) is not None)[
+        :2
+    ]
     if asked == "_project" or not found:
         return ""
     listed = ", ".join(name for _, name in found)

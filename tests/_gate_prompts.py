@@ -5,23 +5,29 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NOUNS = "flow|page|feature|screen|form|dialog|module|endpoint|api|component|view|wizard|journey|story"
+NOUNS = (
+    "flow|page|feature|screen|form|dialog|module|endpoint|api|component|view|wizard|journey|story"
+)
 WORD = r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*"
 NAME = rf"({WORD}(?:\s+{WORD}){{0,2}})"
 VALUE = re.compile(
-    r"""(?<!\w)["'`]?feature["'`]?[ \t*]*[:=][ \t*]*(?:(["'`])([^"'`\n]+)\1|([A-Za-z0-9_.-]+))""", re.IGNORECASE
+    r"""(?<!\w)["'`]?feature["'`]?[ \t*]*[:=][ \t*]*(?:(["'`])([^"'`\n]+)\1|([A-Za-z0-9_.-]+))""",
+    re.IGNORECASE,
 )
 QUOTED = re.compile(r"""(?<!\w)(["'`])([^"'`\n]+)\1(?!\w)""")
 THE_NAME = re.compile(rf"\bthe\s+{NAME}\s+(?:{NOUNS})\b", re.IGNORECASE)
 FOR_NAME = re.compile(
-    rf"\btests?(?:\s+(?:plan|cases))?\s+for\s+(?:the\s+)?{NAME}\s*(?:[.,;:!?()\[\]{{}}\n]|$)", re.IGNORECASE
+    rf"\btests?(?:\s+(?:plan|cases))?\s+for\s+(?:the\s+)?{NAME}\s*(?:[.,;:!?()\[\]{{}}\n]|$)",
+    re.IGNORECASE,
 )
 
 
 def stop_words() -> frozenset[str]:
     """The list as the contract prints it."""
     text = (ROOT / "docs" / "gates.md").read_text()
-    return frozenset(text.partition("The stop words, all of them:\n\n```\n")[2].partition("```")[0].split())
+    return frozenset(
+        text.partition("The stop words, all of them:\n\n```\n")[2].partition("```")[0].split()
+    )
 
 
 STOP = stop_words()
@@ -48,7 +54,9 @@ def paths(prompt: str) -> Iterable[str]:
 
 def mentioned(prompt: str, known: Iterable[str]) -> Iterable[str]:
     """Known names as whole words; a longer one hides the shorter ones in it."""
-    names = sorted((name for name in known if name not in STOP), key=lambda name: (-len(name), name))
+    names = sorted(
+        (name for name in known if name not in STOP), key=lambda name: (-len(name), name)
+    )
     if not names:
         return
     forms = "|".join("[ _-]".join(map(re.escape, name.split("-"))) for name in names)

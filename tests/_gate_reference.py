@@ -80,7 +80,9 @@ class Gate:
 
     @property
     def session_root(self) -> str | None:
-        return project_of_folder(self.environ.get("CLAUDE_PROJECT_DIR")) or project_of_folder(self.event.get("cwd"))
+        return project_of_folder(self.environ.get("CLAUDE_PROJECT_DIR")) or project_of_folder(
+            self.event.get("cwd")
+        )
 
     def roots(self, root: str) -> list[str]:
         return list(dict.fromkeys(filter(None, [root, self.session_root])))
@@ -121,10 +123,16 @@ class Gate:
             return PASS
         if mode == "warn":
             return Decision("remark", text, tuple(self.notes))
-        return Decision("block", text, (*self.notes, "preread gates off --for 2h", "PREREAD_GATES=off", "mode off"))
+        return Decision(
+            "block",
+            text,
+            (*self.notes, "preread gates off --for 2h", "PREREAD_GATES=off", "mode off"),
+        )
 
     def remarked(self, text: str, rules: Rules, root: str) -> Decision:
-        return PASS if self.mode(rules, root) == "off" else Decision("remark", text, tuple(self.notes))
+        return (
+            PASS if self.mode(rules, root) == "off" else Decision("remark", text, tuple(self.notes))
+        )
 
     # -- the dossier of a feature
 
@@ -133,7 +141,10 @@ class Gate:
         return os.path.exists(os.path.join(stands, ".project", ".cache", "stale", feature))
 
     def building(self, feature: str, root: str) -> bool:
-        hints = (os.path.join(each, ".project", ".cache", "building", feature) for each in self.roots(root))
+        hints = (
+            os.path.join(each, ".project", ".cache", "building", feature)
+            for each in self.roots(root)
+        )
         return any((time_in(hint) or 0) > time.time() for hint in hints)
 
     def reason(self, feature: str, rules: Rules, root: str) -> str:
@@ -169,7 +180,9 @@ class Gate:
         for each in dict.fromkeys((path, os.path.realpath(path))):
             for root, relative in below_dot_project(each):
                 lower = relative.lower()
-                own = lower in OWN_FILES or any(f"{lower}/".startswith(f"{folder}/") for folder in OWN_FOLDERS)
+                own = lower in OWN_FILES or any(
+                    f"{lower}/".startswith(f"{folder}/") for folder in OWN_FOLDERS
+                )
                 if own or (removes and lower == ".project"):
                     name = shown(next((place for _, place in located(path)), ""))
                     if (found := self.owned(root, name, relative, removes=removes)) is not None:
@@ -203,13 +216,19 @@ class Gate:
             return PASS
         if not reason:
             why = f"{name} is gated, and what its dossier cites has changed."
-            text = f"The dossier of {feature} is stale: call {call(feature)} to refresh it. Why: {why}"
+            text = (
+                f"The dossier of {feature} is stale: call {call(feature)} to refresh it. Why: {why}"
+            )
             return self.remarked(text, rules, root)
         if os.path.exists(path):
             why = f"{name} is gated, and {reason}."
             if self.building(feature, root):
-                return self.remarked(self.demanded(feature, root, f"go on with this {tool}", why), rules, root)
-            return self.remarked(f"Call {call(feature)} before you go on with this {tool}. Why: {why}", rules, root)
+                return self.remarked(
+                    self.demanded(feature, root, f"go on with this {tool}", why), rules, root
+                )
+            return self.remarked(
+                f"Call {call(feature)} before you go on with this {tool}. Why: {why}", rules, root
+            )
         why = (
             f"{name} is a new file for the feature {feature}, and {reason}: "
             "its proven patterns, traps and helpers have to be read before it is written."
@@ -218,7 +237,11 @@ class Gate:
 
     def bash(self, command: str) -> Decision:
         cwd = self.event.get("cwd")
-        folder = shell.absolute(cwd, "/") if isinstance(cwd, str) and cwd.startswith("/") and is_path(cwd) else None
+        folder = (
+            shell.absolute(cwd, "/")
+            if isinstance(cwd, str) and cwd.startswith("/") and is_path(cwd)
+            else None
+        )
         found = [self.action(action) for action in shell.actions(command, folder)]
         return min(found, key=lambda decision: SEVERITY.index(decision.kind), default=PASS)
 
@@ -265,7 +288,9 @@ class Gate:
                 f"{shown(name)} works on the feature {feature}, and {reason}: "
                 "its proven patterns, traps and helpers have to be read before it starts."
             )
-            return self.blocked(self.demanded(feature, root, "retry this dispatch", why), rules, root)
+            return self.blocked(
+                self.demanded(feature, root, "retry this dispatch", why), rules, root
+            )
         if not self.stale(feature, root):
             return PASS
         why = f"{shown(name)} works from it, and what it cites has changed."
@@ -299,7 +324,9 @@ TELL = "tell the person what you would change and let them do it, then go on"
 
 def own_text(name: str, relative: str, *, removes: bool) -> str:
     parts = relative.split("/")
-    if relative.lower().startswith(".project/context/") and (is_feature(parts[2]) or parts[2] == "_project"):
+    if relative.lower().startswith(".project/context/") and (
+        is_feature(parts[2]) or parts[2] == "_project"
+    ):
         again = call(parts[2], force=True)
         why = "a dossier is checked when it is built, and what is written into it by hand is not."
         verb = "remove" if removes else "edit"
@@ -327,11 +354,16 @@ def named_feature(prompt: str, rules: Rules, root: str) -> str | None:
         lambda: (word for word in prompts.quoted(prompt) if word in known),
         gated,
         lambda: prompts.mentioned(prompt, known),
-        lambda: (word for word in prompts.quoted(prompt) if is_feature(word) and word not in prompts.STOP),
+        lambda: (
+            word for word in prompts.quoted(prompt) if is_feature(word) and word not in prompts.STOP
+        ),
         lambda: prompts.described(prompt, slug),
     ]
     for step in steps:
-        names = {rules.served_by(name if name == "_project" else feature_of_text(name)) for name in step()}
+        names = {
+            rules.served_by(name if name == "_project" else feature_of_text(name))
+            for name in step()
+        }
         if names:
             return names.pop() if len(names) == 1 else None
     return None
@@ -372,7 +404,9 @@ def written_path(event: dict[str, Any], key: str) -> str:
     return shell.absolute(path, cwd)
 
 
-def decide(hook: str, data: bytes, environ: Mapping[str, str], asked: set[tuple[str, str]] | None = None) -> Decision:
+def decide(
+    hook: str, data: bytes, environ: Mapping[str, str], asked: set[tuple[str, str]] | None = None
+) -> Decision:
     """What `pre-spec-write` or `pre-task-gate` decides; `asked` is what it remembers of sessions."""
     if environ.get("PREREAD_CHILD") or environ.get("PREREAD_GATES") == "off":
         return PASS
@@ -389,7 +423,11 @@ def decide(hook: str, data: bytes, environ: Mapping[str, str], asked: set[tuple[
                 raise OddEventError("tool_input")
             name, prompt = given.get("subagent_type"), given.get("prompt")
             if isinstance(name, str) and name:
-                return gate.dispatch(name, prompt if isinstance(prompt, str) else "", set() if asked is None else asked)
+                return gate.dispatch(
+                    name,
+                    prompt if isinstance(prompt, str) else "",
+                    set() if asked is None else asked,
+                )
     except OddEventError:
         return failure()
     return PASS

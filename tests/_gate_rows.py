@@ -48,7 +48,12 @@ def data_of(value: Any) -> bytes:
     if "latin1" in value:
         return bytes(value["latin1"].encode("latin-1"))
     times = value["times"]
-    text = value.get("before", "") + value["repeat"] * times + value["then"] + value.get("close", "") * times
+    text = (
+        value.get("before", "")
+        + value["repeat"] * times
+        + value["then"]
+        + value.get("close", "") * times
+    )
     return str(text + value.get("after", "")).encode()
 
 
@@ -83,7 +88,10 @@ class Scene:
         for line in lines:
             if line.startswith("dossier "):
                 for required in REQUIRED:
-                    self.write(f".project/context/{line.removeprefix('dossier ')}/{required}", b"No facts found.\n")
+                    self.write(
+                        f".project/context/{line.removeprefix('dossier ')}/{required}",
+                        b"No facts found.\n",
+                    )
             elif " -> " in line:
                 name, _, target = line.partition(" -> ")
                 (self.project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -114,13 +122,18 @@ def event_of(row: Mapping[str, Any], scene: Scene) -> bytes:
         name, given = "Bash", {"command": scene.filled(row["bash"]), "description": "x"}
     if "agent" in row:
         kind = row.get("type", "test-planner")
-        name, given = "Agent", {"description": "x", "prompt": scene.filled(row["agent"]), "subagent_type": kind}
+        name, given = (
+            "Agent",
+            {"description": "x", "prompt": scene.filled(row["agent"]), "subagent_type": kind},
+        )
     event = {
         "session_id": "597d140e-6480-496a-ab20-8bfc3962013a", "cwd": str(scene.project),
         "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": given,
         "tool_use_id": "toolu_000001",
     }  # fmt: skip
-    return json.dumps({**event, **scene.filled_in(row.get("event", {}))}, separators=(",", ":")).encode()
+    return json.dumps(
+        {**event, **scene.filled_in(row.get("event", {}))}, separators=(",", ":")
+    ).encode()
 
 
 def hook_of(row: Mapping[str, Any]) -> str:
@@ -129,7 +142,9 @@ def hook_of(row: Mapping[str, Any]) -> str:
 
 def run_hook(hook: str, data: bytes, env: Mapping[str, str], cwd: Path | str = "/") -> Said:
     """The shipped hook as a process that has nothing but `env`."""
-    done = subprocess.run([ROOT / "hooks" / hook], input=data, env=dict(env), cwd=cwd, capture_output=True, timeout=30)
+    done = subprocess.run(
+        [ROOT / "hooks" / hook], input=data, env=dict(env), cwd=cwd, capture_output=True, timeout=30
+    )
     assert (done.returncode, done.stderr) == (0, b""), (done.returncode, done.stderr[-2000:])
     return read_answer(done.stdout)
 
@@ -160,7 +175,11 @@ def read_answer(out: bytes) -> Said:
 def agrees(said: Said, meant: Decision) -> bool:
     """Whether a hook said what the reference says; of the person's text the fragments count."""
     fits = said.kind == meant.kind and said.text == meant.text
-    return fits and all(part in said.person for part in meant.person) and (bool(said.person) == bool(meant.person))
+    return (
+        fits
+        and all(part in said.person for part in meant.person)
+        and (bool(said.person) == bool(meant.person))
+    )
 
 
 def clear(folder: Path) -> None:

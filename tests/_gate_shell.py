@@ -246,7 +246,12 @@ class Shell:
         if folder:
             place = absolute(folder, self.cwd or "/")
             known = folder.startswith("/") or self.cwd is not None
-            below = named or len(sources) > 1 or folder.endswith("/") or (known and os.path.isdir(place))
+            below = (
+                named
+                or len(sources) > 1
+                or folder.endswith("/")
+                or (known and os.path.isdir(place))
+            )
             for source in sources:
                 if not below:
                     self.act("write", folder)
@@ -257,7 +262,9 @@ class Shell:
                 self.act("remove", source)
 
     def change(self, name: str, words: list[str | None]) -> None:
-        names = [word for word in words if word is None or not (word.startswith("-") and len(word) > 1)]
+        names = [
+            word for word in words if word is None or not (word.startswith("-") and len(word) > 1)
+        ]
         folder = names[0] if len(names) == 1 and name != "popd" else None
         if not folder or folder == "-" or not (folder.startswith("/") or self.cwd):
             self.cwd = None
@@ -307,7 +314,9 @@ def unprefixed(tokens: list[Token]) -> list[str | None]:
 def operands(words: list[str | None]) -> list[str | None]:
     """Every word that is no option."""
     end = words.index("--") if "--" in words else len(words)
-    return [word for word in words[:end] if word is None or not word.startswith("-")] + words[end + 1 :]
+    return [word for word in words[:end] if word is None or not word.startswith("-")] + words[
+        end + 1 :
+    ]
 
 
 def edited(words: list[str | None]) -> list[str | None]:

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 REDIRECTIONS = ("&>>", "&>", ">>", ">|", ">&", "<<<", "<<-", "<<", "<&", "<>", "<", ">")
 CONTROLS = (";;&", ";;", ";&", "&&", "||", "|&", "|", "&", ";", "(", ")", "\n")
-HERE_DOCUMENT = re.compile(r"""<<(?!<)(-?)[ \t]*(?:'([^']*)'|"([^"]*)"|((?:\\.|[^\s|&;()<>'"$`\\])+))""")
+HERE_DOCUMENT = re.compile(
+    r"""<<(?!<)(-?)[ \t]*(?:'([^']*)'|"([^"]*)"|((?:\\.|[^\s|&;()<>'"$`\\])+))"""
+)
 CLOSERS = {"then", "do", "else", "elif", "fi", "done", "esac", "}"}
 
 
@@ -56,7 +58,9 @@ class Lexer:
             self.add("arithmetic", "((", None, self.after_arithmetic(at))
         elif text.startswith(("<(", ">("), at):
             self.word()
-        elif (found := next((op for op in REDIRECTIONS if text.startswith(op, at)), None)) is not None:
+        elif (
+            found := next((op for op in REDIRECTIONS if text.startswith(op, at)), None)
+        ) is not None:
             self.add("redirection", found, None, at + len(found))
         elif (found := next((op for op in CONTROLS if text.startswith(op, at)), None)) is not None:
             self.add("control", found, None, at + len(found))
@@ -71,7 +75,11 @@ class Lexer:
 
     def starts_arithmetic(self) -> bool:
         before = self.tokens[-1] if self.tokens else None
-        place = before is None or before.kind == "control" or before.raw in CLOSERS | {"for", "if", "while", "until"}
+        place = (
+            before is None
+            or before.kind == "control"
+            or before.raw in CLOSERS | {"for", "if", "while", "until"}
+        )
         return place and self.after_arithmetic(self.at) > 0
 
     def after_arithmetic(self, at: int) -> int:
@@ -120,7 +128,12 @@ class Lexer:
         raw = self.text[start:end]
         before = self.tokens[-1] if self.tokens else None
         copies = before is not None and before.raw in {">&", "<&"}
-        if raw.isdecimal() and raw.isascii() and self.text[end : end + 1] in {"<", ">"} and not copies:
+        if (
+            raw.isdecimal()
+            and raw.isascii()
+            and self.text[end : end + 1] in {"<", ">"}
+            and not copies
+        ):
             self.at = end  # the number of a file descriptor
             return
         if before and before.kind == "redirection" and before.raw in {"<<", "<<-"}:
@@ -145,7 +158,9 @@ class Lexer:
                 return value, literal
             if char == "\\":
                 escaped = self.text[self.at + 1 : self.at + 2]
-                value += {"\n": ""}.get(escaped, escaped) if escaped in '$`"\\\n' else "\\" + escaped
+                value += (
+                    {"\n": ""}.get(escaped, escaped) if escaped in '$`"\\\n' else "\\" + escaped
+                )
                 self.at += 2
             elif char in "$`":
                 self.expansion(quoted=True)
@@ -202,7 +217,9 @@ class Lexer:
             elif documents is not None and less:
                 self.at = less.end()
                 quoted = less[2] if less[2] is not None else less[3]
-                documents.append((re.sub(r"\\(.)", r"\1", less[4]) if quoted is None else quoted, less[1] == "-"))
+                documents.append(
+                    (re.sub(r"\\(.)", r"\1", less[4]) if quoted is None else quoted, less[1] == "-")
+                )
             elif documents and char == "\n":
                 self.at += 1
                 outer, self.delimiters = self.delimiters, documents[:]

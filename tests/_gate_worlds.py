@@ -114,12 +114,24 @@ def dossier(rng: random.Random, scene: Scene, project: str, feature: str) -> Non
 
 def hints(rng: random.Random, scene: Scene, project: str) -> None:
     now = int(time.time())
-    times = (str(now + 7200), f"{now + 7200}.5\n", str(now - 60), "soon", "", "9" * 400, "-1", "inf")
+    times = (
+        str(now + 7200),
+        f"{now + 7200}.5\n",
+        str(now - 60),
+        "soon",
+        "",
+        "9" * 400,
+        "-1",
+        "inf",
+    )
     for feature in rng.sample(FEATURES, 2):
         if rng.random() < 0.2:
             scene.write(f"{project}.project/.cache/building/{feature}", rng.choice(times).encode())
     if rng.random() < 0.08:
-        scene.write(f"{project}.project/.state/gates-off", rng.choice((*times, "forever", "forever\n")).encode())
+        scene.write(
+            f"{project}.project/.state/gates-off",
+            rng.choice((*times, "forever", "forever\n")).encode(),
+        )
 
 
 def project(rng: random.Random, scene: Scene, name: str) -> None:
@@ -145,7 +157,10 @@ def world(rng: random.Random, base: Path) -> Scene:
         scene.write(f"{rng.choice(FOLDERS)}/{rng.choice(NAMES)}", b"x")
     if rng.random() < 0.3:
         scene.write("../data/unready", b"no Python\n")
-    for name, target in [*LINKS[: rng.choice((0, 0, 1))], *rng.sample(LINKS, rng.choice((0, 0, 1, 2)))]:
+    for name, target in [
+        *LINKS[: rng.choice((0, 0, 1))],
+        *rng.sample(LINKS, rng.choice((0, 0, 1, 2))),
+    ]:
         link = scene.project / name
         if not link.exists() and not link.is_symlink():
             link.parent.mkdir(parents=True, exist_ok=True)

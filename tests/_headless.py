@@ -69,7 +69,10 @@ def writing(files: Mapping[str, str], after: Answer | None = None) -> Callable[[
     def script(request: Request) -> Answer:
         if request.turn == 0:
             folder = output(request)
-            return [tool("Write", file_path=str(folder / name), content=content) for name, content in files.items()]
+            return [
+                tool("Write", file_path=str(folder / name), content=content)
+                for name, content in files.items()
+            ]
         return after if after is not None else [text("Done.")]
 
     return script

@@ -18,7 +18,10 @@ DONE = [text("Done.")]
 def writes(request: Request, files: Mapping[str, str]) -> list[Block]:
     """The calls that write these files into the folder that the prompt names."""
     folder = output(request)
-    return [tool("Write", file_path=str(folder / name), content=content) for name, content in files.items()]
+    return [
+        tool("Write", file_path=str(folder / name), content=content)
+        for name, content in files.items()
+    ]
 
 
 def turns(*steps: Mapping[str, str] | Callable[[Request], Answer]) -> Callable[[Request], Answer]:
@@ -63,7 +66,11 @@ class Scene:
 
     @property
     def texts(self) -> dict[str, str]:
-        return {name: data.decode() for name, data in bytes_of(self.project).items() if name.endswith(".md")}
+        return {
+            name: data.decode()
+            for name, data in bytes_of(self.project).items()
+            if name.endswith(".md")
+        }
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -81,7 +88,9 @@ class Scene:
     @property
     def codes(self) -> list[tuple[str, str]]:
         """File and code of each problem in the run's record."""
-        found = [re.fullmatch(r"(\S+?):\d+: (E_\w+) .*", problem) for problem in self.record["problems"]]
+        found = [
+            re.fullmatch(r"(\S+?):\d+: (E_\w+) .*", problem) for problem in self.record["problems"]
+        ]
         return [(match[1], match[2]) for match in found if match]
 
     def results(self, calls: Sequence[Block]) -> list[tuple[str, bool]]:
@@ -97,4 +106,6 @@ class Scene:
             for path in self.layout.project.rglob("*")
             if path.is_file() and data in path.read_bytes()
         ]
-        return found + [f"request {n}" for n, request in enumerate(self.api.requests) if secret in request.whole]
+        return found + [
+            f"request {n}" for n, request in enumerate(self.api.requests) if secret in request.whole
+        ]

@@ -18,7 +18,17 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 60.0  # seconds for what takes one or two; the machine may be busy
-PARTS = ("bin", "server", "prompts", "hooks", "skills", "agents", ".claude-plugin", ".mcp.json", "pyproject.toml")
+PARTS = (
+    "bin",
+    "server",
+    "prompts",
+    "hooks",
+    "skills",
+    "agents",
+    ".claude-plugin",
+    ".mcp.json",
+    "pyproject.toml",
+)
 TOOLS = ("bash", "env", "readlink", "git")
 # Installs by a path file to the packages that the tests run with; says who it is, and waits where it is told to.
 UV = """#!{python} -IS
@@ -53,7 +63,9 @@ def copy_plugin(folder: Path, parts: Iterable[str] = PARTS) -> Path:
     """The plugin as it is installed, without what its own use leaves in it."""
     for name in parts:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
@@ -68,7 +80,8 @@ class Uv:
         folder.mkdir()
         for name in ("entered", "go"):
             os.mkfifo(folder / name)
-        packages = os.path.dirname(os.path.dirname(metadata.distribution("mcp").locate_file("mcp/x")))  # noqa: PTH120
+        mcp = metadata.distribution("mcp").locate_file("mcp/x")
+        packages = os.path.dirname(os.path.dirname(mcp))  # noqa: PTH120 - a path of importlib's
         compiled = folder.parents[1] / "compiled"
         compiled.mkdir(exist_ok=True)
         known = {"packages": packages, "compiled": str(compiled)}
@@ -117,11 +130,18 @@ class Machine:
             (self.path / tool).symlink_to(str(shutil.which(tool)))
         self.python = self.path / f"python{sys.version_info[0]}.{sys.version_info[1]}"
         self.python.symlink_to(real_python())
-        self.environ = {"HOME": str(self.home), "PATH": str(self.path), "CLAUDE_PLUGIN_DATA": str(self.data)}
+        self.environ = {
+            "HOME": str(self.home),
+            "PATH": str(self.path),
+            "CLAUDE_PLUGIN_DATA": str(self.data),
+        }
 
     def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
         pipe = subprocess.PIPE
-        command, streams = [str(self.plugin / "bin" / "preread"), *arguments], {"stdin": subprocess.DEVNULL}
+        command, streams = (
+            [str(self.plugin / "bin" / "preread"), *arguments],
+            {"stdin": subprocess.DEVNULL},
+        )
         streams |= {"stdout": pipe, "stderr": pipe, **options}
         return subprocess.Popen(command, env=self.environ, cwd=self.project, **streams)
 
@@ -135,10 +155,17 @@ class Machine:
         """What the plugin's gate says of a new file that wants a dossier."""
         (self.project / ".project").mkdir(exist_ok=True)
         (self.project / ".project" / "gates").write_text("**/{feature}.spec.ts\n")
-        tool = {"tool_name": "Write", "tool_input": {"file_path": str(self.project / "login.spec.ts"), "content": ""}}
-        event = json.dumps({"session_id": "s", "cwd": str(self.project), "hook_event_name": "PreToolUse", **tool})
+        tool = {
+            "tool_name": "Write",
+            "tool_input": {"file_path": str(self.project / "login.spec.ts"), "content": ""},
+        }
+        event = json.dumps(
+            {"session_id": "s", "cwd": str(self.project), "hook_event_name": "PreToolUse", **tool}
+        )
         hook = [str(shutil.which("bash")), str(self.plugin / "hooks" / "pre-spec-write")]
-        done = subprocess.run(hook, input=event.encode(), env=self.environ, stdout=subprocess.PIPE, timeout=PATIENCE)
+        done = subprocess.run(
+            hook, input=event.encode(), env=self.environ, stdout=subprocess.PIPE, timeout=PATIENCE
+        )
         return dict(json.loads(done.stdout))
 
     @property
@@ -186,12 +213,18 @@ class Server:
 
     def initialize(self, version: str = "2025-11-25") -> dict[str, Any]:
         client = {"name": "a-client", "version": "1"}
-        answer = self.ask("first", "initialize", protocolVersion=version, capabilities={}, clientInfo=client)
+        answer = self.ask(
+            "first", "initialize", protocolVersion=version, capabilities={}, clientInfo=client
+        )
         self.send(method="notifications/initialized")
         return dict(answer["result"])
 
     def call(self, ident: int | str, name: str = "load_context", **params: Any) -> None:
-        self.send(id=ident, method="tools/call", params={"name": name, "arguments": {"feature": "shop"}, **params})
+        self.send(
+            id=ident,
+            method="tools/call",
+            params={"name": name, "arguments": {"feature": "shop"}, **params},
+        )
 
     def __enter__(self) -> "Server":
         return self
@@ -221,13 +254,19 @@ def wheelhouse(folder: Path) -> Path:
         extras = [*each.extras, ""]
         for text in dist.requires or ():
             needed = Requirement(text)
-            if not needed.marker or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+            if not needed.marker or any(
+                needed.marker.evaluate({"extra": extra}) for extra in extras
+            ):
                 wanted.append(needed)
     return folder
 
 
 def _wheel(dist: metadata.Distribution, folder: Path) -> None:
-    tags = [line[5:].split("-") for line in (dist.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: ")]
+    tags = [
+        line[5:].split("-")
+        for line in (dist.read_text("WHEEL") or "").splitlines()
+        if line.startswith("Tag: ")
+    ]
     tag = "-".join(".".join(dict.fromkeys(part)) for part in zip(*tags, strict=True))
     name = dist.metadata["Name"].replace("-", "_").replace(".", "_")
     with zipfile.ZipFile(folder / f"{name}-{dist.version}-{tag}.whl", "w") as wheel:

@@ -28,7 +28,14 @@ from typing import NoReturn
 
 # What an interpreter reads as it starts; a process that is told otherwise has to start anew.
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "PREREAD_TEST_")
-USED_LATER = ("anyio._backends._asyncio", "jinja2", "rich.console", "rich.live", "rich.table", "tree_sitter_python")
+USED_LATER = (
+    "anyio._backends._asyncio",
+    "jinja2",
+    "rich.console",
+    "rich.live",
+    "rich.table",
+    "tree_sitter_python",
+)
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -80,12 +87,16 @@ class Loaded:
 class Forked:
     """A forked command line, as subprocess.Popen has it with pipes for both outputs."""
 
-    def __init__(self, place: str, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, place: str, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str]
+    ) -> None:
         self.args, self.returncode = list(arguments), None
         (self._out, out_end), (self._err, err_end) = os.pipe(), os.pipe()
         try:
             with open(os.devnull, "rb") as nothing, ask(place) as asked:  # noqa: PTH123
-                self.pid = be(asked, arguments, str(cwd), environ, [nothing.fileno(), out_end, err_end])
+                self.pid = be(
+                    asked, arguments, str(cwd), environ, [nothing.fileno(), out_end, err_end]
+                )
                 self._end = os.dup(asked.fileno())
         finally:
             os.close(out_end)
@@ -103,7 +114,9 @@ class Forked:
 
     def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
         if not self._hear(set(self._heard), timeout):
-            raise subprocess.TimeoutExpired(self.args, timeout or 0, self._heard[self._out], self._heard[self._err])
+            raise subprocess.TimeoutExpired(
+                self.args, timeout or 0, self._heard[self._out], self._heard[self._err]
+            )
         return self._heard[self._out], self._heard[self._err]
 
     def send_signal(self, number: int) -> None:
@@ -126,7 +139,9 @@ class Forked:
                 for source in [key.fd for key, _ in ready]:
                     try:
                         data = os.read(source, 1 << 16)
-                    except ConnectionResetError:  # killed before it had read what it is to be; how it ended came before
+                    except (
+                        ConnectionResetError
+                    ):  # killed before it had read what it is to be; how it ended came before
                         data = b""
                     self._heard[source] += data
                     if not data:
@@ -152,7 +167,11 @@ def ask(place: str) -> socket.socket:
 
 
 def be(
-    asked: socket.socket, arguments: Sequence[str], cwd: str, environ: Mapping[str, str], streams: Sequence[int]
+    asked: socket.socket,
+    arguments: Sequence[str],
+    cwd: str,
+    environ: Mapping[str, str],
+    streams: Sequence[int],
 ) -> int:
     """Tell the fork what it is to be; its process id."""
     socket.send_fds(asked, [json.dumps([list(arguments), cwd, dict(environ)]).encode()], streams)
@@ -161,7 +180,9 @@ def be(
     while not pid.endswith(b" "):
         byte = asked.recv(1)
         if not byte:
-            raise RuntimeError("the process that has loaded Preread has ended; its complaint is on standard error")
+            raise RuntimeError(
+                "the process that has loaded Preread has ended; its complaint is on standard error"
+            )
         pid += byte
     return int(pid)
 
@@ -252,8 +273,14 @@ def become(asked: socket.socket) -> None:
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
         os.close(stream)
-    for place, name in enumerate(("stdin", "stdout", "stderr")):  # anew: what they were may have been no pipe
-        old, mode, buffering = getattr(sys, name), "r" if name == "stdin" else "w", 1 if name == "stderr" else -1
+    for place, name in enumerate(
+        ("stdin", "stdout", "stderr")
+    ):  # anew: what they were may have been no pipe
+        old, mode, buffering = (
+            getattr(sys, name),
+            "r" if name == "stdin" else "w",
+            1 if name == "stderr" else -1,
+        )
         setattr(sys, name, open(place, mode, buffering, old.encoding, old.errors, closefd=False))  # noqa: SIM115
     arguments, cwd, environ = json.loads(data)
     os.chdir(cwd)

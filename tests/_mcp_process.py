@@ -27,7 +27,11 @@ REAL_GIT = shutil.which("git")
 def environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Nothing of the person who runs the tests; also for fixtures that live longer than one test."""
     foreign = ("PREREAD_", "CLAUDE", "ANTHROPIC_", "GIT_", "XDG_")
-    ours = {k: v for k, v in child_environ().items() if k == "PREREAD_TEST_WRITES" or not k.startswith(foreign)}
+    ours = {
+        k: v
+        for k, v in child_environ().items()
+        if k == "PREREAD_TEST_WRITES" or not k.startswith(foreign)
+    }
     return ours | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"} | dict(extra or {})
 
 
@@ -51,12 +55,19 @@ def command(arguments: list[str], environ: Mapping[str, str]) -> list[str]:
     return [sys.executable, *arguments]
 
 
-def connect(project: Path | None, mode="legacy", env=None, name="a-client", cwd=None, program=None) -> Client:
+def connect(
+    project: Path | None, mode="legacy", env=None, name="a-client", cwd=None, program=None
+) -> Client:
     """The SDK's client of a real server process; to be entered."""
     whole = environ(env)
     first, *more = command(program or arguments(project), whole)
     server = StdioServerParameters(command=first, args=more, env=whole, cwd=cwd)
-    return Client(server, mode=mode, client_info=Implementation(name=name, version="1"), read_timeout_seconds=BOUND)
+    return Client(
+        server,
+        mode=mode,
+        client_info=Implementation(name=name, version="1"),
+        read_timeout_seconds=BOUND,
+    )
 
 
 class Wire:
@@ -101,7 +112,9 @@ class Wire:
 
     async def initialize(self):
         client = {"name": "a-client", "version": "1"}
-        await self.request(0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+        await self.request(
+            0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client
+        )
         found = await self.answer(0)
         await self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return found

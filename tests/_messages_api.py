@@ -45,7 +45,9 @@ class Turn:
     usage: Mapping[str, int] = field(default_factory=dict)  # over input 100, output 10
     stop: str = ""  # by default `tool_use` where a tool is called, else `end_turn`
     pause: float = 0  # seconds before each block
-    cut: Literal["", "event", "line"] = ""  # the connection breaks after the blocks, or in the middle of a line
+    cut: Literal["", "event", "line"] = (
+        ""  # the connection breaks after the blocks, or in the middle of a line
+    )
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,16 @@ OVERLOADED = Fail(529, "overloaded_error", "Overloaded")
 BROKEN = Fail(500, "api_error", "Internal server error")
 NO_MODEL = Fail(404, "not_found_error", "model: no-such-model")
 TOO_LONG = Fail(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
-NO_CREDIT = Fail(400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.")
+NO_CREDIT = Fail(
+    400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API."
+)
 
 
 def rate_limit(retry_after: int | None = None) -> Fail:
     headers = {} if retry_after is None else {"retry-after": str(retry_after)}
-    return Fail(429, "rate_limit_error", "This request would exceed your account's rate limit.", headers)
+    return Fail(
+        429, "rate_limit_error", "This request would exceed your account's rate limit.", headers
+    )
 
 
 def _words(content: str | list[Block]) -> str:
@@ -155,7 +161,11 @@ class Request:
     @property
     def whole(self) -> str:
         """Everything that was sent, readable: a secret is in here or was not sent."""
-        return json.dumps([dict(self.headers), self.body], ensure_ascii=False).replace("\\n", "\n").replace('\\"', '"')
+        return (
+            json.dumps([dict(self.headers), self.body], ensure_ascii=False)
+            .replace("\\n", "\n")
+            .replace('\\"', '"')
+        )
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -169,14 +179,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, {})
 
     def do_GET(self) -> None:
-        self._send(404, {"type": "error", "error": {"type": "not_found_error", "message": "not scripted"}})
+        self._send(
+            404, {"type": "error", "error": {"type": "not_found_error", "message": "not scripted"}}
+        )
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        request = Request(
+            self.path, {name.lower(): value for name, value in self.headers.items()}, body
+        )
         if not self.path.startswith("/v1/messages"):
             self.server.note(request)
-            self._send(404, {"type": "error", "error": {"type": "not_found_error", "message": "not scripted"}})
+            self._send(
+                404,
+                {"type": "error", "error": {"type": "not_found_error", "message": "not scripted"}},
+            )
         elif "count_tokens" in self.path:
             self.server.note(request)
             self._send(200, {"input_tokens": 100})
@@ -186,7 +203,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, request: Request, answer: Answer) -> None:
         match answer:
             case Fail(status, kind, message, headers):
-                error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
+                error = {
+                    "type": "error",
+                    "error": {"type": kind, "message": message},
+                    "request_id": "req_1",
+                }
                 self._send(status, error, headers)
             case Hang(after):
                 if after:
@@ -196,7 +217,9 @@ class _Handler(BaseHTTPRequestHandler):
                 turn = answer if isinstance(answer, Turn) else Turn(answer)
                 if request.body.get("stream"):
                     self._stream(request, turn)
-                elif turn.cut:  # the program asks again without a stream; that breaks off before its first byte
+                elif (
+                    turn.cut
+                ):  # the program asks again without a stream; that breaks off before its first byte
                     self.close_connection = True
                 else:
                     self._send(200, {**_message(request, turn), "content": list(turn.blocks)})
@@ -204,7 +227,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         data = json.dumps(body).encode()
         self.send_response(status)
-        for name, value in {**(headers or {}), "content-type": "application/json", "content-length": len(data)}.items():
+        for name, value in {
+            **(headers or {}),
+            "content-type": "application/json",
+            "content-length": len(data),
+        }.items():
             self.send_header(name, str(value))
         self.end_headers()
         if self.command != "HEAD":
@@ -241,9 +268,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _message(request: Request, turn: Turn) -> dict[str, Any]:
-    stop = turn.stop or ("tool_use" if any(b["type"] == "tool_use" for b in turn.blocks) else "end_turn")
+    stop = turn.stop or (
+        "tool_use" if any(b["type"] == "tool_use" for b in turn.blocks) else "end_turn"
+    )
     usage = {"input_tokens": 100, "output_tokens": 10, **turn.usage}
-    head = {"id": f"msg_{next(_ids):06}", "type": "message", "role": "assistant", "model": request.body.get("model")}
+    head = {
+        "id": f"msg_{next(_ids):06}",
+        "type": "message",
+        "role": "assistant",
+        "model": request.body.get("model"),
+    }
     return {**head, "content": [], "stop_reason": stop, "stop_sequence": None, "usage": usage}
 
 
@@ -311,7 +345,9 @@ class MessagesAPI(ThreadingHTTPServer):
             return script(request)  # outside the lock: a script may wait for something
         if place < len(script):
             return script[place]
-        self.errors.append(f"the script has {len(script)} turns and was asked for one more: {request.said[-500:]}")
+        self.errors.append(
+            f"the script has {len(script)} turns and was asked for one more: {request.said[-500:]}"
+        )
         return Fail(400, "invalid_request_error", "the script is over")
 
     def _numbered(self) -> Iterator[tuple[int, tuple[str, Script]]]:
@@ -319,11 +355,15 @@ class MessagesAPI(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exc_info()[1]
-        if not isinstance(error, ConnectionError):  # clients that go away are what some tests are about
+        if not isinstance(
+            error, ConnectionError
+        ):  # clients that go away are what some tests are about
             self.errors.append(repr(error))
 
     def __enter__(self) -> "MessagesAPI":
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -23,16 +23,33 @@ OWN_TOOLS = ("load_context", "context_operation")
 SOURCES = frozenset({"startup", "resume", "clear", "compact", "fork"})
 EVENTS: Mapping[str, frozenset[str] | str | None] = {
     **dict.fromkeys(
-        ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"), "tool"
+        (
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "PermissionRequest",
+            "PermissionDenied",
+        ),
+        "tool",
     ),
     **dict.fromkeys(("SubagentStart", "SubagentStop"), "agent"),
     **dict.fromkeys(("PreCompact", "PostCompact"), frozenset({"manual", "auto"})),
-    **dict.fromkeys(("Stop", "StopFailure", "UserPromptSubmit", "TeammateIdle", "TaskCreated", "TaskCompleted"), None),
-    **dict.fromkeys(("Notification", "SessionEnd", "Setup", "ConfigChange", "InstructionsLoaded"), "anything"),
-    **dict.fromkeys(("CwdChanged", "FileChanged", "WorktreeCreate", "WorktreeRemove", "PostToolBatch"), "anything"),
+    **dict.fromkeys(
+        ("Stop", "StopFailure", "UserPromptSubmit", "TeammateIdle", "TaskCreated", "TaskCompleted"),
+        None,
+    ),
+    **dict.fromkeys(
+        ("Notification", "SessionEnd", "Setup", "ConfigChange", "InstructionsLoaded"), "anything"
+    ),
+    **dict.fromkeys(
+        ("CwdChanged", "FileChanged", "WorktreeCreate", "WorktreeRemove", "PostToolBatch"),
+        "anything",
+    ),
     "SessionStart": SOURCES,
 }
-HOOK_FIELDS = frozenset({"type", "command", "args", "timeout", "if", "once", "async", "statusMessage", "shell"})
+HOOK_FIELDS = frozenset(
+    {"type", "command", "args", "timeout", "if", "once", "async", "statusMessage", "shell"}
+)
 AGENT_FIELDS = frozenset(
     "name description tools disallowedTools model effort maxTurns skills memory background isolation color".split()
 )
@@ -64,7 +81,10 @@ def _json(plugin: Path, name: str) -> Any:
 
 
 def manifests(plugin: Path) -> Problems:
-    own, market = _json(plugin, ".claude-plugin/plugin.json"), _json(plugin, ".claude-plugin/marketplace.json")
+    own, market = (
+        _json(plugin, ".claude-plugin/plugin.json"),
+        _json(plugin, ".claude-plugin/marketplace.json"),
+    )
     project = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     answers = _json(plugin, "bin/answers.json")
     code = (plugin / "server/preread/__init__.py").read_text(encoding="utf-8")
@@ -145,12 +165,18 @@ def hooks(plugin: Path) -> Problems:
             where = f"hooks/hooks.json: {event}"
             for key in entry.keys() - {"matcher", "hooks"}:
                 yield f"{where}: there is no field {key}"
-            yield from (f"{where}: {what}" for what in _matcher(plugin, event, entry.get("matcher")))
+            yield from (
+                f"{where}: {what}" for what in _matcher(plugin, event, entry.get("matcher"))
+            )
             for hook in entry["hooks"]:
                 commands.append(hook.get("command", ""))
                 yield from _hook(plugin, where, hook)
-    for script in sorted(path for path in (plugin / "hooks").iterdir() if path.is_file() and not path.suffix):
-        if not any(re.search(rf"/hooks/{re.escape(script.name)}\b", command) for command in commands):
+    for script in sorted(
+        path for path in (plugin / "hooks").iterdir() if path.is_file() and not path.suffix
+    ):
+        if not any(
+            re.search(rf"/hooks/{re.escape(script.name)}\b", command) for command in commands
+        ):
             yield f"hooks/{script.name}: no event runs it"
 
 
@@ -190,7 +216,9 @@ def _hook(plugin: Path, where: str, hook: Mapping[str, Any]) -> Problems:
         yield f"{where}: timeout {limit!r} is no number of seconds"
     condition = hook.get("if")
     if condition is not None:
-        found = re.fullmatch(r"(\w+)(\([^()]+\))?", condition) if isinstance(condition, str) else None
+        found = (
+            re.fullmatch(r"(\w+)(\([^()]+\))?", condition) if isinstance(condition, str) else None
+        )
         if found is None:
             yield f"{where}: if {condition!r} is not like Bash(git *)"
         elif found[1] not in tools_of(plugin)[1]:
@@ -211,13 +239,19 @@ def front_matter(text: str) -> dict[str, str]:
         found = re.fullmatch(r"([\w-]+): (\S.*)", line)
         if found is None or found[1] in fields:
             raise ValueError(f"front matter: {line!r}")
-        if not re.match(r"[\"'\[]", found[2]) and re.search(r": | #", found[2]) and found[1] != "description":
+        if (
+            not re.match(r"[\"'\[]", found[2])
+            and re.search(r": | #", found[2])
+            and found[1] != "description"
+        ):
             raise ValueError(f"front matter: {line!r} needs quotes")
         fields[found[1]] = found[2].strip("\"'")
     return fields
 
 
-def _page(plugin: Path, path: Path, name: str, known: frozenset[str], tool_fields: tuple[str, ...]) -> Problems:
+def _page(
+    plugin: Path, path: Path, name: str, known: frozenset[str], tool_fields: tuple[str, ...]
+) -> Problems:
     where = path.relative_to(plugin).as_posix()
     try:
         fields = front_matter(path.read_text(encoding="utf-8"))
@@ -248,21 +282,38 @@ def skills(plugin: Path) -> Problems:
         if not (folder / "SKILL.md").is_file():
             yield f"skills/{folder.name}: holds no SKILL.md"
             continue
-        yield from _page(plugin, folder / "SKILL.md", folder.name, SKILL_FIELDS, ("allowed-tools", "disallowed-tools"))
+        yield from _page(
+            plugin,
+            folder / "SKILL.md",
+            folder.name,
+            SKILL_FIELDS,
+            ("allowed-tools", "disallowed-tools"),
+        )
 
 
 def programs(plugin: Path) -> Problems:
     """bin/ is on the PATH of a session's shell: what can be run there is meant to be."""
-    found = {path.name for path in (plugin / "bin").iterdir() if path.is_file() and os.access(path, os.X_OK)}
+    found = {
+        path.name
+        for path in (plugin / "bin").iterdir()
+        if path.is_file() and os.access(path, os.X_OK)
+    }
     if found != {"preread"}:
         yield f"bin: {sorted(found)} can be run"
 
 
 def texts(plugin: Path) -> Problems:
-    pages = [*(plugin / "agents").glob("*.md"), *(plugin / "skills").glob("*/*.md"), plugin / "prompts/instructions.md"]
+    pages = [
+        *(plugin / "agents").glob("*.md"),
+        *(plugin / "skills").glob("*/*.md"),
+        plugin / "prompts/instructions.md",
+    ]
     for path in sorted([*pages, *(plugin / "hooks").rglob("*.py")]):
         text, where = path.read_text(encoding="utf-8"), path.relative_to(plugin).as_posix()
-        yield from (f"{where}: {what}" for what in words(plugin, text, tools_of(plugin)[1], code=path.suffix == ".py"))
+        yield from (
+            f"{where}: {what}"
+            for what in words(plugin, text, tools_of(plugin)[1], code=path.suffix == ".py")
+        )
 
 
 if __name__ == "__main__":

@@ -6,14 +6,28 @@ from pathlib import Path
 
 import click
 
-from preread import cli, layout, settings
+from preread import layout, settings
+from preread.cli import commands
 
 # Variables of the environment that are no settings, and where each of them is read.
 VARIABLES = {"GATES": "hooks", "CHILD": "hooks", "EVENT": "hooks", "PYTHON": "bin"}
 PLACES = frozenset(
-    {"config.toml", "gates", "knowledge.md", "tickets", "context", "runs", "prompts", ".state", ".cache", ".gitignore"}
+    {
+        "config.toml",
+        "gates",
+        "knowledge.md",
+        "tickets",
+        "context",
+        "runs",
+        "prompts",
+        ".state",
+        ".cache",
+        ".gitignore",
+    }
 )
-DOCUMENTS = frozenset({*layout.BY_NAME, "knowledge.md", "SKILL.md", "CLAUDE.md", "README.md", "AGENTS.md"})
+DOCUMENTS = frozenset(
+    {*layout.BY_NAME, "knowledge.md", "SKILL.md", "CLAUDE.md", "README.md", "AGENTS.md"}
+)
 STAGES = frozenset("ANALYZE RESEARCH PLAN WRITE RUN FIX LEARN".split())
 FOLDERS = "bin|hooks|skills|agents|prompts"  # that come with the plugin
 PLACEHOLDER = re.compile(r"[A-Z][A-Z ]*|<.*|\[.*|….*|\{.*")
@@ -42,18 +56,28 @@ def _command(piece: str) -> Iterator[str]:
     given = piece.split()[1:]
     if PLACEHOLDER.fullmatch(given[0]):
         given = ["", *given[1:]]
-    group = cli.Commands("preread")
+    group = commands.Commands("preread")
     command = group.get_command(click.Context(group), given[0])
     if given[0] and command is None:
         yield f"there is no command `preread {given[0]}`"
         return
-    options = {"--help", *(flag for parameter in (command.params if command else ()) for flag in parameter.opts)}
+    options = {
+        "--help",
+        *(flag for parameter in (command.params if command else ()) for flag in parameter.opts),
+    }
     for word in given[1:]:
         if word.startswith("--") and word.partition("=")[0] not in options:
             yield f"`preread {given[0]}` has no option {word}"
-    first = next((p for p in (command.params if command else ()) if isinstance(p, click.Argument)), None)
+    first = next(
+        (p for p in (command.params if command else ()) if isinstance(p, click.Argument)), None
+    )
     plain = [word for word in given[1:] if not word.startswith("-")]
-    if first and isinstance(first.type, click.Choice) and plain and not PLACEHOLDER.fullmatch(plain[0]):
+    if (
+        first
+        and isinstance(first.type, click.Choice)
+        and plain
+        and not PLACEHOLDER.fullmatch(plain[0])
+    ):
         for choice in plain[0].split("|"):
             if choice not in first.type.choices:
                 yield f"`preread {given[0]}` knows no {choice}"
@@ -69,7 +93,10 @@ def _name(plugin: Path, piece: str) -> Iterator[str]:
         place = piece.split("/")[1]
         if place and not PLACEHOLDER.fullmatch(place) and place not in PLACES:
             yield f"there is no {piece} in a project"
-        if re.search(r"context/[^/]+/[\w-]+\.md", piece) and piece.rpartition("/")[2] not in layout.BY_NAME:
+        if (
+            re.search(r"context/[^/]+/[\w-]+\.md", piece)
+            and piece.rpartition("/")[2] not in layout.BY_NAME
+        ):
             yield f"no dossier holds {piece.rpartition('/')[2]}"
     elif re.fullmatch(r"[\w-]+\.md", piece) and piece not in DOCUMENTS:
         yield f"there is no file {piece}"
@@ -78,5 +105,8 @@ def _name(plugin: Path, piece: str) -> Iterator[str]:
     elif re.fullmatch(r"\$\{?CLAUDE_PLUGIN_ROOT\}?/[\w./-]+", piece):
         if not (plugin / piece.partition("/")[2]).exists():
             yield f"{piece} is not there"
-    elif re.fullmatch(rf"({FOLDERS})/[\w/-]+\.(py|md|json|sh)", piece) and not (plugin / piece).exists():
+    elif (
+        re.fullmatch(rf"({FOLDERS})/[\w/-]+\.(py|md|json|sh)", piece)
+        and not (plugin / piece).exists()
+    ):
         yield f"{piece} is not there"

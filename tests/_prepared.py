@@ -23,7 +23,9 @@ def services(project: Path, environ: Mapping[str, str]) -> Services:
 
 
 @contextmanager
-def preparing(project: Path, environ: Mapping[str, str], version: str = "2.1.329") -> Iterator[cli.Prepared]:
+def preparing(
+    project: Path, environ: Mapping[str, str], version: str = "2.1.329"
+) -> Iterator[cli.Prepared]:
     """A run with a program of some version; its private files are there inside."""
     program = cli.Cli(Path("/opt/claude"), tuple(map(int, version.split("."))), version)
     with cli.prepare(services(project, environ), program, project / STAGING, "run-1") as run:
@@ -50,6 +52,11 @@ def run_prepared(project: Path, environ: Mapping[str, str]) -> list[dict[str, An
     found = services(project, environ)
     with cli.prepare(found, cli.find(found), project / STAGING, "run-1") as run:
         done = subprocess.run(
-            run.argv, cwd=project, env=run.environ, input=message("Go."), capture_output=True, timeout=PATIENCE
+            run.argv,
+            cwd=project,
+            env=run.environ,
+            input=message("Go."),
+            capture_output=True,
+            timeout=PATIENCE,
         )
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -114,7 +114,10 @@ def small(folder: Path, files: Mapping[str, str] | None = None) -> Path:
 
 
 def start(
-    project: Path, *arguments: str, env: Mapping[str, str] | None = None, stderr: int = subprocess.PIPE
+    project: Path,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    stderr: int = subprocess.PIPE,
 ) -> Process:
     """`preread` with these arguments in a project, as a process to be looked after; it need not load it anew."""
     environ = child_environ(env)
@@ -147,7 +150,10 @@ def processes_in(project: Path) -> list[str]:
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            inside = Path(process.cwd()).is_relative_to(project) and process.status() != psutil.STATUS_ZOMBIE
+            inside = (
+                Path(process.cwd()).is_relative_to(project)
+                and process.status() != psutil.STATUS_ZOMBIE
+            )
             if inside and process.pid != os.getpid():
                 found.append(" ".join(process.cmdline()))
     return found
@@ -172,7 +178,11 @@ def left_behind(project: Path) -> list[str]:
 def bytes_of(project: Path, feature: str = "login") -> dict[str, bytes]:
     """Every file of a dossier."""
     folder = Layout(project).dossier(feature)
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 class LoggingGit:
@@ -182,7 +192,9 @@ class LoggingGit:
         self._log = folder / "calls"
         script = folder / "bin" / "git"
         script.parent.mkdir(parents=True)
-        script.write_text(f'#!/bin/sh\necho "$PPID $*" >> \'{self._log}\'\nexec {shutil.which("git")} "$@"\n')
+        script.write_text(
+            f'#!/bin/sh\necho "$PPID $*" >> \'{self._log}\'\nexec {shutil.which("git")} "$@"\n'
+        )
         script.chmod(0o755)
         self.env = {"PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
 
@@ -236,9 +248,13 @@ def _watch(how: str, project: str, generations: str) -> None:
 
 
 @contextmanager
-def watched(project: Path, generations: list[dict[str, bytes]], notes: Path) -> Iterator[dict[str, dict[str, Any]]]:
+def watched(
+    project: Path, generations: list[dict[str, bytes]], notes: Path
+) -> Iterator[dict[str, dict[str, Any]]]:
     """Both readers at work; what they saw is there afterwards."""
-    notes.write_text(json.dumps([{name: data.decode() for name, data in each.items()} for each in generations]))
+    notes.write_text(
+        json.dumps([{name: data.decode() for name, data in each.items()} for each in generations])
+    )
     program = [sys.executable, str(Path(__file__).resolve())]
     readers = {
         how: subprocess.Popen(

@@ -27,12 +27,20 @@ class Scene:
 
     def event(self, name: str, **more: Any) -> Event:
         """An event with what every one has, in the program's order of keys."""
-        head = {"session_id": self.session, "transcript_path": "/home/x/t.jsonl", "cwd": str(self.root)}
+        head = {
+            "session_id": self.session,
+            "transcript_path": "/home/x/t.jsonl",
+            "cwd": str(self.root),
+        }
         return {**head, "hook_event_name": name, **more}
 
-    def start(self, hook: str, event: Event | bytes, cwd: Path | None = None) -> "subprocess.Popen[bytes]":
+    def start(
+        self, hook: str, event: Event | bytes, cwd: Path | None = None
+    ) -> "subprocess.Popen[bytes]":
         """A hook as a process of its own that was handed its event."""
-        data = event if isinstance(event, bytes) else json.dumps(event, separators=(",", ":")).encode()
+        data = (
+            event if isinstance(event, bytes) else json.dumps(event, separators=(",", ":")).encode()
+        )
         process = subprocess.Popen(
             ["bash", "-p", str(HOOKS / hook)], env={"PATH": PATH, **self.environ}, cwd=cwd or "/",
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -64,14 +72,19 @@ class Scene:
         given = {"tool_name": "Bash", "tool_input": {"command": command, **more}}
         if status:
             end: Event = {"error": f"Exit code {status}\n{output}", "is_interrupt": False}
-            return self.run("post-test-run", self.event("PostToolUseFailure", **given, **end, duration_ms=4200))
+            return self.run(
+                "post-test-run", self.event("PostToolUseFailure", **given, **end, duration_ms=4200)
+            )
         response = {"stdout": output, "stderr": "", "interrupted": False}
         event = self.event("PostToolUse", **given, tool_response=response, duration_ms=4200)
         return self.run("post-test-run", event)
 
     def before(self, command: str) -> Any:
         """A command of Bash that is to run, as `pre-retry-gate` is asked."""
-        return self.run("pre-retry-gate", self.event("PreToolUse", tool_name="Bash", tool_input={"command": command}))
+        return self.run(
+            "pre-retry-gate",
+            self.event("PreToolUse", tool_name="Bash", tool_input={"command": command}),
+        )
 
     def stop(self, active: bool = False) -> Any:
         return self.run("stop", self.event("Stop", stop_hook_active=active))

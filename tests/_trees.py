@@ -100,7 +100,9 @@ def odd_contents(folder: Path) -> Path:
             "login_empty.py": "",
             "login_binary.py": b"login = \x00\x01\x02\xff" * 100,
             "login.min.js": "function login(){" + "var login=1;" * 170_000 + "}",
-            "login_latin.py": "# Prüfung: login für Größe\ndef login_größe(): pass\n".encode("latin-1"),
+            "login_latin.py": "# Prüfung: login für Größe\ndef login_größe(): pass\n".encode(
+                "latin-1"
+            ),
             "login_crlf.py": LOGIN.replace("\n", "\r\n"),
             "login_feed.py": "def login_one(): pass\n\x0c\ndef login_two(): pass\x0b\u2028\x85\n",
             "login_bom.py": b"\xef\xbb\xbfdef login_bom(): pass\n",
@@ -133,7 +135,9 @@ def odd_names(folder: Path) -> Path:
 
 def links(folder: Path) -> Path:
     """Links out of the tree, to nothing, and in circles."""
-    outside = write(folder.with_name("outside"), {"login_secret.py": "login_secret_word = 'do not read'\n"})
+    outside = write(
+        folder.with_name("outside"), {"login_secret.py": "login_secret_word = 'do not read'\n"}
+    )
     ordinary(folder)
     (folder / "login_link.py").symlink_to(outside / "login_secret.py")
     (folder / "login_folder").symlink_to(outside)

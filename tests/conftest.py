@@ -25,7 +25,14 @@ ROOT = Path(__file__).resolve().parents[1]
 MAKING = threading.Lock()
 SHOP = ROOT / "examples" / "shop"
 DERIVED = shutil.ignore_patterns(
-    "node_modules", "__pycache__", ".pytest_cache", ".cache", ".state", "context", "dist", "test-results"
+    "node_modules",
+    "__pycache__",
+    ".pytest_cache",
+    ".cache",
+    ".state",
+    "context",
+    "dist",
+    "test-results",
 )
 GIT_CONFIG = """[user]
 name = Test Person
@@ -109,7 +116,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def child_environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a child process: this one, our package, and the guard that every child loads."""
     path = os.pathsep.join((str(ROOT / "tests" / "guard"), str(ROOT / "server")))
-    guard = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PREREAD_TEST_WRITES": tempfile.gettempdir()}
+    guard = {
+        "PYTHONPATH": path,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PREREAD_TEST_WRITES": tempfile.gettempdir(),
+    }
     return {**os.environ, **guard, "COLUMNS": "120", **(extra or {})}
 
 
@@ -139,7 +150,9 @@ def _loaded() -> Loaded:
     return Loaded(child_environ())
 
 
-def run_cli(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 120) -> Ran:
+def run_cli(
+    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 120
+) -> Ran:
     """`preread` with these arguments as a real process; it need not load the interpreter anew (_loaded)."""
     environ = child_environ(env)
     if read_at_start(environ) == loaded().environ:
@@ -149,7 +162,11 @@ def run_cli(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, ti
             [sys.executable, "-m", "preread", *arguments],
             cwd=cwd, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
         )  # fmt: skip
-    return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+    return Ran(
+        done.returncode,
+        done.stdout.decode("utf-8", "replace"),
+        done.stderr.decode("utf-8", "replace"),
+    )
 
 
 @pytest.fixture
@@ -164,7 +181,9 @@ def cli(tmp_path: Path) -> Cli:
 
 def git(folder: Path, *arguments: str) -> str:
     """Run git, which has to succeed; what it printed."""
-    done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
     return done.stdout
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from _processes import small
 from conftest import Cli
-from preread import aliases
 from preread.errors import PrereadError
+from preread.gates import aliases
 from preread.layout import Layout
 
 
@@ -22,7 +22,10 @@ GOOD: dict[str, dict[str, str]] = {
     "alias log-in login": {"log-in": "login"},
     "\ufeffalias log-in login": {"log-in": "login"},
     "  alias\tlog-in \t login\t# the old name\r\n": {"log-in": "login"},
-    "mode warn\nagent reviewer\n!agent test-planner\n**/{feature}.spec.ts\nalias a b\nalias b c": {"a": "b", "b": "c"},
+    "mode warn\nagent reviewer\n!agent test-planner\n**/{feature}.spec.ts\nalias a b\nalias b c": {
+        "a": "b",
+        "b": "c",
+    },
     "alias a b\nalias a c": {"a": "b"},
     "alias all _project": {"all": "_project"},
     "aliases a\n./alias a\n!alias a\nmodel x": {},
@@ -49,12 +52,16 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("text", "expected"), GOOD.items())
-def test_aliases_are_the_lines_that_say_so(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
+def test_aliases_are_the_lines_that_say_so(
+    tmp_path: Path, text: str, expected: dict[str, str]
+) -> None:
     assert aliases.read(gates(tmp_path, text)) == expected
 
 
 @pytest.mark.parametrize(("text", "why"), BROKEN.items(), ids=range(len(BROKEN)))
-def test_a_broken_file_has_no_aliases_and_says_which_line(tmp_path: Path, text: bytes | str, why: str) -> None:
+def test_a_broken_file_has_no_aliases_and_says_which_line(
+    tmp_path: Path, text: bytes | str, why: str
+) -> None:
     layout = gates(tmp_path, text)
     with pytest.raises(aliases.Broken, match=why):
         aliases.read(layout)
@@ -88,7 +95,9 @@ def test_an_alias_of_a_device_is_not_followed_and_a_bad_name_stays_one(tmp_path:
     assert caught.value.code == "E_FEATURE_NAME"
 
 
-def test_every_operation_serves_an_alias_by_the_dossier_that_it_names(cli: Cli, tmp_path: Path) -> None:
+def test_every_operation_serves_an_alias_by_the_dossier_that_it_names(
+    cli: Cli, tmp_path: Path
+) -> None:
     project = small(tmp_path / "p", {".project/gates": "alias sign-in login\n"})
     built = cli("load", "sign-in", "--json", cwd=project).json
     assert (built["state"], built["path"]) == ("built", ".project/context/login/")
@@ -105,11 +114,21 @@ def test_every_operation_serves_an_alias_by_the_dossier_that_it_names(cli: Cli, 
         assert f"note: {said}" in cli(*words, "sign-in", cwd=project).out
     evidence = cli("evidence", "sign-in", "--json", cwd=project).json
     assert (evidence["feature"], evidence["notes"][0]) == ("login", said)
-    assert cli("facts", "token", "--feature", "sign-in", "--json", cwd=project).json["facts"][0]["feature"] == "login"
+    assert (
+        cli("facts", "token", "--feature", "sign-in", "--json", cwd=project).json["facts"][0][
+            "feature"
+        ]
+        == "login"
+    )
     extended = cli("extend", "sign-in", "no-such-file", cwd=project)
     assert "is no file of a dossier" in extended.err
     fact = cli("show", "login", "--ids", "--json", cwd=project).json["facts"][0]["id"]
-    assert cli("wrong", fact, "--feature", "sign-in", "--json", cwd=project).json["dropped"][0]["feature"] == "login"
+    assert (
+        cli("wrong", fact, "--feature", "sign-in", "--json", cwd=project).json["dropped"][0][
+            "feature"
+        ]
+        == "login"
+    )
 
 
 def test_a_broken_gates_file_stops_no_load_and_is_told(cli: Cli, tmp_path: Path) -> None:
@@ -118,4 +137,7 @@ def test_a_broken_gates_file_stops_no_load_and_is_told(cli: Cli, tmp_path: Path)
         reply = cli("load", "login-errors", "--json", cwd=project)
         assert reply.status == 0
         assert reply.json["path"] == ".project/context/login-errors/"
-        assert reply.json["warnings"][0] == "The aliases of .project/gates are not used: line 1 is no alias."
+        assert (
+            reply.json["warnings"][0]
+            == "The aliases of .project/gates are not used: line 1 is no alias."
+        )

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from _files_project import disk, fill, make_read_only, program, program_environ
-from preread import atomic
 from preread.errors import PrereadError
+from preread.infra import atomic
 
 
 def names(folder: Path) -> list[str]:
@@ -71,7 +71,7 @@ def test_a_file_cut_at_a_size_limit_leaves_the_old_file_and_no_part(tmp_path):
     code = f"""
 import resource
 from pathlib import Path
-from preread import atomic
+from preread.infra import atomic
 from preread.errors import PrereadError
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
@@ -129,11 +129,14 @@ def test_a_line_that_a_killed_writer_left_open_is_ended_before_the_next(tmp_path
 
 def test_lines_of_many_processes_stand_whole(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from preread import atomic\n"
+        "import sys; from pathlib import Path; from preread.infra import atomic\n"
         "for n in range(300): atomic.append(Path(sys.argv[1]), sys.argv[2].encode() * 2000)"
     )
     path = tmp_path / "a.jsonl"
-    children = [subprocess.Popen(program("-c", code, path, letter), env=program_environ()) for letter in "abcd"]
+    children = [
+        subprocess.Popen(program("-c", code, path, letter), env=program_environ())
+        for letter in "abcd"
+    ]
     assert [child.wait(timeout=120) for child in children] == [0] * 4
     assert path.read_bytes().endswith(b"\n")
     lines = filter(None, path.read_text().split("\n"))
@@ -159,7 +162,7 @@ def test_a_line_cut_at_a_size_limit_is_said(tmp_path):
     code = f"""
 import resource, signal
 from pathlib import Path
-from preread import atomic
+from preread.infra import atomic
 from preread.errors import PrereadError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -168,7 +171,9 @@ try:
 except PrereadError as error:
     print(error.code, "full" in error.message)
 """
-    done = subprocess.run(program("-c", code), env=program_environ(), capture_output=True, text=True)
+    done = subprocess.run(
+        program("-c", code), env=program_environ(), capture_output=True, text=True
+    )
     assert (done.stdout, done.stderr) == ("E_WRITE True\n", "")
     atomic.append(path, b"next")
     assert path.read_bytes().split(b"\n")[2:] == [b"next", b""]

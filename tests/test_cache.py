@@ -7,8 +7,21 @@ import time
 
 import pytest
 
-from _files_project import BASIC, disk, fastest, git, make_read_only, put, repository, services, snapshot, spans, write
-from preread import cache, db, inputs, publish, published, subprocesses
+from _files_project import (
+    BASIC,
+    disk,
+    fastest,
+    git,
+    make_read_only,
+    put,
+    repository,
+    services,
+    snapshot,
+    spans,
+    write,
+)
+from preread import cache, inputs, publish, published
+from preread.infra import db, subprocesses
 from preread.models import Fault, Request
 from preread.published import RunRecord
 
@@ -83,7 +96,9 @@ def test_a_manifest_that_cannot_be_read_does_not_cover(root):
 
 def test_a_dossier_that_a_person_edited_still_covers(root):
     build(root)
-    (services(root).layout.dossier("login") / "patterns.md").write_text("# Patterns: login\n\n- edited\n")
+    (services(root).layout.dossier("login") / "patterns.md").write_text(
+        "# Patterns: login\n\n- edited\n"
+    )
     found = look(root)
     assert found.covers
     assert found.published.edited == ("patterns.md",)
@@ -93,7 +108,10 @@ def test_a_deeper_level_covers_a_lighter_one_and_not_the_other_way(root):
     build(root, level="standard")
     assert why(root, Request(feature="login", level="light")) == ""
     assert why(root, Request(feature="login", level="standard")) == ""
-    assert why(root, Request(feature="login", level="full")) == "it was built at level standard, not full"
+    assert (
+        why(root, Request(feature="login", level="full"))
+        == "it was built at level standard, not full"
+    )
 
 
 def test_another_ticket_is_not_covered_and_no_ticket_matches_any(root):
@@ -109,9 +127,15 @@ def test_another_description_is_not_covered_and_white_space_does_not_count(root)
     build(root, description="log in  with\n a password")
     assert why(root) == ""
     assert why(root, Request(feature="login", description=" log in with a password ")) == ""
-    assert why(root, Request(feature="login", description="log out")) == "it was built for another description"
+    assert (
+        why(root, Request(feature="login", description="log out"))
+        == "it was built for another description"
+    )
     build(root)
-    assert why(root, Request(feature="login", description="log out")) == "it was built without description"
+    assert (
+        why(root, Request(feature="login", description="log out"))
+        == "it was built without description"
+    )
 
 
 def test_changed_settings_and_templates_are_not_covered(root):
@@ -130,7 +154,10 @@ def test_the_recipe_is_that_of_the_level_at_which_the_dossier_was_built(root):
     [
         ({".project/knowledge.md": "# Learned\n"}, "knowledge changed"),
         ({".project/tickets/SHOP-1.md": "# Other\n"}, "ticket SHOP-1 changed"),
-        ({"reports/a.xml": "<testsuite><testcase name='x'><failure/></testcase></testsuite>"}, "failures is new"),
+        (
+            {"reports/a.xml": "<testsuite><testcase name='x'><failure/></testcase></testsuite>"},
+            "failures is new",
+        ),
         ({".project/tickets/SHOP-1.md": "# SHOP-1\r\n", "src/new.py": "x = 1\n"}, ""),
     ],
 )
@@ -166,7 +193,12 @@ def test_a_partial_dossier_covers(root):
 
 
 def cite_all(root):
-    refs = ["src/login.py:1-2", "tests/test_login.py::test_login_works", "doc:docs/guide.md#p2", ABSENT]
+    refs = [
+        "src/login.py:1-2",
+        "tests/test_login.py::test_login_works",
+        "doc:docs/guide.md#p2",
+        ABSENT,
+    ]
     refs += [f"commit:{git(root, 'rev-parse', '--short', 'HEAD')}", "ticket:SHOP-1"]
     build(root, *refs)
     return refs
@@ -207,7 +239,10 @@ def test_line_ends_that_git_made_leave_the_dossier_fresh(root):
             {"tests/test_login.py": "def test_login_works():\n    assert True\n"},
             "a cited span changed: tests/test_login.py::test_login_works",
         ),
-        ({"docs/guide.md": "# Guide\n\fanother page\n"}, "a cited span changed: doc:docs/guide.md#p2"),
+        (
+            {"docs/guide.md": "# Guide\n\fanother page\n"},
+            "a cited span changed: doc:docs/guide.md#p2",
+        ),
         (
             {"src/login.py": "x\n"},
             "a cited span is gone: src/login.py:1-2 (`src/login.py` has 1 lines, not 1-2)",
@@ -216,7 +251,10 @@ def test_line_ends_that_git_made_leave_the_dossier_fresh(root):
             {"docs/guide.md": "# Guide\n"},
             "a cited span is gone: doc:docs/guide.md#p2 (`docs/guide.md` has 1 pages, not 2)",
         ),
-        ({"src/new.py": "logout()\n"}, f'a cited span is gone: {ABSENT} (`src/new.py` does hold "logout")'),
+        (
+            {"src/new.py": "logout()\n"},
+            f'a cited span is gone: {ABSENT} (`src/new.py` does hold "logout")',
+        ),
     ],
 )
 @pytest.mark.parametrize("remembered", [False, True])
@@ -260,7 +298,9 @@ def test_a_fact_that_was_called_wrong_since_does_not_cost_the_dossier(root):
 def opened():
     """A list that every file opened by Python is added to; an audit hook cannot be taken away, only silenced."""
     seen, listening = [], [True]
-    sys.addaudithook(lambda event, args: seen.append(str(args[0])) if event == "open" and listening else None)
+    sys.addaudithook(
+        lambda event, args: seen.append(str(args[0])) if event == "open" and listening else None
+    )
     yield seen
     listening.clear()
 
@@ -351,7 +391,15 @@ def test_commits_are_looked_up_in_one_call_and_none_while_head_stays(root):
         git(root, "commit", "-q", "--allow-empty", "-m", f"{n}")
     shas = git(root, "rev-list", "HEAD").split()
     build(root, f"commit:{shas[0]}", f"commit:{shas[1]}", f"commit:{shas[2][:8]}")
-    assert list(counted(root, [(), (), (MORE,), (PACK,), (), (MORE, PACK), ()])) == [1, 0, 1, 1, 0, 1, 0]
+    assert list(counted(root, [(), (), (MORE,), (PACK,), (), (MORE, PACK), ()])) == [
+        1,
+        0,
+        1,
+        1,
+        0,
+        1,
+        0,
+    ]
     build(root, f"commit:{shas[1]}", f"commit:{shas[2][:8]}")
     assert list(counted(root, [(), ()])) == [1, 0]
 
@@ -415,7 +463,9 @@ def test_a_lookup_writes_nothing_but_the_cache(root):
     before = snapshot(root)
     assert why(root) == ""
     after = snapshot(root)
-    assert {name for name in after if after[name] != before.get(name) and "/.cache/" not in name} == set()
+    assert {
+        name for name in after if after[name] != before.get(name) and "/.cache/" not in name
+    } == set()
     assert before.keys() - after.keys() == set()
 
 
@@ -427,7 +477,9 @@ def test_a_dossier_whose_publisher_was_killed_covers_before_anybody_recovers_it(
     for path in list(folder.iterdir()):
         (staging / path.name).write_bytes(path.read_bytes())
     manifest = published.read(work.layout, "login").manifest
-    (staging / "ready.json").write_text(published.Ready(order=1, manifest=manifest, before={}).model_dump_json())
+    (staging / "ready.json").write_text(
+        published.Ready(order=1, manifest=manifest, before={}).model_dump_json()
+    )
     staging.rename(staging.with_name(staging.name + published.READY))
     for path in folder.iterdir():
         path.write_text("torn")
@@ -435,7 +487,10 @@ def test_a_dossier_whose_publisher_was_killed_covers_before_anybody_recovers_it(
 
 
 def test_a_cached_dossier_of_sixty_spans_is_looked_up_in_a_blink(tmp_path):
-    files = {f"src/m{n}.py": "".join(f"def f{k}(x):\n    return x + {k}\n" for k in range(200)) for n in range(20)}
+    files = {
+        f"src/m{n}.py": "".join(f"def f{k}(x):\n    return x + {k}\n" for k in range(200))
+        for n in range(20)
+    }
     files |= {f"tests/test_{n}.py": f"def test_it_{n}():\n    assert {n} + 1\n" for n in range(200)}
     root = repository(tmp_path / "project", FILES | files)
     refs = [f"src/m{n % 20}.py:{1 + n}-{3 + n}" for n in range(40)]
@@ -449,4 +504,9 @@ def test_a_cached_dossier_of_sixty_spans_is_looked_up_in_a_blink(tmp_path):
     age(root)
     assert why(root) == ""
     assert fastest(lambda: look(root), lambda found: found.covers) < 0.050
-    assert db.use(services(root).layout, lambda c: c.execute("SELECT count(*) FROM held").fetchone()[0]) == 16
+    assert (
+        db.use(
+            services(root).layout, lambda c: c.execute("SELECT count(*) FROM held").fetchone()[0]
+        )
+        == 16
+    )

@@ -18,11 +18,11 @@ import pytest
 
 from _fake_programs import Fakes, lives, popen
 from conftest import child_environ
-from preread import subprocesses
 from preread.errors import Cancelled
-from preread.subprocesses import Child, Ended, streamed, supervisor
-from preread.subprocesses.direct import Direct
-from preread.subprocesses.streamed import MAX_LINE, Lines
+from preread.infra import subprocesses
+from preread.infra.subprocesses import Child, Ended, streamed, supervisor
+from preread.infra.subprocesses.direct import Direct
+from preread.infra.subprocesses.streamed import MAX_LINE, Lines
 
 needs_proc = pytest.mark.skipif(not supervisor.PROC, reason="there is no /proc")
 LONG = 60.0  # seconds that no run here should need
@@ -39,7 +39,9 @@ def fakes(tmp_path: Path) -> Iterator[Fakes]:
 class Run:
     """One child with private files; after the block nothing of it may be left."""
 
-    def __init__(self, fakes: Fakes, argv: list[str], seconds: float = LONG, **options: object) -> None:
+    def __init__(
+        self, fakes: Fakes, argv: list[str], seconds: float = LONG, **options: object
+    ) -> None:
         self.fakes = fakes
         self.scratch = fakes.folder / f"private-{os.urandom(4).hex()}"
         (self.scratch / "deeper").mkdir(parents=True, mode=0o700)
@@ -60,7 +62,9 @@ class Run:
             assert not self.scratch.exists()
 
 
-def talk(fakes: Fakes, argv: list[str], seconds: float = LONG, **options: object) -> tuple[list[bytes], Ended]:
+def talk(
+    fakes: Fakes, argv: list[str], seconds: float = LONG, **options: object
+) -> tuple[list[bytes], Ended]:
     """Everything that a child says until its end, and how it ended."""
     with Run(fakes, argv, seconds, **options) as child:
         lines = list(child.lines())
@@ -128,7 +132,9 @@ def test_lines_come_as_bytes_and_the_last_one_needs_no_newline(fakes: Fakes) -> 
 
 
 def test_lines_come_while_the_child_runs_and_it_can_be_answered(fakes: Fakes) -> None:
-    argv = fakes.write("asks", "say('name?'); say('hello ' + input()); say('more?'); say(repr(sys.stdin.read()))")
+    argv = fakes.write(
+        "asks", "say('name?'); say('hello ' + input()); say('more?'); say(repr(sys.stdin.read()))"
+    )
     heard = []
     with Run(fakes, argv) as child:
         for line in child.lines():
@@ -143,7 +149,10 @@ def test_lines_come_while_the_child_runs_and_it_can_be_answered(fakes: Fakes) ->
 
 
 def test_megabytes_of_input_arrive_whole(fakes: Fakes) -> None:
-    data = b"".join(hashlib.sha256(str(number).encode()).hexdigest().encode() + b"\n" for number in range(80_000))
+    data = b"".join(
+        hashlib.sha256(str(number).encode()).hexdigest().encode() + b"\n"
+        for number in range(80_000)
+    )
     with Run(fakes, fakes.argv("echo")) as child:
         child.send(data[:17])
         child.send(data[17:])
@@ -172,12 +181,15 @@ def test_a_long_line_takes_time_in_proportion_to_its_length() -> None:
         lines.feed(b"x" * 1000)
     lines.feed(b"\n")
     assert [len(line) for line in lines.ready] == [20_000_000]
-    assert time.monotonic() - begun < 5  # 200 GB would be moved if every piece moved what came before
+    assert (
+        time.monotonic() - begun < 5
+    )  # 200 GB would be moved if every piece moved what came before
 
 
 def test_a_line_that_is_too_long_is_skipped_and_counted(fakes: Fakes) -> None:
     argv = fakes.write(
-        "endless", f"say('a'); sys.stdout.write('x' * {MAX_LINE + 1} + '\\n'); sys.stdout.flush(); say('b')"
+        "endless",
+        f"say('a'); sys.stdout.write('x' * {MAX_LINE + 1} + '\\n'); sys.stdout.flush(); say('b')",
     )
     with Run(fakes, argv) as child:
         assert list(child.lines()) == [b"a", b"b"]
@@ -186,7 +198,8 @@ def test_a_line_that_is_too_long_is_skipped_and_counted(fakes: Fakes) -> None:
 
 def test_a_flood_of_errors_holds_nothing_up_and_its_end_is_kept(fakes: Fakes) -> None:
     argv = fakes.write(
-        "flood", "sys.stderr.write('x' * 50_000_000 + 'the end'); sys.stderr.flush(); say('done'); sys.exit(5)"
+        "flood",
+        "sys.stderr.write('x' * 50_000_000 + 'the end'); sys.stderr.flush(); say('done'); sys.exit(5)",
     )
     lines, ended = talk(fakes, argv)
     assert (lines, ended.status, len(ended.err)) == ([b"done"], 5, 16 * 1024)
@@ -213,8 +226,12 @@ def test_the_program_gets_its_environment_its_streams_and_no_more(fakes: Fakes) 
     lines, _ = talk(fakes, ["/usr/bin/env"], environ={"A": "1"})
     assert lines[0] == b"A=1"
     assert [line.partition(b"=")[0] for line in lines[1:]] == [b"PREREAD_CHILD"]
-    argv = fakes.write("sees", "say(repr((os.listdir('/dev/fd'), os.getcwd(), os.getsid(0) == os.getpid())))")
-    assert talk(fakes, argv)[0] == [repr((["0", "1", "2", "3"], str(fakes.folder.resolve()), True)).encode()]
+    argv = fakes.write(
+        "sees", "say(repr((os.listdir('/dev/fd'), os.getcwd(), os.getsid(0) == os.getpid())))"
+    )
+    assert talk(fakes, argv)[0] == [
+        repr((["0", "1", "2", "3"], str(fakes.folder.resolve()), True)).encode()
+    ]
 
 
 @needs_proc
@@ -305,7 +322,9 @@ def test_cancellation_is_looked_at_while_the_child_is_silent(fakes: Fakes) -> No
 
 
 @pytest.mark.parametrize("read_first", [True, False])
-def test_an_exception_in_the_block_ends_the_child_and_is_raised(fakes: Fakes, read_first: bool) -> None:
+def test_an_exception_in_the_block_ends_the_child_and_is_raised(
+    fakes: Fakes, read_first: bool
+) -> None:
     run = Run(fakes, fakes.argv("parent"))
     with pytest.raises(ZeroDivisionError), run as child:
         use_and_fail(child, int(read_first))
@@ -327,7 +346,9 @@ def test_leaving_the_block_early_ends_the_child(fakes: Fakes) -> None:
 # Who dies first
 
 
-def test_a_supervisor_that_is_killed_takes_the_program_with_it_and_the_rest_is_swept(fakes: Fakes) -> None:
+def test_a_supervisor_that_is_killed_takes_the_program_with_it_and_the_rest_is_swept(
+    fakes: Fakes,
+) -> None:
     with Run(fakes, fakes.argv("parent")) as child:
         lines = child.lines()
         assert next(lines) == b"ready"
@@ -338,7 +359,9 @@ def test_a_supervisor_that_is_killed_takes_the_program_with_it_and_the_rest_is_s
     assert child.ended.seconds < 5
 
 
-def test_a_supervisor_that_does_not_answer_is_not_waited_for(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_supervisor_that_does_not_answer_is_not_waited_for(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(streamed, "PATIENCE", 0.5)
     with Run(fakes, fakes.argv("parent"), READY) as child:
         lines = child.lines()
@@ -378,8 +401,12 @@ with subprocesses.child(
 """
 
 
-@pytest.mark.parametrize(("name", "forks"), [("parent", "alone"), ("clan", "alone"), ("clan", "forks")])
-def test_our_own_death_ends_everything_within_five_seconds(fakes: Fakes, name: str, forks: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "forks"), [("parent", "alone"), ("clan", "alone"), ("clan", "forks")]
+)
+def test_our_own_death_ends_everything_within_five_seconds(
+    fakes: Fakes, name: str, forks: str
+) -> None:
     private = fakes.folder / "private"
     private.mkdir()
     (private / "key").write_text("secret")
@@ -403,7 +430,10 @@ def test_our_own_death_ends_everything_within_five_seconds(fakes: Fakes, name: s
 
 
 def test_twenty_at_once_hear_their_own_and_hold_nothing_of_each_other(fakes: Fakes) -> None:
-    fakes.write("sees", "on(2, lambda: os._exit(9)); say(repr(os.listdir('/dev/fd'))); say(sys.argv[2]); for_ever()")
+    fakes.write(
+        "sees",
+        "on(2, lambda: os._exit(9)); say(repr(os.listdir('/dev/fd'))); say(sys.argv[2]); for_ever()",
+    )
 
     together = threading.Barrier(20)
 
@@ -468,8 +498,12 @@ def test_runs_cut_at_random_instants_leave_no_process_file_or_thread(fakes: Fake
 # Other systems
 
 
-@pytest.mark.parametrize("listing", [pytest.param(supervisor.from_proc, marks=needs_proc), supervisor.from_ps])
-def test_parents_and_markers_are_found_with_proc_and_without(fakes: Fakes, listing: Callable[..., dict]) -> None:
+@pytest.mark.parametrize(
+    "listing", [pytest.param(supervisor.from_proc, marks=needs_proc), supervisor.from_ps]
+)
+def test_parents_and_markers_are_found_with_proc_and_without(
+    fakes: Fakes, listing: Callable[..., dict]
+) -> None:
     marker = os.urandom(8).hex()
     with popen(fakes.argv("polite"), env={"MARKED": marker}) as process:
         assert process.stdout.readline() == b"ready\n"

@@ -36,18 +36,28 @@ def why_not(found: Services) -> str:
     return error.value.fault.reason
 
 
-def test_the_real_program_is_found_on_the_path_with_its_version(claude: Path, one_file: Path, tmp_path: Path) -> None:
+def test_the_real_program_is_found_on_the_path_with_its_version(
+    claude: Path, one_file: Path, tmp_path: Path
+) -> None:
     link = tmp_path / "bin" / "claude"
     link.parent.mkdir()
     link.symlink_to(claude)
     found = cli.find(
-        services(one_file, {"PATH": f"{link.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)})
+        services(
+            one_file,
+            {"PATH": f"{link.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)},
+        )
     )
     assert found.path == link, "not resolved: a version manager's link goes by its name"
-    assert (found.version, found.text) == (tuple(map(int, _claude.PINNED.split("."))), _claude.PINNED)
+    assert (found.version, found.text) == (
+        tuple(map(int, _claude.PINNED.split("."))),
+        _claude.PINNED,
+    )
 
 
-def test_whether_the_program_is_there_is_told_without_running_it(one_file: Path, tmp_path: Path) -> None:
+def test_whether_the_program_is_there_is_told_without_running_it(
+    one_file: Path, tmp_path: Path
+) -> None:
     path = program(tmp_path / "bin")
     for environ in ({"PATH": str(path.parent)}, {"PREREAD_CLAUDE": str(path)}):
         assert located.is_there(services(one_file, environ))
@@ -57,19 +67,25 @@ def test_whether_the_program_is_there_is_told_without_running_it(one_file: Path,
 
 def test_switched_off_there_is_none(one_file: Path, tmp_path: Path) -> None:
     path = program(tmp_path / "bin")
-    assert "switched off" in why_not(services(one_file, {"PREREAD_CLAUDE": "off", "PATH": str(path.parent)}))
+    assert "switched off" in why_not(
+        services(one_file, {"PREREAD_CLAUDE": "off", "PATH": str(path.parent)})
+    )
 
 
 def test_what_is_not_there_or_no_program_is_told(one_file: Path, tmp_path: Path) -> None:
     assert "`claude` on the PATH" in why_not(services(one_file, {"PATH": str(tmp_path)}))
     assert "`claude` on the PATH" in why_not(services(one_file, {}))
-    assert str(tmp_path / "none") in why_not(services(one_file, {"PREREAD_CLAUDE": str(tmp_path / "none")}))
+    assert str(tmp_path / "none") in why_not(
+        services(one_file, {"PREREAD_CLAUDE": str(tmp_path / "none")})
+    )
     text_file = write(tmp_path, {"claude": "#!/bin/sh\n"}) / "claude"
     assert str(text_file) in why_not(services(one_file, {"PREREAD_CLAUDE": str(text_file)}))
     assert str(one_file) in why_not(services(one_file, {"PREREAD_CLAUDE": str(one_file)}))
 
 
-def test_a_project_does_not_choose_what_runs(one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_does_not_choose_what_runs(
+    one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(one_file)
     evil = program(one_file / "node_modules" / ".bin")
     program(one_file)
@@ -77,7 +93,14 @@ def test_a_project_does_not_choose_what_runs(one_file: Path, tmp_path: Path, mon
     linked.mkdir()
     (linked / "claude").symlink_to(evil)
     (tmp_path / "to-project").symlink_to(one_file)
-    places = ["", ".", "node_modules/.bin", str(evil.parent), str(linked), str(tmp_path / "to-project")]
+    places = [
+        "",
+        ".",
+        "node_modules/.bin",
+        str(evil.parent),
+        str(linked),
+        str(tmp_path / "to-project"),
+    ]
     path = os.pathsep.join(places)
     assert "inside the project" in why_not(services(one_file, {"PATH": path}))
     assert "inside the project" in why_not(services(one_file, {"PREREAD_CLAUDE": str(evil)}))
@@ -103,7 +126,10 @@ def test_a_program_that_will_not_do_says_why(
     one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str
 ) -> None:
     monkeypatch.setattr(cli, "VERSION_SECONDS", 0.4 if "sleep" in body else 30.0)
-    found = services(one_file, {"PREREAD_CLAUDE": str(program(tmp_path / "bin", body)), "PATH": os.environ["PATH"]})
+    found = services(
+        one_file,
+        {"PREREAD_CLAUDE": str(program(tmp_path / "bin", body)), "PATH": os.environ["PATH"]},
+    )
     assert located.is_there(found)
     with pytest.raises(located.NoCli, match=re.escape(reason)):
         cli.find(found)
@@ -114,22 +140,38 @@ def test_a_program_that_will_not_do_says_why(
 
 def test_a_version_gets_the_flags_that_it_knows(one_file: Path) -> None:
     flags = {
-        version: prepared(one_file, {}, version) for version in ("2.1.247", "2.1.248", "2.1.258", "2.1.259", "3.0.0")
+        version: prepared(one_file, {}, version)
+        for version in ("2.1.247", "2.1.248", "2.1.258", "2.1.259", "3.0.0")
     }
-    assert [v for v, run in flags.items() if "--restricted" in run.argv] == ["2.1.248", "2.1.258", "2.1.259", "3.0.0"]
-    assert [v for v, run in flags.items() if "--permission-prompts" in run.argv] == ["2.1.259", "3.0.0"]
+    assert [v for v, run in flags.items() if "--restricted" in run.argv] == [
+        "2.1.248",
+        "2.1.258",
+        "2.1.259",
+        "3.0.0",
+    ]
+    assert [v for v, run in flags.items() if "--permission-prompts" in run.argv] == [
+        "2.1.259",
+        "3.0.0",
+    ]
     assert [v for v, run in flags.items() if "Glob" not in after(run, "--tools")] == ["2.1.247"]
     for run in flags.values():
         assert not [word for word in run.argv if "dangerously" in word or word == "--bare"]
 
 
 def test_limits_and_models_come_from_the_settings(one_file: Path) -> None:
-    environ = {"PREREAD_MODEL": "opus[1m]", "PREREAD_FALLBACK_MODEL": "sonnet", "PREREAD_MAX_TURNS": "7"}
+    environ = {
+        "PREREAD_MODEL": "opus[1m]",
+        "PREREAD_FALLBACK_MODEL": "sonnet",
+        "PREREAD_MAX_TURNS": "7",
+    }
     run = prepared(one_file, {**environ, "PREREAD_MAX_USD": "0.25"})
     flags = ("--model", "--fallback-model", "--max-turns", "--max-budget-usd")
     assert [after(run, flag) for flag in flags] == ["opus[1m]", "sonnet", "7", "0.25"]
     for fallback in ("opus[1m]", ""):
-        assert "--fallback-model" not in prepared(one_file, {**environ, "PREREAD_FALLBACK_MODEL": fallback}).argv
+        assert (
+            "--fallback-model"
+            not in prepared(one_file, {**environ, "PREREAD_FALLBACK_MODEL": fallback}).argv
+        )
 
 
 def test_the_limit_of_turns_holds_in_the_real_program(
@@ -137,7 +179,8 @@ def test_the_limit_of_turns_holds_in_the_real_program(
 ) -> None:
     api.play(lambda request: [tool("Read", file_path="shop.py")])
     events = run_prepared(
-        one_file, {**bare_environ(api, tmp_path), "PREREAD_CLAUDE": str(claude), "PREREAD_MAX_TURNS": "3"}
+        one_file,
+        {**bare_environ(api, tmp_path), "PREREAD_CLAUDE": str(claude), "PREREAD_MAX_TURNS": "3"},
     )
     assert (events[-1]["subtype"], len(api.requests)) == ("error_max_turns", 3)
 
@@ -152,7 +195,9 @@ def test_a_staging_folder_that_a_rule_would_not_take_literally_is_refused(one_fi
             pass
 
 
-def test_private_files_are_outside_the_project_for_nobody_else_and_gone_afterwards(one_file: Path) -> None:
+def test_private_files_are_outside_the_project_for_nobody_else_and_gone_afterwards(
+    one_file: Path,
+) -> None:
     write(one_file, {".mcp.json": json.dumps({"mcpServers": {"tracker": {"command": "tracker"}}})})
     with preparing(one_file, {"PREREAD_MCP": "tracker"}) as run:
         files = {path.name: path for path in run.scratch.iterdir()}
@@ -185,10 +230,14 @@ def test_private_files_in_a_project_are_denied_to_the_child(
     write(one_file, {"plain.json": '{"disableAllHooks": 0}'})
     api.play([[tool("Grep", pattern="disableAllHooks", output_mode="content")], [text("Done.")]])
     run_prepared(one_file, {**bare_environ(api, tmp_path), "PREREAD_CLAUDE": str(claude)})
-    assert re.findall(r"^(.+json):", api.requests[1].results[0].text, re.MULTILINE) == ["plain.json"]
+    assert re.findall(r"^(.+json):", api.requests[1].results[0].text, re.MULTILINE) == [
+        "plain.json"
+    ]
 
 
-def test_what_tells_of_the_session_around_it_is_taken_out_of_the_environment(one_file: Path) -> None:
+def test_what_tells_of_the_session_around_it_is_taken_out_of_the_environment(
+    one_file: Path,
+) -> None:
     gone = (
         "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SSE_PORT CLAUDE_CODE_MESSAGING_SOCKET"
         " CLAUDE_CODE_SESSION_ACCESS_TOKEN CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR CLAUDE_PROJECT_DIR"

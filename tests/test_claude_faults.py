@@ -34,8 +34,8 @@ from preread.builders import faults
 from preread.builders.failures import ROWS, STDERR
 from preread.builders.stream import Transcript
 from preread.errors import CODES
+from preread.infra.subprocesses import Ended, child
 from preread.models import Fault, Outcome
-from preread.subprocesses import Ended, child
 
 STREAMS = ROOT / "tests" / "data" / "streams"
 PROJECT = Path("/project")
@@ -61,7 +61,15 @@ def of_text(words: str, **more: Any) -> Fault:
 
 # -- recorded streams
 
-WHOLE = ["good", "two-messages", "denied", "server", "server-failed", "server-needs-login", "fallback-model"]
+WHOLE = [
+    "good",
+    "two-messages",
+    "denied",
+    "server",
+    "server-failed",
+    "server-needs-login",
+    "fallback-model",
+]
 RECORDED = [
     ("not-logged-in", "E_LOGIN", "Claude Code is not logged in"),
     ("key-refused", "E_LOGIN", "login or key was refused"),
@@ -101,9 +109,12 @@ def test_every_recorded_stream_is_in_one_of_the_tables() -> None:
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize(
-    "ended", [Ended(0, b"", "", 1.0), Ended(143, b"x", "lingered", 9.0), Ended(0, b"", "deadline", 9.0)]
+    "ended",
+    [Ended(0, b"", "", 1.0), Ended(143, b"x", "lingered", 9.0), Ended(0, b"", "deadline", 9.0)],
 )
-def test_a_good_result_is_no_fault_however_the_program_left_afterwards(name: str, ended: Ended) -> None:
+def test_a_good_result_is_no_fault_however_the_program_left_afterwards(
+    name: str, ended: Ended
+) -> None:
     assert faults.fault(heard(name), ended) is None
 
 
@@ -123,7 +134,10 @@ def test_a_recorded_failure_is_recognised(name: str, code: str, words: str) -> N
         ("Credit balance is too low", "E_MONEY"),
         ("Claude AI usage limit reached|1795240177", "E_RATE_LIMIT"),
         ("You've hit your limit · resets 3pm (Europe/Berlin)", "E_RATE_LIMIT"),
-        ('API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}', "E_OVERLOADED"),
+        (
+            'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+            "E_OVERLOADED",
+        ),
         ("API Error: 500 Internal server error", "E_OVERLOADED"),
         ("API Error: Connection error.", "E_NETWORK"),
         ("API Error: Request timed out.", "E_NETWORK"),
@@ -146,7 +160,11 @@ def fed(*events: dict[str, Any]) -> Transcript:
 
 def trouble(kind: str, words: str = "x") -> dict[str, Any]:
     content = [{"type": "text", "text": words}]
-    return {"type": "assistant", "error": kind, "message": {"model": "<synthetic>", "content": content}}
+    return {
+        "type": "assistant",
+        "error": kind,
+        "message": {"model": "<synthetic>", "content": content},
+    }
 
 
 RETRY = {"type": "system", "subtype": "api_retry", "error_status": None, "error": "unknown"}
@@ -168,10 +186,14 @@ ANSWER = {"type": "assistant", "message": {"id": "a", "model": "m", "content": [
     ],
 )
 def test_the_programs_own_word_for_a_failure_is_enough(kind: str, code: str) -> None:
-    found = faults.fault(fed(trouble(kind), {"type": "result", "is_error": True, "result": "x"}), FAILED)
+    found = faults.fault(
+        fed(trouble(kind), {"type": "result", "is_error": True, "result": "x"}), FAILED
+    )
     assert found is not None
     assert found.code == code
-    other = faults.fault(fed(trouble(kind), {"type": "result", "is_error": True, "result": "y"}), FAILED)
+    other = faults.fault(
+        fed(trouble(kind), {"type": "result", "is_error": True, "result": "y"}), FAILED
+    )
     assert other is not None
     assert other.code == "E_CHILD", "a failure that the result does not speak of"
 
@@ -192,7 +214,9 @@ def test_the_programs_word_for_the_cause_is_enough(word: str, code: str) -> None
 
 
 def test_a_failure_that_was_overcome_is_not_the_fault_of_a_later_end() -> None:
-    transcript = fed(trouble("overloaded"), ANSWER, {"type": "result", "is_error": False, "result": "Done."})
+    transcript = fed(
+        trouble("overloaded"), ANSWER, {"type": "result", "is_error": False, "result": "Done."}
+    )
     transcript.sent()
     found = faults.fault(transcript, FAILED)
     assert found is not None
@@ -200,11 +224,18 @@ def test_a_failure_that_was_overcome_is_not_the_fault_of_a_later_end() -> None:
 
 
 def test_when_a_limit_ends_is_said_as_the_program_said_it() -> None:
-    assert of_text("You've hit your limit · resets 3pm (Europe/Berlin)").reason.endswith("it resets 3pm")
+    assert of_text("You've hit your limit · resets 3pm (Europe/Berlin)").reason.endswith(
+        "it resets 3pm"
+    )
 
 
 def test_a_refusal_to_start_says_why() -> None:
-    found = of_text("", subtype="error_during_execution", startup_failure_reason="proxy_invalid", errors=["Bad proxy."])
+    found = of_text(
+        "",
+        subtype="error_during_execution",
+        startup_failure_reason="proxy_invalid",
+        errors=["Bad proxy."],
+    )
     assert (found.code, found.reason) == ("E_CLI", "Claude Code refused to start: Bad proxy.")
 
 
@@ -214,21 +245,39 @@ def test_a_refusal_to_start_says_why() -> None:
 @pytest.mark.parametrize(
     ("ended", "code", "words"),
     [
-        (Ended(127, b"[Errno 2] No such file or directory: '/x/claude'", "", 0), "E_CLI", "No such file or directory"),
+        (
+            Ended(127, b"[Errno 2] No such file or directory: '/x/claude'", "", 0),
+            "E_CLI",
+            "No such file or directory",
+        ),
         (Ended(126, b"", "", 0), "E_CLI", "could not be started"),
-        (Ended(1, b"noise\nerror: unknown option '--safe'\n", "", 0), "E_CLI", "unknown option '--safe'"),
-        (Ended(1, b"Error: Invalid MCP configuration:\nMCP config file not found", "", 0), "E_SERVER", "MCP servers"),
+        (
+            Ended(1, b"noise\nerror: unknown option '--safe'\n", "", 0),
+            "E_CLI",
+            "unknown option '--safe'",
+        ),
+        (
+            Ended(1, b"Error: Invalid MCP configuration:\nMCP config file not found", "", 0),
+            "E_SERVER",
+            "MCP servers",
+        ),
         (Ended(1, b"Not logged in \xc2\xb7 Please run /login", "", 0), "E_LOGIN", "not logged in"),
         (Ended(1, b"Invalid API key", "", 0), "E_LOGIN", "refused"),
         (Ended(0, b"", "", 0), "E_CHILD", "without a result (exit status 0)"),
-        (Ended(0, b"a server says: not logged in", "", 0), "E_CHILD", "without a result (exit status 0: a server says"),
+        (
+            Ended(0, b"a server says: not logged in", "", 0),
+            "E_CHILD",
+            "without a result (exit status 0: a server says",
+        ),
         (Ended(3, b"first\nlast \x1b[31mred\n", "", 0), "E_CHILD", "(exit status 3: last red)"),
         (Ended(137, b"", "", 0), "E_CHILD", "by signal 9"),
         (Ended(130, b"", "deadline", 0), "E_TIMEOUT", "time was over"),
         (Ended(143, b"", "lingered", 0), "E_CHILD", "by signal 15"),
     ],
 )
-def test_an_end_without_a_result_is_told_from_exit_and_stderr(ended: Ended, code: str, words: str) -> None:
+def test_an_end_without_a_result_is_told_from_exit_and_stderr(
+    ended: Ended, code: str, words: str
+) -> None:
     found = faults.fault(Transcript(PROJECT), ended)
     assert found is not None
     assert (found.code, words in found.reason) == (code, True), found
@@ -238,7 +287,10 @@ def test_time_that_ran_out_in_waiting_is_the_fault_of_what_was_waited_for() -> N
     late = Ended(0, b"", "deadline", 180.0)
     found = faults.fault(heard("interrupted-while-waiting"), late)
     assert found is not None
-    assert (found.code, found.reason) == ("E_OVERLOADED", "the model's service is overloaded, until its time was over")
+    assert (found.code, found.reason) == (
+        "E_OVERLOADED",
+        "the model's service is overloaded, until its time was over",
+    )
     working = faults.fault(heard("interrupted"), late)
     assert working is not None
     assert working.code == "E_TIMEOUT"
@@ -288,7 +340,8 @@ def test_every_row_reads_as_a_clause_and_says_what_to_do(row: Any) -> None:
 
 FIELDS = "subtype result errors api_error api_error_type api_error_status terminal_reason startup_failure_reason"
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20), lambda v: st.lists(v, max_size=3)
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda v: st.lists(v, max_size=3),
 )
 
 
@@ -344,7 +397,12 @@ def test_a_limit_that_ends_soon_is_waited_for() -> None:
 
 
 def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() -> None:
-    for name, expected in [("key-refused", True), ("connection-refused", True), ("overloaded", False), ("good", False)]:
+    for name, expected in [
+        ("key-refused", True),
+        ("connection-refused", True),
+        ("overloaded", False),
+        ("good", False),
+    ]:
         transcript, seen = Transcript(PROJECT), []
         for line in (STREAMS / f"{name}.jsonl").read_bytes().splitlines():
             transcript.feed(line)
@@ -353,7 +411,9 @@ def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() 
         assert not seen[-1], "it ended by itself"
     assert faults.hopeless(fed(RETRY, RETRY, RETRY))
     assert not faults.hopeless(fed(RETRY, RETRY, ANSWER, RETRY))
-    assert not faults.hopeless(fed(ANSWER, RETRY, RETRY, RETRY)), "what was paid for is worth waiting for"
+    assert not faults.hopeless(fed(ANSWER, RETRY, RETRY, RETRY)), (
+        "what was paid for is worth waiting for"
+    )
 
 
 # -- servers
@@ -362,13 +422,17 @@ def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() 
 def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
     assert faults.servers(heard("server", "tracker")) == ()
     (login,) = faults.servers(heard("server-needs-login", "web", "my.tracker x"))
-    assert login.startswith("E_SERVER: the MCP server `web` is not logged in. Run `claude mcp login web`")
+    assert login.startswith(
+        "E_SERVER: the MCP server `web` is not logged in. Run `claude mcp login web`"
+    )
     failed = faults.servers(heard("server-failed", "tracker", "web"))
     assert ["could not be started" in warning for warning in failed] == [True, True]
     assert "did not answer in time" in faults.servers(heard("server-pending", "slow"))[0]
     asked = {"type": "tool_use", "id": "t", "name": "mcp__slow__find", "input": {}}
     late = heard("server-pending", "slow")
-    late.feed(json.dumps({**ANSWER, "message": {"id": "b", "model": "m", "content": [asked]}}).encode())
+    late.feed(
+        json.dumps({**ANSWER, "message": {"id": "b", "model": "m", "content": [asked]}}).encode()
+    )
     late.feed(
         b'{"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}}'
     )
@@ -406,7 +470,10 @@ for line in sys.stdin:
 
 def message(words: str) -> bytes:
     content = [{"type": "text", "text": words}]
-    return json.dumps({"type": "user", "message": {"role": "user", "content": content}}).encode() + b"\n"
+    return (
+        json.dumps({"type": "user", "message": {"role": "user", "content": content}}).encode()
+        + b"\n"
+    )
 
 
 class Runs:
@@ -428,7 +495,11 @@ class Runs:
         self.service.play(script)
         config = ["--mcp-config", json.dumps({"mcpServers": servers})] if servers else []
         whole = {**bare_environ(self.service, self.folder / "home"), **environ}
-        transcript, said, left = Transcript(self.project, tuple(servers or ())), [], list(messages[1:])
+        transcript, said, left = (
+            Transcript(self.project, tuple(servers or ())),
+            [],
+            list(messages[1:]),
+        )
         with child(
             [str(self.program), *ARGUMENTS, *arguments, *config],
             cwd=self.project, environ={name: value for name, value in whole.items() if value},
@@ -495,7 +566,9 @@ def test_the_end_of_a_subscriptions_limit_is_known(run: Runs) -> None:
     resets = int(time.time()) + 3 * 3600
     unified = {"status": "rejected", "reset": str(resets), "representative-claim": "five_hour"}
     headers = {f"anthropic-ratelimit-unified-{name}": value for name, value in unified.items()}
-    refusal = Fail(429, "rate_limit_error", "This request would exceed your account's rate limit.", headers)
+    refusal = Fail(
+        429, "rate_limit_error", "This request would exceed your account's rate limit.", headers
+    )
     transcript, ended, _ = run(lambda request: refusal, environ=ONE_TRY | TOKEN)
     found = faults.fault(transcript, ended)
     assert found is not None
@@ -507,7 +580,10 @@ def test_the_end_of_a_subscriptions_limit_is_known(run: Runs) -> None:
 def test_a_service_that_is_not_there_is_given_up_early(run: Runs) -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
-        nowhere = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{unheard.getsockname()[1]}", **faults.RETRIES_ENV}
+        nowhere = {
+            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{unheard.getsockname()[1]}",
+            **faults.RETRIES_ENV,
+        }
         transcript, ended, said = run([], environ=nowhere, stop=faults.hopeless)
     found = faults.fault(transcript, ended)
     assert found is not None
@@ -516,7 +592,9 @@ def test_a_service_that_is_not_there_is_given_up_early(run: Runs) -> None:
     assert sum("waits: no answer" in words for words in said) == faults.HOPELESS
 
 
-def test_the_program_tries_as_often_as_it_is_told_and_goes_on_when_the_service_does(run: Runs) -> None:
+def test_the_program_tries_as_often_as_it_is_told_and_goes_on_when_the_service_does(
+    run: Runs,
+) -> None:
     transcript, ended, said = run([OVERLOADED, BROKEN, [text("Done.")]], environ=faults.RETRIES_ENV)
     assert faults.fault(transcript, ended) is None
     assert said[1:] == [
@@ -527,8 +605,14 @@ def test_the_program_tries_as_often_as_it_is_told_and_goes_on_when_the_service_d
 
 
 def test_the_bound_on_tries_is_one_that_the_program_knows(run: Runs) -> None:
-    run(lambda request: OVERLOADED, environ=faults.RETRIES_ENV, stop=lambda transcript: transcript.tries == 1)
-    (retry,) = [event for event in map(json.loads, run.lines) if event.get("subtype") == "api_retry"]
+    run(
+        lambda request: OVERLOADED,
+        environ=faults.RETRIES_ENV,
+        stop=lambda transcript: transcript.tries == 1,
+    )
+    (retry,) = [
+        event for event in map(json.loads, run.lines) if event.get("subtype") == "api_retry"
+    ]
     assert str(retry["max_retries"]) == faults.RETRIES_ENV["CLAUDE_CODE_MAX_RETRIES"]
 
 
@@ -536,7 +620,9 @@ def test_an_answer_cut_in_the_middle_of_a_line_is_asked_for_again(run: Runs) -> 
     transcript, ended, said = run([Turn([text("Hel")], cut="line"), [text("Hello.")]])
     assert faults.fault(transcript, ended) is None
     # On a busy machine the program may notice the cut before it has told a beginning, and then asks again silently.
-    assert {words for words in said if "waits" in words} <= {"turn 1: waits: no answer from the service (try 1)"}
+    assert {words for words in said if "waits" in words} <= {
+        "turn 1: waits: no answer from the service (try 1)"
+    }
     assert transcript.text == "Hello."
 
 
@@ -544,11 +630,18 @@ def test_turns_and_money_have_their_limits(run: Runs) -> None:
     transcript, ended, _ = run(looping, "--max-turns", "2")
     found = faults.fault(transcript, ended)
     assert found is not None
-    assert (found.code, found.reason, transcript.turns) == ("E_TURNS", "the model used all its turns (2)", 2)
+    assert (found.code, found.reason, transcript.turns) == (
+        "E_TURNS",
+        "the model used all its turns (2)",
+        2,
+    )
     transcript, ended, _ = run(looping, "--max-budget-usd", "0.0001")
     found = faults.fault(transcript, ended)
     assert found is not None
-    assert (found.code, found.reason) == ("E_MONEY", "the build reached its limit of money ($0.0001)")
+    assert (found.code, found.reason) == (
+        "E_MONEY",
+        "the build reached its limit of money ($0.0001)",
+    )
     assert transcript.cost_usd is not None
     assert transcript.cost_usd > 0.0001
 
@@ -577,9 +670,16 @@ def test_two_messages_and_a_server_in_one_run(run: Runs) -> None:
         [tool("mcp__tracker__get_issue"), tool("Read", file_path="/etc/passwd")], [text("One.")],
         [tool("Grep", pattern="createOrder")], [text("Two.")],
     ]  # fmt: skip
-    servers = {"tracker": {"command": sys.executable, "args": ["-c", TRACKER]}, "gone": {"command": "/nowhere/server"}}
+    servers = {
+        "tracker": {"command": sys.executable, "args": ["-c", TRACKER]},
+        "gone": {"command": "/nowhere/server"},
+    }
     transcript, ended, said = run(
-        script, "--allowedTools", "mcp__tracker__get_issue", messages=("Do it.", "And again."), servers=servers
+        script,
+        "--allowedTools",
+        "mcp__tracker__get_issue",
+        messages=("Do it.", "And again."),
+        servers=servers,
     )
     assert faults.fault(transcript, ended) is None
     assert (transcript.turns, transcript.text, ended.status) == (4, "Two.", 0)
@@ -598,7 +698,9 @@ def test_an_option_that_the_program_does_not_know_is_told(run: Runs) -> None:
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with child([str(tmp_path / "claude")], cwd=tmp_path, environ={}, deadline=time.monotonic() + 20) as it:
+    with child(
+        [str(tmp_path / "claude")], cwd=tmp_path, environ={}, deadline=time.monotonic() + 20
+    ) as it:
         assert list(it.lines()) == []
     found = faults.fault(Transcript(tmp_path), it.ended)
     assert found is not None

@@ -24,7 +24,9 @@ OFFERED = [{"name": "Read", "input_schema": {"type": "object"}}]
 
 
 def test_the_pinned_version_is_the_one_that_readme_installs() -> None:
-    found = re.findall(r"@anthropic-ai/claude-code@([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    found = re.findall(
+        r"@anthropic-ai/claude-code@([\d.]+)", (ROOT / "README.md").read_text(encoding="utf-8")
+    )
     assert found == [_claude.PINNED]
 
 
@@ -33,7 +35,9 @@ def test_the_program_that_tests_run_is_the_pinned_one(claude: Path) -> None:
     assert shown.stdout.split()[0] == _claude.PINNED
 
 
-def run_claude(claude: Path, cwd: Path, environ: Mapping[str, str], *arguments: str) -> list[dict[str, Any]]:
+def run_claude(
+    claude: Path, cwd: Path, environ: Mapping[str, str], *arguments: str
+) -> list[dict[str, Any]]:
     """A plain run of the program with the prompt "hello"; the events it printed."""
     done = subprocess.run(
         [claude, "-p", "--output-format", "stream-json", "--verbose", "--tools", "Read", *arguments],
@@ -42,9 +46,13 @@ def run_claude(claude: Path, cwd: Path, environ: Mapping[str, str], *arguments: 
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_the_real_program_plays_a_script_with_its_real_tools(claude: Path, api: MessagesAPI, tmp_path: Path) -> None:
+def test_the_real_program_plays_a_script_with_its_real_tools(
+    claude: Path, api: MessagesAPI, tmp_path: Path
+) -> None:
     (tmp_path / "a.py").write_text("answer = 42\n")
-    api.play([[text("I look."), tool("Read", file_path=str(tmp_path / "a.py"))], [text("It is 42.")]])
+    api.play(
+        [[text("I look."), tool("Read", file_path=str(tmp_path / "a.py"))], [text("It is 42.")]]
+    )
     events = run_claude(claude, tmp_path, bare_environ(api, tmp_path / "home"))
     assert events[-1]["result"] == "It is 42."
     assert [len(request.results) for request in api.requests] == [0, 1]
@@ -72,8 +80,12 @@ def test_an_api_key_helper_of_the_machine_is_not_run_by_tests(
 ) -> None:
     monkeypatch.setenv("HOME", str(machine))
     ran = tmp_path / "ran"
-    (machine / ".claude" / "settings.json").write_text(json.dumps({"apiKeyHelper": f"touch '{ran}'; echo sk-helped"}))
-    assert run_claude(claude, tmp_path, bare_environ(api, tmp_path / "home", key=""))[-1]["is_error"]
+    (machine / ".claude" / "settings.json").write_text(
+        json.dumps({"apiKeyHelper": f"touch '{ran}'; echo sk-helped"})
+    )
+    assert run_claude(claude, tmp_path, bare_environ(api, tmp_path / "home", key=""))[-1][
+        "is_error"
+    ]
     assert not ran.exists()
     run_claude(claude, tmp_path, bare_environ(api, machine, key=""))
     assert ran.exists(), "what was planted works where it may be used: this test can fail"
@@ -93,9 +105,17 @@ def test_the_planted_login_works_where_it_may_be_used(
 def post(api: MessagesAPI, said: str = "hello", session: str = "s", **body: Any) -> tuple[int, str]:
     """What the API answers to one message: status and body."""
     connection = http.client.HTTPConnection("127.0.0.1", api.server_address[1], timeout=PATIENCE)
-    message = {"model": "m", "messages": [{"role": "user", "content": said}], "tools": OFFERED, "stream": True, **body}
+    message = {
+        "model": "m",
+        "messages": [{"role": "user", "content": said}],
+        "tools": OFFERED,
+        "stream": True,
+        **body,
+    }
     try:
-        connection.request("POST", "/v1/messages", json.dumps(message), {"X-Claude-Code-Session-Id": session})
+        connection.request(
+            "POST", "/v1/messages", json.dumps(message), {"X-Claude-Code-Session-Id": session}
+        )
         response = connection.getresponse()
         return response.status, response.read().decode()
     finally:
@@ -103,7 +123,11 @@ def post(api: MessagesAPI, said: str = "hello", session: str = "s", **body: Any)
 
 
 def events_of(body: str) -> list[dict[str, Any]]:
-    return [json.loads(line.removeprefix("data: ")) for line in body.splitlines() if line.startswith("data: ")]
+    return [
+        json.loads(line.removeprefix("data: "))
+        for line in body.splitlines()
+        if line.startswith("data: ")
+    ]
 
 
 def test_an_answer_is_streamed_in_the_events_of_the_messages_api(api: MessagesAPI) -> None:
@@ -112,7 +136,13 @@ def test_an_answer_is_streamed_in_the_events_of_the_messages_api(api: MessagesAP
     events = events_of(body)
     kinds = ["content_block_start", "content_block_delta", "content_block_stop"]
     assert status == 200
-    assert [event["type"] for event in events] == ["message_start", *kinds, *kinds, "message_delta", "message_stop"]
+    assert [event["type"] for event in events] == [
+        "message_start",
+        *kinds,
+        *kinds,
+        "message_delta",
+        "message_stop",
+    ]
     assert events[2]["delta"] == {"type": "text_delta", "text": "Look."}
     assert events[5]["delta"] == {"type": "input_json_delta", "partial_json": '{"file_path": "a"}'}
     assert events[-2]["delta"]["stop_reason"] == "tool_use"
@@ -129,7 +159,12 @@ def test_an_answer_is_one_message_where_no_stream_is_wanted(api: MessagesAPI) ->
 def test_each_session_plays_a_script_from_its_start(api: MessagesAPI) -> None:
     api.play([[text("one")], [text("two")]])
     answers = [post(api, session=session)[1] for session in ("a", "b", "a", "b")]
-    assert [re.findall(r'"text": "(\w+)"', answer) for answer in answers] == [["one"], ["one"], ["two"], ["two"]]
+    assert [re.findall(r'"text": "(\w+)"', answer) for answer in answers] == [
+        ["one"],
+        ["one"],
+        ["two"],
+        ["two"],
+    ]
 
 
 def test_the_script_is_chosen_by_the_prompt_and_may_be_a_function(api: MessagesAPI) -> None:
@@ -168,8 +203,12 @@ def test_a_mistake_in_a_script_is_told() -> None:
     assert "has no attribute 'nothing'" in api.errors[0]
 
 
-@pytest.mark.parametrize(("fail", "wait"), [(rate_limit(7), "7"), (rate_limit(), None), (BROKEN, None)])
-def test_faults_have_status_kind_and_headers(api: MessagesAPI, fail: Fail, wait: str | None) -> None:
+@pytest.mark.parametrize(
+    ("fail", "wait"), [(rate_limit(7), "7"), (rate_limit(), None), (BROKEN, None)]
+)
+def test_faults_have_status_kind_and_headers(
+    api: MessagesAPI, fail: Fail, wait: str | None
+) -> None:
     api.play([fail])
     connection = http.client.HTTPConnection("127.0.0.1", api.server_address[1], timeout=PATIENCE)
     connection.request("POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": []}))
@@ -180,10 +219,14 @@ def test_faults_have_status_kind_and_headers(api: MessagesAPI, fail: Fail, wait:
 
 
 @pytest.mark.parametrize(("cut", "last"), [("event", "\n\n"), ("line", '{"type": "content_blo')])
-def test_a_stream_can_break_after_an_event_and_in_the_middle_of_a_line(api: MessagesAPI, cut: Any, last: str) -> None:
+def test_a_stream_can_break_after_an_event_and_in_the_middle_of_a_line(
+    api: MessagesAPI, cut: Any, last: str
+) -> None:
     api.play([Turn([text("begun")], cut=cut)])
     connection = http.client.HTTPConnection("127.0.0.1", api.server_address[1], timeout=PATIENCE)
-    connection.request("POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": [], "stream": True}))
+    connection.request(
+        "POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": [], "stream": True})
+    )
     response = connection.getresponse()
     with pytest.raises(http.client.IncompleteRead) as broken:
         response.read()
@@ -193,19 +236,31 @@ def test_a_stream_can_break_after_an_event_and_in_the_middle_of_a_line(api: Mess
     connection.close()
 
 
-def test_a_hanging_answer_ends_when_the_client_goes_and_when_the_service_ends(api: MessagesAPI) -> None:
+def test_a_hanging_answer_ends_when_the_client_goes_and_when_the_service_ends(
+    api: MessagesAPI,
+) -> None:
     def handlers() -> set[str]:
-        return {thread.name for thread in threading.enumerate() if "process_request_thread" in thread.name}
+        return {
+            thread.name
+            for thread in threading.enumerate()
+            if "process_request_thread" in thread.name
+        }
 
     before = handlers()
     for answer in (Hang(), Hang(after=[text("begun")])):
         with MessagesAPI() as hanging:
             hanging.play([answer] * 2)
-            connections = [http.client.HTTPConnection("127.0.0.1", hanging.server_address[1]) for _ in range(2)]
+            connections = [
+                http.client.HTTPConnection("127.0.0.1", hanging.server_address[1]) for _ in range(2)
+            ]
             for connection in connections:
-                connection.request("POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": []}))
+                connection.request(
+                    "POST", "/v1/messages", json.dumps({"tools": OFFERED, "messages": []})
+                )
             hanging.wait(lambda requests: len(requests) == 2)
-            waiting = [thread for thread in threading.enumerate() if thread.name in handlers() - before]
+            waiting = [
+                thread for thread in threading.enumerate() if thread.name in handlers() - before
+            ]
             assert len(waiting) == 2
             connections[0].close()
         connections[1].close()
@@ -215,7 +270,12 @@ def test_a_hanging_answer_ends_when_the_client_goes_and_when_the_service_ends(ap
 
 
 def test_a_request_shows_everything_that_was_sent() -> None:
-    result = {"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": [{"type": "text", "text": "no"}]}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t",
+        "is_error": True,
+        "content": [{"type": "text", "text": "no"}],
+    }
     body = {
         "system": [{"type": "text", "text": "Be good."}],
         "tools": OFFERED,
@@ -227,7 +287,9 @@ def test_a_request_shows_everything_that_was_sent() -> None:
     }
     request = Request("/v1/messages", {"x-api-key": "k", "authorization": ""}, body)
     assert (request.system, request.tools, request.turn) == ("Be good.", ["Read"], 1)
-    assert [(found.id, found.text, found.is_error) for found in request.results] == [("t", "no", True)]
+    assert [(found.id, found.text, found.is_error) for found in request.results] == [
+        ("t", "no", True)
+    ]
     assert (request.prompt, request.said, request.key) == ('say "hi"\nnow', "no", "k")
     assert 'say "hi"\nnow' in request.whole
     assert '"x-api-key": "k"' in request.whole

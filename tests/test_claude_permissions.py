@@ -76,15 +76,29 @@ class Scene:
         with cli.prepare(services, program, services.layout.root / RUN, "test") as prepared:
             return self.run(prepared.argv, prepared.environ, turns, message(prompt))
 
-    def run(self, argv: Sequence[str], environ: Mapping[str, str], turns: Sequence[Answer], prompt: bytes) -> Seen:
+    def run(
+        self,
+        argv: Sequence[str],
+        environ: Mapping[str, str],
+        turns: Sequence[Answer],
+        prompt: bytes,
+    ) -> Seen:
         first = len(self.api.requests)
         self.api.play([*turns, [text("Done.")]])
         done = subprocess.run(
-            argv, cwd=self.project, env=dict(environ), input=prompt, capture_output=True, timeout=PATIENCE
+            argv,
+            cwd=self.project,
+            env=dict(environ),
+            input=prompt,
+            capture_output=True,
+            timeout=PATIENCE,
         )
         assert done.stdout, done.stderr.decode()
         requests = self.api.requests[first:]
-        seen = Seen([json.loads(row) for row in done.stdout.splitlines()], "\n".join(each.whole for each in requests))
+        seen = Seen(
+            [json.loads(row) for row in done.stdout.splitlines()],
+            "\n".join(each.whole for each in requests),
+        )
         seen.results = {result.id: result for each in requests for result in each.results}
         return seen
 
@@ -119,8 +133,12 @@ def grep(pattern: str, **options: Any) -> Block:
     return tool("Grep", pattern=pattern, output_mode="content", **options)
 
 
-def test_secrets_in_the_project_reach_the_model_by_no_tool(make_scene: Callable[..., Scene]) -> None:
-    scene = make_scene("we[ird] (p) it's", {path: f"{canary}\n" for path, canary in SECRETS.items()})
+def test_secrets_in_the_project_reach_the_model_by_no_tool(
+    make_scene: Callable[..., Scene],
+) -> None:
+    scene = make_scene(
+        "we[ird] (p) it's", {path: f"{canary}\n" for path, canary in SECRETS.items()}
+    )
     (scene.project / "harmless.txt").symlink_to(".env")
     plain = [
         tool("Read", file_path=str(scene.project / "shop.py")),
@@ -130,7 +148,10 @@ def test_secrets_in_the_project_reach_the_model_by_no_tool(make_scene: Callable[
     named = [*SECRETS, "harmless.txt"]
     direct = [tool("Read", file_path=str(scene.project / path)) for path in named]
     direct += [grep("canary", path=str(scene.project / path)) for path in named]
-    wide = [grep("canary", **options) for options in ({}, {"path": "."}, {"glob": "**/.e*"}, {"glob": "*", "-i": True})]
+    wide = [
+        grep("canary", **options)
+        for options in ({}, {"path": "."}, {"glob": "**/.e*"}, {"glob": "*", "-i": True})
+    ]
     wide += [grep("canary", path=path) for path in ("sub", "keys", ".project", "config")]
     seen = scene.ask(plain + direct + wide)
     assert not seen.refused(plain)
@@ -164,7 +185,9 @@ def test_nothing_outside_the_project_reaches_the_model(make_scene: Callable[...,
     seen = scene.ask(calls + hidden)
     assert seen.refused(calls) == [shown(call) for call in calls]
     answers = "\n".join(seen[call].text for call in calls + hidden)
-    assert not re.search(r"canary-(key|home|beside)|root:x|name-canary\.txt|other\.txt:|host\.conf", answers)
+    assert not re.search(
+        r"canary-(key|home|beside)|root:x|name-canary\.txt|other\.txt:|host\.conf", answers
+    )
     assert not re.search(r"canary-(key|home|beside)|root:x", seen.sent)
 
 
@@ -172,16 +195,28 @@ def everything(folder: Path, but: Path) -> dict[str, str | bytes]:
     """All files below a folder, but for one folder and what the program keeps for itself."""
     found: dict[str, str | bytes] = {}
     for path in sorted(folder.rglob("*")):
-        own = ".claude.json" in path.name or path.parts[len(folder.parts) :][:2] == ("home", ".claude")
+        own = ".claude.json" in path.name or path.parts[len(folder.parts) :][:2] == (
+            "home",
+            ".claude",
+        )
         if not path.is_relative_to(but) and not own:
             found[str(path)] = (
-                str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
+                str(path.readlink())
+                if path.is_symlink()
+                else path.read_bytes()
+                if path.is_file()
+                else ""
             )
     return found
 
 
 def test_only_the_staging_folder_is_written_to(make_scene: Callable[..., Scene]) -> None:
-    scene = make_scene(files={".project/context/login/summary.md": "published\n", f"{RUN}0/other-run.md": "other\n"})
+    scene = make_scene(
+        files={
+            ".project/context/login/summary.md": "published\n",
+            f"{RUN}0/other-run.md": "other\n",
+        }
+    )
     top, staging = scene.project.parent, scene.staging
     before = everything(top, staging)
     (staging / "to-folder").symlink_to(top)
@@ -192,7 +227,11 @@ def test_only_the_staging_folder_is_written_to(make_scene: Callable[..., Scene])
         tool("Write", file_path=f"{RUN}/codebase.md", content="two"),
         tool("Write", file_path=str(staging / "sub" / "deep.md"), content="three"),
     ]
-    over = [scene.project / "shop.py", scene.project / ".project/context/login/summary.md", staging / "to-file.md"]
+    over = [
+        scene.project / "shop.py",
+        scene.project / ".project/context/login/summary.md",
+        staging / "to-file.md",
+    ]
     reads = [tool("Read", file_path=str(path)) for path in over]
     places = [
         scene.project / "new.py", "new.md", scene.project / ".project/context/login/patterns.md", f"{RUN}0/other.md",
@@ -210,7 +249,11 @@ def test_only_the_staging_folder_is_written_to(make_scene: Callable[..., Scene])
     assert everything(top, staging) == before
     assert not (scene.home / ".claude" / "settings.json").exists()
     assert not list(scene.home.rglob("MEMORY.md"))
-    written = {path.name: path.read_text() for path in staging.rglob("*") if path.is_file() and not path.is_symlink()}
+    written = {
+        path.name: path.read_text()
+        for path in staging.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
     assert written == {"patterns.md": "one again", "codebase.md": "two", "deep.md": "three"}
 
 
@@ -242,7 +285,8 @@ def test_no_other_tool_can_be_called(make_scene: Callable[..., Scene]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a [slug]/(group) it's", "pré {a,b} *? $HOME", "repo/.claude/worktrees/one", "linked/shop"]
+    "name",
+    ["a [slug]/(group) it's", "pré {a,b} *? $HOME", "repo/.claude/worktrees/one", "linked/shop"],
 )
 def test_permissions_hold_whatever_the_project_s_path_is(
     make_scene: Callable[..., Scene], name: str, tmp_path: Path
@@ -270,19 +314,31 @@ def test_permissions_hold_whatever_the_project_s_path_is(
 
 def plain_run(scene: Scene, *turns: list[Block], prompt: str = "Go.") -> Seen:
     """The program as anybody would start it, to show that what is kept out would have come in."""
-    argv = [str(scene.claude), "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    argv = [
+        str(scene.claude),
+        "-p",
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+    ]
     environ = bare_environ(scene.api, scene.home)
     return scene.run(argv, environ, turns, message(prompt))
 
 
-def test_nothing_of_the_project_or_the_person_is_loaded(make_scene: Callable[..., Scene], tmp_path: Path) -> None:
+def test_nothing_of_the_project_or_the_person_is_loaded(
+    make_scene: Callable[..., Scene], tmp_path: Path
+) -> None:
     def touch(name: str) -> str:
         return f"touch '{tmp_path / name}'"
 
     def made(place: str) -> dict[str, Any]:
         hook = [{"hooks": [{"type": "command", "command": touch(f"{place}-hook.ran")}]}]
         return {
-            "hooks": dict.fromkeys(("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"), hook),
+            "hooks": dict.fromkeys(
+                ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"), hook
+            ),
             "permissions": {
                 "allow": ["Bash", "Write(/**)", "Edit(/**)", "Read(//**)"],
             },
@@ -323,28 +379,51 @@ def test_nothing_of_the_project_or_the_person_is_loaded(make_scene: Callable[...
     assert not seen.refused([call])
     assert re.findall(r"canary-[\w-]+", seen.sent) == []
     assert [path.name for path in tmp_path.glob("*.ran")] == []
-    assert (seen.init["skills"], seen.init["slash_commands"], seen.init["mcp_servers"]) == ([], [], [])
+    assert (seen.init["skills"], seen.init["slash_commands"], seen.init["mcp_servers"]) == (
+        [],
+        [],
+        [],
+    )
     assert {plugin["path"] for plugin in seen.init["plugins"]} <= {"builtin"}
     assert not seen.init.get("memory_paths")
     assert not seen.init.get("messaging_socket_path")
 
     control = plain_run(scene, [tool("Read", file_path=str(scene.project / "sub" / "cart.py"))])
-    loaded = {"project-memory", "local-memory", "nested-memory", "dot-memory", "rule", "parent-memory", "own-memory"}
+    loaded = {
+        "project-memory",
+        "local-memory",
+        "nested-memory",
+        "dot-memory",
+        "rule",
+        "parent-memory",
+        "own-memory",
+    }
     loaded |= {"own-rule", "own-skill", "project-skill", "notes"}
-    assert loaded <= set(re.findall(r"canary-([\w-]+)", control.sent)), "all of it is where it would be loaded from"
+    assert loaded <= set(re.findall(r"canary-([\w-]+)", control.sent)), (
+        "all of it is where it would be loaded from"
+    )
     ran = {path.name for path in tmp_path.glob("*.ran")}
     assert ran >= {"own-hook.ran", "project-hook.ran", "local-hook.ran", "server.ran"}
 
 
-def test_orders_for_agents_are_not_loaded_where_they_stand_alone(make_scene: Callable[..., Scene]) -> None:
-    scene = make_scene(files={"AGENTS.md": "canary-agents", "sub/AGENTS.md": "canary-nested-agents"})
+def test_orders_for_agents_are_not_loaded_where_they_stand_alone(
+    make_scene: Callable[..., Scene],
+) -> None:
+    scene = make_scene(
+        files={"AGENTS.md": "canary-agents", "sub/AGENTS.md": "canary-nested-agents"}
+    )
     read = tool("Read", file_path=str(scene.project / "sub" / "cart.py"))
     assert "canary-" not in scene.ask([read]).sent
     control = plain_run(scene, [read])
-    assert set(re.findall(r"canary-[\w-]+", control.sent)) == {"canary-agents", "canary-nested-agents"}
+    assert set(re.findall(r"canary-[\w-]+", control.sent)) == {
+        "canary-agents",
+        "canary-nested-agents",
+    }
 
 
-def test_words_in_the_prompt_bring_no_file_and_start_no_command(make_scene: Callable[..., Scene]) -> None:
+def test_words_in_the_prompt_bring_no_file_and_start_no_command(
+    make_scene: Callable[..., Scene],
+) -> None:
     scene = make_scene(files={".env": "canary-env\n"})
     beside = write(scene.project.parent / "beside", {"other.txt": "canary-beside\n"}) / "other.txt"
     prompt = f"The ticket says: see @{beside} and @/etc/passwd and @.env and @shop.py and @sub/\n/init\n!touch ran"
@@ -353,23 +432,39 @@ def test_words_in_the_prompt_bring_no_file_and_start_no_command(make_scene: Call
     assert f"@{beside}" in seen.sent
     assert not (scene.project / "ran").exists()
     control = plain_run(scene, prompt=prompt)
-    assert "canary-beside" in control.sent, "the same words bring a file when nothing is done about it"
+    assert "canary-beside" in control.sent, (
+        "the same words bring a file when nothing is done about it"
+    )
 
 
-def test_of_a_configured_server_the_named_tools_can_be_called(make_scene: Callable[..., Scene], tmp_path: Path) -> None:
+def test_of_a_configured_server_the_named_tools_can_be_called(
+    make_scene: Callable[..., Scene], tmp_path: Path
+) -> None:
     def server(name: str) -> dict[str, Any]:
         arguments = [str(TRACKER), str(tmp_path / name)]
-        return {"command": sys.executable, "args": arguments, "env": {"TRACKER_TOKEN": "${TOKEN}-${NONE:-default}"}}
+        return {
+            "command": sys.executable,
+            "args": arguments,
+            "env": {"TRACKER_TOKEN": "${TOKEN}-${NONE:-default}"},
+        }
 
     shared = {"issue tracker": server("listed"), "other": server("unlisted")}
     scene = make_scene(files={".mcp.json": json.dumps({"mcpServers": shared})})
     good = tool("mcp__issue_tracker__get_issue", issue="SHOP-1")
-    bad = [tool("mcp__issue_tracker__delete_issue", issue="SHOP-1"), tool("mcp__other__get_issue", issue="SHOP-1")]
+    bad = [
+        tool("mcp__issue_tracker__delete_issue", issue="SHOP-1"),
+        tool("mcp__other__get_issue", issue="SHOP-1"),
+    ]
     seen = scene.ask(
-        [good, *bad], PREREAD_MCP="issue tracker", PREREAD_MCP_TOOLS="issue tracker.get_issue", TOKEN="of-mine"
+        [good, *bad],
+        PREREAD_MCP="issue tracker",
+        PREREAD_MCP_TOOLS="issue tracker.get_issue",
+        TOKEN="of-mine",
     )
     assert "tracker://issue/SHOP-1: lock the login, as of-mine-default" in seen[good].text
     assert seen.refused(bad) == [shown(call) for call in bad]
-    assert [(each["name"], each["status"]) for each in seen.init["mcp_servers"]] == [("issue tracker", "connected")]
+    assert [(each["name"], each["status"]) for each in seen.init["mcp_servers"]] == [
+        ("issue tracker", "connected")
+    ]
     assert (tmp_path / "listed").read_text().split("\n") == ["start", "get SHOP-1", ""]
     assert not (tmp_path / "unlisted").exists()

@@ -30,10 +30,16 @@ def feed(transcript: Transcript, **event: Any) -> str | None:
 
 
 def call(
-    transcript: Transcript, tool: str, arguments: dict[str, Any], name: str = "t1", message: str = "m1"
+    transcript: Transcript,
+    tool: str,
+    arguments: dict[str, Any],
+    name: str = "t1",
+    message: str = "m1",
 ) -> str | None:
     block = {"type": "tool_use", "id": name, "name": tool, "input": arguments}
-    return feed(transcript, type="assistant", message={"id": message, "model": "m", "content": [block]})
+    return feed(
+        transcript, type="assistant", message={"id": message, "model": "m", "content": [block]}
+    )
 
 
 def answer(transcript: Transcript, content: Any, name: str = "t1", **more: Any) -> str | None:
@@ -61,7 +67,12 @@ def test_a_good_run_is_told_turn_by_turn_in_the_projects_own_paths() -> None:
 def test_parts_of_one_answer_are_one_turn_and_their_usage_counts_once() -> None:
     transcript, _ = told("good")
     assert transcript.turns == 3  # the result says 4: it counts tool calls
-    assert transcript.tokens == {"input": 3000, "output": 150, "cache_read": 600, "cache_creation": 90}
+    assert transcript.tokens == {
+        "input": 3000,
+        "output": 150,
+        "cache_read": 600,
+        "cache_creation": 90,
+    }
     assert transcript.cost_usd == pytest.approx(0.007785)
 
 
@@ -71,16 +82,28 @@ def test_a_run_cut_before_its_result_still_has_turns_and_tokens_but_no_cost() ->
     for line in lines[:-1]:
         transcript.feed(line)
     assert (transcript.turns, transcript.done, transcript.cost_usd) == (3, False, None)
-    assert transcript.tokens == {"input": 3000, "output": 3, "cache_read": 600, "cache_creation": 90}
+    assert transcript.tokens == {
+        "input": 3000,
+        "output": 3,
+        "cache_read": 600,
+        "cache_creation": 90,
+    }
 
 
 def test_the_second_result_of_a_run_tells_the_cost_of_both() -> None:
     transcript, _ = told("two-messages")
-    results = [json.loads(line) for line in (STREAMS / "two-messages.jsonl").read_bytes().splitlines()]
+    results = [
+        json.loads(line) for line in (STREAMS / "two-messages.jsonl").read_bytes().splitlines()
+    ]
     costs = [event["total_cost_usd"] for event in results if event["type"] == "result"]
     assert transcript.cost_usd == costs[-1] > costs[0]
     assert transcript.turns == 4
-    assert transcript.tokens == {"input": 4000, "output": 200, "cache_read": 800, "cache_creation": 120}
+    assert transcript.tokens == {
+        "input": 4000,
+        "output": 200,
+        "cache_read": 800,
+        "cache_creation": 120,
+    }
 
 
 def test_a_crash_that_tells_zero_does_not_take_back_what_was_spent() -> None:
@@ -102,7 +125,11 @@ def test_a_result_of_an_older_version_adds_what_its_message_used() -> None:
     transcript = Transcript(PROJECT)
     usage = {"input_tokens": 10, "output_tokens": 20}
     for name in "ab":
-        feed(transcript, type="assistant", message={"id": name, "model": "m", "usage": {"input_tokens": 10}})
+        feed(
+            transcript,
+            type="assistant",
+            message={"id": name, "model": "m", "usage": {"input_tokens": 10}},
+        )
         feed(transcript, type="result", subtype="success", is_error=False, usage=usage)
     assert transcript.tokens == {**NO_TOKENS, "input": 20, "output": 40}
 
@@ -167,7 +194,11 @@ def test_the_end_of_a_limit_is_taken_from_the_event_that_refuses() -> None:
     [
         ("Read", {"file_path": "/project/src/a.ts"}, "reads src/a.ts"),
         ("Read", {"file_path": "/projects/a.ts"}, "reads /projects/a.ts"),
-        ("Write", {"file_path": "/project/.project/.cache/staging/login.ab/patterns.md"}, "writes patterns.md"),
+        (
+            "Write",
+            {"file_path": "/project/.project/.cache/staging/login.ab/patterns.md"},
+            "writes patterns.md",
+        ),
         ("Edit", {"file_path": "/project/a.md"}, "edits a.md"),
         ("Glob", {"pattern": "**/*.ts"}, "looks for **/*.ts"),
         ("Grep", {"pattern": "x", "glob": "*.py"}, 'searches "x" in *.py'),
@@ -227,7 +258,9 @@ def test_a_line_that_is_no_record_is_counted_and_passed_over(line: bytes) -> Non
 
 def test_bytes_that_are_no_text_do_not_lose_the_line() -> None:
     transcript = Transcript(PROJECT)
-    transcript.feed(b'{"type": "result", "is_error": false, "result": "a\xff\\ud800b", "total_cost_usd": NaN}')
+    transcript.feed(
+        b'{"type": "result", "is_error": false, "result": "a\xff\\ud800b", "total_cost_usd": NaN}'
+    )
     assert transcript.done
     assert transcript.text.encode("utf-8")
     assert transcript.cost_usd is None
@@ -246,7 +279,9 @@ WORDS = st.sampled_from(
     " mcp__tracker__get tracker Read Grep Write m1 t1 rate_limit_event rate_limit_info resetsAt rejected".split()
 )
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | WORDS
-VALUES = st.recursive(SCALARS, lambda v: st.lists(v, max_size=3) | st.dictionaries(WORDS, v, max_size=5), max_leaves=6)
+VALUES = st.recursive(
+    SCALARS, lambda v: st.lists(v, max_size=3) | st.dictionaries(WORDS, v, max_size=5), max_leaves=6
+)
 BLOCKS = st.fixed_dictionaries(
     {"type": st.sampled_from(["tool_use", "tool_result", "text", "thinking"]) | VALUES},
     optional={
@@ -269,14 +304,26 @@ EVENTS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@given(st.lists(EVENTS.map(lambda event: json.dumps(event).encode()) | st.binary(max_size=60), max_size=8))
+@given(
+    st.lists(
+        EVENTS.map(lambda event: json.dumps(event).encode()) | st.binary(max_size=60), max_size=8
+    )
+)
 @settings(max_examples=200, deadline=None)
-def test_whatever_is_said_nothing_is_raised_and_every_message_is_one_short_printable_line(lines: list[bytes]) -> None:
+def test_whatever_is_said_nothing_is_raised_and_every_message_is_one_short_printable_line(
+    lines: list[bytes],
+) -> None:
     transcript = Transcript(PROJECT, ("tracker",))
     for line in lines:
         said = transcript.feed(line)
         assert said is None or (said.isprintable() and 0 < len(said) <= WIDTH)
-    kept = [transcript.model, transcript.version, transcript.text, *transcript.denials, *transcript.external]
+    kept = [
+        transcript.model,
+        transcript.version,
+        transcript.text,
+        *transcript.denials,
+        *transcript.external,
+    ]
     assert all(text.encode("utf-8") is not None for text in kept)
     assert set(transcript.tokens) == set(NO_TOKENS)
     assert min(transcript.tokens.values()) >= 0
@@ -292,9 +339,21 @@ def test_what_tools_answer_is_not_kept() -> None:
     try:
         for number in range(300):
             name = f"call{number}"
-            call(transcript, "Read", {"file_path": f"/project/{number}", "x": "y" * 2000}, name, message=name)
+            call(
+                transcript,
+                "Read",
+                {"file_path": f"/project/{number}", "x": "y" * 2000},
+                name,
+                message=name,
+            )
             answer(transcript, "z" * 20_000, name)
-            feed(transcript, type="system", subtype="permission_denied", tool_use_id=name, tool_name="Read" * 500)
+            feed(
+                transcript,
+                type="system",
+                subtype="permission_denied",
+                tool_use_id=name,
+                tool_name="Read" * 500,
+            )
             feed(transcript, type="result", result="r" * 50_000, errors=["e" * 20_000] * 5)
         kept = tracemalloc.get_traced_memory()[0]
     finally:
@@ -310,12 +369,18 @@ def test_answers_of_servers_are_kept_up_to_a_bound_and_the_newest_are_dropped() 
     for number in range(12):
         name = f"call{number}"
         call(transcript, "mcp__tracker__get_issue", {}, name, message=name)
-        answer(transcript, [{"type": "text", "text": f"{number} " + "x" * 500_000}, "and a text", None], name)
+        answer(
+            transcript,
+            [{"type": "text", "text": f"{number} " + "x" * 500_000}, "and a text", None],
+            name,
+        )
     assert [text[:2] for text in transcript.external] == [f"{number} " for number in range(7)]
     assert sum(map(len, transcript.external)) <= EXTERNAL
     assert transcript.unkept == 5
     feed(transcript, type="system", subtype="init", claude_code_version="2.1.329")
-    assert faults.servers(transcript)[-1].startswith("E_SERVER: 5 answers of MCP servers were too long to keep")
+    assert faults.servers(transcript)[-1].startswith(
+        "E_SERVER: 5 answers of MCP servers were too long to keep"
+    )
     assert transcript.external[0].endswith("\nand a text")
 
 

@@ -14,7 +14,9 @@ from preread.operations import every
 
 OPERATIONS = every()
 
-COMMANDS = "load extend show status evidence failures facts check wrong init doctor gates mcp".split()
+COMMANDS = (
+    "load extend show status evidence failures facts check wrong init doctor gates mcp".split()
+)
 
 
 def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:
@@ -66,7 +68,9 @@ def test_no_command_at_all_prints_the_help_and_is_bad_usage(cli: Cli) -> None:
         (["load", "a", "--description", "x" * 4001], "has 4001 characters; at most 4000"),
     ],
 )
-def test_bad_usage_exits_2_and_says_what_is_wrong(cli: Cli, tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_bad_usage_exits_2_and_says_what_is_wrong(
+    cli: Cli, tmp_path: Path, arguments: list[str], says: str
+) -> None:
     plain = cli(*arguments)
     assert plain.status == 2
     assert plain.out == ""
@@ -103,7 +107,9 @@ BAD_NAMES = {
 
 
 @pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
-def test_a_bad_name_is_refused_with_the_slug_that_would_do(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_a_bad_name_is_refused_with_the_slug_that_would_do(
+    cli: Cli, tmp_path: Path, name: str
+) -> None:
     (tmp_path / ".project").mkdir()
     slug = BAD_NAMES[name]
     done = cli("load", name, "--json")
@@ -175,7 +181,9 @@ def test_exit_statuses_come_from_the_table_of_codes() -> None:
     assert {code.exit for code in CODES.values()} == {1, 2, 3, 130}
 
 
-def test_json_leaves_out_what_is_not_there_and_keeps_other_scripts_readable(cli: Cli, tmp_path: Path) -> None:
+def test_json_leaves_out_what_is_not_there_and_keeps_other_scripts_readable(
+    cli: Cli, tmp_path: Path
+) -> None:
     (tmp_path / "login_ログイン.py").write_text("def login():\n    return 1\n")
     make_repository(tmp_path)
     done = cli("load", "login", "--json")

@@ -13,10 +13,12 @@ import anyio
 import pytest
 
 from conftest import Cli, child_environ
-from preread import foreground
+from preread.cli import foreground
 
 
-def at_terminal(*arguments: str, cwd: Path, width: int = 120, progress: bool = True, **environ: str) -> str:
+def at_terminal(
+    *arguments: str, cwd: Path, width: int = 120, progress: bool = True, **environ: str
+) -> str:
     """`preread` with a terminal for its output, and for its progress unless that is not wanted; what it wrote there."""
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
@@ -62,7 +64,11 @@ def test_show_prints_the_files_as_they_are(cli: Cli, project: Path) -> None:
 
 def test_a_pipe_gets_no_colours_and_no_boxes(cli: Cli, project: Path) -> None:
     cli("load", "checkout", cwd=project)
-    for arguments in (["status"], ["evidence", "checkout", "--limit", "3"], ["show", "checkout", "--ids"]):
+    for arguments in (
+        ["status"],
+        ["evidence", "checkout", "--limit", "3"],
+        ["show", "checkout", "--ids"],
+    ):
         done = cli(*arguments, cwd=project)
         assert done.status == 0
         assert "\x1b" not in done.out
@@ -83,18 +89,28 @@ def test_evidence_in_a_pipe_is_whole_one_line_each(cli: Cli, project: Path) -> N
     lines = done.out.split("\n")
     assert lines[0] == "checkout: searched for checkout"
     for title, name in (("SOURCES", "files"), ("TESTS", "tests"), ("DOCUMENTS", "docs")):
-        head = next(n for n, line in enumerate(lines) if line.split() == ["RANK", "SCORE", title, "REASON"])
+        head = next(
+            n for n, line in enumerate(lines) if line.split() == ["RANK", "SCORE", title, "REASON"]
+        )
         for rank, one in enumerate(told[name], 1):
             ranges = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in one["lines"])
             place = f"{one['path']}:{ranges}" if ranges else one["path"]
             bar = ("#" * round(10 * one["score"])).ljust(10, ".")
             row = lines[head + rank]
-            assert row.split(None, 4) == [str(rank), f"{one['score']:.2f}", bar, place, one["reasons"][0]]
+            assert row.split(None, 4) == [
+                str(rank),
+                f"{one['score']:.2f}",
+                bar,
+                place,
+                one["reasons"][0],
+            ]
     for finding in told["findings"]:
         row = next(line for line in lines if line.startswith(f"- {finding['text']}"))
         assert row.endswith(f" ({', '.join(finding['sources'])})")
         kind, total = finding["kind"], told["kinds"][finding["kind"]]
-        assert {f"{kind} ({total})", f"{kind} (1 of {total})", f"{kind} (2 of {total})"} & set(lines)
+        assert {f"{kind} ({total})", f"{kind} (1 of {total})", f"{kind} (2 of {total})"} & set(
+            lines
+        )
     every = sum(told["kinds"].values())
     assert lines[-2].startswith(f"{every - 2} more findings")
     assert lines[-2].endswith(f"(--limit {every} shows all)")
@@ -107,7 +123,9 @@ def test_evidence_fits_a_narrow_terminal(project: Path) -> None:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).split("\n")
     assert max(map(len, lines[:-2])) <= 70  # the last one says in words what is not shown
     assert any("/…/" in line for line in lines)
-    plain = at_terminal(*asked, cwd=project, width=60, progress=False, NO_COLOR="1", PYTHONIOENCODING="ascii")
+    plain = at_terminal(
+        *asked, cwd=project, width=60, progress=False, NO_COLOR="1", PYTHONIOENCODING="ascii"
+    )
     assert plain.isascii()
     assert "\x1b" not in plain
     assert "##########" in plain
@@ -117,7 +135,9 @@ def test_evidence_fits_a_narrow_terminal(project: Path) -> None:
 def test_control_characters_of_a_project_do_not_reach_the_terminal(cli: Cli, project: Path) -> None:
     cli("load", "checkout", cwd=project)
     path = project / ".project" / "context" / "checkout" / "patterns.md"
-    path.write_text(path.read_text() + "- \x1b]0;owned\x07 and \u202e reversed (api/shop/cart.py:1)\n")
+    path.write_text(
+        path.read_text() + "- \x1b]0;owned\x07 and \u202e reversed (api/shop/cart.py:1)\n"
+    )
     done = cli("show", "checkout", "patterns.md", cwd=project)
     assert "\x1b" not in done.out
     assert "\\x1b]0;owned\\x07 and \\u202e reversed" in done.out
@@ -127,7 +147,12 @@ def test_control_characters_of_a_project_do_not_reach_the_terminal(cli: Cli, pro
 def test_a_reader_that_goes_away_ends_it_quietly(project: Path) -> None:
     command = f"{sys.executable} -m preread load checkout | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["bash", "-c", command], cwd=project, env=child_environ(), capture_output=True, text=True, timeout=60
+        ["bash", "-c", command],
+        cwd=project,
+        env=child_environ(),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stderr == ""
     assert done.stdout.split("\n")[0].startswith("ok: ")
@@ -141,7 +166,10 @@ def test_a_full_disk_behind_stdout_is_an_expected_failure(project: Path) -> None
             cwd=project, env=child_environ(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
         )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr == "error: E_WRITE: Standard output cannot be written: No space left on device.\n"
+    assert (
+        done.stderr
+        == "error: E_WRITE: Standard output cannot be written: No space left on device.\n"
+    )
 
 
 def test_a_closed_stdout_is_no_bug(project: Path) -> None:
@@ -182,7 +210,12 @@ def test_a_cached_load_imports_nothing_heavy(cli: Cli, project: Path) -> None:
         f"print('IMPORTED', status, [name for name in {UNWANTED!r} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=project, env=child_environ(), capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code],
+        cwd=project,
+        env=child_environ(),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout.startswith("ok: cached by static")
     assert done.stdout.endswith("IMPORTED 0 []\n")
@@ -195,7 +228,9 @@ def test_progress_is_quiet_when_nobody_looks_and_when_it_is_quick(cli: Cli, proj
     assert "\x1b[?25l" not in shown
 
 
-def test_a_long_build_shows_how_long_it_runs_of_how_long_at_most(project: Path, tmp_path: Path) -> None:
+def test_a_long_build_shows_how_long_it_runs_of_how_long_at_most(
+    project: Path, tmp_path: Path
+) -> None:
     slow = tmp_path / "bin"
     slow.mkdir()
     once = f'*log*) mkdir "{tmp_path}/slept" 2>/dev/null && sleep 2;;'

@@ -20,7 +20,9 @@ PATIENCE = 30.0  # seconds; what is waited for comes within one or two
 class Build:
     """A `preread load checkout` that hangs in git, which waits for a person to interrupt it."""
 
-    def __init__(self, project: Path, folder: Path, *arguments: str, clinging: bool = False) -> None:
+    def __init__(
+        self, project: Path, folder: Path, *arguments: str, clinging: bool = False
+    ) -> None:
         self.project = project
         self.started = folder / "git-started"
         # One that clings leaves a process of another session behind, which holds git's output open.
@@ -28,7 +30,9 @@ class Build:
         stuck = f"{leave}echo $$ >> {self.started}; exec sleep 600"
         fake = folder / "bin" / "git"
         fake.parent.mkdir()
-        fake.write_text(f'#!/bin/sh\ncase " $* " in *" log "*) {stuck};; esac\nexec {shutil.which("git")} "$@"\n')
+        fake.write_text(
+            f'#!/bin/sh\ncase " $* " in *" log "*) {stuck};; esac\nexec {shutil.which("git")} "$@"\n'
+        )
         fake.chmod(0o755)
         environ = child_environ({"PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}"})
         self.process = subprocess.Popen(
@@ -79,7 +83,9 @@ def assert_clean(project: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_build_and_leaves_nothing(start: Callable[..., Build], number: int, status: int) -> None:
+def test_a_signal_stops_the_build_and_leaves_nothing(
+    start: Callable[..., Build], number: int, status: int
+) -> None:
     build = start()
     git = build.until_stuck()
     code, out, err, seconds = build.end(number)

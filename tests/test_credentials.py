@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, write
-from preread import credentials
-from preread.credentials import SHAPES, Credentials, shape
+from preread.infra import secrets
+from preread.infra.secrets import SHAPES, Credentials, shape
 
 ALNUM, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
 
@@ -118,7 +118,9 @@ NOT_FOUND = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "secret"), [(kind, secret) for kind, all_ in FOUND.items() for secret in all_])
+@pytest.mark.parametrize(
+    ("kind", "secret"), [(kind, secret) for kind, all_ in FOUND.items() for secret in all_]
+)
 @pytest.mark.parametrize("around", ["{}", "calls with `{}` (src/a.py:1)", "x = '{}';", "a\n{}\nb"])
 def test_a_secret_is_found_by_its_shape_wherever_it_stands_and_named_without_it(
     kind: str, secret: str, around: str
@@ -138,7 +140,9 @@ def test_examples_placeholders_code_and_hashes_are_no_secrets(text: str) -> None
 
 
 def test_a_secret_beside_a_placeholder_is_found() -> None:
-    assert shape(token("AKIAIOSFODNN7EXAMPLE or AKIA", some(16, UPPER + "234567"))) == "AWS access key"
+    assert (
+        shape(token("AKIAIOSFODNN7EXAMPLE or AKIA", some(16, UPPER + "234567"))) == "AWS access key"
+    )
 
 
 @CALM
@@ -166,7 +170,9 @@ def test_the_time_of_a_search_grows_as_the_text_does_and_not_as_its_square(piece
         return min(spent)
 
     small, large = seconds(10_000), seconds(330_000)
-    assert large < 0.05 or large < 33 * 6 * small, f"{large:.3f} s, and {small:.4f} s for a 33rd of it"
+    assert large < 0.05 or large < 33 * 6 * small, (
+        f"{large:.3f} s, and {small:.4f} s for a 33rd of it"
+    )
 
 
 # -- values of .env files
@@ -198,7 +204,9 @@ def of_env(root: Path, text: str) -> set[str]:
         (f'KEY="-----BEGIN KEY-----\\n{SECRET}\\n-----END KEY-----"', SECRET),
     ],
 )
-def test_a_secret_in_an_env_file_is_found_in_any_text(tmp_path: Path, line: str, value: str) -> None:
+def test_a_secret_in_an_env_file_is_found_in_any_text(
+    tmp_path: Path, line: str, value: str
+) -> None:
     assert value in of_env(tmp_path, f"# settings\n{line}\n")
     found = Credentials(tmp_path)
     assert found.found(f"it is `{value}`, always") in {"value of a .env file", "password in a URL"}
@@ -217,15 +225,25 @@ def test_a_secret_in_an_env_file_is_found_in_any_text(tmp_path: Path, line: str,
         "CRON=*/5 * * * *", "not an assignment at all",
     ],
 )  # fmt: skip
-def test_what_an_ordinary_text_could_hold_is_no_secret_of_an_env_file(tmp_path: Path, line: str) -> None:
+def test_what_an_ordinary_text_could_hold_is_no_secret_of_an_env_file(
+    tmp_path: Path, line: str
+) -> None:
     assert of_env(tmp_path, line) == set()
 
 
 def test_a_value_that_the_example_file_says_is_no_secret(tmp_path: Path) -> None:
     text = f"A_TOKEN={SECRET}\nB_TOKEN={some(24, seed=2)}\n"
-    for name in (".env.example", ".env.sample", ".env.template", ".env.dist", ".env.production.example"):
+    for name in (
+        ".env.example",
+        ".env.sample",
+        ".env.template",
+        ".env.dist",
+        ".env.production.example",
+    ):
         root = tmp_path / name
-        assert set(Credentials(write(root, {".env": text, name: f"A_TOKEN={SECRET}\n"})).values) == {some(24, seed=2)}
+        assert set(
+            Credentials(write(root, {".env": text, name: f"A_TOKEN={SECRET}\n"})).values
+        ) == {some(24, seed=2)}
 
 
 def test_env_files_are_found_in_every_folder_of_the_project_ignored_or_not(tmp_path: Path) -> None:
@@ -254,7 +272,9 @@ def test_dependencies_links_and_what_is_no_file_are_left_alone(tmp_path: Path) -
 
 
 def test_a_file_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
-    root = write(tmp_path, {".env.a": f"A_TOKEN={SECRET}\n", "closed/.env": "A=1\n", ".env.b": "B=1\n"})
+    root = write(
+        tmp_path, {".env.a": f"A_TOKEN={SECRET}\n", "closed/.env": "A=1\n", ".env.b": "B=1\n"}
+    )
     (root / ".env.b").chmod(0)
     (root / "closed").chmod(0)
     try:
@@ -265,13 +285,17 @@ def test_a_file_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
 
 def test_however_many_and_large_env_files_are_only_so_much_of_them_is_read(tmp_path: Path) -> None:
     lines = "".join(f"K{n}_TOKEN={some(20, seed=n)}\n" for n in range(3000))
-    root = write(tmp_path, {f"d{n}/.env": lines for n in range(60)} | {f"many/{n}/x": "" for n in range(400)})
+    root = write(
+        tmp_path, {f"d{n}/.env": lines for n in range(60)} | {f"many/{n}/x": "" for n in range(400)}
+    )
     begun = time.process_time()
-    assert 0 < len(Credentials(root).values) <= credentials.MOST_VALUES
+    assert 0 < len(Credentials(root).values) <= secrets.MOST_VALUES
     assert time.process_time() - begun < 5
 
 
-def test_a_project_without_env_files_has_no_values_and_shapes_are_found_all_the_same(tmp_path: Path) -> None:
+def test_a_project_without_env_files_has_no_values_and_shapes_are_found_all_the_same(
+    tmp_path: Path,
+) -> None:
     found = Credentials(tmp_path)
     assert found.values == ()
     assert found.found(FOUND["GitHub token"][0]) == "GitHub token"

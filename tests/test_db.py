@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from _files_project import disk, fill, make_read_only, program, program_environ, services
-from preread import db
 from preread.errors import PrereadError
+from preread.infra import db
 
 
 @pytest.fixture
@@ -17,11 +17,16 @@ def layout(tmp_path):
 
 
 def keep(layout, key, signature="s"):
-    db.use(layout, lambda connection: connection.execute("INSERT INTO held VALUES (?, ?)", (key, signature)))
+    db.use(
+        layout,
+        lambda connection: connection.execute("INSERT INTO held VALUES (?, ?)", (key, signature)),
+    )
 
 
 def kept(layout):
-    return db.use(layout, lambda c: [row[0] for row in c.execute("SELECT key FROM held ORDER BY key")])
+    return db.use(
+        layout, lambda c: [row[0] for row in c.execute("SELECT key FROM held ORDER BY key")]
+    )
 
 
 def test_what_is_kept_is_there_for_the_next(layout):

@@ -38,7 +38,9 @@ def test_a_healthy_project_has_every_line_in_order_and_exits_0(cli: Cli, project
     assert done.json["ok"] is True
     assert [look["name"] for look in done.json["looks"]] == NAMES
     # Nobody has worked here with the plugin; and a busy machine is slow.
-    assert {look["name"] for look in done.json["looks"] if look["state"] != "ok"} - {"speed"} == {"fired"}
+    assert {look["name"] for look in done.json["looks"] if look["state"] != "ok"} - {"speed"} == {
+        "fired"
+    }
     found = {name: look["found"] for name, look in looks(done).items()}
     assert found["git"].startswith("git version ")
     assert "full-text search" in found["sqlite"]
@@ -46,7 +48,9 @@ def test_a_healthy_project_has_every_line_in_order_and_exits_0(cli: Cli, project
     assert found["project"] == f"{project}: it holds .project (here)"
     assert found["gates"] == "mode block (line 7)"
     assert re.fullmatch(r"\d+ for \d+ events in .*hooks", found["hooks"])
-    assert re.fullmatch(r"\d+ ms for a write that no rule concerns, the median of 5", found["speed"])
+    assert re.fullmatch(
+        r"\d+ ms for a write that no rule concerns, the median of 5", found["speed"]
+    )
     assert found["dossiers"] == "1: checkout"
     assert found["database"].startswith("healthy, ")
     assert found["builder"] == "load would use the static builder at level light, at most 180 s"
@@ -57,7 +61,10 @@ def test_what_people_read_has_a_line_a_look(cli: Cli, project: Path) -> None:
     rows = [line.split() for line in done.out.splitlines() if not line.startswith(" ")]
     assert [row[1] for row in rows] == NAMES
     assert {row[0] for row in rows} <= {"ok", "warn", "fail"}
-    assert "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread init\n" in done.out
+    assert (
+        "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread init\n"
+        in done.out
+    )
 
 
 def test_it_writes_nothing(cli: Cli, tmp_path: Path) -> None:
@@ -104,17 +111,23 @@ def test_broken_settings_fail_and_the_rest_is_still_looked_at(cli: Cli, project:
     assert found["database"]["state"] == "ok"
 
 
-def test_a_claude_on_the_path_is_named_with_its_version(cli: Cli, project: Path, tmp_path: Path) -> None:
+def test_a_claude_on_the_path_is_named_with_its_version(
+    cli: Cli, project: Path, tmp_path: Path
+) -> None:
     write(tmp_path / "bin", {"claude": "#!/bin/sh\necho '2.1.329 (Claude Code)'\n"})
     (tmp_path / "bin" / "claude").chmod(0o755)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    look = looks(cli("doctor", "--json", cwd=project, env={"PATH": path, "PREREAD_CLAUDE": ""}))["claude"]
+    look = looks(cli("doctor", "--json", cwd=project, env={"PATH": path, "PREREAD_CLAUDE": ""}))[
+        "claude"
+    ]
     assert look["state"] == "ok"
     assert look["found"] == f"Claude Code 2.1.329 at {tmp_path / 'bin' / 'claude'}"
 
 
 @pytest.mark.parametrize("script", ["exit 3", "echo broken >&2; exit 1"])
-def test_a_claude_that_does_not_run_is_a_warning(cli: Cli, project: Path, tmp_path: Path, script: str) -> None:
+def test_a_claude_that_does_not_run_is_a_warning(
+    cli: Cli, project: Path, tmp_path: Path, script: str
+) -> None:
     write(tmp_path / "bin", {"claude": f"#!/bin/sh\n{script}\n"})
     (tmp_path / "bin" / "claude").chmod(0o755)
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -140,7 +153,9 @@ def test_a_level_that_cannot_be_built_is_a_warning(cli: Cli, project: Path) -> N
     assert 'set level = "auto"' in look["hint"]
 
 
-def test_a_missing_package_fails_and_says_how_to_mend_it(cli: Cli, project: Path, tmp_path: Path) -> None:
+def test_a_missing_package_fails_and_says_how_to_mend_it(
+    cli: Cli, project: Path, tmp_path: Path
+) -> None:
     # Without its metadata a distribution is not installed, whatever can be imported.
     code = (
         "import importlib.metadata as m, sys\n"
@@ -165,7 +180,9 @@ def test_a_missing_package_fails_and_says_how_to_mend_it(cli: Cli, project: Path
 @pytest.mark.parametrize(
     ("text", "says"), [("# x\nmode maybe\n", "line 2 names no mode"), (b"\xff\xfe", "is not UTF-8")]
 )
-def test_a_broken_gates_file_fails_with_its_line(cli: Cli, project: Path, text: str | bytes, says: str) -> None:
+def test_a_broken_gates_file_fails_with_its_line(
+    cli: Cli, project: Path, text: str | bytes, says: str
+) -> None:
     write(project / ".project", {"gates": text})
     done = cli("doctor", "--json", cwd=project)
     assert done.status == 1
@@ -207,7 +224,9 @@ def damaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     return copy / "hooks", {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}
 
 
-def test_hooks_that_are_not_there_or_not_whole_fail(cli: Cli, project: Path, tmp_path: Path) -> None:
+def test_hooks_that_are_not_there_or_not_whole_fail(
+    cli: Cli, project: Path, tmp_path: Path
+) -> None:
     hooks, env = damaged(tmp_path)
     (hooks / "stop").chmod(0o644)
     look = looks(cli("doctor", "--json", cwd=project, env=env))["hooks"]
@@ -216,14 +235,18 @@ def test_hooks_that_are_not_there_or_not_whole_fail(cli: Cli, project: Path, tmp
     done = cli("doctor", "--json", cwd=project, env=env)
     assert (done.status, looks(done)["hooks"]["found"]) == (1, f"not in {hooks}: stop")
     (hooks / "hooks.json").write_text("[]")
-    assert "cannot be read" in looks(cli("doctor", "--json", cwd=project, env=env))["hooks"]["found"]
+    assert (
+        "cannot be read" in looks(cli("doctor", "--json", cwd=project, env=env))["hooks"]["found"]
+    )
     shutil.rmtree(hooks)
     done = cli("doctor", "--json", cwd=project, env=env)
     assert (done.status, "is not there" in looks(done)["hooks"]["found"]) == (1, True)
     assert list(looks(done))[-2:] == ["dossiers", "database"]
 
 
-def test_slow_hooks_are_a_warning_and_those_that_decide_nothing_fail(cli: Cli, project: Path, tmp_path: Path) -> None:
+def test_slow_hooks_are_a_warning_and_those_that_decide_nothing_fail(
+    cli: Cli, project: Path, tmp_path: Path
+) -> None:
     write(project / ".project", {"gates": "mode block\n"})
     hooks, env = damaged(tmp_path)
     (hooks / "pre-spec-write").write_text("sleep 0.06\n")
@@ -232,7 +255,10 @@ def test_slow_hooks_are_a_warning_and_those_that_decide_nothing_fail(cli: Cli, p
     assert found["gates"]["found"].endswith("but pre-spec-write says nothing")
     (hooks / "pre-spec-write").write_text("echo broken >&2; exit 3\n")
     found = looks(cli("doctor", "--json", cwd=project, env=env))
-    assert (found["speed"]["state"], found["speed"]["found"]) == ("fail", "pre-spec-write cannot be run: broken")
+    assert (found["speed"]["state"], found["speed"]["found"]) == (
+        "fail",
+        "pre-spec-write cannot be run: broken",
+    )
 
 
 def test_without_bash_the_gates_of_a_project_that_has_some_fail(cli: Cli, tmp_path: Path) -> None:
@@ -281,7 +307,9 @@ def test_a_project_folder_that_is_not_ours_to_write_fails(cli: Cli, tmp_path: Pa
     assert looks(done)["writable"]["state"] == "fail"
 
 
-def test_a_folder_that_vanished_fails_and_the_machine_is_still_looked_at(cli: Cli, tmp_path: Path) -> None:
+def test_a_folder_that_vanished_fails_and_the_machine_is_still_looked_at(
+    cli: Cli, tmp_path: Path
+) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     shutil.rmtree(gone)

@@ -9,29 +9,41 @@ import pytest
 
 from _documents import ROOT, TABLES, reply, written
 from preread import sources
+from preread.check import CONFIDENCE
 from preread.errors import CODES
 from preread.layout import FILES, MANIFEST
-from preread.validate import CONFIDENCE
 
 
 @pytest.mark.parametrize("document", TABLES)
 def test_tables_of_commands_settings_and_errors_are_those_of_the_code(document: str) -> None:
-    assert (ROOT / document).read_text(encoding="utf-8") == written(document), "run: python tests/_documents.py"
+    assert (ROOT / document).read_text(encoding="utf-8") == written(document), (
+        "run: python tests/_documents.py"
+    )
 
 
 def test_the_example_of_evidence_is_what_is_found() -> None:
     text = (ROOT / "docs/evidence.md").read_text(encoding="utf-8").split("```")[1]
     found = reply()
-    known = {f"{one.path}:{span}" for one in (*found.files, *found.tests, *found.docs) for span in _spans(one.lines)}
+    known = {
+        f"{one.path}:{span}"
+        for one in (*found.files, *found.tests, *found.docs)
+        for span in _spans(one.lines)
+    }
     rows = re.findall(r"^ \d +█\S* +(\S+?):(\d.*?)  +\S", text, re.MULTILINE)
     assert len(rows) == 9
     for path, spans in rows:
         if "…" in path + spans:
             continue  # cut to the width
-        assert {f"{path}:{span}" for span in spans.split(", ")} <= known, "run: python tests/_documents.py"
+        assert {f"{path}:{span}" for span in spans.split(", ")} <= known, (
+            "run: python tests/_documents.py"
+        )
     folded = " ".join(text.split())
     for kind, count in re.findall(r"^(\w[\w ]*) \((\d)(?: of \d+)?\)$", text, re.MULTILINE):
-        said = [one.text for one in found.findings if one.kind == kind and " ".join(one.text.split()) in folded]
+        said = [
+            one.text
+            for one in found.findings
+            if one.kind == kind and " ".join(one.text.split()) in folded
+        ]
         assert len(said) == int(count), kind
 
 
@@ -43,7 +55,9 @@ def test_every_error_code_in_the_code_is_documented() -> None:
     used = set()
     for path in (ROOT / "server").rglob("*.py"):
         used |= set(re.findall(r'"(E_[A-Z_]+)"', path.read_text(encoding="utf-8")))
-    listed = "".join((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("dossier", "run-log"))
+    listed = "".join(
+        (ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in ("dossier", "run-log")
+    )
     of_checks = set(re.findall(r"^\| `(E_[A-Z_]+)`", listed, re.MULTILINE))
     assert used - set(CODES) == of_checks
 
@@ -54,11 +68,22 @@ def test_the_dossier_document_names_every_file_source_and_state() -> None:
         assert f"| `{name}` |" in text
     for state, confidence in CONFIDENCE.items():
         assert re.search(rf"\| `{state}` \|.*\| {confidence} \|", text)
-    forms = re.findall(r"^\| (`.+?`) \|", text.partition("## Sources")[2].partition("## States")[0], re.MULTILINE)
+    forms = re.findall(
+        r"^\| (`.+?`) \|", text.partition("## Sources")[2].partition("## States")[0], re.MULTILINE
+    )
     kinds = set()
     for form in re.findall(r"`([^`]+)`", " ".join(forms)):
-        filled = form.replace("<id>", "x1").replace("<ID>", "X-1").replace("<path>", "a.py").replace("<glob>", "t/**")
-        filled = filled.replace("<literal>", "x").replace("<scheme>://…", "docs://x").replace("path", "a.py")
+        filled = (
+            form.replace("<id>", "x1")
+            .replace("<ID>", "X-1")
+            .replace("<path>", "a.py")
+            .replace("<glob>", "t/**")
+        )
+        filled = (
+            filled.replace("<literal>", "x")
+            .replace("<scheme>://…", "docs://x")
+            .replace("path", "a.py")
+        )
         ref = sources.parse(filled)
         assert ref is not None, form
         kinds.add(ref.kind)
@@ -68,7 +93,10 @@ def test_the_dossier_document_names_every_file_source_and_state() -> None:
 def test_every_dependency_says_why_it_is_there() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
-    wanted = [*project["dependencies"], *(d for extra in project["optional-dependencies"].values() for d in extra)]
+    wanted = [
+        *project["dependencies"],
+        *(d for extra in project["optional-dependencies"].values() for d in extra),
+    ]
     grammars = [line for line in text.split("\n") if '"tree-sitter-' in line]
     assert any("#" in line for line in grammars)
     for name in wanted:
@@ -77,14 +105,20 @@ def test_every_dependency_says_why_it_is_there() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]:
+    for path in [
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "bench").glob("*.md"),
+    ]:
         for target in re.findall(r"\]\(([^)#:]+?)(?:#[\w-]*)?\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
 def test_no_file_names_a_path_of_one_machine() -> None:
     home = re.compile(r"/(?:root|home|Users)/[\w.-]+/")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     text_files = {".md", ".py", ".toml", ".json", ".j2", ".sh", ""}
     for name in filter(None, listed.split("\0")):
         path = Path(ROOT / name)

@@ -17,7 +17,9 @@ from preread.sources import Ref
 HANDWRITTEN = Path(__file__).parent / "data" / "handwritten"
 
 
-def read(*lines: str, name: str = "patterns.md", feature: str = "login") -> tuple[Draft, list[tuple[int, str]]]:
+def read(
+    *lines: str, name: str = "patterns.md", feature: str = "login"
+) -> tuple[Draft, list[tuple[int, str]]]:
     """A file of one section with these lines, which begin on line 4; its problems by line and code."""
     title = next(row.title for row in FILES if row.name == name)
     text = "\n".join((f"# {title}: {feature}", "", "## Section", *lines)) + "\n"
@@ -57,7 +59,14 @@ def test_title_sections_facts_and_sources_are_read() -> None:
 def test_the_first_line_names_file_and_feature(row: object) -> None:
     name, title = row.name, row.title  # type: ignore[attr-defined]
     assert dossier.parse(name, "login", f"# {title}: login\n")[1] == []
-    for wrong in (f"# {title}: other\n", f"# {title}\n", f"## {title}: login\n", "", "\n", f"{title}: login\n"):
+    for wrong in (
+        f"# {title}: other\n",
+        f"# {title}\n",
+        f"## {title}: login\n",
+        "",
+        "\n",
+        f"{title}: login\n",
+    ):
         problems = dossier.parse(name, "login", wrong)[1]
         assert [(p.line, p.code) for p in problems][:1] == [(1, "E_TITLE")]
 
@@ -129,7 +138,9 @@ def test_a_fact_without_source_is_kept_for_the_check_to_drop() -> None:
          ("doc:docs/a b.pdf#p3", "run:r1", "ticket:A-1", "commit:abc1234")),
     ],
 )  # fmt: skip
-def test_the_last_balanced_bracket_holds_the_sources(line: str, text: str, cited: tuple[str, ...]) -> None:
+def test_the_last_balanced_bracket_holds_the_sources(
+    line: str, text: str, cited: tuple[str, ...]
+) -> None:
     draft, problems = read(line)
     assert problems == []
     assert draft.facts == (Fact(text, cited, 4),)
@@ -213,7 +224,11 @@ def test_a_basename_stands_for_the_path_cited_whole_before() -> None:
 
 
 def test_a_basename_before_the_first_whole_mention_is_a_file_of_the_root() -> None:
-    assert sources_of("- a (a.py:1)", "- b (src/a.py:1)", "- c (a.py:2)") == [("a.py:1",), ("src/a.py:1",), ("a.py:2",)]
+    assert sources_of("- a (a.py:1)", "- b (src/a.py:1)", "- c (a.py:2)") == [
+        ("a.py:1",),
+        ("src/a.py:1",),
+        ("a.py:2",),
+    ]
 
 
 def test_a_basename_that_two_cited_paths_share_stands_for_neither() -> None:
@@ -225,7 +240,11 @@ def test_a_section_source_counts_as_a_whole_mention() -> None:
 
 
 def test_a_path_in_angle_brackets_is_always_whole() -> None:
-    assert sources_of("- a (x/a.py:1)", "- b (<a.py>:2)", "- c (a.py:3)") == [("x/a.py:1",), ("a.py:2",), ("a.py:3",)]
+    assert sources_of("- a (x/a.py:1)", "- b (<a.py>:2)", "- c (a.py:3)") == [
+        ("x/a.py:1",),
+        ("a.py:2",),
+        ("a.py:3",),
+    ]
 
 
 def test_a_file_starts_with_no_memory_of_another() -> None:
@@ -237,7 +256,15 @@ def test_a_file_starts_with_no_memory_of_another() -> None:
 
 
 def test_a_fence_keeps_its_lines_and_language_as_they_are() -> None:
-    lines = ("Source: a.py:1-4", "```py", "- not a fact", "", "  ## not a heading  ", "```", "- after")
+    lines = (
+        "Source: a.py:1-4",
+        "```py",
+        "- not a fact",
+        "",
+        "  ## not a heading  ",
+        "```",
+        "- after",
+    )
     draft, problems = read(*lines)
     assert problems == []
     fence, after = draft.sections[0].items
@@ -248,7 +275,10 @@ def test_a_fence_keeps_its_lines_and_language_as_they_are() -> None:
 def test_a_fence_ends_at_a_mark_as_long_as_its_own() -> None:
     draft, problems = read("Source: a.py:1", "````", "```", "~~~", "````", "~~~", "````", "~~~~")
     assert problems == []
-    assert [item.lines for item in draft.sections[0].items if isinstance(item, Fence)] == [("```", "~~~"), ("````",)]
+    assert [item.lines for item in draft.sections[0].items if isinstance(item, Fence)] == [
+        ("```", "~~~"),
+        ("````",),
+    ]
 
 
 def test_a_fence_that_is_never_closed_or_has_no_source_is_named_where_it_opens() -> None:
@@ -259,7 +289,9 @@ def test_a_fence_that_is_never_closed_or_has_no_source_is_named_where_it_opens()
 # -- lines
 
 
-def test_lines_end_at_line_feeds_only_and_a_carriage_return_before_one_is_none_of_the_text() -> None:
+def test_lines_end_at_line_feeds_only_and_a_carriage_return_before_one_is_none_of_the_text() -> (
+    None
+):
     text = "# Patterns: login\r\n\r\n## A\fB\r\n- one\u2028two\x0bthree\x85four (a.py:1)\r\n- five (a.py:2)\r\n"
     draft, problems = dossier.parse("patterns.md", "login", text)
     assert problems == []
@@ -292,7 +324,11 @@ def test_quotes_are_code_spans_of_four_characters_or_more(text: str, quoted: lis
 
 
 @CALM
-@given(st.text(alphabet="`ab ", min_size=4, max_size=20).filter(lambda t: len(t.strip()) >= 4 and t == t.strip()))
+@given(
+    st.text(alphabet="`ab ", min_size=4, max_size=20).filter(
+        lambda t: len(t.strip()) >= 4 and t == t.strip()
+    )
+)
 def test_any_text_can_be_written_as_a_code_span(text: str) -> None:
     if text.strip("`"):
         assert dossier.quotes(f"say {dossier.code(text)} so") == [text]
@@ -323,7 +359,11 @@ REFS = st.one_of(
     st.builds(lambda path, at: Ref("lines", path, at[0], at[0] + at[1]), PATHS, LINES),
     st.builds(lambda path, at: Ref("lines", path, at[0], at[0] + at[1]), PATHS, LINES),
     st.builds(lambda path: Ref("path", path), PATHS),
-    st.builds(lambda path, name: Ref("test", path, name=name), PATHS, st.sampled_from(["test_a", "a > b c", "x(y)"])),
+    st.builds(
+        lambda path, name: Ref("test", path, name=name),
+        PATHS,
+        st.sampled_from(["test_a", "a > b c", "x(y)"]),
+    ),
     st.builds(lambda sha: Ref("commit", name=sha), HEX),
     st.builds(lambda path, page: Ref("doc", path, start=page), PATHS, st.integers(1, 9)),
     st.builds(
@@ -331,16 +371,28 @@ REFS = st.one_of(
         st.sampled_from(["**/*.py", "t/{a,b}/**", "app/(x)/*"]),
         st.sampled_from(["name", "f(x", "x)", "one, two", "a > b", "<b>"]),
     ),
-    st.sampled_from([Ref("run", name="r1"), Ref("ticket", name="A-1"), Ref("external", name="quoth://doc/a,b(c)")]),
+    st.sampled_from(
+        [
+            Ref("run", name="r1"),
+            Ref("ticket", name="A-1"),
+            Ref("external", name="quoth://doc/a,b(c)"),
+        ]
+    ),
 )
-WORDS = st.text(alphabet=string.ascii_letters + " .,:;`()<>\"'-#~=/", min_size=1, max_size=40).map(str.strip)
+WORDS = st.text(alphabet=string.ascii_letters + " .,:;`()<>\"'-#~=/", min_size=1, max_size=40).map(
+    str.strip
+)
 TEXTS = WORDS.filter(lambda t: t and not dossier._ends_in_sources(t))
 FENCES = st.builds(
     Fence,
     st.sampled_from(["", "ts", "c++"]),
-    st.lists(st.sampled_from(["let a", "", "```", "  ````x", "~~~", "## b", "- c"]), max_size=4).map(tuple),
+    st.lists(
+        st.sampled_from(["let a", "", "```", "  ````x", "~~~", "## b", "- c"]), max_size=4
+    ).map(tuple),
 )
-FACTS = st.builds(Fact, TEXTS, st.lists(REFS.map(str), min_size=1, max_size=4, unique=True).map(tuple))
+FACTS = st.builds(
+    Fact, TEXTS, st.lists(REFS.map(str), min_size=1, max_size=4, unique=True).map(tuple)
+)
 SECTIONS = st.one_of(
     st.builds(Section, WORDS.filter(bool), st.lists(FACTS, min_size=1, max_size=5).map(tuple)),
     st.builds(
@@ -366,7 +418,10 @@ def without_lines(draft: Draft) -> list[tuple[str, str, list[tuple[object, ...]]
     def bare(item: Fact | Fence) -> tuple[object, ...]:
         return (item.text, item.sources) if isinstance(item, Fact) else (item.language, item.lines)
 
-    return [(section.heading, section.source, [bare(item) for item in section.items]) for section in draft.sections]
+    return [
+        (section.heading, section.source, [bare(item) for item in section.items])
+        for section in draft.sections
+    ]
 
 
 @CALM
@@ -401,7 +456,9 @@ def test_the_dossier_written_by_hand_keeps_the_format(path: Path) -> None:
     assert problems == []
     assert len(draft.facts) == path.read_text().count("\n- ")
     assert all(fact.sources for fact in draft.facts)
-    assert without_lines(dossier.parse(path.name, "tmp_path", dossier.render(draft))[0]) == without_lines(draft)
+    assert without_lines(
+        dossier.parse(path.name, "tmp_path", dossier.render(draft))[0]
+    ) == without_lines(draft)
 
 
 def test_the_dossier_written_by_hand_is_six_files() -> None:
@@ -422,7 +479,9 @@ HOSTILE = {
     "commas": "- x (" + ", " * 100_000 + ")",
     "many sources": "- x (" + ", ".join(f"d{n}/{n}.py:1" for n in range(20_000)) + ")",
     "many sources of one name": "\n".join(f"- x (d{n}/a.py:1)" for n in range(10_000)),
-    "backticks of growing length": "- " + "".join("a" + "`" * n for n in range(1, 1000)) + " (a.py:1)",
+    "backticks of growing length": "- "
+    + "".join("a" + "`" * n for n in range(1, 1000))
+    + " (a.py:1)",
     "a line of blanks": "```" + " " * 200_000 + "!",
     "a line of backticks": "`" * 200_000 + "!",
     "a source of blanks": "Source:" + " " * 200_000,

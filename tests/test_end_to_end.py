@@ -18,14 +18,24 @@ from filelock import FileLock
 
 from _files_project import disk, fill, make_read_only, snapshot
 from _mcp_process import BOUND, SlowGit, connect
-from _processes import KNOWLEDGE, REPORT, LoggingGit, ended, left_behind, processes_in, small, start, until
+from _processes import (
+    KNOWLEDGE,
+    REPORT,
+    LoggingGit,
+    ended,
+    left_behind,
+    processes_in,
+    small,
+    start,
+    until,
+)
 from conftest import Cli, git
 from preread import published
 from preread.jobs import Caller, Jobs
 from preread.layout import Layout
 from preread.operations import operation as operation_of
 from preread.operations.registry import Context
-from preread.remembered import Remembered
+from preread.reply_cache import Remembered
 
 
 @pytest.fixture
@@ -54,7 +64,9 @@ def folder_of(project: Path, feature: str = "login") -> Path:
     return Layout(project).dossier(feature)
 
 
-def load(cli: Cli, project: Path, *arguments: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+def load(
+    cli: Cli, project: Path, *arguments: str, env: dict[str, str] | None = None
+) -> dict[str, Any]:
     """The reply of a load of login, which has to succeed."""
     done = cli("load", "login", "--json", *arguments, cwd=project, env=env)
     assert done.status == 0, done
@@ -96,7 +108,9 @@ async def _loaded_by_server(project: Path, waits: anyio.Event, **given: object) 
             waits.set()
 
     async with connect(project) as client:
-        result = await client.call_tool("load_context", {"feature": "login", **given}, progress_callback=tell)
+        result = await client.call_tool(
+            "load_context", {"feature": "login", **given}, progress_callback=tell
+        )
         reply: dict[str, Any] = result.structured_content
     return reply
 
@@ -144,7 +158,9 @@ def says(terminal: int, words: bytes) -> bool:
     return words in seen
 
 
-def test_a_command_takes_the_build_of_a_server(project: Path, slow_git: SlowGit, tmp_path: Path) -> None:
+def test_a_command_takes_the_build_of_a_server(
+    project: Path, slow_git: SlowGit, tmp_path: Path
+) -> None:
     calls = LoggingGit(tmp_path / "git")
     terminal, other_end = os.openpty()
 
@@ -153,13 +169,19 @@ def test_a_command_takes_the_build_of_a_server(project: Path, slow_git: SlowGit,
         async with connect(project, env=slow_git.env) as client, anyio.create_task_group() as tasks:
 
             async def run() -> None:
-                replies.append((await client.call_tool("load_context", {"feature": "login"})).structured_content)
+                replies.append(
+                    (
+                        await client.call_tool("load_context", {"feature": "login"})
+                    ).structured_content
+                )
 
             tasks.start_soon(run)
             with anyio.fail_after(BOUND):
                 await slow_git.entered()
             command = start(project, "load", "login", "--json", env=calls.env, stderr=other_end)
-            assert await anyio.to_thread.run_sync(says, terminal, b"another process is building login")
+            assert await anyio.to_thread.run_sync(
+                says, terminal, b"another process is building login"
+            )
             slow_git.let_go()
             done = await anyio.to_thread.run_sync(ended, command)
         return replies[0], json.loads(done.out)
@@ -174,7 +196,9 @@ def test_a_command_takes_the_build_of_a_server(project: Path, slow_git: SlowGit,
     assert calls.builds == []
 
 
-def test_two_forced_loads_at_once_both_get_a_build_that_began_after_their_call(project: Path, cli: Cli) -> None:
+def test_two_forced_loads_at_once_both_get_a_build_that_began_after_their_call(
+    project: Path, cli: Cli
+) -> None:
     load(cli, project)
     called = time.time()
     processes = [start(project, "load", "login", "--force", "--json") for _ in range(2)]
@@ -185,7 +209,9 @@ def test_two_forced_loads_at_once_both_get_a_build_that_began_after_their_call(p
     assert run.started > called
 
 
-def test_another_feature_is_built_while_a_build_is_stuck(project: Path, slow_git: SlowGit, cli: Cli) -> None:
+def test_another_feature_is_built_while_a_build_is_stuck(
+    project: Path, slow_git: SlowGit, cli: Cli
+) -> None:
     stuck = start(project, "load", "login", "--json", env=slow_git.env)
     entered(slow_git)
     done = cli("load", "paint", "--json", cwd=project, timeout=BOUND)
@@ -197,7 +223,9 @@ def test_another_feature_is_built_while_a_build_is_stuck(project: Path, slow_git
     assert left_behind(project) == []
 
 
-def test_an_interrupted_build_does_not_wait_for_the_index_of_another_process(project: Path, tmp_path: Path) -> None:
+def test_an_interrupted_build_does_not_wait_for_the_index_of_another_process(
+    project: Path, tmp_path: Path
+) -> None:
     calls = LoggingGit(tmp_path / "git")
     layout = Layout(project)
     layout.lock("_index").parent.mkdir(parents=True)
@@ -221,7 +249,9 @@ def test_the_gates_find_the_deadline_of_a_running_build_and_nothing_afterwards(
 ) -> None:
     seconds = 4 if end == "deadline" else 100
     begun = time.time()
-    process = start(project, "load", "login", "--json", env={**slow_git.env, "PREREAD_TIMEOUT": str(seconds)})
+    process = start(
+        project, "load", "login", "--json", env={**slow_git.env, "PREREAD_TIMEOUT": str(seconds)}
+    )
     entered(slow_git)
     hint = Layout(project).building("login")
     assert begun + seconds - 1 <= float(hint.read_text()) <= time.time() + seconds + 1
@@ -240,7 +270,9 @@ def test_the_gates_find_the_deadline_of_a_running_build_and_nothing_afterwards(
 # -- freshness
 
 
-def test_changes_that_touch_no_cited_line_leave_every_byte_and_time_of_the_dossier(project: Path, cli: Cli) -> None:
+def test_changes_that_touch_no_cited_line_leave_every_byte_and_time_of_the_dossier(
+    project: Path, cli: Cli
+) -> None:
     load(cli, project)
     before = snapshot(folder_of(project))
     code = (project / "login.py").read_bytes()
@@ -264,11 +296,19 @@ def test_each_change_of_what_a_dossier_rests_on_has_it_built_again(project: Path
     changes = {
         "a cited line": lambda: patch(project, "login.py", "ATTEMPTS = 5", "ATTEMPTS = 6"),
         "its ticket": lambda: patch(project, ".project/tickets/SHOP-1.md", "five", "six"),
-        "knowledge": lambda: write(project, ".project/knowledge.md", KNOWLEDGE + "- tokens are text (login.py:12)\n"),
-        "a report": lambda: write(project, "reports/junit.xml", REPORT.format(why="another reason")),
+        "knowledge": lambda: write(
+            project, ".project/knowledge.md", KNOWLEDGE + "- tokens are text (login.py:12)\n"
+        ),
+        "a report": lambda: write(
+            project, "reports/junit.xml", REPORT.format(why="another reason")
+        ),
         "settings": lambda: settings.write_text("max_facts = 30\n"),
     }
-    shown = {"a cited line": "ATTEMPTS = 6", "its ticket": "after six wrong", "a report": "another reason"}
+    shown = {
+        "a cited line": "ATTEMPTS = 6",
+        "its ticket": "after six wrong",
+        "a report": "another reason",
+    }
     for what, change in changes.items():
         change()
         reply = load(cli, project, *ticket)
@@ -279,7 +319,11 @@ def test_each_change_of_what_a_dossier_rests_on_has_it_built_again(project: Path
 
 def test_a_new_test_takes_away_the_fact_that_no_test_names_it(project: Path, cli: Cli) -> None:
     assert 'tests/**~"login_again"' in load(cli, project)["dossier"]
-    write(project, "tests/test_again.py", "from login import login_again\n\n\ndef test():\n    login_again('t')\n")
+    write(
+        project,
+        "tests/test_again.py",
+        "from login import login_again\n\n\ndef test():\n    login_again('t')\n",
+    )
     reply = load(cli, project)
     assert reply["state"] == "built"
     assert 'tests/**~"login_again"' not in reply["dossier"]
@@ -306,7 +350,9 @@ def test_a_dossier_is_true_on_every_branch(project: Path, cli: Cli) -> None:
 # -- files of people
 
 
-def test_what_people_write_into_a_dossier_stays_as_long_as_it_holds(project: Path, cli: Cli) -> None:
+def test_what_people_write_into_a_dossier_stays_as_long_as_it_holds(
+    project: Path, cli: Cli
+) -> None:
     load(cli, project)
     folder = folder_of(project)
     write(folder, "notes.md", "# My own\n")
@@ -322,7 +368,9 @@ def test_what_people_write_into_a_dossier_stays_as_long_as_it_holds(project: Pat
     assert found[0]["state"] == "quoted"
 
 
-def test_an_edited_fact_that_does_not_hold_is_dropped_and_the_edited_file_is_kept(project: Path, cli: Cli) -> None:
+def test_an_edited_fact_that_does_not_hold_is_dropped_and_the_edited_file_is_kept(
+    project: Path, cli: Cli
+) -> None:
     load(cli, project)
     path = folder_of(project) / "codebase.md"
     patch(project, path.relative_to(project).as_posix(), "`ATTEMPTS = 5`", "`ATTEMPTS = 500`")
@@ -403,7 +451,9 @@ def test_projects_served_by_one_process_never_mix(tmp_path: Path) -> None:
         remembered: Remembered[Any] = Remembered()
 
         async def one(jobs: Jobs, name: str) -> None:
-            context = Context(projects[name], dict(os.environ), jobs, Caller(None, _unheard), remembered)
+            context = Context(
+                projects[name], dict(os.environ), jobs, Caller(None, _unheard), remembered
+            )
             reply = await operation.run(context, given)
             told.append((name, reply.state, reply.dossier))
 
@@ -419,14 +469,20 @@ def test_projects_served_by_one_process_never_mix(tmp_path: Path) -> None:
         return told
 
     told = anyio.run(serve)
-    assert [state for _, state, _ in told] == ["built"] * 3 + ["cached"] * 6 + ["cached", "built", "cached"]
+    assert [state for _, state, _ in told] == ["built"] * 3 + ["cached"] * 6 + [
+        "cached",
+        "built",
+        "cached",
+    ]
     for name, _, dossier in told:
         assert [other for other in names if f"NOTE: {other} compares before" in dossier] == [name]
 
 
 def test_renewing_a_dossier_keeps_the_ticket_it_was_built_for(project, cli):
     (project / ".project" / "tickets").mkdir(parents=True, exist_ok=True)
-    (project / ".project" / "tickets" / "T-7.md").write_text("# T-7: Log in twice\n\n- a second log-in is refused\n")
+    (project / ".project" / "tickets" / "T-7.md").write_text(
+        "# T-7: Log in twice\n\n- a second log-in is refused\n"
+    )
     knowledge = project / ".project" / "knowledge.md"
     knowledge.write_text("# Knowledge\n")
     asked = ("--ticket", "T-7", "--description", "a second login at once")
@@ -436,11 +492,15 @@ def test_renewing_a_dossier_keeps_the_ticket_it_was_built_for(project, cli):
     assert renewed["state"] == "built"
     assert "`a second log-in is refused` (ticket:T-7)" in renewed["dossier"]
     assert cli("load", "login", *asked, "--json", cwd=project).json["state"] == "cached"
-    assert "ticket:T-7" not in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
+    assert (
+        "ticket:T-7" not in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
+    )
 
 
 @pytest.mark.parametrize("feature", ["index", "db", "wrong", "spending"])
-def test_a_feature_may_have_the_name_of_one_of_preread_s_own_locks(cli: Cli, tmp_path: Path, feature: str) -> None:
+def test_a_feature_may_have_the_name_of_one_of_preread_s_own_locks(
+    cli: Cli, tmp_path: Path, feature: str
+) -> None:
     folder = small(tmp_path / "app", {f"{feature}.py": f"def {feature}():\n    return 1\n"})
     done = cli("load", feature, "--json", cwd=folder, env={"PREREAD_TIMEOUT": "20"})
     assert done.status == 0, done.out

@@ -14,11 +14,11 @@ import pytest
 from _evidence_project import PAST, commit, services, write
 from _processes import processes_in, until
 from conftest import child_environ, git
-from preread import db
 from preread.errors import Cancelled
-from preread.evidence import aside, index
-from preread.evidence.packed import pack, unpack
-from preread.evidence.reading import Order, Read
+from preread.index import indexer, workers
+from preread.index.reader import Order, Read
+from preread.index.serialization import pack, unpack
+from preread.infra import db
 from preread.services import Services
 from preread.syntax import Outline, outline
 
@@ -31,11 +31,11 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from _evidence_project import services
-from preread.evidence import aside, index
-aside.ENOUGH = int(sys.argv[3])
+from preread.index import indexer, workers
+workers.ENOUGH = int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
-index.update(services(Path(sys.argv[1]), lambda message, *_: print(message, flush=True)))
+indexer.update(services(Path(sys.argv[1]), lambda message, *_: print(message, flush=True)))
 print("done")
 """
 
@@ -53,7 +53,7 @@ def update(root: Path) -> int:
         if found := re.search(r"changed files: [\d,]+ of ([\d,]+)", message):
             totals.append(int(found[1].replace(",", "")))
 
-    index.update(services(root, report))
+    indexer.update(services(root, report))
     return max(totals)
 
 
@@ -104,7 +104,9 @@ def test_a_file_that_was_only_touched_keeps_its_outline(root: Path) -> None:
 
 
 def test_a_file_written_within_a_moment_of_its_indexing_is_looked_at_again(root: Path) -> None:
-    soon = time.time_ns() + 60_000_000_000  # so that a slow machine, too, indexes it within the moment
+    soon = (
+        time.time_ns() + 60_000_000_000
+    )  # so that a slow machine, too, indexes it within the moment
     for text in ("def one(): ...\n", "def two(): ...\n"):
         (root / "src/m1.py").write_text(text)
         os.utime(root / "src/m1.py", ns=(soon, soon))  # a change within the clock's grain
@@ -127,7 +129,11 @@ def test_after_a_branch_switch_the_index_is_as_a_fresh_one(tmp_path: Path) -> No
     commit(root, {**FILES, ".gitignore": ".project/\n"}, "begin")
     git(root, "checkout", "-q", "-b", "other")
     (root / "src/m3.py").unlink()
-    commit(root, {"src/m1.py": "def other(): ...\n", "src/new/m9.ts": "export const nine = 9;\n"}, "other")
+    commit(
+        root,
+        {"src/m1.py": "def other(): ...\n", "src/new/m9.ts": "export const nine = 9;\n"},
+        "other",
+    )
     for branch in ("main", "other", "main"):
         git(root, "checkout", "-q", branch)
         update(root)
@@ -138,7 +144,7 @@ def test_after_a_branch_switch_the_index_is_as_a_fresh_one(tmp_path: Path) -> No
 
 def test_a_file_that_becomes_excluded_is_forgotten_and_comes_back(root: Path) -> None:
     update(root)
-    index.update(services(root, exclude=["src/*"]))
+    indexer.update(services(root, exclude=["src/*"]))
     assert content(root).keys() == {"t/test_m.py", "README.md"}
     assert update(root) == 6
     assert content(root).keys() == FILES.keys()
@@ -169,7 +175,7 @@ def test_data_and_generated_files_are_known_by_their_path_alone(tmp_path: Path) 
     assert "needle" not in str(found["package-lock.json"])
 
 
-def worker(root: Path, enough: int = aside.ENOUGH) -> "subprocess.Popen[str]":
+def worker(root: Path, enough: int = workers.ENOUGH) -> "subprocess.Popen[str]":
     """A process that brings the index up to date as soon as it is told to, and says how far it is."""
     return subprocess.Popen(
         [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent), str(enough)],
@@ -183,15 +189,20 @@ def more(root: Path, files: int) -> int:
     return len(FILES) + files
 
 
-@pytest.mark.parametrize("enough", [aside.ENOUGH, 0], ids=["one process", "two processes"])
-def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(root: Path, enough: int) -> None:
-    total = more(root, 3 * index.BATCH)
+@pytest.mark.parametrize("enough", [workers.ENOUGH, 0], ids=["one process", "two processes"])
+def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(
+    root: Path, enough: int
+) -> None:
+    total = more(root, 3 * indexer.BATCH)
     killed = worker(root, enough)
     assert killed.stdin is not None
     assert killed.stdout is not None
     killed.stdin.write("go\n")
     killed.stdin.flush()
-    while int(killed.stdout.readline().partition("files: ")[2].partition(" of")[0] or 0) < 2 * index.BATCH:
+    while (
+        int(killed.stdout.readline().partition("files: ")[2].partition(" of")[0] or 0)
+        < 2 * indexer.BATCH
+    ):
         assert killed.poll() is None
     killed.kill()
     killed.communicate()
@@ -207,20 +218,20 @@ def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(root
 def read_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that this process reads, where a second helps: it waits until that has answered once, or failed."""
     paths: list[str] = []
-    heard, here, put = threading.Event(), aside._here, aside._Second._put
+    heard, here, put = threading.Event(), workers._here, workers._Second._put
 
     def waits(asked: Services, part: list[Order]) -> list[Read]:
         assert heard.wait(60)
         paths.extend(order.path for order in part)
         return here(asked, part)
 
-    def hears(second: aside._Second, answer: list[Read] | str) -> None:
+    def hears(second: workers._Second, answer: list[Read] | str) -> None:
         heard.set()
         put(second, answer)
 
-    monkeypatch.setattr(aside, "is_worth_it", lambda _: True)
-    monkeypatch.setattr(aside, "_here", waits)
-    monkeypatch.setattr(aside._Second, "_put", hears)
+    monkeypatch.setattr(workers, "is_worth_it", lambda _: True)
+    monkeypatch.setattr(workers, "_here", waits)
+    monkeypatch.setattr(workers._Second, "_put", hears)
     return paths
 
 
@@ -229,10 +240,15 @@ def whole(root: Path) -> list[list[tuple[object, ...]]]:
     words = "SELECT rowid, path, defs, body FROM words ORDER BY rowid"
     files = "SELECT id, path, size, digest, way, role, names, defines FROM files ORDER BY id"
     links = "SELECT * FROM links ORDER BY file, own DESC, whole"
-    return db.use(services(root).layout, lambda c: [c.execute(sql).fetchall() for sql in (files, words, links)])
+    return db.use(
+        services(root).layout,
+        lambda c: [c.execute(sql).fetchall() for sql in (files, words, links)],
+    )
 
 
-def test_two_processes_read_what_one_does(root: Path, read_here: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_read_what_one_does(
+    root: Path, read_here: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(root, {**OUT, **IN, "src/été.py": "# \u00e9\u2028\ndef wörter(): ...\n"})
     (root / "src/old.py").write_bytes(b"name = '\xe9'\n")
     (root / "src/data.bin.py").write_bytes(b"\0\1")
@@ -240,54 +256,66 @@ def test_two_processes_read_what_one_does(root: Path, read_here: list[str], monk
     update(root)
     assert 0 < len(read_here) < total
     by_two = whole(root)
-    monkeypatch.setattr(aside, "is_worth_it", lambda _: False)
+    monkeypatch.setattr(workers, "is_worth_it", lambda _: False)
     fresh(root)
     assert by_two == whole(root)
 
 
-def test_a_second_process_ends_with_the_work_that_is_stopped(root: Path, read_here: list[str]) -> None:
+def test_a_second_process_ends_with_the_work_that_is_stopped(
+    root: Path, read_here: list[str]
+) -> None:
     total = more(root, 300)
     asked = services(root)
-    asked.progress.report = lambda message, _done, _total: asked.progress.stop() if " 0 of " not in message else None
+    asked.progress.report = lambda message, _done, _total: (
+        asked.progress.stop() if " 0 of " not in message else None
+    )
     with pytest.raises(Cancelled):
-        index.update(asked)
+        indexer.update(asked)
     assert not processes_in(root)
     assert 0 < len(content(root)) < total
 
 
 @pytest.mark.parametrize(
     "program",
-    ["import nothing_of_this_name", "import os; os.kill(os.getpid(), 9)", "print('[[1, 2]]', flush=True); input()"],
+    [
+        "import nothing_of_this_name",
+        "import os; os.kill(os.getpid(), 9)",
+        "print('[[1, 2]]', flush=True); input()",
+    ],
     ids=["it cannot start", "it is killed", "it says something else"],
 )
 def test_what_a_second_process_fails_to_read_is_read_here(
     root: Path, read_here: list[str], monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
     total = more(root, 60)
-    monkeypatch.setattr(aside, "PROGRAM", program)
+    monkeypatch.setattr(workers, "PROGRAM", program)
     said: list[str] = []
-    index.update(services(root, lambda message, _done, _total: said.append(message)))
+    indexer.update(services(root, lambda message, _done, _total: said.append(message)))
     assert len(read_here) == len(set(read_here)) == total
     assert any("has failed" in message for message in said)
     assert content(root) == fresh(root)
 
 
-def test_an_index_that_is_stopped_while_it_is_made_ends_at_once_and_is_finished_by_the_next(root: Path) -> None:
+def test_an_index_that_is_stopped_while_it_is_made_ends_at_once_and_is_finished_by_the_next(
+    root: Path,
+) -> None:
     write(root, {"a/vendor/left_out.py": "needle = 1\n"})
     update(root)
-    total = more(root, 3 * index.BATCH) + 1
+    total = more(root, 3 * indexer.BATCH) + 1
     said: list[str] = []
-    asked = services(root, lambda message, _done, _total: said.append(message), include=["vendored"])
+    asked = services(
+        root, lambda message, _done, _total: said.append(message), include=["vendored"]
+    )
 
     def stops_at_the_second(message: str, _done: float, _total: float) -> None:
         said.append(message)
-        if message.endswith(f": {index.BATCH} of {total}"):
+        if message.endswith(f": {indexer.BATCH} of {total}"):
             asked.progress.stop()
 
     asked.progress.report = stops_at_the_second
     with pytest.raises(Cancelled):
-        index.update(asked)
-    assert said[-1].endswith(f": {index.BATCH} of {total}")
+        indexer.update(asked)
+    assert said[-1].endswith(f": {indexer.BATCH} of {total}")
     assert update(root) == total - 1, "all but a file that it knew and did not come to"
     assert content(root) == fresh(root)
 
@@ -323,7 +351,9 @@ def test_two_processes_at_once_make_one_index(root: Path) -> None:
         each.stdin.write("go\n")
         each.stdin.flush()
     ended = [(*each.communicate(timeout=60), each.returncode) for each in workers]
-    assert [(out.split("\n")[-2], errors, status) for out, errors, status in ended] == [("done", "", 0)] * 2
+    assert [(out.split("\n")[-2], errors, status) for out, errors, status in ended] == [
+        ("done", "", 0)
+    ] * 2
     assert update(root) == 0
     assert len(content(root)) == len(FILES) + 200
 
@@ -349,11 +379,13 @@ IN = {
 
 def roles(root: Path, *include: str) -> dict[str, str]:
     """The role of each file whose words are known, `needle` among them."""
-    index.update(services(root, include=list(include)))
+    indexer.update(services(root, include=list(include)))
     return {path: str(row[1]) for path, row in content(root).items() if "needle" in str(row[-1])}
 
 
-def test_what_nobody_writes_is_left_out_and_can_be_asked_for_by_kind_or_glob(tmp_path: Path) -> None:
+def test_what_nobody_writes_is_left_out_and_can_be_asked_for_by_kind_or_glob(
+    tmp_path: Path,
+) -> None:
     root = write(tmp_path, {**OUT, **IN})
     assert roles(root).keys() == IN.keys()
     kinds = {
@@ -374,7 +406,9 @@ def test_what_nobody_writes_is_left_out_and_can_be_asked_for_by_kind_or_glob(tmp
 
 def test_gitattributes_say_what_is_generated_and_what_is_not(tmp_path: Path) -> None:
     root = write(tmp_path, {**OUT, **IN})
-    write(root, {".gitattributes": "src/real.py linguist-generated\nvendor/** -linguist-vendored\n"})
+    write(
+        root, {".gitattributes": "src/real.py linguist-generated\nvendor/** -linguist-vendored\n"}
+    )
     assert roles(root).keys() == IN.keys() - {"src/real.py"} | {"vendor/lib/a.py"}
     assert "src/real.py" in roles(root, "generated")
     (root / ".gitattributes").unlink()

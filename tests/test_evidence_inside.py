@@ -173,7 +173,9 @@ def test_inside_tells_what_is_done_under_cases_handlers_and_guards(tmp_path: Pat
     assert 'at `default`, if `row.odd(7)`: `panic("no row")`' in said
     assert "if `row.isGone`: `return row.shut(7)`" in said
     assert "unless `let lid = row.lid, lid.count == 7`: `return lid.lost(7)`" in said
-    assert "if `row[0] == '}'` and `row[1] == '}'`: `Drop(row, 7)`" in said  # brackets in strings are none
+    assert (
+        "if `row[0] == '}'` and `row[1] == '}'`: `Drop(row, 7)`" in said
+    )  # brackets in strings are none
     assert "unless `row[0] == '}'`: `throw new Odd(\"no brace\")`" in said
     assert "if `row[2] == '('`: `break`; if `row[3] == 7`: `Glue(row)`" in said
     assert "at `except KeyError as missing`: `raise ValueError('no such row') from missing`" in said
@@ -191,7 +193,16 @@ def test_inside_leaves_out_what_only_retells_code(tmp_path: Path) -> None:
     assert "if `row.kind === 'near'`: `row.unfold('all')`" in said
     assert "`Rows can be told not to fold. Note that in this case, glue must be there`" in said
     assert "`Makes baskets of straw unless told`" in said
-    for retold in ("basket_deal", "basket_count", "basket_give", "index", "Manager()", "walked", "typeof", "while"):
+    for retold in (
+        "basket_deal",
+        "basket_count",
+        "basket_give",
+        "index",
+        "Manager()",
+        "walked",
+        "typeof",
+        "while",
+    ):
         assert retold not in said
     for piece in ("row.all", "filter", "Never empty", "0L else"):
         assert piece not in said

@@ -11,14 +11,15 @@ import pytest
 
 from _evidence_project import commit, evidence, request, services, write
 from conftest import git
-from preread import db, subprocesses, syntax
-from preread.evidence import history, kept
-from preread.evidence.kept import Kept
-from preread.evidence.packed import pack, unpack
-from preread.evidence.rank import query_of
+from preread import syntax
 from preread.evidence.view import View
+from preread.index import analysis, gitlog
+from preread.index.analysis import Kept
+from preread.index.serialization import pack, unpack
+from preread.infra import db, subprocesses
+from preread.infra.subprocesses import Done
 from preread.models import Evidence
-from preread.subprocesses import Done
+from preread.ranking.fusion import query_of
 
 CART = """LIMIT_CART = 30
 
@@ -68,7 +69,9 @@ def found(root: Path) -> Evidence:
 
 
 def change(root: Path, sql: str, *values: object) -> int:
-    return db.use(services(root).layout, lambda connection: connection.execute(sql, values).rowcount)
+    return db.use(
+        services(root).layout, lambda connection: connection.execute(sql, values).rowcount
+    )
 
 
 def rows(root: Path, sql: str) -> list[tuple[object, ...]]:
@@ -95,7 +98,7 @@ def log(root: Path, *arguments: str) -> tuple[str, bool]:
 def patch_lines(root: Path) -> list[str]:
     def work(connection: sqlite3.Connection) -> list[str]:
         known = Kept(services(root).tree, connection)
-        patches = history.patches_of(known.log, ["src/cart.py"])
+        patches = gitlog.patches_of(known.log, ["src/cart.py"])
         known.store()
         return [line for patch in patches for line in patch.added if "LIMIT" in line]
 
@@ -111,18 +114,25 @@ def outline_of(root: Path, path: str) -> syntax.Outline:
 
     def work(connection: sqlite3.Connection) -> syntax.Outline:
         known = Kept(asked.tree, connection)
-        return View(asked, connection, wanted, query_of(wanted, ""), known, [], [], []).outline(path)
+        return View(asked, connection, wanted, query_of(wanted, ""), known, [], [], []).outline(
+            path
+        )
 
     return db.use(asked.layout, work)
 
 
-def test_an_outline_is_made_once_and_garbage_is_made_anew(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outline_is_made_once_and_garbage_is_made_anew(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found(root)
     expected = syntax.outline("src/shop.py", FILES["src/shop.py"])
     with monkeypatch.context() as patched:
         patched.setattr(syntax, "outline", None)
         assert outline_of(root, "src/shop.py") == expected
-    db.use(services(root).layout, lambda connection: connection.execute("UPDATE files SET outline = x'00ff'"))
+    db.use(
+        services(root).layout,
+        lambda connection: connection.execute("UPDATE files SET outline = x'00ff'"),
+    )
     assert outline_of(root, "src/shop.py") == expected
 
 
@@ -148,7 +158,10 @@ def test_a_second_build_reads_no_file_call_by_call(root: Path, read: list[str]) 
 def test_a_changed_file_gets_new_details_and_only_it(root: Path, read: list[str]) -> None:
     assert not any("a cart has limits" in f.text for f in found(root).findings)
     read.clear()
-    write(root, {"src/cart.py": CART.replace("a cart without items has no total", "a cart has limits too")})
+    write(
+        root,
+        {"src/cart.py": CART.replace("a cart without items has no total", "a cart has limits too")},
+    )
     assert any("a cart has limits" in f.text for f in found(root).findings)
     assert read == ["src/cart.py"]
     read.clear()
@@ -156,7 +169,9 @@ def test_a_changed_file_gets_new_details_and_only_it(root: Path, read: list[str]
     assert read == []
 
 
-def test_details_belong_to_a_path_since_a_test_is_read_otherwise(root: Path, read: list[str]) -> None:
+def test_details_belong_to_a_path_since_a_test_is_read_otherwise(
+    root: Path, read: list[str]
+) -> None:
     found(root)
     read.clear()
     (root / "src/cart.py").rename(root / "src/cart_test.py")
@@ -176,7 +191,9 @@ def test_a_text_other_than_the_indexed_one_has_its_own_details(root: Path) -> No
     assert [call.callee for call in db.use(services(root).layout, work).calls] == ["call"]
     [(packed,)] = rows(root, "SELECT details FROM files WHERE path = 'src/cart.py'")
     assert isinstance(packed, bytes)
-    held = unpack(syntax.Details, zlib.decompress(packed.removeprefix(kept.ANALYSIS.encode())).decode())
+    held = unpack(
+        syntax.Details, zlib.decompress(packed.removeprefix(analysis.ANALYSIS.encode())).decode()
+    )
     assert held == syntax.details("src/cart.py", (root / "src/cart.py").read_text())
 
 
@@ -195,7 +212,9 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
-def test_garbage_is_read_again_and_replaced(root: Path, read: list[str], garbage: bytes | str) -> None:
+def test_garbage_is_read_again_and_replaced(
+    root: Path, read: list[str], garbage: bytes | str
+) -> None:
     first = found(root)
     assert change(root, "UPDATE files SET details = ?", garbage) == len(FILES)
     change(root, "UPDATE logs SET output = ?", garbage)
@@ -223,7 +242,7 @@ def test_details_of_the_same_text_keep_no_more_than_a_row_a_file(root: Path) -> 
 def test_a_database_that_somebody_writes_to_costs_a_moment_and_no_finding(
     root: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "PATIENCE", 50)
+    monkeypatch.setattr(analysis, "PATIENCE", 50)
     first = found(root)
     change(root, "UPDATE files SET details = NULL")
     change(root, "DELETE FROM logs")
@@ -330,8 +349,10 @@ def test_a_log_that_failed_is_not_kept(root: Path) -> None:
     assert log(root, "--no-such-option", *FORMS) == ("", True)
 
 
-def test_logs_of_other_commits_go_and_only_so_many_stay(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST_LOGS", 3)
+def test_logs_of_other_commits_go_and_only_so_many_stay(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysis, "MOST_LOGS", 3)
     for n in range(1, 6):
         log(root, f"-n{n}", *FORMS)
     assert rows(root, "SELECT count(*) FROM logs") == [(3,)]

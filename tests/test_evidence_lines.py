@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, evidence, write
 from preread import syntax
-from preread.evidence import lines, rank
-from preread.evidence.lines import Span
 from preread.models import Request
+from preread.ranking import fusion, lines
+from preread.ranking.lines import Span
 
 
 def spans(path: str, text: str, feature: str, description: str = "") -> list[Span]:
     request = Request(feature=feature, description=description)
-    wanted = lines.Wanted(rank.query_of(request, ""), description)
+    wanted = lines.Wanted(fusion.query_of(request, ""), description)
     return wanted.spans(path, text, syntax.outline(path, text))
 
 
@@ -34,18 +34,28 @@ def held(found: list[Span], line: int) -> bool:
 
 
 def test_the_function_that_is_asked_for_is_cited_and_named_and_its_neighbours_are_not() -> None:
-    text = filler("first", 10) + "def refund(order):\n    return order.paid\n\n\n" + filler("last", 10)
+    text = (
+        filler("first", 10) + "def refund(order):\n    return order.paid\n\n\n" + filler("last", 10)
+    )
     assert spans("shop.py", text, "refund") == [Span(14, 15, ("refund",))]
 
 
 def test_a_class_is_narrowed_to_the_methods_that_matter() -> None:
     methods = [filler(f"method_{n}", 20, "    ") for n in range(6)]
-    text = "class Cart:\n" + "".join(methods[:3]) + "    def refund(self):\n        pass\n\n" + "".join(methods[3:])
+    text = (
+        "class Cart:\n"
+        + "".join(methods[:3])
+        + "    def refund(self):\n        pass\n\n"
+        + "".join(methods[3:])
+    )
     assert [span.symbols for span in spans("cart.py", text, "refund")] == [("Cart.refund",)]
 
 
 def test_what_stands_above_a_definition_belongs_to_it() -> None:
-    text = filler("first", 9) + "# Money goes back by the gateway.\n@retried\ndef settle():\n    pass\n"
+    text = (
+        filler("first", 9)
+        + "# Money goes back by the gateway.\n@retried\ndef settle():\n    pass\n"
+    )
     assert spans("shop.py", text, "gateway") == [Span(13, 16, ("settle",))]
 
 
@@ -58,7 +68,11 @@ def test_a_word_that_every_part_holds_decides_nothing() -> None:
 
 
 def test_of_a_long_function_the_piece_that_matters_is_cited() -> None:
-    text = filler("run", 200).rstrip() + "\n    refund = 1\n" + "".join(f"    more_{n} = {n}\n" for n in range(200))
+    text = (
+        filler("run", 200).rstrip()
+        + "\n    refund = 1\n"
+        + "".join(f"    more_{n} = {n}\n" for n in range(200))
+    )
     found = spans("run.py", text, "refund")
     assert held(found, at(text, "refund"))
     assert found[0].symbols == ("run",)
@@ -66,20 +80,35 @@ def test_of_a_long_function_the_piece_that_matters_is_cited() -> None:
 
 
 def test_a_file_that_is_about_it_everywhere_is_not_cited_whole() -> None:
-    text = "".join(f"def refund_{n}():\n" + "    refund(1)\n" * (n % 30) + "    pass\n\n\n" for n in range(100))
+    text = "".join(
+        f"def refund_{n}():\n" + "    refund(1)\n" * (n % 30) + "    pass\n\n\n" for n in range(100)
+    )
     found = spans("shop.py", text, "refund")
     assert 1 < len(found) <= lines.MOST_SPANS
-    assert sum(span.end - span.start + 1 for span in found) <= lines.MOST_LINES + lines.GAP * lines.MOST_PARTS
+    assert (
+        sum(span.end - span.start + 1 for span in found)
+        <= lines.MOST_LINES + lines.GAP * lines.MOST_PARTS
+    )
 
 
 def test_a_quoted_message_and_a_place_in_a_trace_are_found() -> None:
     functions = [f"def step_{n}():\n    raise Failed('no {n} left')\n\n\n" for n in range(40)]
     text = "".join(functions)
-    assert held(spans("api/steps.py", text, "stock", 'it says "no 17 left" at once'), at(text, "no 17 left"))
+    assert held(
+        spans("api/steps.py", text, "stock", 'it says "no 17 left" at once'), at(text, "no 17 left")
+    )
     line = at(text, "no 23 left")
-    for trace in (f"api/steps.py:{line}", f'File "/srv/api/steps.py", line {line}', f"steps.py#L{line}"):
-        assert spans("api/steps.py", text, "stock", f"see {trace} please") == [Span(line - 1, line, ("step_23",))]
-    assert not held(spans("api/other_steps.py", text, "stock", f"see api/steps.py:{line} please"), line)
+    for trace in (
+        f"api/steps.py:{line}",
+        f'File "/srv/api/steps.py", line {line}',
+        f"steps.py#L{line}",
+    ):
+        assert spans("api/steps.py", text, "stock", f"see {trace} please") == [
+            Span(line - 1, line, ("step_23",))
+        ]
+    assert not held(
+        spans("api/other_steps.py", text, "stock", f"see api/steps.py:{line} please"), line
+    )
 
 
 def test_tests_are_cited_by_their_own_names() -> None:
@@ -89,7 +118,11 @@ def test_tests_are_cited_by_their_own_names() -> None:
 
 
 def test_a_language_without_a_grammar_is_cited_in_pieces() -> None:
-    text = "".join(f"line {n}\n\n" for n in range(100)) + "the refund\n" + "".join(f"more {n}\n" for n in range(100))
+    text = (
+        "".join(f"line {n}\n\n" for n in range(100))
+        + "the refund\n"
+        + "".join(f"more {n}\n" for n in range(100))
+    )
     found = spans("notes.zig", text, "refund")
     assert held(found, at(text, "refund"))
     assert found[0].end - found[0].start < 1.5 * lines.PART
@@ -103,7 +136,13 @@ def test_a_request_of_one_endless_word_is_no_work() -> None:
 
 
 @CALM
-@given(st.lists(st.sampled_from(["", "def refund():", "    refund(1)", "x = 1", "class A:", "    def b(self):"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["", "def refund():", "    refund(1)", "x = 1", "class A:", "    def b(self):"]
+        )
+    )
+)
 def test_spans_are_in_order_apart_and_inside_the_file(parts: list[str]) -> None:
     text = "\n".join(parts)
     found = spans("a.py", text, "refund")
@@ -114,7 +153,9 @@ def test_spans_are_in_order_apart_and_inside_the_file(parts: list[str]) -> None:
 
 
 def test_evidence_names_each_range_and_so_for_the_whole_project(tmp_path: Path) -> None:
-    text = filler("first", 10) + "def refund(order):\n    return order.paid\n\n\n" + filler("last", 10)
+    text = (
+        filler("first", 10) + "def refund(order):\n    return order.paid\n\n\n" + filler("last", 10)
+    )
     write(tmp_path, {"shop.py": text, "test_shop.py": "def test_refund():\n    assert refund(1)\n"})
     found = evidence(tmp_path, "refund")
     assert [(file.lines, file.symbols) for file in found.files] == [(((14, 15),), ("refund",))]

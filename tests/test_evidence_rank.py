@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, commit, evidence, write
-from preread.evidence import rank, search, words
+from preread.index import words
 from preread.models import Ranked, Request
+from preread.ranking import fusion, search
 
 FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n in range(8)}
 
@@ -22,8 +23,17 @@ def paths(ranked: tuple[Ranked, ...]) -> list[str]:
 
 
 def test_the_file_named_after_the_feature_comes_first(tmp_path: Path) -> None:
-    mentions = "\n".join(f"def helper_{n}():\n    # coupon coupon coupon\n    return 'coupon'\n" for n in range(5))
-    write(tmp_path, {**FILLER, "src/mentions.py": mentions, "src/coupon.py": "def apply(code):\n    return code\n"})
+    mentions = "\n".join(
+        f"def helper_{n}():\n    # coupon coupon coupon\n    return 'coupon'\n" for n in range(5)
+    )
+    write(
+        tmp_path,
+        {
+            **FILLER,
+            "src/mentions.py": mentions,
+            "src/coupon.py": "def apply(code):\n    return code\n",
+        },
+    )
     found = evidence(tmp_path, "coupon")
     assert paths(found.files)[0] == "src/coupon.py"
 
@@ -48,7 +58,11 @@ def test_tests_and_sources_are_ranked_apart(tmp_path: Path) -> None:
     found = evidence(tmp_path, "coupon")
     assert paths(found.files) == ["src/coupon.py"]
     assert set(paths(found.tests)) >= {"tests/test_coupon.py", "web/coupon.spec.ts"}
-    assert set(paths(found.tests)) <= {"tests/test_coupon.py", "web/coupon.spec.ts", "tests/conftest.py"}
+    assert set(paths(found.tests)) <= {
+        "tests/test_coupon.py",
+        "web/coupon.spec.ts",
+        "tests/conftest.py",
+    }
 
 
 @pytest.mark.parametrize("spelling", ["tmp_path", "tmpPath", "TmpPath", "TMP_PATH", "tmppath"])
@@ -63,7 +77,10 @@ def test_plural_and_verb_endings_meet(tmp_path: Path) -> None:
 
 
 def test_a_description_decides_between_files_of_one_feature(tmp_path: Path) -> None:
-    about = {"address": "def checkout_address(): ...\n", "gateway": "def checkout_gateway(timeout): ...\n"}
+    about = {
+        "address": "def checkout_address(): ...\n",
+        "gateway": "def checkout_gateway(timeout): ...\n",
+    }
     write(tmp_path, {**FILLER, **{f"src/checkout_{name}.py": text for name, text in about.items()}})
     for name in about:
         found = evidence(tmp_path, "checkout", description=f"what happens when the {name} is slow")
@@ -73,7 +90,10 @@ def test_a_description_decides_between_files_of_one_feature(tmp_path: Path) -> N
 
 def test_a_ticket_s_words_count_too(tmp_path: Path) -> None:
     ticket = {".project/tickets/A-1.md": "# Receipts\n\n- AC1: the receipt_printer prints\n"}
-    both = {"src/checkout.py": "def checkout(): ...\n", "src/checkout_b.py": "def checkout_b(): receipt_printer()\n"}
+    both = {
+        "src/checkout.py": "def checkout(): ...\n",
+        "src/checkout_b.py": "def checkout_b(): receipt_printer()\n",
+    }
     write(tmp_path, {**FILLER, **both, **ticket})
     found = evidence(tmp_path, "checkout", ticket="A-1")
     assert "receipt_printer" in found.words
@@ -99,7 +119,10 @@ def test_scores_fall_from_one_and_equal_files_keep_one_order(tmp_path: Path) -> 
 
 def test_the_lists_are_bounded_whatever_the_project(tmp_path: Path) -> None:
     files = {f"src/coupon_{n}.py": f"def coupon_{n}(): ...\n" for n in range(120)}
-    files |= {f"tests/test_coupon_{n}.py": f"def test_coupon_{n}(): assert coupon_{n}\n" for n in range(120)}
+    files |= {
+        f"tests/test_coupon_{n}.py": f"def test_coupon_{n}(): assert coupon_{n}\n"
+        for n in range(120)
+    }
     write(tmp_path, files)
     for feature in ("coupon", "_project"):
         found = evidence(tmp_path, feature)
@@ -134,7 +157,11 @@ def test_reasons_are_true_of_the_file(tmp_path: Path) -> None:
 
 def test_the_whole_project_is_led_by_what_changes_and_defines_most(tmp_path: Path) -> None:
     busy = "".join(f"def job_{n}(): ...\n" for n in range(5))
-    commit(tmp_path, {**FILLER, "src/busy.py": busy, "tests/test_a.py": "def test_a(): assert 1\n"}, "begin")
+    commit(
+        tmp_path,
+        {**FILLER, "src/busy.py": busy, "tests/test_a.py": "def test_a(): assert 1\n"},
+        "begin",
+    )
     for n in range(4):
         commit(tmp_path, {"src/busy.py": busy + f"X = {n}\n"}, f"change {n}")
     first = evidence(tmp_path, "_project").files[0]
@@ -154,12 +181,29 @@ def test_the_same_request_has_the_same_evidence(tmp_path: Path) -> None:
     "feature", ["a", "the", "test", "x-y", "2fa", "null", "or", "and-not", "near", "file-the-user"]
 )
 def test_any_feature_name_can_be_searched_for(tmp_path: Path, feature: str) -> None:
-    write(tmp_path, {**FILLER, f"src/{feature.replace('-', '_')}.py": f"def {feature.replace('-', '_')}_(): ...\n"})
-    assert paths(evidence(tmp_path, feature).files)[:1] in ([], [f"src/{feature.replace('-', '_')}.py"])
+    write(
+        tmp_path,
+        {
+            **FILLER,
+            f"src/{feature.replace('-', '_')}.py": f"def {feature.replace('-', '_')}_(): ...\n",
+        },
+    )
+    assert paths(evidence(tmp_path, feature).files)[:1] in (
+        [],
+        [f"src/{feature.replace('-', '_')}.py"],
+    )
 
 
 @pytest.mark.parametrize(
-    "description", ['"', "NOT AND OR NEAR(", "a* b:c ^d", "'; DROP TABLE words; --", "\0 \ud800 é 日本", "w " * 1900]
+    "description",
+    [
+        '"',
+        "NOT AND OR NEAR(",
+        "a* b:c ^d",
+        "'; DROP TABLE words; --",
+        "\0 \ud800 é 日本",
+        "w " * 1900,
+    ],
 )
 def test_any_description_can_be_searched_for(tmp_path: Path, description: str) -> None:
     write(tmp_path, {**FILLER, "src/coupon.py": "def coupon(): ...\n"})
@@ -167,7 +211,11 @@ def test_any_description_can_be_searched_for(tmp_path: Path, description: str) -
 
 
 def test_a_file_that_uses_what_the_best_one_defines_is_found_and_says_so(tmp_path: Path) -> None:
-    files = {"src/coupon.py": "def redeem_once(): ...\n", "src/till.py": "redeem_once()\n", "src/shop.py": "x = 1\n"}
+    files = {
+        "src/coupon.py": "def redeem_once(): ...\n",
+        "src/till.py": "redeem_once()\n",
+        "src/shop.py": "x = 1\n",
+    }
     write(tmp_path, {**FILLER, **files})
     found = evidence(tmp_path, "coupon").files
     assert paths(found) == ["src/coupon.py", "src/till.py"]
@@ -177,7 +225,10 @@ def test_a_file_that_uses_what_the_best_one_defines_is_found_and_says_so(tmp_pat
 def test_an_example_stands_after_the_source_that_it_shows(tmp_path: Path) -> None:
     coupon = "def coupon(): ...\n"
     write(tmp_path, {**FILLER, "examples/coupon.py": coupon, "srcs_long/coupon.py": coupon})
-    assert paths(evidence(tmp_path, "coupon").files)[:2] == ["srcs_long/coupon.py", "examples/coupon.py"]
+    assert paths(evidence(tmp_path, "coupon").files)[:2] == [
+        "srcs_long/coupon.py",
+        "examples/coupon.py",
+    ]
 
 
 def test_the_first_line_of_a_ticket_says_more_than_its_text(tmp_path: Path) -> None:
@@ -188,10 +239,15 @@ def test_the_first_line_of_a_ticket_says_more_than_its_text(tmp_path: Path) -> N
 
 
 def test_what_every_report_says_is_no_word_of_its_title() -> None:
-    found = rank.query_of(Request(feature="loss", ticket="A-1"), "# Unexpected error: the drawer breaks\n\nA parcel.\n")
+    found = fusion.query_of(
+        Request(feature="loss", ticket="A-1"),
+        "# Unexpected error: the drawer breaks\n\nA parcel.\n",
+    )
     weights = found.weights
-    assert weights["drawer"] == rank.OPENING
-    assert {weights[word] for word in ("unexpected", "error", "breaks", "parcel")} == {rank.TICKET}
+    assert weights["drawer"] == fusion.OPENING
+    assert {weights[word] for word in ("unexpected", "error", "breaks", "parcel")} == {
+        fusion.TICKET
+    }
 
 
 def test_a_report_leads_to_where_its_words_stand_together(tmp_path: Path) -> None:
@@ -203,7 +259,9 @@ def test_a_report_leads_to_where_its_words_stand_together(tmp_path: Path) -> Non
     write(tmp_path, {**files, **{f"src/n{n}.py": f"def unrelated_{n}(): ...\n" for n in range(9)}})
     short = "the parcel lost its stamp, drawer, ribbon, label"
     long = f"{short}. {'It has been like this for a while. ' * 8}"
-    firsts = [paths(evidence(tmp_path, "loss", description=text).files)[0] for text in (short, long)]
+    firsts = [
+        paths(evidence(tmp_path, "loss", description=text).files)[0] for text in (short, long)
+    ]
     assert firsts == ["lib/apart.py", "web/close.py"]
 
 
@@ -212,7 +270,7 @@ def test_a_report_leads_to_where_its_words_stand_together(tmp_path: Path) -> Non
 
 def test_a_query_keeps_each_word_once_in_the_part_that_says_most() -> None:
     asked = Request(feature="tmp-path", description="the tmp dir, retentionCount")
-    found = rank.query_of(asked, "dir of the ticket")
+    found = fusion.query_of(asked, "dir of the ticket")
     assert found.feature == ("tmp", "path")
     assert found.whole == ("tmp_path", "tmppath")
     assert {"dir", "retention", "count", "retentioncount"} == set(found.description)
@@ -276,13 +334,22 @@ def test_a_stem_without_its_last_letter_begins_its_word(word: str) -> None:
 
 
 def test_the_first_sentence_says_most(tmp_path: Path) -> None:
-    files = {"src/z.py": "def checkout(): return gateway\n", "src/a.py": "def checkout(): return street\n"}
+    files = {
+        "src/z.py": "def checkout(): return gateway\n",
+        "src/a.py": "def checkout(): return street\n",
+    }
     write(tmp_path, {**FILLER, **files})
-    found = evidence(tmp_path, "checkout", description="The gateway is slow. One sees it on the page of a street.")
+    found = evidence(
+        tmp_path,
+        "checkout",
+        description="The gateway is slow. One sees it on the page of a street.",
+    )
     assert paths(found.files) == ["src/z.py", "src/a.py"]
 
 
-def test_a_word_that_too_many_files_hold_is_not_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_that_too_many_files_hold_is_not_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parcels = {f"src/f{n}.py": f"def f{n}(): return 'parcel'\n" for n in range(8)}
     write(tmp_path, {**parcels, "src/lamp_a.py": "def a(): ...\n"})
     assert len(evidence(tmp_path, "parcel-lamp").files) == 9

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from _evidence_project import commit, evidence, services, write
 from conftest import git
-from preread import db
-from preread.evidence import index, past
-from preread.evidence.search import Asked, Search
-from preread.evidence.signals import commits
+from preread.index import commits, indexer
+from preread.infra import db
+from preread.ranking.search import Asked, Search
+from preread.ranking.signals import commits as signals
 
 FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n in range(8)}
 
@@ -15,8 +15,8 @@ FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n 
 def known(root: Path) -> list[tuple[str, tuple[str, ...]]]:
     """Commit and files of all that the index has of the past, newest first."""
     given = services(root)
-    index.update(given)
-    found = db.use(given.layout, past.commits)
+    indexer.update(given)
+    found = db.use(given.layout, commits.commits)
     return [(commit.sha, commit.paths) for commit in found.values()]
 
 
@@ -52,7 +52,11 @@ def test_a_moved_file_keeps_its_past(tmp_path: Path) -> None:
 
 
 def test_a_commit_of_many_files_says_nothing_of_each(tmp_path: Path) -> None:
-    commit(tmp_path, {f"src/f{n}.py": f"f = {n}\n" for n in range(past.MOST_FILES + 1)}, "everything")
+    commit(
+        tmp_path,
+        {f"src/f{n}.py": f"f = {n}\n" for n in range(commits.MOST_FILES + 1)},
+        "everything",
+    )
     assert [paths for _, paths in known(tmp_path)] == [()]
 
 
@@ -62,7 +66,11 @@ def test_without_git_there_is_no_past(tmp_path: Path) -> None:
 
 def test_a_past_commit_brings_a_file_without_any_word_and_says_so(tmp_path: Path) -> None:
     commit(tmp_path, FILLER | {".gitignore": ".project/\n"}, "begin")
-    commit(tmp_path, {"src/filler_3.py": "def unrelated_3():\n    return 33\n"}, "coupon: count it once")
+    commit(
+        tmp_path,
+        {"src/filler_3.py": "def unrelated_3():\n    return 33\n"},
+        "coupon: count it once",
+    )
     commit(tmp_path, {"src/filler_4.py": "def unrelated_4():\n    return 44\n"}, "receipts")
     found = evidence(tmp_path, "coupon")
     assert [item.path for item in found.files] == ["src/filler_3.py"]
@@ -72,13 +80,16 @@ def test_a_past_commit_brings_a_file_without_any_word_and_says_so(tmp_path: Path
 def test_a_folders_past_speaks_for_all_its_files_and_brings_none_by_itself(tmp_path: Path) -> None:
     commit(
         tmp_path,
-        FILLER | {"web/till.py": "till = 1\n", "web/new.py": "new = 1\n", ".gitignore": ".project/\n"},
+        FILLER
+        | {"web/till.py": "till = 1\n", "web/new.py": "new = 1\n", ".gitignore": ".project/\n"},
         "begin",
     )
     commit(tmp_path, {"web/till.py": "till = 2\n"}, "coupon: count it once")
     assert [item.path for item in evidence(tmp_path, "coupon").files] == ["web/till.py"]
     said = db.use(
         services(tmp_path).layout,
-        lambda it: commits.words_of_its_folders_past(Search(Asked(it, {"coupon": 1.0}), ("source",))),
+        lambda it: signals.words_of_its_folders_past(
+            Search(Asked(it, {"coupon": 1.0}), ("source",))
+        ),
     )
     assert said.keys() == {"web/till.py", "web/new.py"}

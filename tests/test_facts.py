@@ -9,9 +9,10 @@ import pytest
 
 from _evidence_project import services, write
 from conftest import child_environ
-from preread import db, dossier, facts, validate
+from preread import check, dossier, facts
 from preread.errors import PrereadError
 from preread.facts import FoundFact
+from preread.infra import db
 
 FILES = {
     "src/a.py": "alpha = 1\nbeta = 2\n",
@@ -31,7 +32,7 @@ from preread import facts, validate
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(5):
-    facts.index(services(Path(sys.argv[1])), validate.judge)
+    facts.index(services(Path(sys.argv[1])), check.judge)
 print(len(facts.search(services(Path(sys.argv[1])), "", limit=1000)))
 """
 
@@ -42,7 +43,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def index(root: Path) -> None:
-    facts.index(services(root), validate.judge)
+    facts.index(services(root), check.judge)
 
 
 def search(root: Path, query: str = "", **options: object) -> list[FoundFact]:
@@ -125,7 +126,19 @@ def test_one_feature_or_the_knowledge_can_be_searched_alone(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ['"', "'; DROP TABLE facts; --", "a AND NOT", "NEAR(", "text : x", "_", "*", "é ü", "\0", "(" * 500]
+    "query",
+    [
+        '"',
+        "'; DROP TABLE facts; --",
+        "a AND NOT",
+        "NEAR(",
+        "text : x",
+        "_",
+        "*",
+        "é ü",
+        "\0",
+        "(" * 500,
+    ],
 )
 def test_no_query_is_more_than_words(root: Path, query: str) -> None:
     index(root)
@@ -135,12 +148,19 @@ def test_no_query_is_more_than_words(root: Path, query: str) -> None:
 
 def test_a_very_long_query_is_answered(root: Path) -> None:
     index(root)
-    assert texts(root, "address " + " ".join(f"word{n}" for n in range(5000)))[0].startswith("wait for the address")
+    assert texts(root, "address " + " ".join(f"word{n}" for n in range(5000)))[0].startswith(
+        "wait for the address"
+    )
 
 
 def test_a_file_changed_by_hand_is_seen_and_a_deleted_one_forgotten(root: Path) -> None:
     index(root)
-    write(root, {".project/knowledge.md": "# Knowledge\n\n## Money\n- round once in `alpha` (src/a.py:1)\n"})
+    write(
+        root,
+        {
+            ".project/knowledge.md": "# Knowledge\n\n## Money\n- round once in `alpha` (src/a.py:1)\n"
+        },
+    )
     (root / ".project/context/cart/codebase.md").unlink()
     index(root)
     assert "round once in `alpha`" in texts(root)
@@ -154,7 +174,7 @@ def test_a_file_that_did_not_change_is_not_judged_again(root: Path) -> None:
 
     def judge(asked, feature, drafts):
         judged.append((feature, [draft.name for draft in drafts]))
-        return validate.judge(asked, feature, drafts)
+        return check.judge(asked, feature, drafts)
 
     facts.index(services(root), judge)
     assert judged == []

@@ -86,11 +86,18 @@ def test_a_large_call_is_decided_like_a_small_one(size: int, first: str, tmp_pat
     scene.write(".project/gates", b"tests/{feature}.spec.ts\n")
     content = ('é"\\\n"file_path":"/a",' * size)[: size // 2]
     path = str(scene.project / "tests" / "login.spec.ts")
-    given = {"file_path": path, "content": content} if first == "file_path" else {"content": content, "file_path": path}
+    given = (
+        {"file_path": path, "content": content}
+        if first == "file_path"
+        else {"content": content, "file_path": path}
+    )
     for name, kind in (("login.spec.ts", "block"), ("login.ts", "pass")):
         given["file_path"] = path.replace("login.spec.ts", name)
         event = {"cwd": str(scene.project), "tool_name": "Write", "tool_input": given}
-        assert run_hook("pre-spec-write", json.dumps(event, ensure_ascii=False).encode(), {}).kind == kind
+        assert (
+            run_hook("pre-spec-write", json.dumps(event, ensure_ascii=False).encode(), {}).kind
+            == kind
+        )
 
 
 COMMANDS = 150
@@ -111,7 +118,11 @@ def written_by_bash(command: str, folder: Path) -> set[str]:
     def found() -> dict[str, tuple[int, int, bytes]]:
         files = [path for path in folder.rglob("*") if path.is_file()]
         return {
-            path.relative_to(folder).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns, path.read_bytes())
+            path.relative_to(folder).as_posix(): (
+                path.stat().st_ino,
+                path.stat().st_mtime_ns,
+                path.read_bytes(),
+            )
             for path in files
         }
 
@@ -126,15 +137,22 @@ def written_by_bash(command: str, folder: Path) -> set[str]:
 def test_what_bash_really_writes_was_known_before(tmp_path: Path) -> None:
     """A judge that is neither the reference's reader nor the hooks'."""
     commands = Commands(
-        random.Random(f"{SEED} bash"), ["tests/login.spec.ts", "a b/x", "f.ts", "d/e", "tests", "d/f.ts"]
+        random.Random(f"{SEED} bash"),
+        ["tests/login.spec.ts", "a b/x", "f.ts", "d/e", "tests", "d/f.ts"],
     )
     texts = (text for text in iter(commands.text, None) if not LEFT_ALONE.search(text))
     written = 0
     for number, text in enumerate(itertools.islice(texts, COMMANDS)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        told = {os.path.relpath(each.path, folder) for each in actions(text, str(folder)) if each.what == "write"}
-        changed = {name for name in written_by_bash(text, folder) if not name.endswith((".bak", ".o"))}
+        told = {
+            os.path.relpath(each.path, folder)
+            for each in actions(text, str(folder))
+            if each.what == "write"
+        }
+        changed = {
+            name for name in written_by_bash(text, folder) if not name.endswith((".bak", ".o"))
+        }
         below = {name for name in changed if any(name.startswith(f"{each}/") for each in told)}
         assert changed - below <= told, text
         written += len(changed)

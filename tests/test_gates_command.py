@@ -19,7 +19,9 @@ from preread.operations.gates import GATES, GatesRequest
 from preread.operations.registry import Context
 
 RULES = "mode block\n!old/**\n**/{feature}.spec.ts\ndocs/api.md\nalias sign-in login\n"
-STANDS = {f".project/context/checkout/{name}.md": "# x\n" for name in ("patterns", "codebase", "summary")}
+STANDS = {
+    f".project/context/checkout/{name}.md": "# x\n" for name in ("patterns", "codebase", "summary")
+}
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +32,9 @@ def at_a_desk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def gated(tmp_path: Path) -> Path:
-    project = write(tmp_path / "a project", {".project/gates": RULES, "tests/cart.spec.ts": "", **STANDS})
+    project = write(
+        tmp_path / "a project", {".project/gates": RULES, "tests/cart.spec.ts": "", **STANDS}
+    )
     make_repository(project)
     return project
 
@@ -60,7 +64,9 @@ def switch(project: Path) -> Path:
 # -- the switch
 
 
-@pytest.mark.parametrize(("words", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("1d", 86400)])
+@pytest.mark.parametrize(
+    ("words", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("1d", 86400)]
+)
 def test_off_for_a_time_holds_until_then(gated: Path, words: str, seconds: int) -> None:
     before = time.time()
     reply = call(gated, action="off", for_=words)
@@ -76,14 +82,18 @@ def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) ->
     )
     assert switch(gated).read_text() == "forever\n"
     assert call(gated, action="test", paths=("login.spec.ts",))["ok"]
-    assert cli("gates", "on", cwd=gated).out == "Switched on.\nThe gates block (line 1 of .project/gates).\n"
+    assert (
+        cli("gates", "on", cwd=gated).out
+        == "Switched on.\nThe gates block (line 1 of .project/gates).\n"
+    )
     assert not switch(gated).exists()
     assert call(gated, action="on")["says"][0] == "The switch was on already."
     assert not call(gated, action="test", paths=("login.spec.ts",))["ok"]
 
 
 @pytest.mark.parametrize(
-    "words", ["", "2", "h", "2x", "0h", "-1h", "1.5h", "2 h", "1h30m", "367d", "9" * 30 + "s", "２h"]
+    "words",
+    ["", "2", "h", "2x", "0h", "-1h", "1.5h", "2 h", "1h30m", "367d", "9" * 30 + "s", "２h"],
 )
 def test_what_is_no_time_is_refused_and_nothing_is_switched(gated: Path, words: str) -> None:
     assert call(gated, action="off", for_=words) == {"code": "E_USAGE"}
@@ -111,15 +121,29 @@ def test_a_command_line_that_makes_no_sense_exits_2(cli: Cli, gated: Path) -> No
     for words in ((), ("maybe",), ("off", "--for", "soon"), ("test",)):
         done = cli("gates", *words, "--json", cwd=gated)
         assert (done.status, done.json["code"]) == (2, "E_USAGE"), words
-    assert cli("gates", "off", "--for", "2h", cwd=gated).out.startswith("Switched off.\nThe gates are off until 20")
+    assert cli("gates", "off", "--for", "2h", cwd=gated).out.startswith(
+        "Switched off.\nThe gates are off until 20"
+    )
 
 
 @pytest.mark.parametrize(
     ("environ", "gates", "says"),
     [
-        ({"PREREAD_GATES": "block"}, RULES, "The gates block, because of PREREAD_GATES in this environment"),
-        ({"PREREAD_GATES": "off"}, RULES, "The gates are off, because of PREREAD_GATES in this environment"),
-        ({"PREREAD_GATES": "maybe"}, RULES, "Ignored: PREREAD_GATES=maybe is none of block, warn, off"),
+        (
+            {"PREREAD_GATES": "block"},
+            RULES,
+            "The gates block, because of PREREAD_GATES in this environment",
+        ),
+        (
+            {"PREREAD_GATES": "off"},
+            RULES,
+            "The gates are off, because of PREREAD_GATES in this environment",
+        ),
+        (
+            {"PREREAD_GATES": "maybe"},
+            RULES,
+            "Ignored: PREREAD_GATES=maybe is none of block, warn, off",
+        ),
         ({"CI": "true"}, RULES, "The gates only warn, because of CI in this environment"),
         ({}, "mode off\n", "The gates are off (line 1 of .project/gates)."),
         ({}, "a.ts\n", "The gates block (the default)."),
@@ -136,11 +160,16 @@ def test_what_goes_over_the_switch_is_told(
     assert any(sentence.startswith(says) for sentence in told), told
 
 
-def test_without_a_gates_file_nothing_is_switched_for_gates_that_may_come(cli: Cli, tmp_path: Path) -> None:
+def test_without_a_gates_file_nothing_is_switched_for_gates_that_may_come(
+    cli: Cli, tmp_path: Path
+) -> None:
     project = write(tmp_path / "p", {"a.ts": ""})
     make_repository(project)
     done = cli("gates", "off", cwd=project)
-    assert done.out == "There is no .project/gates here, so nothing is gated; preread init makes one.\n"
+    assert (
+        done.out
+        == "There is no .project/gates here, so nothing is gated; preread init makes one.\n"
+    )
     assert not (project / ".project").exists()
     assert cli("gates", "test", "a.ts", cwd=project).status == 0
 
@@ -156,7 +185,9 @@ def test_the_switch_of_the_project_above_is_meant_in_a_folder_of_it(cli: Cli, ga
     assert switch(gated).exists()
 
 
-def test_a_state_folder_that_leads_out_of_the_project_is_not_written_to(cli: Cli, gated: Path, tmp_path: Path) -> None:
+def test_a_state_folder_that_leads_out_of_the_project_is_not_written_to(
+    cli: Cli, gated: Path, tmp_path: Path
+) -> None:
     (tmp_path / "outside").mkdir()
     (gated / ".project" / ".state").symlink_to(tmp_path / "outside")
     assert cli("gates", "off", "--json", cwd=gated).json["code"] == "E_OUTSIDE"
@@ -186,7 +217,8 @@ def test_each_path_gets_the_hooks_verdict(cli: Cli, gated: Path) -> None:
     done = cli("gates", "test", *VERDICTS, "--json", cwd=gated)
     assert done.status == 1
     found = {
-        name: (path["decision"], path.get("served_by")) for name, path in zip(VERDICTS, done.json["paths"], strict=True)
+        name: (path["decision"], path.get("served_by"))
+        for name, path in zip(VERDICTS, done.json["paths"], strict=True)
     }
     assert found == VERDICTS
 
@@ -202,7 +234,9 @@ def test_test_exits_1_only_where_a_write_would_be_blocked(cli: Cli, gated: Path)
 
 
 def test_test_is_a_table(cli: Cli, gated: Path) -> None:
-    shown = cli("gates", "test", "tests/login.spec.ts", "tests/cart.spec.ts", "a.md", cwd=gated).out.split("\n")
+    shown = cli(
+        "gates", "test", "tests/login.spec.ts", "tests/cart.spec.ts", "a.md", cwd=gated
+    ).out.split("\n")
     assert shown[0].split() == ["WOULD", "BE", "PATH", "FEATURE", "BY"]
     assert shown[1].split() == [
         "blocked", *f"{gated}/tests/login.spec.ts".split(), "login", "line", "3:", "**/{feature}.spec.ts"
@@ -212,13 +246,19 @@ def test_test_is_a_table(cli: Cli, gated: Path) -> None:
 
 
 def test_relative_paths_start_where_the_person_is(cli: Cli, gated: Path) -> None:
-    for cwd, name in ((gated / "tests", "../old/x.spec.ts"), (gated.parent, f"{gated.name}/old/x.spec.ts")):
+    for cwd, name in (
+        (gated / "tests", "../old/x.spec.ts"),
+        (gated.parent, f"{gated.name}/old/x.spec.ts"),
+    ):
         (path,) = cli("gates", "explain", name, "--json", cwd=cwd).json["paths"]
         assert (path["target"], path["rule"]) == (str(gated / "old/x.spec.ts"), "!old/**")
 
 
 def test_explain_says_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path) -> None:
-    write(gated, {".project/context/login/patterns.md": "# x\n", ".project/context/login/summary.md": " \n"})
+    write(
+        gated,
+        {".project/context/login/patterns.md": "# x\n", ".project/context/login/summary.md": " \n"},
+    )
     shown = cli("gates", "explain", "tests/Sign_In.spec.ts", cwd=gated).out
     for line in (
         f"{gated}/tests/Sign_In.spec.ts would be blocked.",
@@ -229,7 +269,10 @@ def test_explain_says_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path)
         f"  dossier   does not stand in {gated}: patterns.md there, codebase.md missing, summary.md empty",
     ):
         assert f"{line}\n" in shown
-    assert '  model     Call mcp__plugin_preread_preread__load_context with {"feature": "login"}' in shown
+    assert (
+        '  model     Call mcp__plugin_preread_preread__load_context with {"feature": "login"}'
+        in shown
+    )
 
 
 def test_explain_of_a_broken_file_names_the_line(cli: Cli, gated: Path) -> None:
@@ -253,10 +296,12 @@ def test_hostile_names_are_data(cli: Cli, gated: Path) -> None:
     assert not list(gated.rglob("pwned"))
 
 
-def test_hooks_that_do_not_answer_are_an_expected_failure(cli: Cli, gated: Path, tmp_path: Path) -> None:
+def test_hooks_that_do_not_answer_are_an_expected_failure(
+    cli: Cli, gated: Path, tmp_path: Path
+) -> None:
     broken = write(tmp_path / "copy", {"hooks/hook.py": "print('no JSON')\n"})
     (broken / "server").symlink_to(ROOT / "server")
-    code = f"import preread.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(broken)!r}) / 'server' / 'preread'"
+    code = f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(broken)!r}) / 'server' / 'preread'"
     write(tmp_path / "site", {"sitecustomize.py": code})
     env = {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}
     done = cli("gates", "test", "a.ts", "--json", cwd=gated, env=env)

@@ -11,7 +11,17 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from _headless import ANTI_PATTERNS, STANDARD, SUMMARY, Held, asked_for, headless, output, sessions, writing
+from _headless import (
+    ANTI_PATTERNS,
+    STANDARD,
+    SUMMARY,
+    Held,
+    asked_for,
+    headless,
+    output,
+    sessions,
+    writing,
+)
 from _mcp_process import connect
 from _messages_api import PATIENCE, text, tool
 from _processes import ended, left_behind, small, start
@@ -20,8 +30,13 @@ from preread.layout import Layout
 
 pytestmark = pytest.mark.anyio
 BOUND = 120  # seconds; twenty runs of the program on a busy machine
-PASSING = {"reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'}
-CALM = {"level": "standard", "reply_within": "24"}  # the test's client gives up on a call after 30 s
+PASSING = {
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+}
+CALM = {
+    "level": "standard",
+    "reply_within": "24",
+}  # the test's client gives up on a call after 30 s
 
 
 @pytest.fixture
@@ -79,20 +94,28 @@ class Crowd:
             return [text("Done.")]
         self.go.wait(PATIENCE)
         feature = output(request).name.split(".")[0]
-        return writing({name: told.replace(": login\n", f": {feature}\n", 1) for name, told in STANDARD.items()})(
-            request
-        )
+        return writing(
+            {
+                name: told.replace(": login\n", f": {feature}\n", 1)
+                for name, told in STANDARD.items()
+            }
+        )(request)
 
 
 # -- one server
 
 
-async def test_twenty_features_at_once_are_built_four_at_a_time_and_all_published(claude, api, tmp_path):
+async def test_twenty_features_at_once_are_built_four_at_a_time_and_all_published(
+    claude, api, tmp_path
+):
     project = small(tmp_path / "p", PASSING)
     features = [f"login-{chr(ord('a') + number)}" for number in range(20)]
     crowd, replies = Crowd(), []
     api.play(crowd)
-    async with served(project, headless(claude, api, tmp_path, max_builds=4, **CALM)) as (client, tasks):
+    async with served(project, headless(claude, api, tmp_path, max_builds=4, **CALM)) as (
+        client,
+        tasks,
+    ):
         for feature in features:
             tasks.start_soon(kept, replies, load(client, feature))
         await waited(api, lambda _: len(sessions(api)) == 4)
@@ -126,7 +149,9 @@ async def test_fifty_callers_for_one_feature_share_one_child(claude, api, tmp_pa
     assert len(sessions(api)) == len(ledger(project)) == 1
 
 
-async def test_a_second_ticket_waits_for_the_first_and_gets_a_build_of_its_own(claude, api, tmp_path):
+async def test_a_second_ticket_waits_for_the_first_and_gets_a_build_of_its_own(
+    claude, api, tmp_path
+):
     project = small(tmp_path / "p", PASSING)
     crowd, first, second = Crowd(), [], []
     api.play(crowd)
@@ -164,7 +189,9 @@ async def test_force_while_a_build_runs_is_served_by_one_that_begins_later(claud
     assert len(sessions(api)) == len(ledger(project)) == 2
 
 
-async def test_extensions_that_wait_for_their_turn_are_not_taken_for_each_other(claude, api, tmp_path):
+async def test_extensions_that_wait_for_their_turn_are_not_taken_for_each_other(
+    claude, api, tmp_path
+):
     project = small(tmp_path / "p", PASSING)
     env = headless(claude, api, tmp_path, max_builds=1, **CALM)
     assert run_cli("load", "login", "--level", "light", cwd=project, env=env).status == 0
@@ -174,7 +201,9 @@ async def test_extensions_that_wait_for_their_turn_are_not_taken_for_each_other(
 
     async def extend(client, file):
         params = {"feature": "login", "files": [file]}
-        result = await client.call_tool("context_operation", {"method": "context.extend", "params": params})
+        result = await client.call_tool(
+            "context_operation", {"method": "context.extend", "params": params}
+        )
         extended.append(result.structured_content["result"])
 
     async with served(project, env) as (client, tasks):
@@ -215,11 +244,17 @@ def test_of_two_commands_at_one_moment_one_runs_the_program_for_both(claude, api
 # -- no recursion
 
 
-def test_a_process_inside_a_build_is_refused_a_dossier_and_may_read_all_that_stand(claude, api, tmp_path):
+def test_a_process_inside_a_build_is_refused_a_dossier_and_may_read_all_that_stand(
+    claude, api, tmp_path
+):
     project, env = small(tmp_path / "p", PASSING), headless(claude, api, tmp_path)
     assert run_cli("load", "login", "--level", "light", cwd=project, env=env).status == 0
     inside = {**env, "PREREAD_CHILD": "0123456789abcdef"}
-    for command in (["load", "login"], ["load", "login", "--level", "light"], ["extend", "login", "anti-patterns"]):
+    for command in (
+        ["load", "login"],
+        ["load", "login", "--level", "light"],
+        ["extend", "login", "anti-patterns"],
+    ):
         done = run_cli(*command, "--json", cwd=project, env=inside)
         assert (done.status, done.json["code"]) == (1, "E_RECURSION"), command
         assert "PREREAD_CHILD" in done.json["hint"]
@@ -233,9 +268,14 @@ def test_a_process_inside_a_build_is_refused_a_dossier_and_may_read_all_that_sta
             refused = await client.call_tool("load_context", {"feature": "login"})
             asked = {"method": "extend", "params": {"feature": "login", "files": ["failures"]}}
             extension = await client.call_tool("context_operation", asked)
-            shown = await client.call_tool("context_operation", {"method": "show", "params": {"feature": "login"}})
+            shown = await client.call_tool(
+                "context_operation", {"method": "show", "params": {"feature": "login"}}
+            )
         assert (refused.is_error, refused.structured_content["code"]) == (True, "E_RECURSION")
-        assert (extension.is_error, extension.structured_content["error"]["code"]) == (True, "E_RECURSION")
+        assert (extension.is_error, extension.structured_content["error"]["code"]) == (
+            True,
+            "E_RECURSION",
+        )
         assert not shown.is_error
         assert "token-" in shown.structured_content["result"]["text"]
 
@@ -248,13 +288,19 @@ OURS = {"command": sys.executable, "args": ["-m", "preread", "mcp"]}
 
 def configured(project, home, own):
     """Preread's own server wherever Claude Code looks for servers, a hook and a plugin; and servers of the person."""
-    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"preread": OURS, "context": OURS}}))
+    (project / ".mcp.json").write_text(
+        json.dumps({"mcpServers": {"preread": OURS, "context": OURS}})
+    )
     plugin = home / "plugin"
     (plugin / ".claude-plugin").mkdir(parents=True)
     (plugin / ".claude-plugin" / "plugin.json").write_text(
         json.dumps({"name": "preread", "mcpServers": {"preread": OURS}})
     )
-    marketplace = {"name": "here", "owner": {"name": "me"}, "plugins": [{"name": "preread", "source": "./plugin"}]}
+    marketplace = {
+        "name": "here",
+        "owner": {"name": "me"},
+        "plugins": [{"name": "preread", "source": "./plugin"}],
+    }
     (home / ".claude-plugin").mkdir()
     (home / ".claude-plugin" / "marketplace.json").write_text(json.dumps(marketplace))
     hook = {"hooks": [{"type": "command", "command": f"touch '{home}/hooked'"}]}
@@ -267,7 +313,10 @@ def configured(project, home, own):
     for folder in (home, project):
         (folder / ".claude").mkdir(exist_ok=True)
         (folder / ".claude" / "settings.json").write_text(json.dumps(settings))
-    state = {"mcpServers": {"preread": OURS, **own}, "projects": {str(project): {"hasTrustDialogAccepted": True}}}
+    state = {
+        "mcpServers": {"preread": OURS, **own},
+        "projects": {str(project): {"hasTrustDialogAccepted": True}},
+    }
     (home / ".claude.json").write_text(json.dumps(state))
 
 
@@ -285,7 +334,9 @@ def test_the_child_gets_no_server_of_ours_and_one_in_disguise_refuses_it(claude,
     project = small(tmp_path / "p", PASSING)
     names = ["preread", "context", "notes"]
     tools = [f"{name}.load_context" for name in names]
-    (project / ".project" / "config.toml").write_text(f"mcp = {json.dumps(names)}\nmcp_tools = {json.dumps(tools)}\n")
+    (project / ".project" / "config.toml").write_text(
+        f"mcp = {json.dumps(names)}\nmcp_tools = {json.dumps(tools)}\n"
+    )
     env = headless(claude, api, tmp_path, level="standard", mcp=":".join(names))
     disguise = tmp_path / "notes.sh"
     disguise.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m preread mcp\n')

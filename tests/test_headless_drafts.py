@@ -40,14 +40,21 @@ def second_messages(api):
 def test_a_good_run_is_published_recorded_and_cached_until_its_template_changes(scene, api):
     api.play(writing(STANDARD))
     first = scene.load()
-    assert (first["status"], first["state"], first["builder"], first["level"]) == ("ok", "built", "claude", "standard")
+    assert (first["status"], first["state"], first["builder"], first["level"]) == (
+        "ok",
+        "built",
+        "claude",
+        "standard",
+    )
     assert (first["missing"], first["warnings"]) == ([], [])
     assert first["stats"]["turns"] == 2
     assert first["stats"]["dropped"] == 0
     texts = scene.texts
     assert {name: texts[name] for name in STANDARD} == STANDARD
     assert sorted(texts) == sorted(first["files"])
-    assert set(texts) == {*STANDARD, "anti-patterns.md", "failures.md"}, "where the static builder has facts"
+    assert set(texts) == {*STANDARD, "anti-patterns.md", "failures.md"}, (
+        "where the static builder has facts"
+    )
     assert "compare before counting" in texts["anti-patterns.md"]
     assert "test_login_gives_a_token" in texts["failures.md"]
     manifest, record = scene.manifest, scene.record
@@ -55,28 +62,45 @@ def test_a_good_run_is_published_recorded_and_cached_until_its_template_changes(
     assert (manifest["drafted"], manifest["missing"]) == (DRAFTED, [])
     assert manifest["model"].startswith(SONNET)
     outcome = record["outcome"]
-    assert (outcome["version"], outcome["model"], outcome["turns"]) == (PINNED, manifest["model"], 2)
+    assert (outcome["version"], outcome["model"], outcome["turns"]) == (
+        PINNED,
+        manifest["model"],
+        2,
+    )
     assert outcome["tokens"] == {"input": 200, "output": 20, "cache_read": 0, "cache_creation": 0}
     prompts = {
-        hashlib.sha256(block["text"].encode()).hexdigest()[:16] for block in api.requests[0].messages[0]["content"]
+        hashlib.sha256(block["text"].encode()).hexdigest()[:16]
+        for block in api.requests[0].messages[0]["content"]
     }
     assert outcome["prompt"] in prompts
     assert (outcome["denials"], outcome["fault"], record["problems"]) == ([], None, [])
     [paid] = scene.ledger
     cost = first["stats"]["cost_usd"]
-    assert 0 < cost == round(outcome["cost_usd"], 6) == paid["cost_usd"] == first["stats"]["cost_today_usd"]
+    assert (
+        0
+        < cost
+        == round(outcome["cost_usd"], 6)
+        == paid["cost_usd"]
+        == first["stats"]["cost_today_usd"]
+    )
     assert (paid["feature"], paid["turns"], paid["tokens"]) == ("login", 2, outcome["tokens"])
     said = scene.run("status", "login").out
     assert all(word in said for word in (PINNED, manifest["model"], "standard"))
 
     asked = len(api.requests)
     again = scene.load()
-    assert (again["state"], again["dossier"], again["stats"]["turns"]) == ("cached", first["dossier"], 2)
+    assert (again["state"], again["dossier"], again["stats"]["turns"]) == (
+        "cached",
+        first["dossier"],
+        2,
+    )
     assert (len(api.requests), len(scene.ledger)) == (asked, 1)
 
     own = scene.project / ".project" / "prompts" / "context-builder.md.j2"
     own.parent.mkdir()
-    own.write_text('{% extends "default/context-builder.md.j2" %}{% block bounds %}Our own bounds.{% endblock %}')
+    own.write_text(
+        '{% extends "default/context-builder.md.j2" %}{% block bounds %}Our own bounds.{% endblock %}'
+    )
     assert scene.load()["state"] == "built"
     assert len(scene.ledger) == 2
     assert "Our own bounds." in api.requests[-1].prompt
@@ -104,13 +128,22 @@ def with_invented(text):
 
 
 def test_invented_facts_go_back_once_and_what_stays_invented_is_dropped_and_named(scene, api):
-    api.play(turns({**STANDARD, "patterns.md": with_invented(PATTERNS)}))  # to what comes back it says that it is done
+    api.play(
+        turns({**STANDARD, "patterns.md": with_invented(PATTERNS)})
+    )  # to what comes back it says that it is done
     reply = scene.load()
-    assert (reply["status"], reply["builder"], reply["stats"]["dropped"]) == ("ok", "claude", len(INVENTED))
+    assert (reply["status"], reply["builder"], reply["stats"]["dropped"]) == (
+        "ok",
+        "claude",
+        len(INVENTED),
+    )
     assert scene.texts["patterns.md"] == PATTERNS
     assert sorted(scene.codes) == sorted(("patterns.md", code) for code in INVENTED.values())
     [findings] = second_messages(api)
-    assert all(f"patterns.md:{number}: {code}" in findings for number, code in enumerate(INVENTED.values(), 8))
+    assert all(
+        f"patterns.md:{number}: {code}" in findings
+        for number, code in enumerate(INVENTED.values(), 8)
+    )
     assert len(api.requests) == 3, "never twice"
     assert len({request.session for request in api.requests}) == 1
     assert reply["stats"]["turns"] == 3
@@ -118,7 +151,9 @@ def test_invented_facts_go_back_once_and_what_stays_invented_is_dropped_and_name
 
 def test_a_draft_that_comes_back_mended_is_published_whole(scene, api):
     codebase = with_invented(CODEBASE)
-    api.play(turns({**STANDARD, "codebase.md": codebase}, lambda _: DONE, {"codebase.md": CODEBASE}))
+    api.play(
+        turns({**STANDARD, "codebase.md": codebase}, lambda _: DONE, {"codebase.md": CODEBASE})
+    )
     reply = scene.load()
     assert (reply["status"], reply["stats"]["dropped"], scene.record["problems"]) == ("ok", 0, [])
     assert {name: scene.texts[name] for name in STANDARD} == STANDARD
@@ -127,7 +162,9 @@ def test_a_draft_that_comes_back_mended_is_published_whole(scene, api):
 
 
 def test_a_draft_that_loses_a_quarter_or_less_is_not_sent_back(scene, api):
-    more = [f"- a line of its own {n}: `ATTEMPTS = 5` (login.py:{line('ATTEMPTS')})" for n in range(3)]
+    more = [
+        f"- a line of its own {n}: `ATTEMPTS = 5` (login.py:{line('ATTEMPTS')})" for n in range(3)
+    ]
     text = PATTERNS + "\n".join([*more, next(iter(INVENTED))]) + "\n"
     api.play(writing({**STANDARD, "patterns.md": text}))
     reply = scene.load()
@@ -142,7 +179,9 @@ def test_a_draft_is_not_sent_back_when_time_or_money_is_short(scene, api, short)
     def slow(request):
         """Answers when less than the share of the time is left that a second round may need."""
         ends = float(scene.layout.building("login").read_text()) - 60
-        threading.Event().wait(max(0.0, ends - 2.8 - time.time()))  # of 10; the file rounds to whole seconds
+        threading.Event().wait(
+            max(0.0, ends - 2.8 - time.time())
+        )  # of 10; the file rounds to whole seconds
         return DONE
 
     def dear(request):
@@ -203,7 +242,9 @@ def test_a_required_file_that_is_missing_degrades_and_an_optional_one_does_not(s
         ["codebase.md", "existing-tests.md"],
     )
 
-    api.play(writing({name: text for name, text in STANDARD.items() if name != "existing-tests.md"}))
+    api.play(
+        writing({name: text for name, text in STANDARD.items() if name != "existing-tests.md"})
+    )
     reply = scene.load("--force")
     assert (reply["status"], reply["missing"], reply["warnings"]) == ("ok", [], [])
     assert scene.manifest["drafted"] == [name for name in DRAFTED if name != "existing-tests.md"]
@@ -213,7 +254,12 @@ def test_a_required_file_that_is_missing_degrades_and_an_optional_one_does_not(s
 
 def test_files_that_were_not_asked_for_are_named_and_the_static_builder_s_stand(scene, api):
     invented = f"# Failures: login\n\n## All\n- it never failed: `ATTEMPTS` (login.py:{line('ATTEMPTS')})\n"
-    more = {"failures.md": invented, "notes.md": "# Notes\n", "manifest.json": "{}", "sub/patterns.md": PATTERNS}
+    more = {
+        "failures.md": invented,
+        "notes.md": "# Notes\n",
+        "manifest.json": "{}",
+        "sub/patterns.md": PATTERNS,
+    }
     api.play(writing({**STANDARD, **more}))
     reply = scene.load()
     assert (reply["status"], len(api.requests)) == ("ok", 2)
@@ -234,7 +280,12 @@ def test_odd_drafts_are_read_as_far_as_they_go_and_nothing_hidden_is_published(s
     at = line("ATTEMPTS")
     hidden = "".join(
         f"- {name}: {char}`ATTEMPTS = 5` (login.py:{at})\n"
-        for name, char in {"escape": "\x1b[31m", "bidi": "\u202e", "tags": "\U000e0041", "bell": "\x07"}.items()
+        for name, char in {
+            "escape": "\x1b[31m",
+            "bidi": "\u202e",
+            "tags": "\U000e0041",
+            "bell": "\x07",
+        }.items()
     )
     own = "".join(
         f"- {name} proves nothing ({ref})\n"
@@ -253,7 +304,9 @@ def test_odd_drafts_are_read_as_far_as_they_go_and_nothing_hidden_is_published(s
     (scene.project / ".gitignore").write_text(".env\n")
     (scene.project / ".env").write_text("PORT=3000\n")
     (scene.project / "port.txt").symlink_to(".env")
-    odd["codebase.md"] += "- guessed: `PORT=3000` (.env:1)\n- through a link: `PORT=3000` (port.txt:1)\n"
+    odd["codebase.md"] += (
+        "- guessed: `PORT=3000` (.env:1)\n- through a link: `PORT=3000` (port.txt:1)\n"
+    )
     api.play(writing(odd))
     reply = scene.load()
     assert reply["status"] == "ok"
@@ -272,7 +325,9 @@ def test_odd_drafts_are_read_as_far_as_they_go_and_nothing_hidden_is_published(s
     ]
     assert ("summary.md", "E_FILE_TEXT") in codes
     assert ("existing-tests.md", "E_FENCE_OPEN") in codes
-    everywhere = "".join(texts.values()) + json.dumps(scene.record, ensure_ascii=False) + reply["dossier"]
+    everywhere = (
+        "".join(texts.values()) + json.dumps(scene.record, ensure_ascii=False) + reply["dossier"]
+    )
     assert not any(char in everywhere for char in "\x1b\u202e\U000e0041\x07\0\r")
 
 
@@ -280,7 +335,15 @@ def test_a_flood_of_facts_is_cut_to_the_budget_and_a_draft_of_any_size_is_refuse
     at = line("ATTEMPTS")
     flood = "".join(f"- {n} `ATTEMPTS = 5` (login.py:{at})\n" for n in range(5000))
     huge = "".join(f"- {n} `ATTEMPTS = 5` of five thousand (login.py:{at})\n" for n in range(5000))
-    api.play(writing({**STANDARD, "patterns.md": PATTERNS + flood, "existing-tests.md": EXISTING_TESTS + huge}))
+    api.play(
+        writing(
+            {
+                **STANDARD,
+                "patterns.md": PATTERNS + flood,
+                "existing-tests.md": EXISTING_TESTS + huge,
+            }
+        )
+    )
     begun = time.monotonic()
     reply = scene.load()
     assert time.monotonic() - begun < 60
@@ -292,4 +355,6 @@ def test_a_flood_of_facts_is_cut_to_the_budget_and_a_draft_of_any_size_is_refuse
     assert ("patterns.md", "E_FILE_LONG") in scene.codes
     assert ("existing-tests.md", "E_FILE_TEXT") in scene.codes
     assert "of five thousand" not in reply["dossier"]
-    assert CODEBASE.rpartition("\n- ")[2] in scene.texts["codebase.md"], "the flood leaves room for others"
+    assert CODEBASE.rpartition("\n- ")[2] in scene.texts["codebase.md"], (
+        "the flood leaves room for others"
+    )

@@ -25,10 +25,15 @@ from _processes import PATIENCE, bytes_of, ended, left_behind, processes_in, sma
 from conftest import child_environ, run_cli
 from preread.layout import Layout
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="POSIX signals and terminals")
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="POSIX signals and terminals"
+)
 LOAD = ("load", "login", "--level", "standard", "--force")
 INTERRUPT = b"\x03"  # what Ctrl-C sends to a terminal
-SOON, LATEST = 5.0, 10.0  # seconds until nothing is left of a child that can be asked to end, and of any
+SOON, LATEST = (
+    5.0,
+    10.0,
+)  # seconds until nothing is left of a child that can be asked to end, and of any
 
 
 @pytest.fixture
@@ -44,7 +49,11 @@ class Scene:
         self.fake = FakeClaude(folder / "fake", WORKING)
         self.private = folder / "private"
         self.private.mkdir()
-        self.env = {"PREREAD_CLAUDE": str(self.fake.path), "PREREAD_TIMEOUT": "60", "TMPDIR": str(self.private)}
+        self.env = {
+            "PREREAD_CLAUDE": str(self.fake.path),
+            "PREREAD_TIMEOUT": "60",
+            "TMPDIR": str(self.private),
+        }
 
     def published(self) -> dict[str, bytes]:
         """A dossier that stands before the build that is to be ended."""
@@ -55,7 +64,11 @@ class Scene:
     @property
     def costs(self) -> list[float | None]:
         path = Layout(self.project).spending
-        return [json.loads(line)["cost_usd"] for line in path.read_text().splitlines()] if path.exists() else []
+        return (
+            [json.loads(line)["cost_usd"] for line in path.read_text().splitlines()]
+            if path.exists()
+            else []
+        )
 
     def at_work(self) -> None:
         """Wait until the program is as far as it goes by itself."""
@@ -63,7 +76,10 @@ class Scene:
 
     def assert_no_process_within(self, seconds: float, begun: float) -> None:
         """Also: no private file."""
-        until(lambda: not self.fake.left() and not self.scratch(), f"{self.fake.left()} or {self.scratch()} are gone")
+        until(
+            lambda: not self.fake.left() and not self.scratch(),
+            f"{self.fake.left()} or {self.scratch()} are gone",
+        )
         assert time.monotonic() - begun < seconds
 
     def scratch(self) -> list[Path]:
@@ -71,7 +87,10 @@ class Scene:
 
     def tidied(self) -> bool:
         """Whether nothing is left of a build while a server runs; without a hand on the lock until then."""
-        return not (_mcp_process.remains(self.project, "login") or _mcp_process.left_behind(self.project, "login"))
+        return not (
+            _mcp_process.remains(self.project, "login")
+            or _mcp_process.left_behind(self.project, "login")
+        )
 
     def assert_clean(self) -> None:
         assert self.fake.left() == set()
@@ -135,7 +154,10 @@ def test_ctrl_c_ends_the_child_and_leaves_what_stands(scene: Scene) -> None:
     scene.fake.behave(WORKING)
     terminal = Terminal(scene.project, scene.env, *LOAD)
     scene.at_work()
-    until(lambda: "turn 1: asks claude-fake-1" in terminal.shown, "the terminal tells what the child does")
+    until(
+        lambda: "turn 1: asks claude-fake-1" in terminal.shown,
+        "the terminal tells what the child does",
+    )
     assert " of 60 s" in terminal.shown
     begun = time.monotonic()
     terminal.type(INTERRUPT)
@@ -163,12 +185,16 @@ def test_a_second_ctrl_c_leaves_at_once_and_the_clan_is_ended_without_us(scene: 
     assert "Traceback" not in terminal.shown
     scene.assert_no_process_within(SOON, begun)
     assert bytes_of(scene.project) == before
-    assert run_cli("load", "paint", "--level", "light", cwd=scene.project, env=scene.env).status == 0
+    assert (
+        run_cli("load", "paint", "--level", "light", cwd=scene.project, env=scene.env).status == 0
+    )
     assert bytes_of(scene.project) == before
     scene.assert_clean()
 
 
-@pytest.mark.parametrize(("behaviour", "bound"), [(WORKING, SOON), (STUBBORN, LATEST)], ids=["working", "stubborn"])
+@pytest.mark.parametrize(
+    ("behaviour", "bound"), [(WORKING, SOON), (STUBBORN, LATEST)], ids=["working", "stubborn"]
+)
 def test_sigterm_ends_the_child_and_a_pipe_is_told_nothing_but_the_error(
     scene: Scene, behaviour: str, bound: float
 ) -> None:
@@ -187,8 +213,12 @@ def test_sigterm_ends_the_child_and_a_pipe_is_told_nothing_but_the_error(
     scene.assert_clean()
 
 
-def test_the_wait_before_another_try_can_be_interrupted_and_what_the_first_cost_is_known(scene: Scene) -> None:
-    scene.fake.behave("begin(); result(is_error=True, api_error_status=529, result='Overloaded'); sys.stdin.read()")
+def test_the_wait_before_another_try_can_be_interrupted_and_what_the_first_cost_is_known(
+    scene: Scene,
+) -> None:
+    scene.fake.behave(
+        "begin(); result(is_error=True, api_error_status=529, result='Overloaded'); sys.stdin.read()"
+    )
     process = start(scene.project, *LOAD, env=scene.env)
     until(lambda: scene.costs == [0.25] and not scene.fake.left(), "the first child has ended")
     begun = time.monotonic()
@@ -223,7 +253,9 @@ async def when(holds: Callable[[], Any], what: str) -> None:
 
 
 async def cancel(wire: _mcp_process.Wire, number: int) -> None:
-    await wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+    await wire.send(
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+    )
 
 
 async def call(wire: _mcp_process.Wire, number: int, **given: object) -> None:
@@ -237,7 +269,10 @@ async def told(wire: _mcp_process.Wire, number: int) -> dict[str, Any]:
     """The next progress of a call."""
     while True:
         message = await wire.receive()
-        if message.get("method") == "notifications/progress" and message["params"]["progressToken"] == number:
+        if (
+            message.get("method") == "notifications/progress"
+            and message["params"]["progressToken"] == number
+        ):
             return message["params"]
         assert message.get("id") != number, message
 
@@ -248,7 +283,9 @@ async def loaded(wire: _mcp_process.Wire, number: int) -> dict[str, Any]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("behaviour", [WORKING, STUBBORN], ids=["working", "stubborn"])
-async def test_the_cancellation_of_the_only_caller_ends_the_child(scene: Scene, behaviour: str) -> None:
+async def test_the_cancellation_of_the_only_caller_ends_the_child(
+    scene: Scene, behaviour: str
+) -> None:
     scene.fake.behave(behaviour)
     async with wired(scene.project, scene.env) as wire:
         await wire.initialize()
@@ -269,7 +306,9 @@ async def test_the_cancellation_of_the_only_caller_ends_the_child(scene: Scene, 
 
 
 @pytest.mark.anyio
-async def test_the_cancellation_of_one_of_two_callers_leaves_the_child_to_the_other(scene: Scene) -> None:
+async def test_the_cancellation_of_one_of_two_callers_leaves_the_child_to_the_other(
+    scene: Scene,
+) -> None:
     scene.fake.behave("begin(); ready(); hold(); write(); result(); sys.stdin.read()")
     async with wired(scene.project, scene.env) as wire:
         await wire.initialize()
@@ -302,7 +341,9 @@ def by(number: int) -> Callable[[_mcp_process.Wire], Any]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("behaviour", "bound"), [(WORKING, SOON), (STUBBORN, LATEST)], ids=["working", "stubborn"])
+@pytest.mark.parametrize(
+    ("behaviour", "bound"), [(WORKING, SOON), (STUBBORN, LATEST)], ids=["working", "stubborn"]
+)
 @pytest.mark.parametrize(
     "end",
     [by_end_of_input, by(signal.SIGINT), by(signal.SIGTERM), by(signal.SIGKILL)],
@@ -331,7 +372,9 @@ async def test_the_end_of_the_server_ends_the_child_and_the_next_server_finds_no
 
 
 @pytest.mark.anyio
-async def test_a_killed_server_takes_the_real_program_with_it(claude: Path, api: MessagesAPI, tmp_path: Path) -> None:
+async def test_a_killed_server_takes_the_real_program_with_it(
+    claude: Path, api: MessagesAPI, tmp_path: Path
+) -> None:
     project = small(tmp_path / "small")
     api.play(writing(STANDARD, Hang()))
     async with wired(project, headless(claude, api, tmp_path, timeout=60), anew=True) as wire:
@@ -354,8 +397,16 @@ async def test_a_client_is_told_turn_by_turn_what_the_child_does(
     def script(request: Request) -> Answer:
         """Each turn waits until the one before it was told: what comes in between is passed over."""
         seen.acquire(timeout=PATIENCE)
-        writes = [tool("Write", file_path=str(output(request) / name), content=STANDARD[name]) for name in STANDARD]
-        turns = [[tool("Read", file_path="login.py")], [tool("Grep", pattern="LoginError")], writes, [text("Done.")]]
+        writes = [
+            tool("Write", file_path=str(output(request) / name), content=STANDARD[name])
+            for name in STANDARD
+        ]
+        turns = [
+            [tool("Read", file_path="login.py")],
+            [tool("Grep", pattern="LoginError")],
+            writes,
+            [text("Done.")],
+        ]
         return turns[request.turn]
 
     api.play(script)
@@ -376,5 +427,9 @@ async def test_a_client_is_told_turn_by_turn_what_the_child_does(
     messages = [each["message"] for each in progress]
     told_of = [int(words[5]) for words in messages if words.startswith("turn ")]
     assert told_of == sorted(told_of)
-    assert all(0.99 < value < 4 for value, words in zip(values, messages, strict=True) if words.startswith("turn "))
+    assert all(
+        0.99 < value < 4
+        for value, words in zip(values, messages, strict=True)
+        if words.startswith("turn ")
+    )
     assert values[-1] >= 4  # the check comes after the model

@@ -34,7 +34,9 @@ from preread.layout import MANIFEST, Layout
 READ = [tool("Read", file_path="login.py")]
 BODY = {"patterns.md": PATTERNS, "codebase.md": CODEBASE}
 ONE_TRY = {"CLAUDE_CODE_MAX_RETRIES": "0"}
-BEGUN = 0.00021  # dollars that the program may count for an answer that broke off after its beginning
+BEGUN = (
+    0.00021  # dollars that the program may count for an answer that broke off after its beginning
+)
 SOON = 8  # seconds; a child that needs two has done its work by then, on a busy machine too
 
 
@@ -61,10 +63,20 @@ class Project:
 
     def load(self, *arguments: str, level: str = "standard", **env: object) -> Built:
         layout = Layout(self.root)
-        named = {name if name.isupper() else f"PREREAD_{name.upper()}": str(value) for name, value in env.items()}
+        named = {
+            name if name.isupper() else f"PREREAD_{name.upper()}": str(value)
+            for name, value in env.items()
+        }
         begun = time.monotonic()
         done = run_cli(
-            "load", "login", "--json", "--level", level, *arguments, cwd=self.root, env={**self.env, **named}
+            "load",
+            "login",
+            "--json",
+            "--level",
+            level,
+            *arguments,
+            cwd=self.root,
+            env={**self.env, **named},
         )
         seconds = time.monotonic() - begun
         assert done.status == 0, done
@@ -96,7 +108,11 @@ def faked(tmp_path: Path) -> Callable[..., tuple[Project, FakeClaude]]:
     def make(behaviour: str, version: str = "2.1.329 (Claude Code)") -> tuple[Project, FakeClaude]:
         fake = FakeClaude(tmp_path / "fake", behaviour, version)
         (tmp_path / "private").mkdir()
-        env = {"PREREAD_CLAUDE": str(fake.path), "PREREAD_TIMEOUT": "20", "TMPDIR": str(tmp_path / "private")}
+        env = {
+            "PREREAD_CLAUDE": str(fake.path),
+            "PREREAD_TIMEOUT": "20",
+            "TMPDIR": str(tmp_path / "private"),
+        }
         return Project(small(tmp_path / "small"), env), fake
 
     return make
@@ -143,14 +159,19 @@ def endless(files: Mapping[str, str], price: int = 100) -> Callable[[Request], A
     """A model that writes these files and then reads for ever, for so many tokens a turn."""
 
     def script(request: Request) -> Answer:
-        first = [tool("Write", file_path=str(output(request) / name), content=data) for name, data in files.items()]
+        first = [
+            tool("Write", file_path=str(output(request) / name), content=data)
+            for name, data in files.items()
+        ]
         return first if request.turn == 0 else Turn(READ, {"input_tokens": price}, pause=0.1)
 
     return script
 
 
 @pytest.mark.parametrize(
-    ("files", "status"), [(BODY, "partial"), ({"existing-tests.md": EXISTING_TESTS}, "degraded")], ids=["body", "tests"]
+    ("files", "status"),
+    [(BODY, "partial"), ({"existing-tests.md": EXISTING_TESTS}, "degraded")],
+    ids=["body", "tests"],
 )
 def test_at_the_deadline_what_holds_is_kept_and_the_cost_is_known(
     project: Project, api: MessagesAPI, files: dict[str, str], status: str
@@ -199,7 +220,9 @@ def test_out_of_turns_or_money_what_holds_is_kept(
     assert words in built.run["reason"]
     assert hint in built.reply["hint"]
     assert set(built.manifest["drafted"]) == set(BODY)
-    assert built.reply["missing"] == [f"{name}: {built.run['reason']}" for name in ("existing-tests.md", "summary.md")]
+    assert built.reply["missing"] == [
+        f"{name}: {built.run['reason']}" for name in ("existing-tests.md", "summary.md")
+    ]
     assert built.costs == [built.reply["stats"]["cost_usd"]] != [0]
     assert len(api.requests) <= 3
     assert is_clean(project)
@@ -217,7 +240,12 @@ def test_out_of_turns_or_money_what_holds_is_kept(
         (rate_limit(3600), "E_RATE_LIMIT", "limits how fast requests may come", "Call again later"),
         (OVERLOADED, "E_OVERLOADED", "is overloaded", "Call again later"),
         (BROKEN, "E_OVERLOADED", "is failing", "Call again later"),
-        (Turn([text("So ")], cut="line"), "E_NETWORK", "connection to the model's service was lost", "Call again"),
+        (
+            Turn([text("So ")], cut="line"),
+            "E_NETWORK",
+            "connection to the model's service was lost",
+            "Call again",
+        ),
     ],
     ids=["401", "429", "429-retry-after", "529", "500", "cut"],
 )
@@ -233,18 +261,28 @@ def test_a_service_that_refuses_is_told_apart_and_tried_again_when_it_may_have_m
     assert_tried_again(project)
 
 
-def test_a_service_that_does_not_answer_is_given_up_at_the_deadline(project: Project, api: MessagesAPI) -> None:
+def test_a_service_that_does_not_answer_is_given_up_at_the_deadline(
+    project: Project, api: MessagesAPI
+) -> None:
     api.play(lambda request: Hang())
-    built = assert_stands_in(project, "E_TIMEOUT", "its time was over", "Raise `timeout`", timeout=SOON)
+    built = assert_stands_in(
+        project, "E_TIMEOUT", "its time was over", "Raise `timeout`", timeout=SOON
+    )
     assert SOON < built.seconds < SOON + 10
     assert built.costs == [0]
     assert len(api.requests) == 1
 
 
-def test_a_service_that_is_overloaded_for_all_the_time_is_blamed_for_it(project: Project, api: MessagesAPI) -> None:
+def test_a_service_that_is_overloaded_for_all_the_time_is_blamed_for_it(
+    project: Project, api: MessagesAPI
+) -> None:
     api.play(lambda request: OVERLOADED)
     built = assert_stands_in(
-        project, "E_OVERLOADED", "is overloaded, until its time was over", "Call again", timeout=SOON
+        project,
+        "E_OVERLOADED",
+        "is overloaded, until its time was over",
+        "Call again",
+        timeout=SOON,
     )
     assert built.seconds < SOON + 10
 
@@ -278,7 +316,9 @@ def test_a_passing_overload_is_survived(project: Project, api: MessagesAPI) -> N
     assert is_clean(project)
 
 
-def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(project: Project, api: MessagesAPI) -> None:
+def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(
+    project: Project, api: MessagesAPI
+) -> None:
     project.env |= ONE_TRY
     good, sessions = writing(STANDARD), []
 
@@ -286,13 +326,20 @@ def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(proje
         sessions.append(request.session)
         if request.session != sessions[0]:
             return good(request)
-        return [tool("Read", file_path="login.py")] if request.turn == 0 else Turn([text("So ")], cut="line")
+        return (
+            [tool("Read", file_path="login.py")]
+            if request.turn == 0
+            else Turn([text("So ")], cut="line")
+        )
 
     api.play(script)
     built = project.load()
     assert built.said == ("ok", None)
     assert len(set(sessions)) == 2
-    assert built.run["stats"]["turns"] in {3, 4}  # the answer that was cut counts where its beginning was told
+    assert built.run["stats"]["turns"] in {
+        3,
+        4,
+    }  # the answer that was cut counts where its beginning was told
     assert len(built.costs) == 2
     assert sum(built.costs) == pytest.approx(built.reply["stats"]["cost_usd"])
     assert all(built.costs)
@@ -302,7 +349,9 @@ def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(proje
 # -- what a model drafted before
 
 
-def test_a_failing_rebuild_keeps_what_was_drafted_before_as_far_as_it_holds(project: Project, api: MessagesAPI) -> None:
+def test_a_failing_rebuild_keeps_what_was_drafted_before_as_far_as_it_holds(
+    project: Project, api: MessagesAPI
+) -> None:
     api.play(writing(STANDARD))
     first = project.load()
     assert first.said == ("ok", None)
@@ -312,12 +361,16 @@ def test_a_failing_rebuild_keeps_what_was_drafted_before_as_far_as_it_holds(proj
     built = project.load("--force")
     assert built.said == ("degraded", "E_LOGIN")
     assert built.texts["patterns.md"] == first.texts["patterns.md"]
-    assert "ATTEMPTS = 5" not in built.texts["codebase.md"]  # it fell, so the file is the static builder's
+    assert (
+        "ATTEMPTS = 5" not in built.texts["codebase.md"]
+    )  # it fell, so the file is the static builder's
     assert set(built.manifest["drafted"]) == set(STANDARD) - {"codebase.md"}
     assert [warning for warning in built.reply["warnings"] if "static builder" in warning] == [
         "The static builder wrote codebase.md: Claude Code's login or key was refused."
     ]
-    assert any("earlier" in warning and "patterns.md" in warning for warning in built.reply["warnings"])
+    assert any(
+        "earlier" in warning and "patterns.md" in warning for warning in built.reply["warnings"]
+    )
     again = project.load("--force", "--description", "reset by mail")
     assert again.manifest["drafted"] == []  # of another request nothing is kept
     assert again.reply["builder"] == "static"
@@ -330,7 +383,9 @@ CUT = "begin(); write('patterns.md', 'codebase.md'); os.write(1, b'{\"type\": \"
 
 
 @pytest.mark.parametrize("status", [0, 1])
-def test_a_stream_cut_in_the_middle_of_a_line_leaves_what_was_drafted(faked: Callable, status: int) -> None:
+def test_a_stream_cut_in_the_middle_of_a_line_leaves_what_was_drafted(
+    faked: Callable, status: int
+) -> None:
     project, fake = faked(CUT % status)
     built = project.load()
     assert built.said == ("partial", "E_CHILD")
@@ -404,7 +459,9 @@ def test_a_program_that_fails_is_told_apart(
     assert_tried_again(project)
 
 
-def test_a_program_that_lingers_after_its_result_is_ended_and_has_succeeded(faked: Callable) -> None:
+def test_a_program_that_lingers_after_its_result_is_ended_and_has_succeeded(
+    faked: Callable,
+) -> None:
     project, fake = faked("begin(); write(); result(); ready(); for_ever()")
     built = project.load()
     assert built.said == ("ok", None)
@@ -441,7 +498,11 @@ def switched_off(fake: FakeClaude) -> dict[str, str]:
 
 def not_installed(fake: FakeClaude) -> dict[str, str]:
     """Nothing is set, and no folder of the PATH has it."""
-    folders = [folder for folder in child_environ()["PATH"].split(":") if not (Path(folder) / "claude").exists()]
+    folders = [
+        folder
+        for folder in child_environ()["PATH"].split(":")
+        if not (Path(folder) / "claude").exists()
+    ]
     return {"PREREAD_CLAUDE": "", "PATH": ":".join(folders)}
 
 
@@ -469,9 +530,13 @@ def test_without_a_program_the_static_builder_serves_and_where_nothing_was_asked
     assert_tried_again(project)
 
 
-def test_the_stubborn_fake_and_its_relatives_survive_what_they_are_said_to_survive(tmp_path: Path) -> None:
+def test_the_stubborn_fake_and_its_relatives_survive_what_they_are_said_to_survive(
+    tmp_path: Path,
+) -> None:
     fake = FakeClaude(tmp_path / "fake", STUBBORN)
-    line = json.dumps({"message": {"content": [{"text": "Output directory: /tmp"}]}}).encode() + b"\n"
+    line = (
+        json.dumps({"message": {"content": [{"text": "Output directory: /tmp"}]}}).encode() + b"\n"
+    )
     with subprocess.Popen([fake.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         process.stdin.write(line)
@@ -493,8 +558,12 @@ def test_the_stubborn_fake_and_its_relatives_survive_what_they_are_said_to_survi
                 os.kill(pid, signal.SIGKILL)
 
 
-def test_a_clan_that_ignores_signals_is_gone_ten_seconds_after_the_deadline(faked: Callable) -> None:
-    project, fake = faked(STUBBORN.replace("begin()", "begin(); write('patterns.md', 'codebase.md')"))
+def test_a_clan_that_ignores_signals_is_gone_ten_seconds_after_the_deadline(
+    faked: Callable,
+) -> None:
+    project, fake = faked(
+        STUBBORN.replace("begin()", "begin(); write('patterns.md', 'codebase.md')")
+    )
     built = project.load(timeout=2)
     assert built.said == ("partial", "E_TIMEOUT")
     assert built.seconds < 2 + 10

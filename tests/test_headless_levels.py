@@ -7,14 +7,26 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from _headless import ANTI_PATTERNS, PATTERNS, STANDARD, SUMMARY, Held, asked_for, headless, sessions, writing
+from _headless import (
+    ANTI_PATTERNS,
+    PATTERNS,
+    STANDARD,
+    SUMMARY,
+    Held,
+    asked_for,
+    headless,
+    sessions,
+    writing,
+)
 from _mcp_process import connect
 from _messages_api import UNAUTHORIZED, Hang
 from _processes import LOGIN, bytes_of, left_behind, small
 from conftest import run_cli
 from preread.layout import Layout
 
-PASSING = {"reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'}
+PASSING = {
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+}
 FULL = {**STANDARD, "anti-patterns.md": ANTI_PATTERNS}
 ALL = {
     "patterns.md", "codebase.md", "anti-patterns.md", "existing-tests.md", "failures.md", "requirements.md",
@@ -66,8 +78,12 @@ def test_auto_without_a_program_is_light_and_whole(program, tmp_path):
     assert (reply["status"], reply["level"], reply["warnings"]) == ("ok", "light", [])
 
 
-def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serves_every_level(claude, api, tmp_path):
-    project = small(tmp_path / "p", {**PASSING, ".project/config.toml": "timeouts = { full = 160 }\n"})
+def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serves_every_level(
+    claude, api, tmp_path
+):
+    project = small(
+        tmp_path / "p", {**PASSING, ".project/config.toml": "timeouts = { full = 160 }\n"}
+    )
     env = headless(claude, api, tmp_path)
     api.play(writing(FULL))
     first = load(project, env)
@@ -75,7 +91,9 @@ def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serve
     assert set(asked_for(api.requests[-1])) == set(STANDARD)
     assert set(manifest_of(project)["drafted"]) == set(STANDARD)
     # What was written and not asked for is none of the dossier's, and said so.
-    assert "compare before counting" in first["dossier"]  # the static builder's own words about the same line
+    assert (
+        "compare before counting" in first["dossier"]
+    )  # the static builder's own words about the same line
     assert "- compare first" not in first["dossier"]
     assert any("was not asked for" in problem for problem in run_of(project)["problems"])
 
@@ -94,7 +112,11 @@ def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serve
     before = bytes_of(project)
     for level in ("full", "standard", "light"):
         again = load(project, env, "--level", level)
-        assert (again["state"], again["level"], again["dossier"]) == ("cached", "full", second["dossier"])
+        assert (again["state"], again["level"], again["dossier"]) == (
+            "cached",
+            "full",
+            second["dossier"],
+        )
     assert load(project, env)["state"] == "cached"
     assert len(api.requests) == rounds
     assert bytes_of(project) == before
@@ -107,7 +129,9 @@ def run_of(project):
 
 
 def test_auto_is_full_with_a_ticket_and_ends_at_the_time_of_its_level(claude, api, tmp_path):
-    project = small(tmp_path / "p", {**PASSING, ".project/config.toml": "timeouts = { full = 2.5 }\n"})
+    project = small(
+        tmp_path / "p", {**PASSING, ".project/config.toml": "timeouts = { full = 2.5 }\n"}
+    )
     api.play(lambda request: Hang())
     begun = time.monotonic()
     reply = load(project, headless(claude, api, tmp_path), "--ticket", "SHOP-1")
@@ -120,16 +144,27 @@ def test_auto_is_full_with_a_ticket_and_ends_at_the_time_of_its_level(claude, ap
 # -- deeper levels extend
 
 
-def test_a_standard_dossier_asked_for_full_is_extended_by_the_files_that_it_lacks(claude, api, tmp_path):
+def test_a_standard_dossier_asked_for_full_is_extended_by_the_files_that_it_lacks(
+    claude, api, tmp_path
+):
     project, env = small(tmp_path / "p"), headless(claude, api, tmp_path)
     api.play(writing(STANDARD))
     load(project, env, "--level", "standard")
     before, rounds = bytes_of(project), len(api.requests)
-    api.play(writing({"anti-patterns.md": ANTI_PATTERNS, "patterns.md": PATTERNS.replace("token", "lie")}))
+    api.play(
+        writing(
+            {"anti-patterns.md": ANTI_PATTERNS, "patterns.md": PATTERNS.replace("token", "lie")}
+        )
+    )
     reply = load(project, env, "--level", "full")
     assert (reply["status"], reply["state"], reply["level"]) == ("ok", "extended", "full")
     request = api.requests[rounds]
-    assert asked_for(request) == ["anti-patterns.md", "failures.md", "requirements.md", "summary.md"]
+    assert asked_for(request) == [
+        "anti-patterns.md",
+        "failures.md",
+        "requirements.md",
+        "summary.md",
+    ]
     # Shown as standing, so that it is not said twice.
     assert "a login ends in a token of this form" in request.prompt
     assert "five guesses" in request.prompt
@@ -170,9 +205,21 @@ def test_extend_adds_a_file_keeps_the_others_and_what_people_wrote(claude, api, 
     theirs = f"- a person's own: `LOCKED_FOR_S = 900.0` (login.py:{number})"
     patterns.write_text(patterns.read_text().rstrip("\n") + f"\n{theirs}\n")
     before, rounds = bytes_of(project), len(api.requests)
-    api.play(writing({"anti-patterns.md": ANTI_PATTERNS, "summary.md": SUMMARY.replace("all of it", "the whole")}))
+    api.play(
+        writing(
+            {
+                "anti-patterns.md": ANTI_PATTERNS,
+                "summary.md": SUMMARY.replace("all of it", "the whole"),
+            }
+        )
+    )
     status, reply = extend(project, env, "anti-patterns")
-    assert (status, reply["status"], reply["state"], reply["level"]) == (0, "ok", "extended", "standard")
+    assert (status, reply["status"], reply["state"], reply["level"]) == (
+        0,
+        "ok",
+        "extended",
+        "standard",
+    )
     assert asked_for(api.requests[rounds]) == ["anti-patterns.md", "summary.md"]
     after = bytes_of(project)
     assert b"- compare first" in after["anti-patterns.md"]
@@ -199,14 +246,21 @@ def test_extend_says_what_is_wrong_before_it_runs_anything(claude, api, tmp_path
     assert not api.requests
 
 
-def test_an_extension_that_brings_nothing_leaves_the_dossier_and_its_people_alone(claude, api, tmp_path):
+def test_an_extension_that_brings_nothing_leaves_the_dossier_and_its_people_alone(
+    claude, api, tmp_path
+):
     project, env = small(tmp_path / "p"), headless(claude, api, tmp_path)
     api.play(writing(STANDARD))
     load(project, env, "--level", "standard")
     before = bytes_of(project)
     api.play(writing({"failures.md": "Nothing fails here, as far as I can see.\n"}))
     status, reply = extend(project, env, "failures.md")
-    assert (status, reply["status"], reply["code"], reply["state"]) == (0, "degraded", "E_DRAFTS", "cached")
+    assert (status, reply["status"], reply["code"], reply["state"]) == (
+        0,
+        "degraded",
+        "E_DRAFTS",
+        "cached",
+    )
     assert bytes_of(project) == before
     assert run_of(project)["outcome"]["turns"] >= 2
     assert run_of(project)["status"] == "degraded"
@@ -233,7 +287,12 @@ def test_what_was_added_stays_the_models_and_what_people_wrote_stays_theirs(clau
     # No program, so no model: its drafts stay as far as they hold.
     (project / "login.py").write_text(LOGIN.replace("no name was given", "who are you?"))
     light = load(project, {"PREREAD_CLAUDE": "off"})
-    assert (light["status"], light["state"], light["level"], light["builder"]) == ("ok", "built", "light", "claude")
+    assert (light["status"], light["state"], light["level"], light["builder"]) == (
+        "ok",
+        "built",
+        "light",
+        "claude",
+    )
     assert "- five guesses" in light["dossier"]
     for name in ("patterns.md", "existing-tests.md"):
         assert (folder / name).read_text().count(theirs) == 1, name
@@ -247,7 +306,9 @@ async def test_extend_over_mcp_adds_a_file_and_says_what_is_wrong(claude, api, t
     before = bytes_of(project)
 
     async def operation(client, **params):
-        result = await client.call_tool("context_operation", {"method": "context.extend", "params": params})
+        result = await client.call_tool(
+            "context_operation", {"method": "context.extend", "params": params}
+        )
         return result, result.structured_content
 
     with anyio.fail_after(BOUND):
@@ -270,7 +331,9 @@ async def test_extend_over_mcp_adds_a_file_and_says_what_is_wrong(claude, api, t
 
 
 async def call(client, replies, **given):
-    replies.append((await client.call_tool("load_context", {"feature": "login", **given})).structured_content)
+    replies.append(
+        (await client.call_tool("load_context", {"feature": "login", **given})).structured_content
+    )
 
 
 async def at_level(level, client, replies):
@@ -283,7 +346,9 @@ async def at_level(level, client, replies):
 
 
 @pytest.mark.anyio
-async def test_in_the_background_the_static_dossier_comes_first_and_the_models_replaces_it(claude, api, tmp_path):
+async def test_in_the_background_the_static_dossier_comes_first_and_the_models_replaces_it(
+    claude, api, tmp_path
+):
     project = small(tmp_path / "p")
     env = headless(claude, api, tmp_path, **BACKGROUND)
     held = Held(writing(STANDARD))
@@ -305,7 +370,12 @@ async def test_in_the_background_the_static_dossier_comes_first_and_the_models_r
             assert (Layout(project).dossier("login") / "manifest.json").exists()
             held.let_go()
             last = await at_level("standard", client, replies)
-    assert (last["status"], last["level"], last["builder"], last["warnings"]) == ("ok", "standard", "claude", [])
+    assert (last["status"], last["level"], last["builder"], last["warnings"]) == (
+        "ok",
+        "standard",
+        "claude",
+        [],
+    )
     assert "five guesses" in last["dossier"]
     assert len(sessions(api)) == 1
     assert len(ledger(project)) == 1
@@ -368,7 +438,9 @@ async def test_in_the_background_what_stands_serves_while_files_are_added(claude
 
 
 @pytest.mark.anyio
-async def test_a_hurried_client_is_told_building_and_joins_and_claude_code_waits(claude, api, tmp_path):
+async def test_a_hurried_client_is_told_building_and_joins_and_claude_code_waits(
+    claude, api, tmp_path
+):
     project = small(tmp_path / "p")
     env = headless(claude, api, tmp_path, reply_within=0.2, level="standard")
     held = Held(writing(STANDARD))
@@ -382,7 +454,10 @@ async def test_a_hurried_client_is_told_building_and_joins_and_claude_code_waits
             assert "call" in replies[0]["next"].lower()
             await call(client, replies)
             assert replies[1]["status"] == "building"
-            async with connect(project, env=env, name="claude-code") as patient, anyio.create_task_group() as tasks:
+            async with (
+                connect(project, env=env, name="claude-code") as patient,
+                anyio.create_task_group() as tasks,
+            ):
                 # Another server, which waits for the one that builds, as long as that takes.
                 tasks.start_soon(call, patient, waited)
                 await anyio.to_thread.run_sync(api.wait, bool)

@@ -22,7 +22,9 @@ def scene(tmp_path: Path) -> Scene:
     return found
 
 
-def _run(claude: Path, api: MessagesAPI, scene: Scene, tmp_path: Path, prompt: str = "GO") -> list[dict]:
+def _run(
+    claude: Path, api: MessagesAPI, scene: Scene, tmp_path: Path, prompt: str = "GO"
+) -> list[dict]:
     """One session with the repository itself as the plugin; what it streamed."""
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
@@ -53,14 +55,20 @@ def test_a_failing_test_run_is_written_down_and_repeated_ones_are_held_back(
 ) -> None:
     scene.write(".project/runs/login.md", "# Run log: login\n\n## RUN\n")
     runner = scene.write(
-        "bin/pytest", "#!/bin/sh\necho 'E   Timeout 5000ms exceeded'\necho '1 failed, 2 passed in 0.1s'\nexit 1\n"
+        "bin/pytest",
+        "#!/bin/sh\necho 'E   Timeout 5000ms exceeded'\necho '1 failed, 2 passed in 0.1s'\nexit 1\n",
     )
     runner.chmod(0o755)
     run = tool("Bash", command="TOKEN=hunter2 ./bin/pytest tests/test_login.py", description="test")
     api.play([[{**run, "id": f"toolu_run_{n}"}] for n in range(4)] + [[text("Done")]])
     _run(claude, api, scene, tmp_path)
     results = [result.text for result in api.requests[-1].results]
-    assert ["failed 2 times in a row" in result for result in results] == [False, False, True, False]
+    assert ["failed 2 times in a row" in result for result in results] == [
+        False,
+        False,
+        True,
+        False,
+    ]
     records = scene.results
     assert [(r["outcome"], r["kind"], r["features"], r["failures"]) for r in records] == [
         ("failed", "wait", ["login"], 1)
@@ -75,12 +83,19 @@ def test_two_planners_sent_off_at_once_each_start_with_their_own_dossier(
     def script(request: Request) -> Answer:
         for name in ("login", "cart"):
             if f"PLAN feature: {name}" in request.prompt:
-                scene.write(f".project/runs/{name}.md", f"# Run log: {name}\n\n## PLAN\n- a test (a.ts:1)\n")
+                scene.write(
+                    f".project/runs/{name}.md", f"# Run log: {name}\n\n## PLAN\n- a test (a.ts:1)\n"
+                )
                 return [text("planned")]
         if request.turn == 0:
             names = ("login", "cart", "login")
             return [
-                tool("Agent", description=f"plan {n}", prompt=f"PLAN feature: {n}", subagent_type=PLANNER)
+                tool(
+                    "Agent",
+                    description=f"plan {n}",
+                    prompt=f"PLAN feature: {n}",
+                    subagent_type=PLANNER,
+                )
                 for n in names
             ]
         return [text("Done")]
@@ -90,7 +105,9 @@ def test_two_planners_sent_off_at_once_each_start_with_their_own_dossier(
     planners = [r for r in api.requests if r.turn == 0 and "PLAN feature: " in r.prompt]
     assert len(planners) == 3
     for request in planners:
-        own, other = ("login", "cart") if "PLAN feature: login" in request.prompt else ("cart", "login")
+        own, other = (
+            ("login", "cart") if "PLAN feature: login" in request.prompt else ("cart", "login")
+        )
         assert f"the summary of {own}" in request.whole
         assert f"the summary of {other}" not in request.whole
 
@@ -115,7 +132,9 @@ def test_the_audit_sends_the_model_back_once_for_what_it_wrote_by_the_way(
     claude: Path, api: MessagesAPI, scene: Scene, tmp_path: Path
 ) -> None:
     write = "python3 -c \"open('tests.spec.ts'.replace('tests', 'sign-up'), 'w').write('x')\""
-    api.play([[tool("Bash", command=write, description="write")], [text("Done")], [text("Really done")]])
+    api.play(
+        [[tool("Bash", command=write, description="write")], [text("Done")], [text("Really done")]]
+    )
     _run(claude, api, scene, tmp_path)
     assert (scene.root / "sign-up.spec.ts").exists()
     assert len(api.requests) == 3

@@ -31,13 +31,22 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs bash and 
 
 def event(tool: str, cwd: Path, **fields: Any) -> bytes:
     sent = {"session_id": "0123456789abcdef", "cwd": str(cwd), "effort": {"level": "medium"}}
-    sent |= {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": fields, "tool_use_id": "toolu_1"}
+    sent |= {
+        "hook_event_name": "PreToolUse",
+        "tool_name": tool,
+        "tool_input": fields,
+        "tool_use_id": "toolu_1",
+    }
     return json.dumps(sent, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def run(hook: Path, data: bytes, env: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
+def run(
+    hook: Path, data: bytes, env: Mapping[str, str] | None = None, **more: Any
+) -> dict[str, Any]:
     """The answer of a hook, which ends with 0 and says nothing on stderr; {} for none."""
-    done = subprocess.run([hook], input=data, env=dict(env or {}), capture_output=True, timeout=60, **more)
+    done = subprocess.run(
+        [hook], input=data, env=dict(env or {}), capture_output=True, timeout=60, **more
+    )
     assert (done.returncode, done.stderr) == (0, b""), done
     assert done.stdout.count(b"\n") == bool(done.stdout)
     return json.loads(done.stdout) if done.stdout else {}
@@ -50,7 +59,11 @@ def is_block(answer: Mapping[str, Any]) -> bool:
 def is_failure(answer: Mapping[str, Any]) -> bool:
     """One visible line, and nothing for the model."""
     line = answer.get("systemMessage", "")
-    return set(answer) == {"systemMessage"} and line.startswith("preread: ") and line.endswith(LET_THROUGH)
+    return (
+        set(answer) == {"systemMessage"}
+        and line.startswith("preread: ")
+        and line.endswith(LET_THROUGH)
+    )
 
 
 @pytest.fixture
@@ -101,7 +114,9 @@ def with_a_broken_library(hooks: Path) -> None:
 
 
 def with_a_broken_decision(hooks: Path) -> None:
-    (hooks / "gatelib" / "writes.py").write_text("def decide(event, environ):\n    raise SystemExit(2)\n")
+    (hooks / "gatelib" / "writes.py").write_text(
+        "def decide(event, environ):\n    raise SystemExit(2)\n"
+    )
 
 
 def without_a_module(hooks: Path) -> None:
@@ -144,8 +159,12 @@ def test_a_broken_plugin_lets_the_call_through_and_says_so(
     if hook == "pre-task-gate" and break_it is with_a_broken_decision:
         pytest.skip("that module is the other hook's")
     calls = {
-        "pre-spec-write": event("Write", project, file_path=str(project / "tests/login.spec.ts"), content="x"),
-        "pre-task-gate": event("Agent", project, subagent_type="test-planner", prompt="feature: login"),
+        "pre-spec-write": event(
+            "Write", project, file_path=str(project / "tests/login.spec.ts"), content="x"
+        ),
+        "pre-task-gate": event(
+            "Agent", project, subagent_type="test-planner", prompt="feature: login"
+        ),
     }
     assert is_block(run(installed / hook, calls[hook]))
     break_it(installed)
@@ -169,12 +188,16 @@ def test_without_the_fast_path_hook_py_decides(installed: Path, gated: bytes) ->
         "no program",
     ],
 )
-def test_a_python_that_fails_lets_the_call_through_and_says_so(data: Path, gated: bytes, text: str) -> None:
+def test_a_python_that_fails_lets_the_call_through_and_says_so(
+    data: Path, gated: bytes, text: str
+) -> None:
     program(data / "python", text)
     assert is_failure(run(HOOKS / "pre-spec-write", gated, {"CLAUDE_PLUGIN_DATA": str(data)}))
 
 
-def test_without_any_python_the_call_is_let_through(installed: Path, gated: bytes, tmp_path: Path) -> None:
+def test_without_any_python_the_call_is_let_through(
+    installed: Path, gated: bytes, tmp_path: Path
+) -> None:
     front = installed / "_front.sh"
     places = " /usr/local/bin /opt/homebrew/bin /usr/bin /bin;"
     assert places in front.read_text()
@@ -187,7 +210,11 @@ def test_without_any_python_the_call_is_let_through(installed: Path, gated: byte
 def test_a_python_that_hangs_is_ended(data: Path, gated: bytes) -> None:
     seen = data / "its number"
     program(data / "python", f'#!/bin/sh\necho $$ > "{seen}"\nexec sleep 60\n')
-    answer = run(HOOKS / "pre-spec-write", gated, {"CLAUDE_PLUGIN_DATA": str(data), "PATH": os.environ["PATH"]})
+    answer = run(
+        HOOKS / "pre-spec-write",
+        gated,
+        {"CLAUDE_PLUGIN_DATA": str(data), "PATH": os.environ["PATH"]},
+    )
     assert is_failure(answer)
     assert "took longer than five seconds" in answer["systemMessage"]
     number = int(seen.read_text())
@@ -207,8 +234,12 @@ def test_a_decision_that_hangs_ends_by_itself() -> None:
         assert hook.wait(timeout=30) == -signal.SIGALRM
 
 
-def test_the_launchers_python_is_taken_and_a_shim_is_not(data: Path, gated: bytes, tmp_path: Path) -> None:
-    shim = program(tmp_path / "shims" / "python3", "#!/bin/sh\necho - ; touch 'the shim ran'\n").parent
+def test_the_launchers_python_is_taken_and_a_shim_is_not(
+    data: Path, gated: bytes, tmp_path: Path
+) -> None:
+    shim = program(
+        tmp_path / "shims" / "python3", "#!/bin/sh\necho - ; touch 'the shim ran'\n"
+    ).parent
     found = program(tmp_path / "found" / "python3", '#!/bin/sh\necho \'{"from": "PATH"}\'\n').parent
     (tmp_path / "folders" / "python3").mkdir(parents=True)
     env = {"PATH": f"{shim}:{tmp_path / 'folders'}:{found}", "CLAUDE_PLUGIN_DATA": str(data)}
@@ -221,12 +252,20 @@ def test_the_launchers_python_is_taken_and_a_shim_is_not(data: Path, gated: byte
 # -- what is around a call
 
 
-@pytest.mark.parametrize("what", ["a folder", "a FIFO", "no UTF-8", "a NUL", "too large", "a socket"])
-def test_a_gates_file_that_is_none_lets_the_call_through_and_says_so(project: Path, gated: bytes, what: str) -> None:
+@pytest.mark.parametrize(
+    "what", ["a folder", "a FIFO", "no UTF-8", "a NUL", "too large", "a socket"]
+)
+def test_a_gates_file_that_is_none_lets_the_call_through_and_says_so(
+    project: Path, gated: bytes, what: str
+) -> None:
     import socket
 
     place = project / ".project" / "gates"
-    contents = {"no UTF-8": b"**/x\n\xff\n", "a NUL": b"**/x\n\0\n", "too large": b"# x\n" * 300_000}
+    contents = {
+        "no UTF-8": b"**/x\n\xff\n",
+        "a NUL": b"**/x\n\0\n",
+        "too large": b"# x\n" * 300_000,
+    }
     place.unlink()
     if what in contents:
         place.write_bytes(contents[what])
@@ -249,9 +288,13 @@ def test_a_gates_file_that_is_none_lets_the_call_through_and_says_so(project: Pa
     assert is_failure(run(HOOKS / "pre-spec-write", ungated))
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is unreadable for this user")
+@pytest.mark.skipif(
+    os.name == "nt" or os.geteuid() == 0, reason="nothing is unreadable for this user"
+)
 @pytest.mark.parametrize("place", [".project/gates", ".project"])
-def test_what_cannot_be_read_lets_the_call_through_and_says_so(project: Path, gated: bytes, place: str) -> None:
+def test_what_cannot_be_read_lets_the_call_through_and_says_so(
+    project: Path, gated: bytes, place: str
+) -> None:
     (project / place).chmod(0)
     try:
         assert is_failure(run(HOOKS / "pre-spec-write", gated))
@@ -264,7 +307,10 @@ def test_the_folder_that_a_hook_runs_in_may_be_gone(gated: bytes, tmp_path: Path
     gone.mkdir()
     script = 'cd "$1" && rmdir "$1" && exec "$2"'
     done = subprocess.run(
-        ["/bin/bash", "-c", script, "x", gone, HOOKS / "pre-spec-write"], input=gated, env={}, capture_output=True
+        ["/bin/bash", "-c", script, "x", gone, HOOKS / "pre-spec-write"],
+        input=gated,
+        env={},
+        capture_output=True,
     )
     assert is_block(json.loads(done.stdout))
 
@@ -278,19 +324,44 @@ def test_a_plugin_is_not_written_to(installed: Path, gated: bytes, data: Path) -
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file"])
-def test_a_data_folder_that_is_none_does_not_matter(gated: bytes, tmp_path: Path, kind: str) -> None:
+def test_a_data_folder_that_is_none_does_not_matter(
+    gated: bytes, tmp_path: Path, kind: str
+) -> None:
     place = tmp_path / "data"
     if kind == "a file":
         place.write_text("")
     assert is_block(run(HOOKS / "pre-spec-write", gated, {"CLAUDE_PLUGIN_DATA": str(place)}))
 
 
-def test_what_the_environment_does_to_bash_and_python_does_not_matter(gated: bytes, tmp_path: Path) -> None:
+def test_what_the_environment_does_to_bash_and_python_does_not_matter(
+    gated: bytes, tmp_path: Path
+) -> None:
     noise = program(tmp_path / "noise.sh", "echo noise; exit 3\n")
-    env = {"BASH_ENV": str(noise), "ENV": str(noise), "SHELLOPTS": "errexit:nounset:noexec", "CDPATH": "/"}
-    env |= {"BASH_FUNC_read%%": "() { echo noise; }", "BASH_FUNC_printf%%": "() { exit 2; }", "LC_ALL": "POSIX"}
-    env |= {"PYTHONPATH": str(tmp_path), "PYTHONHOME": "/nowhere", "PYTHONSTARTUP": str(noise), "IFS": "/e"}
-    env |= {"HOOKS": "/nowhere", "NAME": "x", "event": "x", "rest": "x", "python": "/nowhere", "BLANK": "x"}
+    env = {
+        "BASH_ENV": str(noise),
+        "ENV": str(noise),
+        "SHELLOPTS": "errexit:nounset:noexec",
+        "CDPATH": "/",
+    }
+    env |= {
+        "BASH_FUNC_read%%": "() { echo noise; }",
+        "BASH_FUNC_printf%%": "() { exit 2; }",
+        "LC_ALL": "POSIX",
+    }
+    env |= {
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONHOME": "/nowhere",
+        "PYTHONSTARTUP": str(noise),
+        "IFS": "/e",
+    }
+    env |= {
+        "HOOKS": "/nowhere",
+        "NAME": "x",
+        "event": "x",
+        "rest": "x",
+        "python": "/nowhere",
+        "BLANK": "x",
+    }
     (tmp_path / "os.py").write_text("raise SystemExit(2)\n")
     assert is_block(run(HOOKS / "pre-spec-write", gated, env, cwd=tmp_path))
 
@@ -303,14 +374,26 @@ def test_an_event_of_any_size_is_decided_alike(project: Path, size: int) -> None
 
 
 @pytest.mark.parametrize("switch", [{"PREREAD_CHILD": "1"}, {"PREREAD_GATES": "off"}])
-def test_a_switch_in_the_environment_comes_before_all_else(installed: Path, switch: dict[str, str]) -> None:
+def test_a_switch_in_the_environment_comes_before_all_else(
+    installed: Path, switch: dict[str, str]
+) -> None:
     without_library(installed)
     for text in (b"", b"no event", b"x" * 1_000_000):
         assert run(installed / "pre-spec-write", text, switch) == {}
 
 
 @pytest.mark.parametrize(
-    "text", ["$(touch pwned)", "`touch pwned`", "';touch pwned;'", "$((x[$(touch pwned)]))", "*", "%s%n", "a\nb", "-n"]
+    "text",
+    [
+        "$(touch pwned)",
+        "`touch pwned`",
+        "';touch pwned;'",
+        "$((x[$(touch pwned)]))",
+        "*",
+        "%s%n",
+        "a\nb",
+        "-n",
+    ],
 )
 def test_nothing_in_an_event_is_executed(project: Path, tmp_path: Path, text: str) -> None:
     work = tmp_path / "work"
@@ -336,7 +419,10 @@ def test_a_repository_within_the_projects_own_folder_does_not_open_it(project: P
     (project / ".project" / ".git").mkdir()
     for name in (".project/gates", ".project/context/login/summary.md"):
         assert is_block(
-            run(HOOKS / "pre-spec-write", event("Write", project, file_path=str(project / name), content="x"))
+            run(
+                HOOKS / "pre-spec-write",
+                event("Write", project, file_path=str(project / name), content="x"),
+            )
         )
 
 
@@ -362,8 +448,26 @@ FOLDERS = [
     ".PROJECT",
     "context",
 ]
-NAMES = ["login.spec.ts", "test_cart.py", "x.ts", "api.md", "a.ts", "gates", "config.toml", "lk.ts", "n\\\\m.spec.ts"]
-NAMES += ['q\\"x.spec.ts', "b\\u006c.spec.ts", "login.SPEC.ts", " x.ts", "x.login.md", "*.spec.ts", "{feature}"]
+NAMES = [
+    "login.spec.ts",
+    "test_cart.py",
+    "x.ts",
+    "api.md",
+    "a.ts",
+    "gates",
+    "config.toml",
+    "lk.ts",
+    "n\\\\m.spec.ts",
+]
+NAMES += [
+    'q\\"x.spec.ts',
+    "b\\u006c.spec.ts",
+    "login.SPEC.ts",
+    " x.ts",
+    "x.login.md",
+    "*.spec.ts",
+    "{feature}",
+]
 GATES = [
     "**/{feature}.spec.ts\n",
     "mode warn\n# c\ntests/**/test_{feature}.py # x\n!tests/legacy/**\n**/{feature}.spec.ts\n",
@@ -390,12 +494,18 @@ def generated(projects: list[Path], count: int) -> list[str]:
 
     def path() -> str:
         return "/".join(
-            [str(rng.choice(projects)), *rng.choices(FOLDERS, k=rng.choice([0, 1, 1, 2, 3])), rng.choice(NAMES)]
+            [
+                str(rng.choice(projects)),
+                *rng.choices(FOLDERS, k=rng.choice([0, 1, 1, 2, 3])),
+                rng.choice(NAMES),
+            ]
         )
 
     def fields(tool: str) -> str:
         if tool == "Bash":
-            words = [rng.choice(WORDS) + rng.choice(["", " ", " "]) for _ in range(rng.randint(1, 8))]
+            words = [
+                rng.choice(WORDS) + rng.choice(["", " ", " "]) for _ in range(rng.randint(1, 8))
+            ]
             return f'"command":"{"".join(words)}","description":"{rng.choice(["x", "rm > x"])}"'
         key = "notebook_path" if tool == "NotebookEdit" else "file_path"
         content = rng.choice(["x", '\\"file_path\\": \\"a\\"', "\\u00e9", "{}[]"])
@@ -405,7 +515,9 @@ def generated(projects: list[Path], count: int) -> list[str]:
 
     made = []
     for _ in range(count):
-        tool = rng.choice(["Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "Bash", "Bash", "Read"])
+        tool = rng.choice(
+            ["Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "Bash", "Bash", "Read"]
+        )
         effort = rng.choice(["", '"effort":{"level":"medium"},'])
         head = f'"cwd":"{rng.choice(projects)}",{effort}"tool_name":"{tool}"'
         text = f'{{{head},"tool_input":{{{fields(tool)}}},"tool_use_id":"t"}}'
@@ -413,7 +525,9 @@ def generated(projects: list[Path], count: int) -> list[str]:
         if odd < 0.03:
             text = text.replace('":"', '" : "', 3)
         elif odd < 0.06:
-            text = text[:-1] + rng.choice([f',"tool_input":{{"file_path":"{path()}"}}}}', ',"tool_name":"Write"}'])
+            text = text[:-1] + rng.choice(
+                [f',"tool_input":{{"file_path":"{path()}"}}}}', ',"tool_name":"Write"}']
+            )
         made.append(text)
     return made
 
@@ -441,13 +555,17 @@ while IFS= read -r event; do if passes_surely; then echo yes; else echo no; fi; 
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_bash_passes_hook_py_passes(projects: list[Path], shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_bash_passes_hook_py_passes(
+    projects: list[Path], shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(HOOKS))
     from gatelib import events, writes
 
     calls = generated(projects, 4000)
     text = "\n".join([*calls, ""])
-    asked = subprocess.run([shell, "-p", "-c", ASK, "x", HOOKS], input=text, stdout=subprocess.PIPE, text=True, env={})
+    asked = subprocess.run(
+        [shell, "-p", "-c", ASK, "x", HOOKS], input=text, stdout=subprocess.PIPE, text=True, env={}
+    )
     answers = asked.stdout.split()
     assert len(answers) == len(calls)
     passed = [call for call, answer in zip(calls, answers, strict=True) if answer == "yes"]
@@ -467,27 +585,43 @@ def test_what_bash_passes_hook_py_passes(projects: list[Path], shell: str, monke
         ("Bash", 'grep -rn "form" src; cat a-rm.txt'),
     ],
 )
-def test_a_usual_call_starts_no_python(project: Path, tmp_path: Path, shell: str, tool: str, value: str) -> None:
+def test_a_usual_call_starts_no_python(
+    project: Path, tmp_path: Path, shell: str, tool: str, value: str
+) -> None:
     plain = tmp_path / "plain"
     shutil.copytree(project, plain)
-    given = {"command": value} if tool == "Bash" else {"file_path": str(plain / value), "content": "x"}
+    given = (
+        {"command": value} if tool == "Bash" else {"file_path": str(plain / value), "content": "x"}
+    )
     program(tmp_path / "data" / "python", '#!/bin/sh\necho \'{"started": "Python"}\'\n')
     command = [shell, "-p", HOOKS / "pre-spec-write"]
     env = {"CLAUDE_PLUGIN_DATA": str(tmp_path / "data")}
-    done = subprocess.run(command, input=event(tool, plain, **given), stdout=subprocess.PIPE, env=env)
+    done = subprocess.run(
+        command, input=event(tool, plain, **given), stdout=subprocess.PIPE, env=env
+    )
     assert done.stdout == b""
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_what_was_read_reaches_python_unchanged(project: Path, tmp_path: Path, shell: str) -> None:
-    text = program(tmp_path / "data" / "python", '#!/bin/bash\nprintf "%s" "$PREREAD_EVENT" >all; cat >>all; echo -\n')
+    text = program(
+        tmp_path / "data" / "python",
+        '#!/bin/bash\nprintf "%s" "$PREREAD_EVENT" >all; cat >>all; echo -\n',
+    )
     env = {"CLAUDE_PLUGIN_DATA": str(text.parent), "PATH": os.environ["PATH"]}
     for size in (10, 16_300, 200_000):
         call = (
-            event("Write", project, file_path=str(project / "a.spec.ts"), content="\\ é 'x' \n\t*" * (size // 10))
+            event(
+                "Write",
+                project,
+                file_path=str(project / "a.spec.ts"),
+                content="\\ é 'x' \n\t*" * (size // 10),
+            )
             + b" \n\n"
         )
-        subprocess.run([shell, "-p", HOOKS / "pre-spec-write"], input=call, env=env, cwd=tmp_path, check=True)
+        subprocess.run(
+            [shell, "-p", HOOKS / "pre-spec-write"], input=call, env=env, cwd=tmp_path, check=True
+        )
         assert (tmp_path / "all").read_bytes() == call
 
 
@@ -498,20 +632,35 @@ def test_the_word_that_makes_the_gates_warn_is_not_the_models_to_write(
     data = tmp_path / "data"
     data.mkdir()
     word = str(data / "unready")
-    given = {"command": f"echo no > {word}"} if tool == "Bash" else {"file_path": word, "content": "no"}
-    answer = run(HOOKS / "pre-spec-write", event(tool, project, **given), {"CLAUDE_PLUGIN_DATA": str(data)})
+    given = (
+        {"command": f"echo no > {word}"} if tool == "Bash" else {"file_path": word, "content": "no"}
+    )
+    answer = run(
+        HOOKS / "pre-spec-write", event(tool, project, **given), {"CLAUDE_PLUGIN_DATA": str(data)}
+    )
     assert is_block(answer)
     (project / ".project" / "gates").unlink()
-    assert run(HOOKS / "pre-spec-write", event(tool, project, **given), {"CLAUDE_PLUGIN_DATA": str(data)}) == {}
+    assert (
+        run(
+            HOOKS / "pre-spec-write",
+            event(tool, project, **given),
+            {"CLAUDE_PLUGIN_DATA": str(data)},
+        )
+        == {}
+    )
 
 
 def test_what_a_call_writes_is_in_no_arguments_where_others_on_the_machine_could_read_it(
     project: Path, tmp_path: Path
 ) -> None:
-    text = program(tmp_path / "data" / "python", '#!/bin/bash\nprintf "%s\\n" "$@" >arguments; echo -\n')
+    text = program(
+        tmp_path / "data" / "python", '#!/bin/bash\nprintf "%s\\n" "$@" >arguments; echo -\n'
+    )
     env = {"CLAUDE_PLUGIN_DATA": str(text.parent), "PATH": os.environ["PATH"]}
     call = event("Write", project, file_path=str(project / "a.spec.ts"), content="hunter2")
-    subprocess.run(["bash", "-p", HOOKS / "pre-spec-write"], input=call, env=env, cwd=tmp_path, check=True)
+    subprocess.run(
+        ["bash", "-p", HOOKS / "pre-spec-write"], input=call, env=env, cwd=tmp_path, check=True
+    )
     assert "hook.py" in (tmp_path / "arguments").read_text()
     assert "hunter2" not in (tmp_path / "arguments").read_text()
 
@@ -554,18 +703,27 @@ def test_modules_are_python_3_8_and_import_the_standard_library_alone(path: Path
 
 
 def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
-    table = (ROOT / "docs" / "gates.md").read_text().partition("| hook | event |")[2].partition("\n\n")[0]
+    table = (
+        (ROOT / "docs" / "gates.md")
+        .read_text()
+        .partition("| hook | event |")[2]
+        .partition("\n\n")[0]
+    )
     documented = set()
     for row in table.splitlines()[2:]:
         name, when = row.split("|")[1:3]
-        events = re.findall(r"[A-Z][a-z]+[A-Z]\w+|Stop", when.replace("NotebookEdit", "").replace("MultiEdit", ""))
+        events = re.findall(
+            r"[A-Z][a-z]+[A-Z]\w+|Stop", when.replace("NotebookEdit", "").replace("MultiEdit", "")
+        )
         documented |= {(name.strip(" `"), event) for event in events}
     declared, matchers = set(), {}
     for kind, groups in json.loads((HOOKS / "hooks.json").read_text())["hooks"].items():
         for group in groups:
             for hook in group["hooks"]:
                 assert (hook["type"], hook["timeout"]) == ("command", 10)
-                found = re.fullmatch(r'bash -p "\$\{CLAUDE_PLUGIN_ROOT\}/hooks/([a-z-]+)"', hook["command"])
+                found = re.fullmatch(
+                    r'bash -p "\$\{CLAUDE_PLUGIN_ROOT\}/hooks/([a-z-]+)"', hook["command"]
+                )
                 assert found, hook
                 declared.add((found.group(1), kind))
                 matchers[found.group(1)] = group.get("matcher", "")
@@ -579,7 +737,11 @@ def test_the_stop_words_are_those_of_the_contract(monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(str(HOOKS))
     from gatelib import names
 
-    contract = (ROOT / "docs" / "gates.md").read_text().partition("The stop words, all of them:\n\n```\n")[2]
+    contract = (
+        (ROOT / "docs" / "gates.md")
+        .read_text()
+        .partition("The stop words, all of them:\n\n```\n")[2]
+    )
     assert frozenset(contract.partition("```")[0].split()) == names.STOP
 
 
@@ -588,7 +750,9 @@ def test_the_stop_words_are_those_of_the_contract(monkeypatch: pytest.MonkeyPatc
 
 def explained(**given: str) -> dict[str, Any]:
     command = [sys.executable, "-I", "-S", "-B", HOOKS / "hook.py", "--explain"]
-    done = subprocess.run(command, input=json.dumps(given).encode(), stdout=subprocess.PIPE, env={}, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(given).encode(), stdout=subprocess.PIPE, env={}, check=True
+    )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -598,10 +762,16 @@ def test_an_explanation_says_which_rule_decided_and_what_is_missing(project: Pat
         "!old/**\n**/{feature}.spec.ts # specs\nalias log-in login\nmode warn\n"
     )
     told = explained(target="tests/Log In.spec.ts", cwd=str(project))
-    assert (told["project"], told["line"], told["rule"]) == (str(project), 2, "**/{feature}.spec.ts")
+    assert (told["project"], told["line"], told["rule"]) == (
+        str(project),
+        2,
+        "**/{feature}.spec.ts",
+    )
     assert (told["captured"], told["feature"], told["served_by"]) == ("Log In", "log-in", "login")
     assert (told["mode"], told["mode_from"], told["decision"]) == ("warn", "line 4", "remark")
-    assert told["dossiers"][0]["files"] == dict.fromkeys(("patterns.md", "codebase.md", "summary.md"), "missing")
+    assert told["dossiers"][0]["files"] == dict.fromkeys(
+        ("patterns.md", "codebase.md", "summary.md"), "missing"
+    )
     told = explained(target=str(project / "old/x.spec.ts"))
     assert (told["line"], told["rule"], told["candidates"][0]["gates"], told["decision"]) == (
         1,

@@ -125,7 +125,9 @@ def test_what_stands_there_is_named_without_looking_like_a_path(scene: Scene) ->
 def test_every_runner_of_the_table_gets_past_the_front(scene: Scene) -> None:
     """The front passes by itself what holds no runner's word: so each row of the table has to hold one."""
     words = [[name, *(wanted[:1])] for name, wanted in runners.RUNNERS.items()]
-    words += [["make", goal] for goal in runners.GOALS] + [[name, "check"] for name in sorted(runners.BUILDERS)]
+    words += [["make", goal] for goal in runners.GOALS] + [
+        [name, "check"] for name in sorted(runners.BUILDERS)
+    ]
     words += [["python3", "-m", name] for name in sorted(runners.MODULE_RUNNERS)]
     words += [["npm", script] for script in runners.SCRIPTS]
     assert [row for row in words if not runners.runs([row], "/p")] == []
@@ -137,14 +139,17 @@ def test_every_runner_of_the_table_gets_past_the_front(scene: Scene) -> None:
 
 def _failure(scene: Scene, command: str) -> dict[str, Any]:
     given = {"tool_name": "Bash", "tool_input": {"command": command}}
-    return scene.event("PostToolUseFailure", **given, error=f"Exit code 1\n{FAILED}", duration_ms=10)
+    return scene.event(
+        "PostToolUseFailure", **given, error=f"Exit code 1\n{FAILED}", duration_ms=10
+    )
 
 
 def _run_at_once(scene: Scene, commands: list[str], width: int = 8) -> None:
     """Several hooks at a time; none may fail."""
     for start in range(0, len(commands), width):
         started = [
-            scene.start("post-test-run", _failure(scene, command)) for command in commands[start : start + width]
+            scene.start("post-test-run", _failure(scene, command))
+            for command in commands[start : start + width]
         ]
         assert [scene.answer(process) for process in started] == [None] * len(started)
 
@@ -161,8 +166,22 @@ TOLD = [
         "expect(received).toBe(expected)",
         "assertion",
     ),
-    ("playwright-list-colour.txt", 1, 2, "tests/login.spec.ts > login > shows an error", "Error: expect(", "assertion"),
-    ("vitest.txt", 1, 1, "login.test.ts > login > shows an error", "expected 1 to be 2", "assertion"),
+    (
+        "playwright-list-colour.txt",
+        1,
+        2,
+        "tests/login.spec.ts > login > shows an error",
+        "Error: expect(",
+        "assertion",
+    ),
+    (
+        "vitest.txt",
+        1,
+        1,
+        "login.test.ts > login > shows an error",
+        "expected 1 to be 2",
+        "assertion",
+    ),
     ("jest.txt", 1, 1, "login.test.js", "Expected: 2", "assertion"),
     ("mocha.txt", 1, 1, "shows an error", "1 == 2", "assertion"),
     ("cargo.txt", 1, 1, "tests::login", "left == right", "assertion"),
@@ -218,7 +237,9 @@ SAID = [
 
 
 @pytest.mark.parametrize("told", TOLD, ids=lambda told: told[0])
-def test_what_a_runner_printed_becomes_counts_names_message_and_kind(scene: Scene, told: tuple[Any, ...]) -> None:
+def test_what_a_runner_printed_becomes_counts_names_message_and_kind(
+    scene: Scene, told: tuple[Any, ...]
+) -> None:
     file, passed, failed, name, message, kind = told
     scene.tests("npm test", (OUTPUTS / file).read_text(), status=1)
     (record,) = scene.results
@@ -242,7 +263,9 @@ def test_the_kind_is_told_by_what_says_most(text: str, kind: str) -> None:
 def test_every_row_of_the_kinds_can_hold() -> None:
     """A text in upper case would never be found, and a row after a wider one of another kind would never decide."""
     assert all(text == text.lower() for _, texts in kinds.ROWS for text in texts)
-    assert all(kinds.kind_of(" ".join(texts)) == kind for kind, texts in kinds.ROWS if len(texts) == 1)
+    assert all(
+        kinds.kind_of(" ".join(texts)) == kind for kind, texts in kinds.ROWS if len(texts) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -273,10 +296,17 @@ def test_what_has_no_end_is_not_written_down(scene: Scene) -> None:
     background = {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": "b1"}
     scene.run("post-test-run", scene.event("PostToolUse", **given, tool_response=background))
     scene.run(
-        "post-test-run", scene.event("PostToolUse", **given, tool_response={"stdout": PASSED, "interrupted": True})
+        "post-test-run",
+        scene.event("PostToolUse", **given, tool_response={"stdout": PASSED, "interrupted": True}),
     )
-    scene.run("post-test-run", scene.event("PostToolUseFailure", **given, error="Exit code 1", is_interrupt=True))
-    scene.run("post-test-run", scene.event("PostToolUseFailure", **given, error="Permission denied by the person"))
+    scene.run(
+        "post-test-run",
+        scene.event("PostToolUseFailure", **given, error="Exit code 1", is_interrupt=True),
+    )
+    scene.run(
+        "post-test-run",
+        scene.event("PostToolUseFailure", **given, error="Permission denied by the person"),
+    )
     assert scene.results == []
 
 
@@ -285,7 +315,9 @@ def test_what_has_no_end_is_not_written_down(scene: Scene) -> None:
 
 def test_the_record_is_one_whole_line_of_the_contract(scene: Scene) -> None:
     before = int(time.time())
-    scene.tests("cd tests && npx playwright test login.spec.ts", (OUTPUTS / "playwright.txt").read_text(), 1)
+    scene.tests(
+        "cd tests && npx playwright test login.spec.ts", (OUTPUTS / "playwright.txt").read_text(), 1
+    )
     (record,) = scene.results
     assert list(record) == [
         "id", "at", "session", "outcome", "kind", "features", "command", "targets", "failed", "passed", "failures",
@@ -305,7 +337,10 @@ def test_the_record_is_one_whole_line_of_the_contract(scene: Scene) -> None:
         ("npx playwright test tests/cart.spec.ts tests/login.spec.ts", ["cart", "login"]),
         ("npx playwright test .draft/tests/cart.spec.ts", ["cart"]),
         ("npx playwright test", ["login"]),  # of the file that failed
-        ("npx playwright test sign-in", ["sign-in"]),  # a filter that is the name of a standing dossier
+        (
+            "npx playwright test sign-in",
+            ["sign-in"],
+        ),  # a filter that is the name of a standing dossier
         ("pytest tests/legacy/test_old.py", ["login"]),
     ],
 )
@@ -355,18 +390,41 @@ def test_ordinary_words_are_no_secrets() -> None:
 
 def test_an_enormous_hostile_output_is_read_in_no_time_and_to_one_line(scene: Scene) -> None:
     noise = ("\x1b[31m" + "═" * 500 + "\x00\x1b]0;" + "E" * 700 + "\ud800 - - - › › ›\r\n") * 4000
-    assert scene.tests("pytest tests/test_login.py", noise + "\n" + FAILED, 1) is None  # nor was it ended after 5 s
+    assert (
+        scene.tests("pytest tests/test_login.py", noise + "\n" + FAILED, 1) is None
+    )  # nor was it ended after 5 s
     (record,) = scene.results
     assert (record["outcome"], record["failures"]) == ("failed", 1)
     assert len(json.dumps(record)) < 12_000
 
 
 @pytest.mark.parametrize(
-    "char", [" ", "-", "=", "›", "a", "1", "(", "E", "\t", ".", ":", "> ", "1 failed, ", "x-", "token", "a.b"]
+    "char",
+    [
+        " ",
+        "-",
+        "=",
+        "›",
+        "a",
+        "1",
+        "(",
+        "E",
+        "\t",
+        ".",
+        ":",
+        "> ",
+        "1 failed, ",
+        "x-",
+        "token",
+        "a.b",
+    ],
 )
 def test_no_line_of_one_repeated_thing_is_slow_to_read(char: str) -> None:
     begun = time.monotonic()
-    text = "\n".join([prefix + char * 600 for prefix in ("", "FAILED ", "  1) ", " FAIL ", "E   ", "Tests: ")] * 20)
+    text = "\n".join(
+        [prefix + char * 600 for prefix in ("", "FAILED ", "  1) ", " FAIL ", "E   ", "Tests: ")]
+        * 20
+    )
     read = outcomes.read(outcomes.cleaned(text))
     kinds.kind_of(read.failure)
     scrub.text(char * 4000)
@@ -377,7 +435,9 @@ def test_a_fact_can_cite_the_run(project: Path) -> None:
     """The package finds the record that the hook wrote, by its id."""
     (project / ".project/gates").write_text("**/{feature}.spec.ts\n")
     scene = Scene(project)
-    scene.tests("npx playwright test tests/checkout.spec.ts", (OUTPUTS / "playwright.txt").read_text(), 1)
+    scene.tests(
+        "npx playwright test tests/checkout.spec.ts", (OUTPUTS / "playwright.txt").read_text(), 1
+    )
     run = scene.results[0]["id"]
     folder = scene.dossier("checkout")
     (folder / "patterns.md").write_text(
@@ -385,7 +445,11 @@ def test_a_fact_can_cite_the_run(project: Path) -> None:
     )
     report = run_cli("check", "checkout", "--json", cwd=project).json
     assert run in json.dumps(report)
-    assert [run + "0" in problem["message"] for problem in report["problems"] if "run" in problem["message"]] == [True]
+    assert [
+        run + "0" in problem["message"]
+        for problem in report["problems"]
+        if "run" in problem["message"]
+    ] == [True]
 
 
 # -- the file of results
@@ -393,7 +457,9 @@ def test_a_fact_can_cite_the_run(project: Path) -> None:
 
 def test_lines_of_many_at_once_are_all_whole(scene: Scene) -> None:
     _run_at_once(scene, [f"pytest tests/test_{n}.py" for n in range(16)])
-    assert sorted(r["targets"][0] for r in scene.results) == sorted(f"tests/test_{n}.py" for n in range(16))
+    assert sorted(r["targets"][0] for r in scene.results) == sorted(
+        f"tests/test_{n}.py" for n in range(16)
+    )
     assert len({record["id"] for record in scene.results}) == 16
 
 
@@ -441,8 +507,13 @@ def test_nothing_is_written_through_a_link(scene: Scene, tmp_path: Path, way: st
 
 
 def test_a_run_goes_into_the_run_log_that_is_there(scene: Scene) -> None:
-    scene.write(".project/runs/login.md", "# Run log: login\n\n## WRITE\n- a.ts\n\n## RUN\n- a remark\n\n## FIX\n- x\n")
-    scene.tests("npx playwright test tests/login.spec.ts", "Timeout 5000ms exceeded\n  1 failed\n", 1)
+    scene.write(
+        ".project/runs/login.md",
+        "# Run log: login\n\n## WRITE\n- a.ts\n\n## RUN\n- a remark\n\n## FIX\n- x\n",
+    )
+    scene.tests(
+        "npx playwright test tests/login.spec.ts", "Timeout 5000ms exceeded\n  1 failed\n", 1
+    )
     scene.tests("npx playwright test tests/login.spec.ts", "  1 passed (2s)\n")
     one, two = (record["id"] for record in scene.results)
     assert scene.log("login") == (
@@ -471,7 +542,8 @@ def test_the_bullet_stands_at_the_end_of_its_stage(scene: Scene, log: str, tail:
 
 
 @pytest.mark.parametrize(
-    "log", ["# Run log: login\n\n## PLAN\n- a\n", "# Run log: login\n\n## RUN\n- x\n\n## LEARN\n- y\n"]
+    "log",
+    ["# Run log: login\n\n## PLAN\n- a\n", "# Run log: login\n\n## RUN\n- x\n\n## LEARN\n- y\n"],
 )
 def test_a_log_that_has_not_come_to_runs_or_is_over_stays(scene: Scene, log: str) -> None:
     scene.write(".project/runs/login.md", log)
@@ -515,13 +587,17 @@ def test_without_a_gates_file_nothing_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("environ", [{"PREREAD_CHILD": "1"}, {"PREREAD_GATES": "off"}])
-def test_a_build_and_a_person_who_wants_no_gates_are_left_alone(scene: Scene, environ: dict[str, str]) -> None:
+def test_a_build_and_a_person_who_wants_no_gates_are_left_alone(
+    scene: Scene, environ: dict[str, str]
+) -> None:
     scene.environ.update(environ)
     assert scene.tests("pytest", PASSED) is None
     assert scene.results == []
 
 
-def test_the_project_of_the_folder_that_the_run_is_in_is_written_to(scene: Scene, tmp_path: Path) -> None:
+def test_the_project_of_the_folder_that_the_run_is_in_is_written_to(
+    scene: Scene, tmp_path: Path
+) -> None:
     other = gated(tmp_path / "other")
     scene.tests(f"cd {other.root} && pytest tests/test_cart.py", PASSED)
     assert scene.results == []
@@ -542,7 +618,11 @@ def test_an_ordinary_command_starts_no_python(scene: Scene, tmp_path: Path, hook
     def asked(command: str, output: str) -> bool:
         (tmp_path / "started").unlink(missing_ok=True)
         given = {"tool_name": "Bash", "tool_input": {"command": command}}
-        more = {} if name == "PreToolUse" else {"tool_response": {"stdout": output, "interrupted": False}}
+        more = (
+            {}
+            if name == "PreToolUse"
+            else {"tool_response": {"stdout": output, "interrupted": False}}
+        )
         scene.answer(scene.start(hook, scene.event(name, **given, **more)))
         return (tmp_path / "started").exists()
 

@@ -48,10 +48,14 @@ def test_a_session_is_told_which_dossiers_there_are(scene: Scene) -> None:
     assert CALL % "<name>" in text
 
 
-def test_the_summary_of_the_project_comes_along_and_the_whole_stays_within_its_bound(scene: Scene) -> None:
+def test_the_summary_of_the_project_comes_along_and_the_whole_stays_within_its_bound(
+    scene: Scene,
+) -> None:
     for number in range(90):
         scene.dossier(f"feature-number-{number}")
-    scene.dossier("_project", summary="# Summary\n\n- the words of the project\n" + "- more of it\n" * 2000)
+    scene.dossier(
+        "_project", summary="# Summary\n\n- the words of the project\n" + "- more of it\n" * 2000
+    )
     text = scene.begin()
     assert "- the words of the project" in text
     assert "older ones in .project/context/" in text
@@ -61,13 +65,20 @@ def test_the_summary_of_the_project_comes_along_and_the_whole_stays_within_its_b
 @pytest.mark.parametrize("source", ["compact", "resume"])
 def test_after_a_compaction_the_dossiers_in_use_come_again(scene: Scene, source: str) -> None:
     for name in ("login", "cart", "other"):
-        scene.dossier(name, summary=f"# the summary of {name}\n", anti_patterns=f"- the traps of {name}\n")
+        scene.dossier(
+            name, summary=f"# the summary of {name}\n", anti_patterns=f"- the traps of {name}\n"
+        )
     scene.begin()
     for name in ("login", "cart"):
         event = scene.event(
-            "PostToolUse", tool_name="mcp__plugin_preread_preread__load_context", tool_input={"feature": name}
+            "PostToolUse",
+            tool_name="mcp__plugin_preread_preread__load_context",
+            tool_input={"feature": name},
         )
-        assert scene.run("post-task", {**event, "tool_response": [{"type": "text", "text": "{}"}]}) is None
+        assert (
+            scene.run("post-task", {**event, "tool_response": [{"type": "text", "text": "{}"}]})
+            is None
+        )
     text = scene.begin(source)
     for name in ("login", "cart"):
         assert f"the summary of {name}" in text
@@ -81,7 +92,10 @@ def test_before_a_compaction_the_dossiers_of_written_files_are_remembered(scene:
     scene.dossier("login", summary="# the summary of login\n")
     scene.begin()
     scene.write("tests/login.spec.ts")
-    assert scene.run("pre-compact", scene.event("PreCompact", trigger="auto", custom_instructions="")) is None
+    assert (
+        scene.run("pre-compact", scene.event("PreCompact", trigger="auto", custom_instructions=""))
+        is None
+    )
     assert "the summary of login" in scene.begin("compact")
 
 
@@ -100,7 +114,9 @@ def test_with_the_gates_off_nothing_is_said(scene: Scene) -> None:
     scene.dossier("login")
     scene.write(".project/.state/gates-off", "forever\n")
     assert scene.begin() == ""
-    assert sessions.started(str(scene.root), SESSION)["source"] == "startup"  # the audit wants it later
+    assert (
+        sessions.started(str(scene.root), SESSION)["source"] == "startup"
+    )  # the audit wants it later
 
 
 def test_a_broken_gates_file_is_told_once_and_stops_nothing(scene: Scene) -> None:
@@ -155,12 +171,14 @@ def test_odd_files_have_the_digest_that_the_package_gives_them(tmp_path: Path) -
     (tmp_path / "folder.txt").mkdir()
     names = [*contents, "in.txt", "out.txt", "folder.txt", "gone.txt", "../x.txt", "/etc/hostname"]
     refs = [
-        ref for name in names for ref in (f"<{name}>", f"<{name}>:1", f"<{name}>:2", f"<{name}>:1-2", f"<{name}>:9")
+        ref
+        for name in names
+        for ref in (f"<{name}>", f"<{name}>:1", f"<{name}>:2", f"<{name}>:1-2", f"<{name}>:9")
     ]
     script = (
         "import json, os, sys\nfrom pathlib import Path\nfrom preread import sources\n"
         "from preread.layout import Layout\n"
-        "from preread.subprocesses import run\nfrom preread.tree import Tree\n"
+        "from preread.infra.subprocesses import run\nfrom preread.project.tree import Tree\n"
         "tree = Tree(Layout(Path(sys.argv[1])), run, dict(os.environ))\n"
         "def now(text):\n    try: return sources.resolve(sources.parse(text), tree).digest\n"
         "    except sources.SourceError: return ''\n"
@@ -197,7 +215,9 @@ def _python(script: str, argument: str, given: str) -> Any:
         "a.py::test_x",
     ],
 )
-def test_sources_that_want_more_than_lines_are_left_to_the_package(source: str, tmp_path: Path) -> None:
+def test_sources_that_want_more_than_lines_are_left_to_the_package(
+    source: str, tmp_path: Path
+) -> None:
     assert freshness.now(source, freshness.Files(str(tmp_path))) is None
 
 
@@ -212,7 +232,13 @@ def _cited(scene: Scene, feature: str, spans: Any) -> Path:
 def test_the_hint_is_taken_back_when_what_it_says_is_so_no_more(scene: Scene) -> None:
     scene.write("a.ts", "one\ntwo\n")
     hint = _cited(
-        scene, "login", {"a.ts:2": freshness.digest(["two"]), "b.ts:1": freshness.digest(["x"]), "commit:0123456": "x"}
+        scene,
+        "login",
+        {
+            "a.ts:2": freshness.digest(["two"]),
+            "b.ts:1": freshness.digest(["x"]),
+            "commit:0123456": "x",
+        },
     )
     assert "a cited span is gone: b.ts:1" in scene.begin()
     assert hint.read_text() == "a cited span is gone: b.ts:1\n"
@@ -222,7 +248,12 @@ def test_the_hint_is_taken_back_when_what_it_says_is_so_no_more(scene: Scene) ->
 
 
 @pytest.mark.parametrize(
-    "said", ["the settings, the template or the rules changed\n", "a cited span changed: commit:0123456\n", "\xff\n"]
+    "said",
+    [
+        "the settings, the template or the rules changed\n",
+        "a cited span changed: commit:0123456\n",
+        "\xff\n",
+    ],
 )
 def test_a_hint_that_only_the_package_can_judge_stays(scene: Scene, said: str) -> None:
     scene.write("a.ts", "one\n")
@@ -244,7 +275,9 @@ def test_a_hint_that_only_the_package_can_judge_stays(scene: Scene, said: str) -
         '{"schema_version":1,"spans":{"a.ts:1":3}}',
     ],
 )
-def test_a_manifest_that_cannot_be_read_says_nothing_of_freshness(scene: Scene, manifest: str) -> None:
+def test_a_manifest_that_cannot_be_read_says_nothing_of_freshness(
+    scene: Scene, manifest: str
+) -> None:
     (scene.dossier("login") / "manifest.json").write_text(manifest)
     text = scene.begin()
     assert "- login: .project/context/login/ (new" in text
@@ -265,7 +298,8 @@ def test_a_thousand_dossiers_with_spans_do_not_hold_a_session_up(scene: Scene) -
 
 
 @pytest.mark.parametrize(
-    "name", ["../../../escape", "a/b", "", "con", "x" * 200, "a\0b", "ünïcode-id", ".", "$(touch pwned)"]
+    "name",
+    ["../../../escape", "a/b", "", "con", "x" * 200, "a\0b", "ünïcode-id", ".", "$(touch pwned)"],
 )
 def test_a_hostile_session_id_names_no_place_outside(scene: Scene, name: str) -> None:
     scene.session = name
@@ -302,7 +336,9 @@ def test_sessions_that_rested_for_a_month_are_forgotten(scene: Scene, tmp_path: 
     ):
         make_older(path, 31 * 86_400)
     scene.begin()
-    assert sorted(path.name for path in folder.iterdir()) == sorted(["busy-session", "new-session", SESSION])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["busy-session", "new-session", SESSION]
+    )
     assert (outside / "mine").exists()
 
 
@@ -310,7 +346,9 @@ def test_a_mark_is_given_to_one_of_many(scene: Scene) -> None:
     (scene.root / ".project/.state").mkdir()
     for _ in range(2):
         scene.tests("pytest tests/test_login.py", TIMEOUT, 1)
-    event = scene.event("PreToolUse", tool_name="Bash", tool_input={"command": "pytest tests/test_login.py"})
+    event = scene.event(
+        "PreToolUse", tool_name="Bash", tool_input={"command": "pytest tests/test_login.py"}
+    )
     started = [scene.start("pre-retry-gate", event) for _ in range(8)]
     answers = [scene.answer(process) for process in started]
     assert sum(bool(reason_of(answer)) for answer in answers) == 1
@@ -318,22 +356,50 @@ def test_a_mark_is_given_to_one_of_many(scene: Scene) -> None:
 
 @pytest.mark.parametrize("hook", HOOK_NAMES)
 @pytest.mark.parametrize("garbage", ["folder", "text", "link"])
-def test_garbage_in_the_state_of_a_session_fails_nothing(scene: Scene, hook: str, garbage: str) -> None:
+def test_garbage_in_the_state_of_a_session_fails_nothing(
+    scene: Scene, hook: str, garbage: str
+) -> None:
     own = scene.root / ".project/.state/sessions" / SESSION
     if garbage == "folder":
-        for name in ("start.json", "dispatched/toolu_000001", "agents/agent-id", "used/x", "marks/x"):
+        for name in (
+            "start.json",
+            "dispatched/toolu_000001",
+            "agents/agent-id",
+            "used/x",
+            "marks/x",
+        ):
             (own / name).mkdir(parents=True)
     elif garbage == "text":
-        for name in ("start.json", "dispatched/toolu_000001", "agents/agent-id", "used/x", "../../results.jsonl"):
+        for name in (
+            "start.json",
+            "dispatched/toolu_000001",
+            "agents/agent-id",
+            "used/x",
+            "../../results.jsonl",
+        ):
             (own / name).parent.mkdir(parents=True, exist_ok=True)
             (own / name).write_text('{"feature": ["x"], "at": "y", "dirty": 3, "agent": {"')
     else:
         own.parent.mkdir(parents=True)
         own.symlink_to("/nowhere")
-    bash = {"tool_name": "Bash", "tool_input": {"command": "pytest tests/test_login.py"}, "error": "Exit code 1"}
-    agent = {"agent_id": "agent-id", "agent_type": "preread:test-planner", "tool_use_id": "toolu_000001"}
-    names = {"post-test-run": "PostToolUseFailure", "session-start": "SessionStart", "post-task": "PostToolUse"}
-    answer = scene.run(hook, {**scene.event(names.get(hook, hook), source="startup"), **bash, **agent})
+    bash = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "pytest tests/test_login.py"},
+        "error": "Exit code 1",
+    }
+    agent = {
+        "agent_id": "agent-id",
+        "agent_type": "preread:test-planner",
+        "tool_use_id": "toolu_000001",
+    }
+    names = {
+        "post-test-run": "PostToolUseFailure",
+        "session-start": "SessionStart",
+        "post-task": "PostToolUse",
+    }
+    answer = scene.run(
+        hook, {**scene.event(names.get(hook, hook), source="startup"), **bash, **agent}
+    )
     line = (answer or {}).get("systemMessage", "")
     assert "Traceback" not in line
     assert not line or (garbage != "text" and "let through" in line)
@@ -360,7 +426,11 @@ def test_without_a_gates_file_no_hook_does_anything(tmp_path: Path, hook: str) -
     scene = Scene(tmp_path)
     (tmp_path / ".git").mkdir()
     event = scene.event(
-        "Stop", tool_name="Bash", tool_input={"command": "pytest"}, agent_type="test-planner", agent_id="a" * 10
+        "Stop",
+        tool_name="Bash",
+        tool_input={"command": "pytest"},
+        agent_type="test-planner",
+        agent_id="a" * 10,
     )
     assert scene.run(hook, event) is None
     assert [path.name for path in tmp_path.rglob("*")] == [".git"]
@@ -370,7 +440,10 @@ def test_without_a_gates_file_no_hook_does_anything(tmp_path: Path, hook: str) -
 
 
 def _fail(
-    scene: Scene, times: int, command: str = "npx playwright test tests/login.spec.ts", output: str = TIMEOUT
+    scene: Scene,
+    times: int,
+    command: str = "npx playwright test tests/login.spec.ts",
+    output: str = TIMEOUT,
 ) -> None:
     for _ in range(times):
         scene.tests(command, output, 1)
@@ -391,7 +464,10 @@ def _failures(scene: Scene, times: int, **more: Any) -> None:
     path.parent.mkdir(exist_ok=True)
     with path.open("a") as file:
         for number in range(times):
-            file.write(json.dumps({"id": f"r{number}", "targets": ["tests/login.spec.ts"], **record}) + "\n")
+            file.write(
+                json.dumps({"id": f"r{number}", "targets": ["tests/login.spec.ts"], **record})
+                + "\n"
+            )
 
 
 RUN = "npx playwright test tests/login.spec.ts"
@@ -406,7 +482,12 @@ def test_a_first_run_without_a_dossier_gets_a_remark_once(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["npx playwright test", "pytest tests/legacy/test_old.py", "npx playwright test tests/login.spec.ts"]
+    "command",
+    [
+        "npx playwright test",
+        "pytest tests/legacy/test_old.py",
+        "npx playwright test tests/login.spec.ts",
+    ],
 )
 def test_a_run_of_nothing_gated_or_with_its_dossier_passes(scene: Scene, command: str) -> None:
     scene.dossier("login")
@@ -457,7 +538,10 @@ def test_what_passes_elsewhere_and_what_fails_otherwise_does_not_count(scene: Sc
     ("failed", "again"),
     [
         ("pytest tests/test_login.py", "pytest -x -q tests/test_login.py::test_error"),
-        ("npx playwright test tests/login.spec.ts", "npx playwright test .draft/tests/login.spec.ts"),
+        (
+            "npx playwright test tests/login.spec.ts",
+            "npx playwright test .draft/tests/login.spec.ts",
+        ),
         ("npx playwright test tests/login.spec.ts", "npx playwright test login"),
         ("go test ./internal/login", "go test -v ./internal/login"),
         ("npm test", "npm test 2>&1 | tail -5"),
@@ -474,15 +558,22 @@ def test_twelve_ask_for_an_analysis_once_and_twenty_five_for_an_end_each_time(sc
     _failures(scene, 12)
     text = reason_of(scene.before(RUN))
     assert text.startswith("Dispatch the agent preread:failure-classifier with `feature: login`")
-    assert ".project/runs/login.md, then retry this command. Why: tests/login.spec.ts failed 12 times" in text
+    assert (
+        ".project/runs/login.md, then retry this command. Why: tests/login.spec.ts failed 12 times"
+        in text
+    )
     assert scene.before(RUN) is None
     _failures(scene, 13)
     for _ in range(2):
         text = reason_of(scene.before(RUN))
-        assert text.startswith("Do not run tests/login.spec.ts again: leave what fails out with its reason")
+        assert text.startswith(
+            "Do not run tests/login.spec.ts again: leave what fails out with its reason"
+        )
         assert "tell the person" in text
         assert "failed 25 times" in text
-    assert scene.before("npx playwright test tests/cart.spec.ts") is not None  # the remark of a first run
+    assert (
+        scene.before("npx playwright test tests/cart.spec.ts") is not None
+    )  # the remark of a first run
     assert scene.before("npx playwright test tests/cart.spec.ts") is None
 
 
@@ -490,7 +581,9 @@ def test_twelve_ask_for_an_analysis_once_and_twenty_five_for_an_end_each_time(sc
 def test_where_nothing_is_blocked_the_same_is_a_remark(scene: Scene, how: str) -> None:
     scene.dossier("login")
     scene.write(".project/gates", ("mode warn\n" if how == "mode warn" else "") + GATES)
-    scene.environ.update({"CI": {"CI": "true"}, "PREREAD_GATES": {"PREREAD_GATES": "warn"}}.get(how, {}))
+    scene.environ.update(
+        {"CI": {"CI": "true"}, "PREREAD_GATES": {"PREREAD_GATES": "warn"}}.get(how, {})
+    )
     _failures(scene, 30)
     answer = scene.before(RUN)
     assert reason_of(answer) == ""
@@ -532,12 +625,22 @@ def _starting(scene: Scene, agent_id: str, agent: str = "preread:test-planner") 
 
 def _launched(scene: Scene, use: str, agent_id: str) -> None:
     response = {"isAsync": True, "status": "async_launched", "agentId": agent_id}
-    given = {"tool_name": "Agent", "tool_input": {"subagent_type": "preread:test-planner"}, "tool_use_id": use}
-    assert scene.run("post-task", scene.event("PostToolUse", **given, tool_response=response)) is None
+    given = {
+        "tool_name": "Agent",
+        "tool_input": {"subagent_type": "preread:test-planner"},
+        "tool_use_id": use,
+    }
+    assert (
+        scene.run("post-task", scene.event("PostToolUse", **given, tool_response=response)) is None
+    )
 
 
-@pytest.mark.parametrize("agent", ["test-planner", "preread:test-healer", "preread:pattern-learner"])
-def test_an_agent_starts_with_the_dossier_that_it_was_sent_off_for(scene: Scene, agent: str) -> None:
+@pytest.mark.parametrize(
+    "agent", ["test-planner", "preread:test-healer", "preread:pattern-learner"]
+)
+def test_an_agent_starts_with_the_dossier_that_it_was_sent_off_for(
+    scene: Scene, agent: str
+) -> None:
     scene.dossier("login", anti_patterns="- the traps of login\n")
     _dispatch(scene, "toolu_000001", "login", sessions.plain(agent))
     text = context_of(scene.run("subagent-start", _starting(scene, "agent-one", agent)))
@@ -562,14 +665,19 @@ def test_a_dossier_that_is_not_there_is_asked_for(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2), (2, 3, 1)])
-def test_agents_sent_off_at_once_each_get_their_own_and_never_anothers(scene: Scene, order: tuple[int, ...]) -> None:
+def test_agents_sent_off_at_once_each_get_their_own_and_never_anothers(
+    scene: Scene, order: tuple[int, ...]
+) -> None:
     """They start in any order, and who they are is written down while they wait."""
     names = {1: "login", 2: "cart", 3: "login"}
     for name in ("login", "cart"):
         scene.dossier(name, summary=f"- text of {name}\n")
     for number, name in names.items():
         _dispatch(scene, f"toolu_00000{number}", name)
-    started = {number: scene.start("subagent-start", _starting(scene, f"agent-{number}-x")) for number in order}
+    started = {
+        number: scene.start("subagent-start", _starting(scene, f"agent-{number}-x"))
+        for number in order
+    }
     for number in reversed(order):
         _launched(scene, f"toolu_00000{number}", f"agent-{number}-x")
     for number, process in started.items():
@@ -584,7 +692,9 @@ def test_an_agent_whose_dispatch_another_took_gets_that_one_s(scene: Scene) -> N
     scene.dossier("login", summary="- text of login\n")
     _dispatch(scene, "toolu_000001", "login")
     _dispatch(scene, "toolu_000002", "login")
-    assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-2-x")))  # takes the first
+    assert "text of login" in context_of(
+        scene.run("subagent-start", _starting(scene, "agent-2-x"))
+    )  # takes the first
     _launched(scene, "toolu_000002", "agent-2-x")
     _launched(scene, "toolu_000001", "agent-1-x")
     assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-1-x")))
@@ -625,7 +735,9 @@ def test_a_dispatch_that_failed_or_aged_is_forgotten(scene: Scene) -> None:
 
 def test_every_agent_of_the_table_gets_past_the_front() -> None:
     script = f". {HOOKS}/_near.sh; rest=; for event; do names_own_agent || echo $event; done"
-    done = subprocess.run(["bash", "-c", script, "bash", *agents.OWN, "Explore"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *agents.OWN, "Explore"], capture_output=True, text=True
+    )
     assert (done.stdout, done.stderr) == ("Explore\n", "")
 
 
@@ -633,19 +745,33 @@ def test_every_agent_of_the_table_gets_past_the_front() -> None:
 
 
 def _stopping(scene: Scene, agent: str, active: bool = False) -> Any:
-    event = scene.event("SubagentStop", agent_id="agent-one", agent_type=agent, stop_hook_active=active)
+    event = scene.event(
+        "SubagentStop", agent_id="agent-one", agent_type=agent, stop_hook_active=active
+    )
     return scene.run("subagent-stop", event)
 
 
 LEFT = [
-    ("preread:test-planner", ".project/runs/login.md", "# Run log: login\n\n## PLAN\n- a test (a.ts:1)\n"),
+    (
+        "preread:test-planner",
+        ".project/runs/login.md",
+        "# Run log: login\n\n## PLAN\n- a test (a.ts:1)\n",
+    ),
     ("preread:test-generator", ".draft/tests/login.spec.ts", "x\n"),
-    ("pattern-learner", ".project/runs/login.md", "# Run log: login\n\n## LEARN\n- nothing learned: it passed\n"),
+    (
+        "pattern-learner",
+        ".project/runs/login.md",
+        "# Run log: login\n\n## LEARN\n- nothing learned: it passed\n",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("agent", "path", "text"), LEFT, ids=lambda value: value.split(":")[-1][:14])
-def test_an_agent_is_asked_once_for_what_it_was_to_leave(scene: Scene, agent: str, path: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("agent", "path", "text"), LEFT, ids=lambda value: value.split(":")[-1][:14]
+)
+def test_an_agent_is_asked_once_for_what_it_was_to_leave(
+    scene: Scene, agent: str, path: str, text: str
+) -> None:
     _dispatch(scene, "toolu_000001", "login", agent)
     _launched(scene, "toolu_000001", "agent-one")
     assert _stopping(scene, agent, active=True) is None
@@ -655,7 +781,9 @@ def test_an_agent_is_asked_once_for_what_it_was_to_leave(scene: Scene, agent: st
     assert _stopping(scene, agent) is None
 
 
-@pytest.mark.parametrize(("agent", "path", "text"), LEFT, ids=lambda value: value.split(":")[-1][:14])
+@pytest.mark.parametrize(
+    ("agent", "path", "text"), LEFT, ids=lambda value: value.split(":")[-1][:14]
+)
 def test_an_agent_that_left_it_may_go(scene: Scene, agent: str, path: str, text: str) -> None:
     _dispatch(scene, "toolu_000001", "login", agent)
     _launched(scene, "toolu_000001", "agent-one")
@@ -664,7 +792,9 @@ def test_an_agent_that_left_it_may_go(scene: Scene, agent: str, path: str, text:
 
 
 @pytest.mark.parametrize("agent", ["preread:test-healer", "Explore", "preread:test-planner"])
-def test_nothing_is_asked_of_others_nor_where_the_feature_is_not_known(scene: Scene, agent: str) -> None:
+def test_nothing_is_asked_of_others_nor_where_the_feature_is_not_known(
+    scene: Scene, agent: str
+) -> None:
     assert _stopping(scene, agent) is None
 
 
@@ -676,9 +806,16 @@ def test_a_heading_alone_is_no_plan_and_old_drafts_are_no_drafts(scene: Scene) -
         response = {"agentId": f"agent-{number}-id"}
         scene.run(
             "post-task",
-            scene.event("PostToolUse", tool_name="Agent", tool_use_id=f"toolu_00000{number}", tool_response=response),
+            scene.event(
+                "PostToolUse",
+                tool_name="Agent",
+                tool_use_id=f"toolu_00000{number}",
+                tool_response=response,
+            ),
         )
-        event = scene.event("SubagentStop", agent_id=f"agent-{number}-id", agent_type=agent, stop_hook_active=False)
+        event = scene.event(
+            "SubagentStop", agent_id=f"agent-{number}-id", agent_type=agent, stop_hook_active=False
+        )
         assert scene.run("subagent-stop", event)["decision"] == "block"
 
 
@@ -767,7 +904,9 @@ def test_a_project_below_the_top_of_its_repository_is_audited(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("how", "keys"), [("mode warn", ["systemMessage"]), ("mode off", None)])
-def test_where_nothing_is_blocked_the_person_is_told_or_nobody(scene: Scene, how: str, keys: list[str] | None) -> None:
+def test_where_nothing_is_blocked_the_person_is_told_or_nobody(
+    scene: Scene, how: str, keys: list[str] | None
+) -> None:
     scene.write(".project/gates", f"{how}\n{GATES}")
     scene.begin()
     scene.write("tests/login.spec.ts")

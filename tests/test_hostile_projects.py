@@ -38,9 +38,18 @@ def test_load_gives_a_dossier_whose_every_source_holds(cli: Cli, tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_every_other_command_gives_a_reply_or_a_clear_error(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_every_other_command_gives_a_reply_or_a_clear_error(
+    cli: Cli, tmp_path: Path, name: str
+) -> None:
     tree = TREES[name](tmp_path / "app")
-    for command in (["evidence", "login"], ["facts", "login"], ["doctor"], ["init"], ["load", "_project"], ["status"]):
+    for command in (
+        ["evidence", "login"],
+        ["facts", "login"],
+        ["doctor"],
+        ["init"],
+        ["load", "_project"],
+        ["status"],
+    ):
         done = cli(*command, cwd=tree)
         assert done.status == 0, (command, done)
         assert done.err == ""
@@ -49,7 +58,11 @@ def test_every_other_command_gives_a_reply_or_a_clear_error(cli: Cli, tmp_path: 
 
 def test_what_a_link_leads_out_to_is_never_read(cli: Cli, tmp_path: Path) -> None:
     tree = TREES["links"](tmp_path / "app")
-    for command in (["load", "login"], ["evidence", "login_secret_word"], ["evidence", "login", "--limit", "1000"]):
+    for command in (
+        ["load", "login"],
+        ["evidence", "login_secret_word"],
+        ["evidence", "login", "--limit", "1000"],
+    ):
         done = cli(*command, cwd=tree)
         assert done.status == 0
         assert "login_secret.py" not in done.out
@@ -70,8 +83,12 @@ def test_a_project_folder_that_is_a_file_says_what_to_do(cli: Cli, tmp_path: Pat
     assert re.search(r"^fail +project .*is a file", doctor.out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["context", ".cache", ".state", ".cache/staging", "context/login", ".cache/index.db"])
-def test_a_link_out_of_the_project_is_not_written_through(cli: Cli, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["context", ".cache", ".state", ".cache/staging", "context/login", ".cache/index.db"]
+)
+def test_a_link_out_of_the_project_is_not_written_through(
+    cli: Cli, tmp_path: Path, name: str
+) -> None:
     app = ordinary(tmp_path / "app")
     outside = tmp_path / "elsewhere"
     outside.mkdir()
@@ -85,8 +102,12 @@ def test_a_link_out_of_the_project_is_not_written_through(cli: Cli, tmp_path: Pa
     assert not list(outside.iterdir())
 
 
-@pytest.mark.parametrize("name", ["context", ".cache", ".state", ".cache/staging", ".cache/locks", "context/login"])
-def test_a_file_where_a_folder_belongs_is_a_clear_error(cli: Cli, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["context", ".cache", ".state", ".cache/staging", ".cache/locks", "context/login"]
+)
+def test_a_file_where_a_folder_belongs_is_a_clear_error(
+    cli: Cli, tmp_path: Path, name: str
+) -> None:
     app = ordinary(tmp_path / "app")
     write(app, {f".project/{name}": "in the way\n"})
     done = cli("load", "login", cwd=app)
@@ -98,9 +119,17 @@ def test_a_file_where_a_folder_belongs_is_a_clear_error(cli: Cli, tmp_path: Path
 
 def test_a_feature_name_with_a_command_in_it_runs_nothing(cli: Cli, tmp_path: Path) -> None:
     app = ordinary(tmp_path / "app")
-    for name in ("x$(touch pwned)", "`touch pwned`", "x; touch pwned", "x\ntouch pwned", "--upload-pack=touch pwned"):
+    for name in (
+        "x$(touch pwned)",
+        "`touch pwned`",
+        "x; touch pwned",
+        "x\ntouch pwned",
+        "--upload-pack=touch pwned",
+    ):
         assert cli("load", name, cwd=app).status == 2
-    assert cli("load", "login", "--description", "$(touch pwned) `touch pwned`", cwd=app).status == 0
+    assert (
+        cli("load", "login", "--description", "$(touch pwned) `touch pwned`", cwd=app).status == 0
+    )
     assert cli("load", "login", "--ticket", "x$(touch pwned)", cwd=app).status == 2
     assert not list(tmp_path.rglob("pwned"))
 
@@ -109,7 +138,14 @@ def test_settings_of_the_repository_run_no_program(cli: Cli, tmp_path: Path) -> 
     app = ordinary(tmp_path / "app")
     pwn = write(tmp_path, {"pwn.sh": f"#!/bin/sh\ntouch {tmp_path}/pwned\n"}) / "pwn.sh"
     pwn.chmod(0o755)
-    for key in ("core.fsmonitor", "core.pager", "diff.external", "core.sshCommand", "log.showSignature", "gpg.program"):
+    for key in (
+        "core.fsmonitor",
+        "core.pager",
+        "diff.external",
+        "core.sshCommand",
+        "log.showSignature",
+        "gpg.program",
+    ):
         git(app, "config", key, str(pwn) if key != "log.showSignature" else "true")
     git(app, "config", "filter.evil.smudge", str(pwn))
     git(app, "config", "diff.evil.textconv", str(pwn))
@@ -129,7 +165,9 @@ def test_a_read_only_project_says_so(cli: Cli, tmp_path: Path) -> None:
     assert done.err.startswith("error: E_WRITE: ")
 
 
-def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(cli: Cli, tmp_path: Path) -> None:
+def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(
+    cli: Cli, tmp_path: Path
+) -> None:
     app = ordinary(tmp_path / "app")
     secret = write(tmp_path, {"secret.txt": "do not read\n"}) / "secret.txt"
     bad = (
@@ -138,9 +176,17 @@ def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(cli:
     )  # fmt: skip
     write(
         app,
-        {f".project/context/login/{n}.md": f"# T: login\n\n## S\n{bad}" for n in ("patterns", "codebase", "summary")},
+        {
+            f".project/context/login/{n}.md": f"# T: login\n\n## S\n{bad}"
+            for n in ("patterns", "codebase", "summary")
+        },
     )
-    write(app, {".project/context/login/manifest.json": '{"files": {"../../../login.py": "x"}, "feature": "login"}'})
+    write(
+        app,
+        {
+            ".project/context/login/manifest.json": '{"files": {"../../../login.py": "x"}, "feature": "login"}'
+        },
+    )
     for command in (["check", "login"], ["show", "login"], ["status"], ["facts", "read"]):
         done = cli(*command, cwd=app)
         assert done.status in {0, 1}

@@ -11,13 +11,17 @@ from _trees import TEST, write
 from conftest import ROOT, Cli, git, make_repository
 from preread.layout import Layout
 from preread.operations.conventions import FRAMEWORKS
+from preread.project.tree import glob_pattern
 from preread.settings import Settings, load, personal_keys
-from preread.tree import glob_pattern
 
 # One small project a framework: its files, and the gate rules that they become.
 PROJECTS: dict[str, tuple[dict[str, str], list[str]]] = {
     "pytest": (
-        {"pyproject.toml": "[tool.pytest.ini_options]\n", "tests/unit/test_login.py": TEST, "tests/test_cart.py": TEST},
+        {
+            "pyproject.toml": "[tool.pytest.ini_options]\n",
+            "tests/unit/test_login.py": TEST,
+            "tests/test_cart.py": TEST,
+        },
         ["tests/**/test_{feature}.py"],
     ),
     "unittest": (
@@ -25,7 +29,10 @@ PROJECTS: dict[str, tuple[dict[str, str], list[str]]] = {
         ["**/{feature}_test.py"],
     ),
     "Playwright": (
-        {"playwright.config.ts": "export default { testDir: './e2e' };\n", "e2e/auth/login.spec.ts": "test('a', f);\n"},
+        {
+            "playwright.config.ts": "export default { testDir: './e2e' };\n",
+            "e2e/auth/login.spec.ts": "test('a', f);\n",
+        },
         ["e2e/**/{feature}.spec.ts"],
     ),
     "Cypress": (
@@ -33,15 +40,24 @@ PROJECTS: dict[str, tuple[dict[str, str], list[str]]] = {
         ["cypress/**/{feature}.cy.js"],
     ),
     "Vitest": (
-        {"package.json": '{"devDependencies": {"vitest": "3"}}\n', "src/login.test.tsx": "it('a', f);\n"},
+        {
+            "package.json": '{"devDependencies": {"vitest": "3"}}\n',
+            "src/login.test.tsx": "it('a', f);\n",
+        },
         ["**/{feature}.test.tsx"],
     ),
     "Jest": (
         {"web/jest.config.js": "module.exports = {};\n", "web/test/login.test.js": "it('a', f);\n"},
         ["web/test/**/{feature}.test.js"],
     ),
-    "Go": ({"go.mod": "module a\n", "pkg/login/login_test.go": "package login\n"}, ["**/{feature}_test.go"]),
-    "Rust": ({"Cargo.toml": "[package]\n", "tests/login.rs": "#[test] fn a() {}\n"}, ["tests/{feature}.rs"]),
+    "Go": (
+        {"go.mod": "module a\n", "pkg/login/login_test.go": "package login\n"},
+        ["**/{feature}_test.go"],
+    ),
+    "Rust": (
+        {"Cargo.toml": "[package]\n", "tests/login.rs": "#[test] fn a() {}\n"},
+        ["tests/{feature}.rs"],
+    ),
     "JUnit": (
         {"pom.xml": "<project/>\n", "src/test/java/a/LoginTest.java": "class LoginTest {}\n"},
         ["src/test/**/{feature}Test.java"],
@@ -55,7 +71,10 @@ PROJECTS: dict[str, tuple[dict[str, str], list[str]]] = {
 
 def rules(project: Path) -> list[str]:
     """The rules of the gates file that was written, comments and mode left out."""
-    lines = [line.split(" #")[0].strip() for line in (project / ".project" / "gates").read_text().split("\n")]
+    lines = [
+        line.split(" #")[0].strip()
+        for line in (project / ".project" / "gates").read_text().split("\n")
+    ]
     return [line for line in lines if line and not line.startswith(("#", "mode "))]
 
 
@@ -74,10 +93,15 @@ def test_tests_that_are_there_become_rules(cli: Cli, tmp_path: Path, framework: 
 
 
 def test_every_framework_of_the_table_but_the_catch_alls_has_a_project_here() -> None:
-    assert {framework.name for framework in FRAMEWORKS} - set(PROJECTS) == {"JavaScript tests", "Minitest"}
+    assert {framework.name for framework in FRAMEWORKS} - set(PROJECTS) == {
+        "JavaScript tests",
+        "Minitest",
+    }
 
 
-def test_the_example_project_gets_its_two_frameworks_and_its_reports(cli: Cli, project: Path) -> None:
+def test_the_example_project_gets_its_two_frameworks_and_its_reports(
+    cli: Cli, project: Path
+) -> None:
     reply = cli("init", "--json", cwd=project).json
     assert rules(project) == ["web/tests/**/{feature}.spec.ts", "api/tests/**/test_{feature}.py"]
     assert reply["reports"] == ["web/test-results/junit.xml", "reports/**/*.xml"]
@@ -104,7 +128,9 @@ def test_reports_that_git_ignores_are_found(cli: Cli, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_settings_file_holds_every_key_as_its_default_with_its_doc(cli: Cli, tmp_path: Path) -> None:
+def test_the_settings_file_holds_every_key_as_its_default_with_its_doc(
+    cli: Cli, tmp_path: Path
+) -> None:
     make_repository(tmp_path)
     assert cli("init").status == 0
     text = (tmp_path / ".project" / "config.toml").read_text()
@@ -146,9 +172,13 @@ def test_shared_dossiers_are_committed_and_merge_line_by_line(cli: Cli, project:
     assert ".state" not in status
     assert ".cache" not in status
     for path in ("context/checkout/patterns.md", "context/a/b/c.md", "knowledge.md"):
-        assert git(project, "check-attr", "merge", f".project/{path}").strip().endswith("merge: union")
+        assert (
+            git(project, "check-attr", "merge", f".project/{path}").strip().endswith("merge: union")
+        )
     assert (
-        git(project, "check-attr", "merge", ".project/context/checkout/manifest.json").strip().endswith("unspecified")
+        git(project, "check-attr", "merge", ".project/context/checkout/manifest.json")
+        .strip()
+        .endswith("unspecified")
     )
 
 
@@ -170,7 +200,10 @@ def test_two_branches_of_a_shared_dossier_merge_without_a_conflict(cli: Cli, pro
 
 
 def test_nothing_that_is_there_is_overwritten(cli: Cli, project: Path) -> None:
-    mine = {name: f"# mine: {name}\n" for name in ("config.toml", "gates", ".gitignore", ".gitattributes")}
+    mine = {
+        name: f"# mine: {name}\n"
+        for name in ("config.toml", "gates", ".gitignore", ".gitattributes")
+    }
     write(project / ".project", mine)
     done = cli("init", "--share", "--json", cwd=project)
     assert done.status == 0
@@ -185,7 +218,9 @@ def test_nothing_that_is_there_is_overwritten(cli: Cli, project: Path) -> None:
 
 def test_a_second_time_it_keeps_what_the_first_wrote(cli: Cli, project: Path) -> None:
     first = cli("init", "--json", cwd=project).json
-    before = {path: path.read_bytes() for path in (project / ".project").glob("*") if path.is_file()}
+    before = {
+        path: path.read_bytes() for path in (project / ".project").glob("*") if path.is_file()
+    }
     second = cli("init", "--json", cwd=project).json
     assert second["written"] == []
     assert set(second["kept"]) == {*first["written"], *first["kept"]}
@@ -224,7 +259,9 @@ def test_settings_that_are_broken_are_an_error_not_a_guess(cli: Cli, project: Pa
 
 def test_an_installed_package_finds_its_templates_inside_itself(cli: Cli, tmp_path: Path) -> None:
     site = tmp_path / "site"
-    shutil.copytree(ROOT / "server" / "preread", site / "preread", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "server" / "preread", site / "preread", ignore=shutil.ignore_patterns("__pycache__")
+    )
     shutil.copytree(ROOT / "prompts", site / "preread" / "data" / "prompts")
     app = write(tmp_path / "app", {"tests/test_login.py": TEST})
     done = cli("init", cwd=app, env={"PYTHONPATH": str(site)})

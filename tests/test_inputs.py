@@ -76,7 +76,12 @@ def test_a_changed_text_has_another_digest_and_line_ends_do_not_count(root, name
 def test_reports_are_found_on_disk_though_git_ignores_them(root):
     write(
         root,
-        {"reports/a.xml": "1", "reports/deep/er/b.xml": "2", "test-results/c.xml": "3", "reports/d.txt": "4"},
+        {
+            "reports/a.xml": "1",
+            "reports/deep/er/b.xml": "2",
+            "test-results/c.xml": "3",
+            "reports/d.txt": "4",
+        },
     )
     assert paths(root) == ["reports/a.xml", "reports/deep/er/b.xml", "test-results/c.xml"]
 
@@ -106,18 +111,27 @@ def test_reports_are_found_without_git(tmp_path):
     }
     write(tmp_path, files)
     assert paths(tmp_path) == ["reports/a.xml"]
-    assert paths(tmp_path, reports=ANYWHERE) == [".git_/TEST-c.xml", "m/TEST-a.xml", "reports/a.xml"]
+    assert paths(tmp_path, reports=ANYWHERE) == [
+        ".git_/TEST-c.xml",
+        "m/TEST-a.xml",
+        "reports/a.xml",
+    ]
 
 
 def test_no_link_and_no_folder_of_others_is_searched_for_reports(root, tmp_path):
     write(tmp_path, {"outside/a.xml": "1"})
-    write(root, {"reports/node_modules/a.xml": "1", "reports/.venv/a.xml": "2", "reports/real/a.xml": "3"})
+    write(
+        root,
+        {"reports/node_modules/a.xml": "1", "reports/.venv/a.xml": "2", "reports/real/a.xml": "3"},
+    )
     (root / "reports/link").symlink_to(tmp_path / "outside")
     (root / "reports/link.xml").symlink_to(tmp_path / "outside/a.xml")
     (root / "test-results").symlink_to(tmp_path / "outside")
     (root / "junit.xml").symlink_to(tmp_path / "outside/a.xml")
     assert paths(root) == ["reports/real/a.xml"]
-    assert paths(root, reports=["../outside/*.xml", "/etc/*.xml", "reports/../../outside/*.xml"]) == []
+    assert (
+        paths(root, reports=["../outside/*.xml", "/etc/*.xml", "reports/../../outside/*.xml"]) == []
+    )
 
 
 def test_a_search_for_reports_is_bounded(tmp_path):
@@ -131,7 +145,8 @@ def test_a_search_for_reports_is_bounded(tmp_path):
 def junit(**tests):
     """A report of these tests, each with what it failed with, or nothing."""
     cases = [
-        f'<testcase classname="tests.a" name="{name}" time="{len(why)}">' + f'<failure message="{why}"/>' * bool(why)
+        f'<testcase classname="tests.a" name="{name}" time="{len(why)}">'
+        + f'<failure message="{why}"/>' * bool(why)
         for name, why in tests.items()
     ]
     return f"<testsuite>{''.join(f'{case}</testcase>' for case in cases)}</testsuite>"
@@ -157,5 +172,7 @@ def test_the_digest_of_reports_follows_what_fails_and_nothing_else(root):
 
 def test_looking_for_reports_costs_little_where_there_are_none(tmp_path):
     with disk(tmp_path / "disk", "64m", or_folder=True) as place:
-        root = repository(place / "project", {f"src/p{n % 40}/f{n}.py": "x = 1\n" for n in range(2000)})
+        root = repository(
+            place / "project", {f"src/p{n % 40}/f{n}.py": "x = 1\n" for n in range(2000)}
+        )
         assert fastest(lambda: paths(root), lambda found: found == []) < 0.030

@@ -59,7 +59,9 @@ class Work:
         finally:
             self.ended[request.feature] += 1
             self.over.set()
-        return LoadReply(status="ok", state="built", dossier=f"# {request.feature} {request.ticket}".strip())
+        return LoadReply(
+            status="ok", state="built", dossier=f"# {request.feature} {request.ticket}".strip()
+        )
 
 
 @asynccontextmanager
@@ -163,7 +165,9 @@ async def test_a_request_that_the_running_build_covers_joins_it(services):
         Request(feature="login", description="something else"),
     ],
 )
-async def test_a_request_that_the_running_build_does_not_cover_waits_and_builds_its_own(services, other):
+async def test_a_request_that_the_running_build_does_not_cover_waits_and_builds_its_own(
+    services, other
+):
     first, second = Work(), Work()
     second.go.set()
     async with side_by_side(services) as calls:
@@ -185,7 +189,9 @@ async def test_who_waited_for_another_build_looks_again_before_building(services
 
     async with side_by_side(services) as calls:
         await calls.start(first, LOGIN)
-        waiting = await calls.start(second, Request(feature="login", ticket="SHOP-2"), standing=standing)
+        waiting = await calls.start(
+            second, Request(feature="login", ticket="SHOP-2"), standing=standing
+        )
         first.go.set()
     assert waiting.reply.state == "cached"
     assert not second.runs
@@ -298,7 +304,9 @@ async def test_an_impatient_caller_waits_as_long_as_the_settings_say(tmp_path):
     services = Services(layout=Layout(tmp_path), settings=Settings(reply_within=0.01), environ={})
     work = Work()
     async with bounded_jobs() as jobs:
-        reply = await jobs.run(services, LOGIN, nothing_stands, work, Caller(None, silent, impatient=True))
+        reply = await jobs.run(
+            services, LOGIN, nothing_stands, work, Caller(None, silent, impatient=True)
+        )
     assert reply.status == "building"
 
 
@@ -306,7 +314,9 @@ async def test_who_waits_for_another_build_without_time_is_told_building(service
     work = Work()
     async with side_by_side(services) as calls:
         await calls.start(work, LOGIN)
-        other = await calls.start(work, Request(feature="login", ticket="SHOP-2"), Caller(0, silent))
+        other = await calls.start(
+            work, Request(feature="login", ticket="SHOP-2"), Caller(0, silent)
+        )
         await other.returned.wait()
         assert other.reply.status == "building"
         work.go.set()
@@ -395,7 +405,10 @@ async def test_the_limit_is_the_setting_max_builds_unless_it_is_given(tmp_path):
 
 async def test_the_same_feature_of_two_projects_is_two_builds(tmp_path):
     work = Work()
-    here, there = (Services(layout=Layout(tmp_path / name), settings=Settings(), environ={}) for name in ("a", "b"))
+    here, there = (
+        Services(layout=Layout(tmp_path / name), settings=Settings(), environ={})
+        for name in ("a", "b")
+    )
     async with bounded_jobs() as jobs, anyio.create_task_group() as tasks:
         await Calls(jobs, here, tasks).start(work, LOGIN)
         await Calls(jobs, there, tasks).start(work, LOGIN)

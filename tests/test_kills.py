@@ -11,7 +11,19 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from _processes import LONG, SHORT, Process, bytes_of, ended, left_behind, processes_in, small, start, until, watched
+from _processes import (
+    LONG,
+    SHORT,
+    Process,
+    bytes_of,
+    ended,
+    left_behind,
+    processes_in,
+    small,
+    start,
+    until,
+    watched,
+)
 from conftest import Cli
 from preread import published
 from preread.layout import MANIFEST, Layout
@@ -40,7 +52,10 @@ def generations(project: Path) -> tuple[list[dict[str, bytes]], float]:
         assert ended(load(project, way)).status == 0
         spent.append(time.monotonic() - begun)
         found.append(bytes_of(project))
-    assert all(len({each.get(name) for each in found}) == 2 for name in ("patterns.md", "summary.md", MANIFEST))
+    assert all(
+        len({each.get(name) for each in found}) == 2
+        for name in ("patterns.md", "summary.md", MANIFEST)
+    )
     return found, min(spent)
 
 
@@ -122,12 +137,17 @@ def test_remains_are_left_to_the_build_that_holds_the_lock(project: Path, cli: C
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_builds_ended_by_a_signal_leave_nothing_at_once(project: Path, number: int, status: int) -> None:
+def test_builds_ended_by_a_signal_leave_nothing_at_once(
+    project: Path, number: int, status: int
+) -> None:
     both, seconds = generations(project)
     chance, hint, statuses = random.Random(number), Layout(project).building("login"), []
     for turn in range(5):
         process = load(project, turn % 2)
-        until(lambda process=process: hint.exists() or process.poll() is not None, "the build has begun")
+        until(
+            lambda process=process: hint.exists() or process.poll() is not None,
+            "the build has begun",
+        )
         with suppress(subprocess.TimeoutExpired):
             process.wait(chance.uniform(0, seconds / 3))
         process.send_signal(number)
@@ -140,7 +160,9 @@ def test_builds_ended_by_a_signal_leave_nothing_at_once(project: Path, number: i
     assert statuses.count(status) >= 2
 
 
-def test_a_hint_left_by_a_build_that_was_killed_early_goes_with_the_next_load(project: Path) -> None:
+def test_a_hint_left_by_a_build_that_was_killed_early_goes_with_the_next_load(
+    project: Path,
+) -> None:
     assert ended(start(project, "load", "login")).status == 0
     hint = Layout(project).building("login")
     hint.parent.mkdir(exist_ok=True)

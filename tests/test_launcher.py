@@ -52,10 +52,16 @@ def answers() -> dict:
 # -- the environment
 
 
-def test_a_real_pip_makes_the_environment_once_and_nothing_is_written_into_the_plugin(tmp_path: Path) -> None:
+def test_a_real_pip_makes_the_environment_once_and_nothing_is_written_into_the_plugin(
+    tmp_path: Path,
+) -> None:
     plugin = copy_plugin(tmp_path / "plug in")
     machine = Machine(tmp_path, plugin)
-    machine.environ |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheelhouse(tmp_path / "wheels")), "PIP_USER": "1"}
+    machine.environ |= {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(wheelhouse(tmp_path / "wheels")),
+        "PIP_USER": "1",
+    }
     before = sorted(path.relative_to(plugin) for path in plugin.rglob("*"))
     status, out, err = machine.run("--version")
     assert (status, out) == (0, VERSION), (err, (machine.data / "install.log").read_text())
@@ -83,7 +89,9 @@ def test_two_starts_at_once_make_one_environment(machine: Machine, uv: Uv) -> No
     assert uv.calls == ["venv", "pip"]
 
 
-def test_a_start_after_one_that_was_killed_in_the_middle_makes_it_anew_and_clears_up(machine: Machine, uv: Uv) -> None:
+def test_a_start_after_one_that_was_killed_in_the_middle_makes_it_anew_and_clears_up(
+    machine: Machine, uv: Uv
+) -> None:
     uv.hold()
     killed = machine.start("--version", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     uv.entered()
@@ -93,7 +101,9 @@ def test_a_start_after_one_that_was_killed_in_the_middle_makes_it_anew_and_clear
     installer = psutil.Process(uv.processes[-1])
     installer.kill()
     (uv.folder / "hold").unlink()
-    assert next(machine.data.glob("*.lock")).exists()  # a file; the lock itself died with its holder
+    assert next(
+        machine.data.glob("*.lock")
+    ).exists()  # a file; the lock itself died with its holder
     installed(machine)
     assert [".part-" in name for name in machine.environments] == [False]
 
@@ -138,7 +148,9 @@ def test_another_version_of_the_plugin_keeps_the_environment_and_other_dependenc
     installed(machine)
     project = plugin / "pyproject.toml"
     text = project.read_text()
-    project.write_text(text.replace(f'version = "{__version__}"', 'version = "9.9.9"') + "\n# a comment\n")
+    project.write_text(
+        text.replace(f'version = "{__version__}"', 'version = "9.9.9"') + "\n# a comment\n"
+    )
     installed(machine)
     assert uv.calls == ["venv", "pip"]
     (old,) = machine.environments
@@ -173,7 +185,9 @@ def test_where_uv_fails_pip_is_tried_and_its_complaint_is_told(machine: Machine,
 # -- places
 
 
-def test_in_a_shell_the_environment_of_the_plugins_data_folder_is_found(machine: Machine, uv: Uv) -> None:
+def test_in_a_shell_the_environment_of_the_plugins_data_folder_is_found(
+    machine: Machine, uv: Uv
+) -> None:
     machine.data = machine.home / ".claude" / "plugins" / "data" / "preread-inline"
     (machine.data.parent / "preread-another").mkdir(parents=True)
     machine.environ["CLAUDE_PLUGIN_DATA"] = str(machine.data)
@@ -185,7 +199,9 @@ def test_in_a_shell_the_environment_of_the_plugins_data_folder_is_found(machine:
 
 
 @pytest.mark.parametrize("xdg", [False, True])
-def test_without_any_data_folder_of_the_plugin_the_persons_own_is_used(machine: Machine, uv: Uv, xdg: bool) -> None:
+def test_without_any_data_folder_of_the_plugin_the_persons_own_is_used(
+    machine: Machine, uv: Uv, xdg: bool
+) -> None:
     del machine.environ["CLAUDE_PLUGIN_DATA"]
     if xdg:
         machine.environ["XDG_DATA_HOME"] = str(machine.home / "elsewhere")
@@ -199,7 +215,8 @@ def test_a_data_folder_that_cannot_be_is_a_clear_error(machine: Machine, uv: Uv)
     status, _, err = machine.run("--version")
     assert status == 1
     assert re.search(
-        rf"packages in {re.escape(str(machine.data))}, where nothing can be written. .*PREREAD_PYTHON", err
+        rf"packages in {re.escape(str(machine.data))}, where nothing can be written. .*PREREAD_PYTHON",
+        err,
     )
     assert "Traceback" not in err
 
@@ -223,7 +240,9 @@ def test_a_python_of_ones_choice_without_the_packages_is_what_the_environment_is
 def test_a_link_to_the_launcher_works_from_anywhere(machine: Machine, uv: Uv) -> None:
     (machine.path / "inner").symlink_to(ROOT / "bin" / "preread")
     (machine.path / "pr").symlink_to("inner")
-    done = subprocess.run(["pr", "--version"], env=machine.environ, cwd="/", capture_output=True, text=True)
+    done = subprocess.run(
+        ["pr", "--version"], env=machine.environ, cwd="/", capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (0, VERSION)
 
 
@@ -244,7 +263,15 @@ def test_nothing_is_imported_from_the_folder_it_is_started_in_nor_from_the_envir
     machine: Machine, uv: Uv, tmp_path: Path
 ) -> None:
     trap = "raise SystemExit('taken from elsewhere')\n"
-    names = ("preread/__init__.py", "click.py", "mcp/__init__.py", "json.py", "install.py", "runpy.py", "uv.py")
+    names = (
+        "preread/__init__.py",
+        "click.py",
+        "mcp/__init__.py",
+        "json.py",
+        "install.py",
+        "runpy.py",
+        "uv.py",
+    )
     write(machine.project, dict.fromkeys(names, trap))
     write(tmp_path / "more", dict.fromkeys((*names, "sitecustomize.py"), trap))
     machine.environ["PYTHONPATH"] = str(tmp_path / "more")
@@ -261,7 +288,9 @@ def test_an_old_python_can_read_the_launcher(name: str) -> None:
 def test_the_shell_part_keeps_to_bash_3_and_can_be_run() -> None:
     script = ROOT / "bin" / "preread"
     text = script.read_text()
-    assert not re.search(r"declare -[An]|local -[An]|mapfile|readarray|&>>|\|&|\$\{\w+(,|\^|@)|;;&|;&|coproc", text)
+    assert not re.search(
+        r"declare -[An]|local -[An]|mapfile|readarray|&>>|\|&|\$\{\w+(,|\^|@)|;;&|;&|coproc", text
+    )
     assert subprocess.run(["bash", "-n", str(script)]).returncode == 0
     assert script.stat().st_mode & stat.S_IXUSR
 
@@ -291,7 +320,9 @@ def test_an_old_python_says_what_to_do(machine: Machine, old_python: Path) -> No
     machine.environ["PREREAD_PYTHON"] = str(old_python)
     status, _, err = machine.run("--version")
     assert status == 1
-    assert re.search(r"needs Python 3\.11 or newer and found only 3\.9 at .* Install a newer one", err)
+    assert re.search(
+        r"needs Python 3\.11 or newer and found only 3\.9 at .* Install a newer one", err
+    )
     assert "Traceback" not in err
 
 
@@ -308,13 +339,19 @@ def test_an_old_python_tells_the_model_too(machine: Machine, old_python: Path) -
 # -- in time
 
 
-def test_the_answers_given_in_its_place_are_those_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answers_given_in_its_place_are_those_of_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name, value in child_environ().items():
         monkeypatch.setenv(name, value)
-    assert PLACE.read_text(encoding="utf-8") == written(), "run: PYTHONPATH=server python tests/_answers.py"
+    assert PLACE.read_text(encoding="utf-8") == written(), (
+        "run: PYTHONPATH=server python tests/_answers.py"
+    )
 
 
-def test_while_it_is_installed_the_handshake_and_lists_are_answered_and_calls_wait(machine: Machine, uv: Uv) -> None:
+def test_while_it_is_installed_the_handshake_and_lists_are_answered_and_calls_wait(
+    machine: Machine, uv: Uv
+) -> None:
     uv.hold()
     with machine.server() as server:
         known = answers()["legacy"]
@@ -340,23 +377,31 @@ def test_the_same_for_clients_of_the_later_era(machine: Machine, uv: Uv) -> None
     uv.hold()
     with machine.server() as server:
         known = answers()["2026-07-28"]
-        assert server.ask("probe-1", "server/discover", **MODERN)["result"] == known["server/discover"]
+        assert (
+            server.ask("probe-1", "server/discover", **MODERN)["result"] == known["server/discover"]
+        )
         assert server.ask(0, "tools/list", **MODERN)["result"] == known["tools/list"]
         server.call(1, **MODERN)
         uv.entered()
         uv.let_go()
         assert server.receive()["result"]["structuredContent"]["status"] == "ok"
         # The first server's answer to the probe was swallowed: it would have come before.
-        assert server.ask("probe-1", "server/discover", **MODERN)["result"] == known["server/discover"]
+        assert (
+            server.ask("probe-1", "server/discover", **MODERN)["result"] == known["server/discover"]
+        )
 
 
-def test_an_answer_of_megabytes_and_a_call_split_anywhere_pass_through(machine: Machine, uv: Uv) -> None:
+def test_an_answer_of_megabytes_and_a_call_split_anywhere_pass_through(
+    machine: Machine, uv: Uv
+) -> None:
     uv.hold()
     with machine.server() as server:
         server.initialize()
         assert server.process.stdin
         name = "x" * 300_000  # more than a pipe holds
-        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name}}).encode()
+        line = json.dumps(
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name}}
+        ).encode()
         server.process.stdin.write(line[:7])
         server.process.stdin.flush()
         uv.entered()
@@ -370,7 +415,9 @@ def test_an_answer_of_megabytes_and_a_call_split_anywhere_pass_through(machine: 
     assert next(m for m in found if m["id"] == 1)["error"]["message"].count("x") == len(name)
 
 
-def test_where_it_cannot_be_installed_calls_say_why_and_the_next_one_tries_again(machine: Machine, uv: Uv) -> None:
+def test_where_it_cannot_be_installed_calls_say_why_and_the_next_one_tries_again(
+    machine: Machine, uv: Uv
+) -> None:
     uv.fail()
     machine.environ["PIP_NO_INDEX"] = "1"
     with machine.server() as server:
@@ -427,7 +474,9 @@ def test_it_ends_with_its_client_while_it_is_installed_and_so_does_the_installer
 
 
 @pytest.mark.parametrize("way", [signal.SIGINT, "input", "kill"])
-def test_the_server_behind_it_ends_with_its_client_too(machine: Machine, uv: Uv, way: signal.Signals | str) -> None:
+def test_the_server_behind_it_ends_with_its_client_too(
+    machine: Machine, uv: Uv, way: signal.Signals | str
+) -> None:
     with machine.server() as server:
         server.initialize()
         server.call(1)
@@ -454,7 +503,9 @@ def test_a_server_that_dies_ends_the_stand_in_with_its_status(machine: Machine, 
         assert server.process.wait(PATIENCE) == 128 + signal.SIGTERM
 
 
-def test_once_it_has_run_the_start_becomes_the_server_and_holds_its_environment(machine: Machine, uv: Uv) -> None:
+def test_once_it_has_run_the_start_becomes_the_server_and_holds_its_environment(
+    machine: Machine, uv: Uv
+) -> None:
     with machine.server() as server:
         server.initialize()
         server.call(1)

@@ -39,7 +39,9 @@ def refused(code: str, call, *arguments) -> PrereadError:
 # -- feature names
 
 
-@pytest.mark.parametrize("name", ["login", "checkout-coupon", "2fa", "a", "_project", "a" * FEATURE_LENGTH, "com10"])
+@pytest.mark.parametrize(
+    "name", ["login", "checkout-coupon", "2fa", "a", "_project", "a" * FEATURE_LENGTH, "com10"]
+)
 def test_a_feature_name_stands_for_itself(name: str) -> None:
     assert feature_name(name) == name
 
@@ -125,7 +127,8 @@ def test_a_ticket_id_is_letters_and_digits_with_single_joints(name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["", "..", "../x", "a/b", "a b", "-1", "1-", "a--b", "con", "NUL", "é", "a" * 65, "a\n", "a\0"]
+    "name",
+    ["", "..", "../x", "a/b", "a b", "-1", "1-", "a--b", "con", "NUL", "é", "a" * 65, "a\n", "a\0"],
 )
 def test_what_could_not_be_a_plain_file_name_is_no_ticket(name: str) -> None:
     refused("E_TICKET_NAME", ticket_name, name)
@@ -143,9 +146,29 @@ def test_the_table_names_seven_files_and_three_of_them_are_required() -> None:
 
 
 def test_every_place_of_a_project_is_inside_its_project_folder(layout: Layout) -> None:
-    places = [layout.config, layout.gates, layout.knowledge, layout.context, layout.state, layout.cache, layout.db]
-    places += [layout.staging, layout.log, layout.wrong, layout.results, layout.ticket("A-1"), layout.dossier("login")]
-    places += [layout.lock("x"), layout.building("login"), layout.run_record("login"), layout.backups("login")]
+    places = [
+        layout.config,
+        layout.gates,
+        layout.knowledge,
+        layout.context,
+        layout.state,
+        layout.cache,
+        layout.db,
+    ]
+    places += [
+        layout.staging,
+        layout.log,
+        layout.wrong,
+        layout.results,
+        layout.ticket("A-1"),
+        layout.dossier("login"),
+    ]
+    places += [
+        layout.lock("x"),
+        layout.building("login"),
+        layout.run_record("login"),
+        layout.backups("login"),
+    ]
     assert len(set(places)) == len(places)
     assert all(layout.project in place.parents for place in places)
 
@@ -157,7 +180,8 @@ def test_places_named_after_a_feature_refuse_what_is_none(layout: Layout) -> Non
 
 
 @pytest.mark.parametrize(
-    "relative", ["a.py", "src/a.py", "app/(auth)/[slug]/page.tsx", "a b/ü.py", "..a/b..", "src/.env"]
+    "relative",
+    ["a.py", "src/a.py", "app/(auth)/[slug]/page.tsx", "a b/ü.py", "..a/b..", "src/.env"],
 )
 def test_a_relative_path_is_joined_onto_the_root(layout: Layout, relative: str) -> None:
     assert layout.inside(relative) == layout.root / relative
@@ -165,7 +189,21 @@ def test_a_relative_path_is_joined_onto_the_root(layout: Layout, relative: str) 
 
 
 @pytest.mark.parametrize(
-    "relative", ["", "..", "../a", "a/../../b", "a/..", "/etc/passwd", "//x", "a\0b", "a\\b", "..\\a", "C:/x", "c:x"]
+    "relative",
+    [
+        "",
+        "..",
+        "../a",
+        "a/../../b",
+        "a/..",
+        "/etc/passwd",
+        "//x",
+        "a\0b",
+        "a\\b",
+        "..\\a",
+        "C:/x",
+        "c:x",
+    ],
 )
 def test_a_path_that_is_absolute_or_climbs_is_outside(layout: Layout, relative: str) -> None:
     refused("E_OUTSIDE", layout.inside, relative)
@@ -183,7 +221,9 @@ def test_no_text_at_all_leads_out_of_the_root(relative: str) -> None:
     assert ".." not in place.parts
 
 
-def test_links_inside_the_project_are_followed_and_links_out_are_refused(layout: Layout, tmp_path: Path) -> None:
+def test_links_inside_the_project_are_followed_and_links_out_are_refused(
+    layout: Layout, tmp_path: Path
+) -> None:
     (layout.root / "real").mkdir()
     (tmp_path / "outside").mkdir()
     (layout.root / "in").symlink_to(layout.root / "real")
@@ -213,7 +253,9 @@ def test_the_guard_refuses_a_project_folder_that_is_a_file(tmp_path: Path) -> No
         "|tickets"
     ).split("|"),
 )
-def test_the_guard_refuses_each_place_of_ours_that_is_a_link_out(layout: Layout, tmp_path: Path, name: str) -> None:
+def test_the_guard_refuses_each_place_of_ours_that_is_a_link_out(
+    layout: Layout, tmp_path: Path, name: str
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     place = layout.project / name

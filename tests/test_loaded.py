@@ -28,7 +28,9 @@ def test_status_outputs_folder_and_environment_are_those_of_a_fresh_process(tmp_
         assert (forked.stdout, forked.stderr) == (fresh.stdout, fresh.stderr)
 
 
-def test_many_at_once_are_not_taken_for_each_other_and_none_is_a_child_of_the_tests(tmp_path: Path) -> None:
+def test_many_at_once_are_not_taken_for_each_other_and_none_is_a_child_of_the_tests(
+    tmp_path: Path,
+) -> None:
     loaded()
     before = psutil.Process().children(), psutil.Process().num_fds()
 
@@ -49,15 +51,21 @@ def test_one_that_does_not_end_in_time_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_what_stands_in_for_one_passes_streams_signals_and_its_end_on(tmp_path: Path, number: int) -> None:
+def test_what_stands_in_for_one_passes_streams_signals_and_its_end_on(
+    tmp_path: Path, number: int
+) -> None:
     command, pipe = loaded().program(["mcp", "--project", str(tmp_path)]), subprocess.PIPE
-    with subprocess.Popen(command, cwd=tmp_path, env=child_environ(), stdin=pipe, stdout=pipe) as process:
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=child_environ(), stdin=pipe, stdout=pipe
+    ) as process:
         assert process.stdin
         assert process.stdout
         process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 1
-        inside = [each for each in psutil.process_iter(["cwd"]) if each.info["cwd"] == str(tmp_path)]
+        inside = [
+            each for each in psutil.process_iter(["cwd"]) if each.info["cwd"] == str(tmp_path)
+        ]
         (server,) = (each for each in inside if each.pid != process.pid)
         (process if number == signal.SIGTERM else server).send_signal(number)
         assert process.wait(30) == (128 + number if number == signal.SIGTERM else -number)

@@ -70,7 +70,10 @@ async def test_a_hurried_client_is_told_building_and_its_next_call_joins(project
 async def test_claude_code_waits_for_the_whole_build(project, slow_git, mode):
     replies = []
     env = slow_git.env | {"PREREAD_REPLY_WITHIN": "0.01"}
-    async with connect(project, mode, env, name="claude-code") as client, anyio.create_task_group() as tasks:
+    async with (
+        connect(project, mode, env, name="claude-code") as client,
+        anyio.create_task_group() as tasks,
+    ):
         tasks.start_soon(lambda: load(client, replies, feature="checkout"))
         await slow_git.entered()
         await load(client, other := [], feature="../x")  # the server is not blocked meanwhile
@@ -81,14 +84,18 @@ async def test_claude_code_waits_for_the_whole_build(project, slow_git, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_the_cancellation_of_one_of_two_callers_leaves_the_build_to_the_other(project, slow_git, mode):
+async def test_the_cancellation_of_one_of_two_callers_leaves_the_build_to_the_other(
+    project, slow_git, mode
+):
     replies, told = [], anyio.Event()
 
     async def second(client):
         async def tell(progress, total, message):
             told.set()
 
-        reply = await client.call_tool("load_context", {"feature": "checkout"}, progress_callback=tell)
+        reply = await client.call_tool(
+            "load_context", {"feature": "checkout"}, progress_callback=tell
+        )
         replies.append(reply.structured_content)
 
     async with connect(project, mode, slow_git.env) as client, anyio.create_task_group() as tasks:
@@ -105,7 +112,9 @@ async def test_the_cancellation_of_one_of_two_callers_leaves_the_build_to_the_ot
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_the_cancellation_of_the_last_caller_ends_the_build_and_leaves_nothing(project, slow_git, mode):
+async def test_the_cancellation_of_the_last_caller_ends_the_build_and_leaves_nothing(
+    project, slow_git, mode
+):
     replies = []
     async with connect(project, mode, slow_git.env) as client:
         async with anyio.create_task_group() as tasks:
@@ -125,7 +134,9 @@ async def test_a_cancelled_call_is_not_answered_and_the_server_goes_on(project, 
         await wire.call(1, feature="checkout")
         child = await slow_git.entered()
         cancelled = {"requestId": 1, "reason": "enough"}
-        await wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+        await wire.send(
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}
+        )
         await gone(child)
         slow_git.let_go()
         await wire.call(2, feature="checkout")
@@ -141,7 +152,11 @@ async def test_another_feature_is_built_while_a_build_is_stuck(project, slow_git
         await wire.initialize()
         await wire.call(1, feature="checkout")
         await slow_git.entered()
-        cart = {"name": "load_context", "arguments": {"feature": "cart"}, "_meta": {"progressToken": "cart"}}
+        cart = {
+            "name": "load_context",
+            "arguments": {"feature": "cart"},
+            "_meta": {"progressToken": "cart"},
+        }
         await wire.request(2, "tools/call", **cart)
         assert (await wire.receive())["params"]["progressToken"] == "cart"
         slow_git.let_go()
@@ -157,6 +172,8 @@ async def test_two_servers_of_one_project_share_one_build(project, slow_git):
         await slow_git.entered()
         await two.call(1, feature="checkout")
         slow_git.let_go()
-        states = [(await wire.answer(1))["result"]["structuredContent"]["state"] for wire in (one, two)]
+        states = [
+            (await wire.answer(1))["result"]["structuredContent"]["state"] for wire in (one, two)
+        ]
     assert states[0] == "built"
     assert states[1] in {"joined", "cached"}

@@ -87,7 +87,9 @@ async def test_the_end_of_input_before_any_message_ends_the_server(project):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(project, slow_git, number):
+async def test_a_signal_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(
+    project, slow_git, number
+):
     async with in_mid_build(project, slow_git) as (wire, child):
         wire.process.send_signal(number)
         assert await ended_at_once(wire) == 128 + number
@@ -104,7 +106,9 @@ async def test_the_first_of_two_signals_decides_the_status(project, slow_git):
     assert left_behind(project, "checkout") == []
 
 
-async def test_the_end_of_input_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(project, slow_git):
+async def test_the_end_of_input_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(
+    project, slow_git
+):
     async with in_mid_build(project, slow_git) as (wire, child):
         await wire.process.stdin.aclose()
         assert await ended_at_once(wire) == 0
@@ -127,7 +131,9 @@ async def test_a_client_that_stops_reading_and_goes_ends_the_server(project, slo
     async with wired(project, slow_git.env, stdout=write, anew=True) as wire:
         os.close(write)
         client = {"name": "a-client", "version": "1"}
-        await wire.request(0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+        await wire.request(
+            0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client
+        )
         await wire.call(1, feature="checkout")
         child = await slow_git.entered()
         os.close(read)

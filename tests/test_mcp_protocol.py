@@ -42,7 +42,14 @@ async def test_two_tools_are_listed_whatever_the_number_of_operations(client):
     hints = load.annotations
     assert (hints.read_only_hint, hints.destructive_hint) == (False, False)
     assert (hints.idempotent_hint, hints.open_world_hint) == (True, False)
-    assert list(load.input_schema["properties"]) == ["feature", "ticket", "description", "force", "level", "scope"]
+    assert list(load.input_schema["properties"]) == [
+        "feature",
+        "ticket",
+        "description",
+        "force",
+        "level",
+        "scope",
+    ]
     assert load.input_schema["required"] == ["feature"]
     assert all(about["description"] for about in load.input_schema["properties"].values())
     assert load.output_schema["required"] == ["status"]
@@ -77,7 +84,9 @@ async def test_the_second_call_is_cached(client):
 
 
 async def test_arguments_that_arrive_as_strings_are_understood(client):
-    reply = await called(client, feature="cart", force="false", ticket="", description="null", level="")
+    reply = await called(
+        client, feature="cart", force="false", ticket="", description="null", level=""
+    )
     assert reply.structured_content["state"] == "cached"
     reply = await called(client, feature="cart", force="True")
     assert reply.structured_content["state"] == "built"
@@ -89,11 +98,15 @@ async def test_progress_is_told_and_always_grows(client):
     async def tell(progress, total, message):
         told.append((progress, total, message))
 
-    await client.call_tool("load_context", {"feature": "login", "force": True}, progress_callback=tell)
+    await client.call_tool(
+        "load_context", {"feature": "login", "force": True}, progress_callback=tell
+    )
     steps = [progress for progress, _, _ in told]
     assert steps
     assert all(before < after for before, after in pairwise(steps))
-    assert all(message and (total is None or progress <= total) for progress, total, message in told)
+    assert all(
+        message and (total is None or progress <= total) for progress, total, message in told
+    )
 
 
 async def test_an_expected_failure_says_its_code_what_happened_and_what_to_do_now(client):
@@ -114,7 +127,10 @@ async def test_an_expected_failure_says_its_code_what_happened_and_what_to_do_no
     ("given", "words"),
     [
         ({"feature": "cart", "tiket": "SHOP-1"}, "no argument `tiket`. Did you mean `ticket`?"),
-        ({"feature": "cart", "level": "deep"}, "`level`: Input should be 'light', 'standard' or 'full'."),
+        (
+            {"feature": "cart", "level": "deep"},
+            "`level`: Input should be 'light', 'standard' or 'full'.",
+        ),
         ({"feature": "cart", "force": "perhaps"}, "`force`: "),
         ({"feature": 404}, "`feature`: Input should be a valid string."),
         ({}, "load_context needs the argument `feature`."),
@@ -146,12 +162,18 @@ async def test_an_operation_is_called_by_its_full_or_bare_name_and_the_state_com
 
 
 async def test_a_failed_operation_comes_back_as_the_state_with_its_error(client):
-    reply = await called(client, "context_operation", method="load", params={"feature": "a b!"}, metadata={"x": 1})
+    reply = await called(
+        client, "context_operation", method="load", params={"feature": "a b!"}, metadata={"x": 1}
+    )
     data = reply.structured_content
     assert reply.is_error
     assert reply.content[0].text.startswith("E_FEATURE_NAME: ")
     assert (data["error"]["code"], data["error"]["details"]) == ("E_FEATURE_NAME", {"slug": "a-b"})
-    assert (data["method"], data["params"], data["metadata"]) == ("load", {"feature": "a b!"}, {"x": 1})
+    assert (data["method"], data["params"], data["metadata"]) == (
+        "load",
+        {"feature": "a b!"},
+        {"x": 1},
+    )
     assert "result" not in data
 
 
@@ -181,7 +203,11 @@ async def test_params_may_be_json_text(client):
 
 async def test_the_files_of_a_dossier_are_resources(client):
     listed = {resource.uri: resource for resource in (await client.list_resources()).resources}
-    assert {"dossier://cart/patterns.md", "dossier://cart/summary.md", "dossier://cart/manifest.json"} <= set(listed)
+    assert {
+        "dossier://cart/patterns.md",
+        "dossier://cart/summary.md",
+        "dossier://cart/manifest.json",
+    } <= set(listed)
     for uri, kind in (
         ("dossier://cart/summary.md", "text/markdown"),
         ("dossier://cart/manifest.json", "application/json"),

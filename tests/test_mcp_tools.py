@@ -9,8 +9,8 @@ from pydantic import Field
 
 from preread.errors import PrereadError
 from preread.jobs import Jobs
-from preread.mcp_server import arguments, shared_state, tools
-from preread.mcp_server.server import Face
+from preread.mcp import arguments, shared_state, tools
+from preread.mcp.server import Face
 from preread.models import Model
 from preread.operations.load import LOAD
 from preread.operations.registry import Operation
@@ -110,7 +110,9 @@ def test_what_does_not_fit_is_named():
     assert refusal(name="x", zzzz=1) == "a_tool takes no argument `zzzz`."
     assert refusal(name="x", often="many").startswith("a_tool: `often`: ")
     assert refusal(name="x", tags="[").startswith("a_tool: `tags`: ")
-    assert refusal(**{"name": "x", "\x1b[2J" + "y" * 1000: 1}).startswith("a_tool takes no argument `\\x1b[2Jyyy")
+    assert refusal(**{"name": "x", "\x1b[2J" + "y" * 1000: 1}).startswith(
+        "a_tool takes no argument `\\x1b[2Jyyy"
+    )
 
 
 def test_a_bare_name_is_taken_where_only_one_operation_has_it():
@@ -130,12 +132,18 @@ def test_an_operation_that_runs_programs_is_refused(method):
 
 def test_an_operation_that_is_refused_is_not_listed():
     assert "toys.launch" not in shared_state.catalogue(TOYS)
-    assert "- toys.say(name, note?, often?, loud?, tags?): Do toys.say." in shared_state.catalogue(TOYS)
+    assert "- toys.say(name, note?, often?, loud?, tags?): Do toys.say." in shared_state.catalogue(
+        TOYS
+    )
 
 
 def test_the_tool_of_an_operation_is_named_after_it_and_says_whether_it_only_reads():
     row = tools.of_operation(TOYS[0])
-    assert (row.tool.name, row.tool.title, row.tool.description) == ("say_toys", "Say toys", "Do toys.say.")
+    assert (row.tool.name, row.tool.title, row.tool.description) == (
+        "say_toys",
+        "Say toys",
+        "Do toys.say.",
+    )
     assert row.tool.annotations.read_only_hint is True
     assert tools.of_operation(LOAD).tool.annotations.read_only_hint is False
 
@@ -170,7 +178,10 @@ async def test_a_bug_is_told_without_a_traceback_and_logged_with_one(connected):
     log = connected.start / ".project" / ".cache" / "preread.log"
     text = reply.content[0].text
     assert reply.is_error
-    assert text == f"E_INTERNAL: ZeroDivisionError: a bug of ours. Please report it with the end of {log}."
+    assert (
+        text
+        == f"E_INTERNAL: ZeroDivisionError: a bug of ours. Please report it with the end of {log}."
+    )
     assert reply.structured_content["error"]["code"] == "E_INTERNAL"
     assert "Traceback" in log.read_text()
     assert "a bug of ours" in log.read_text()
@@ -178,6 +189,8 @@ async def test_a_bug_is_told_without_a_traceback_and_logged_with_one(connected):
 
 async def test_a_bug_in_a_project_without_a_log_goes_to_standard_error(connected, capsys):
     reply = await connected.call(method="fail", params={"name": "x"})
-    assert reply.content[0].text.endswith("Please report it with what the server wrote to standard error.")
+    assert reply.content[0].text.endswith(
+        "Please report it with what the server wrote to standard error."
+    )
     assert "Traceback" in capsys.readouterr().err
     assert not (connected.start / ".project").exists()

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from _mcp_process import BOUND, connect, environ, shop, wired
-from preread.mcp_server import wire as wires
+from preread.mcp import wire as wires
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,11 @@ GARBLED = [
     (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}\n', -32600, None),
     (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}\n', -32600, None),
     (b'{"jsonrpc": "2.0", "id": 6, "method": "ping", "params": [1]}\n', -32600, 6),
-    (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "\\ud800"}}\n', -32600, 7),
+    (
+        b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "\\ud800"}}\n',
+        -32600,
+        7,
+    ),
 ]
 
 
@@ -76,7 +80,10 @@ async def test_a_line_that_is_too_long_is_refused_and_not_kept_in_memory(project
 async def test_a_message_may_arrive_in_pieces_and_several_at_once(project):
     async with wired(project) as wire:
         await wire.initialize()
-        data = b"".join(json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() + b"\r\n" for n in (1, 2, 3))
+        data = b"".join(
+            json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() + b"\r\n"
+            for n in (1, 2, 3)
+        )
         for start in range(0, len(data), 7):
             await wire.send(data[start : start + 7])
         assert sorted([(await wire.receive())["id"] for _ in range(3)]) == [1, 2, 3]
@@ -136,7 +143,9 @@ serve_stdio(Path(sys.argv[1]), os.environ)
 """
 
 
-async def test_what_anything_prints_goes_to_standard_error_and_children_meet_the_end_of_input(project):
+async def test_what_anything_prints_goes_to_standard_error_and_children_meet_the_end_of_input(
+    project,
+):
     process = await anyio.open_process(
         [sys.executable, "-c", NOISY.replace('print("before")', ""), str(project)], env=environ()
     )
@@ -148,7 +157,9 @@ async def test_what_anything_prints_goes_to_standard_error_and_children_meet_the
                 "clientInfo": {"name": "x", "version": "1"},
             }
             call = {"name": "context_operation", "arguments": {"method": "context.status"}}
-            for number, (method, params) in enumerate((("initialize", first), ("tools/call", call))):
+            for number, (method, params) in enumerate(
+                (("initialize", first), ("tools/call", call))
+            ):
                 request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
                 await process.stdin.send(json.dumps(request).encode() + b"\n")
             out = b""
@@ -166,12 +177,21 @@ async def test_what_anything_prints_goes_to_standard_error_and_children_meet_the
 
 
 @pytest.mark.parametrize("way", ["argument", "environment", "working directory"])
-async def test_the_project_is_found_by_argument_then_environment_then_working_directory(tmp_path, way):
-    folders = {name: tmp_path / name.replace(" ", "-") for name in ("argument", "environment", "working directory")}
+async def test_the_project_is_found_by_argument_then_environment_then_working_directory(
+    tmp_path, way
+):
+    folders = {
+        name: tmp_path / name.replace(" ", "-")
+        for name in ("argument", "environment", "working directory")
+    }
     for folder in folders.values():
         (folder / ".git").mkdir(parents=True)
         (folder / "deeper").mkdir()
-    env = {} if way == "working directory" else {"CLAUDE_PROJECT_DIR": str(folders["environment"] / "deeper")}
+    env = (
+        {}
+        if way == "working directory"
+        else {"CLAUDE_PROJECT_DIR": str(folders["environment"] / "deeper")}
+    )
     argument = folders["argument"] / "deeper" if way == "argument" else None
     async with connect(argument, env=env, cwd=folders["working directory"] / "deeper") as client:
         reply = await client.call_tool("load_context", {"feature": "login"})
@@ -180,7 +200,9 @@ async def test_the_project_is_found_by_argument_then_environment_then_working_di
         assert (folder / ".project").exists() == (name == way)
 
 
-async def test_a_project_that_is_not_there_is_an_error_of_the_call_not_the_end_of_the_server(tmp_path):
+async def test_a_project_that_is_not_there_is_an_error_of_the_call_not_the_end_of_the_server(
+    tmp_path,
+):
     async with connect(tmp_path / "nowhere") as client:
         reply = await client.call_tool("load_context", {"feature": "login"})
         assert reply.content[0].text.startswith("E_PROJECT_DIR: ")

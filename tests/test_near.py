@@ -6,28 +6,30 @@ import pytest
 
 from _processes import small
 from conftest import Cli
-from preread import near
+from preread import similar
 from preread.layout import MANIFEST, Layout
 from preread.models import Manifest
 
 SPANS = {f"src/{name}.py:{n}": "x" for name in "abcde" for n in (1, 2)}
 KINDS = {
-    ("log-in", "login"): near.SAME_NAME,
-    ("coupon", "coupons"): near.SIMILAR,
-    ("checkout", "chekout"): near.SIMILAR,
-    ("proxy", "proxies"): near.OTHER,
-    ("cart", "card"): near.OTHER,  # short names differ by little
-    ("cart-page", "cart"): near.CONTAINED,
-    ("auth", "basic-auth-errors"): near.CONTAINED,
-    ("basic-auth", "old-basic-auth-flow"): near.CONTAINED,
-    ("car", "cart-page"): near.OTHER,
-    ("a" * 64, "b" * 64): near.OTHER,
+    ("log-in", "login"): similar.SAME_NAME,
+    ("coupon", "coupons"): similar.SIMILAR,
+    ("checkout", "chekout"): similar.SIMILAR,
+    ("proxy", "proxies"): similar.OTHER,
+    ("cart", "card"): similar.OTHER,  # short names differ by little
+    ("cart-page", "cart"): similar.CONTAINED,
+    ("auth", "basic-auth-errors"): similar.CONTAINED,
+    ("basic-auth", "old-basic-auth-flow"): similar.CONTAINED,
+    ("car", "cart-page"): similar.OTHER,
+    ("a" * 64, "b" * 64): similar.OTHER,
 }
 
 
 @pytest.mark.parametrize(("names", "kind"), KINDS.items(), ids=lambda value: str(value)[:40])
-def test_how_near_two_names_are_does_not_depend_on_their_order(names: tuple[str, str], kind: int) -> None:
-    assert near.kind(*names) == near.kind(*reversed(names)) == kind
+def test_how_near_two_names_are_does_not_depend_on_their_order(
+    names: tuple[str, str], kind: int
+) -> None:
+    assert similar.kind(*names) == similar.kind(*reversed(names)) == kind
 
 
 def published(root: Path, name: str, spans: dict[str, str]) -> Manifest:
@@ -39,7 +41,7 @@ def published(root: Path, name: str, spans: dict[str, str]) -> Manifest:
 
 
 def told(root: Path, name: str, spans: dict[str, str]) -> list[str]:
-    return near.told(Layout(root), Manifest(feature=name, spans=spans))
+    return similar.told(Layout(root), Manifest(feature=name, spans=spans))
 
 
 def some(count: int) -> dict[str, str]:
@@ -65,7 +67,9 @@ def test_the_same_spans_under_an_unlike_name_are_told_with_the_files(tmp_path: P
         ("soc-ks", 0, True),
     ],
 )
-def test_how_much_has_to_be_shared_depends_on_the_name(tmp_path: Path, name: str, shared: int, is_told: bool) -> None:
+def test_how_much_has_to_be_shared_depends_on_the_name(
+    tmp_path: Path, name: str, shared: int, is_told: bool
+) -> None:
     published(tmp_path, name, some(shared))
     assert bool(told(tmp_path, "socks", SPANS)) is is_told
 
@@ -117,4 +121,6 @@ def test_only_the_build_of_a_new_dossier_says_so(cli: Cli, tmp_path: Path) -> No
     assert new["state"] == "built"
     assert "`alias log-in login`" in str(new["warnings"])
     for words in ((), ("--force",)):
-        assert "alias" not in str(cli("load", "log-in", *words, "--json", cwd=project).json["warnings"])
+        assert "alias" not in str(
+            cli("load", "log-in", *words, "--json", cwd=project).json["warnings"]
+        )

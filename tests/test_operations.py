@@ -80,12 +80,20 @@ def test_requests_and_replies_have_schemas_in_which_every_request_field_is_descr
 def test_a_request_refuses_what_it_does_not_know() -> None:
     for operation in OPERATIONS:
         with pytest.raises(ValidationError):
-            operation.request.model_validate({"feature": "a", "query": "a", "fact": "a", "nonsense": 1})
+            operation.request.model_validate(
+                {"feature": "a", "query": "a", "fact": "a", "nonsense": 1}
+            )
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\nb", "../a", "a" * 300])
 def test_a_name_that_no_command_line_can_hold_is_refused_too(project: Path, name: str) -> None:
-    for operation in ("context.load", "context.show", "context.status", "context.evidence", "context.check"):
+    for operation in (
+        "context.load",
+        "context.show",
+        "context.status",
+        "context.evidence",
+        "context.check",
+    ):
         with pytest.raises(PrereadError) as caught:
             call(operation, project, feature=name)
         assert caught.value.code == "E_FEATURE_NAME"
@@ -154,7 +162,9 @@ def test_status_names_files_that_a_person_edited(loaded: Path) -> None:
     assert found["edited"] == ("patterns.md",)
 
 
-def test_status_of_a_project_without_dossiers_is_empty_and_of_a_missing_one_an_error(project: Path) -> None:
+def test_status_of_a_project_without_dossiers_is_empty_and_of_a_missing_one_an_error(
+    project: Path,
+) -> None:
     assert call("context.status", project).model_dump()["dossiers"] == ()
     with pytest.raises(PrereadError) as caught:
         call("context.status", project, feature="login")
@@ -172,7 +182,9 @@ def test_status_of_a_dossier_that_came_with_the_repository_has_no_age(loaded: Pa
 # -- evidence
 
 
-def test_evidence_ranks_sources_and_tests_apart_and_keeps_the_limit(cli: Cli, project: Path) -> None:
+def test_evidence_ranks_sources_and_tests_apart_and_keeps_the_limit(
+    cli: Cli, project: Path
+) -> None:
     told = cli("evidence", "checkout", "--limit", "3", "--json", cwd=project).json
     assert told["feature"] == "checkout"
     assert "checkout" in told["words"]
@@ -209,13 +221,19 @@ def test_facts_are_found_in_dossiers_and_in_the_knowledge(loaded: Path) -> None:
 
 
 def test_facts_keep_the_limit_and_the_feature(loaded: Path) -> None:
-    assert len(call("knowledge.search", loaded, query="checkout", limit=2).model_dump()["facts"]) == 2
-    only = call("knowledge.search", loaded, query="coupon", feature="checkout").model_dump()["facts"]
+    assert (
+        len(call("knowledge.search", loaded, query="checkout", limit=2).model_dump()["facts"]) == 2
+    )
+    only = call("knowledge.search", loaded, query="coupon", feature="checkout").model_dump()[
+        "facts"
+    ]
     assert {fact["feature"] for fact in only} == {"checkout"}
     assert call("knowledge.search", loaded, query="zebra crossing").model_dump()["facts"] == ()
 
 
-@pytest.mark.parametrize("query", ['"', "a AND", "NEAR(", "*", "checkout:", "-x", "(", "%", "' OR 1=1", ""])
+@pytest.mark.parametrize(
+    "query", ['"', "a AND", "NEAR(", "*", "checkout:", "-x", "(", "%", "' OR 1=1", ""]
+)
 def test_a_query_is_words_not_a_language(loaded: Path, query: str) -> None:
     assert isinstance(call("knowledge.search", loaded, query=query).model_dump()["facts"], tuple)
 
@@ -238,7 +256,10 @@ def test_check_finds_what_a_person_broke_and_exits_1(cli: Cli, loaded: Path) -> 
     )
     done = cli("check", "checkout", cwd=loaded)
     assert done.status == 1
-    problems = {line.split(": ")[0]: line.split(": ")[1].split(" ")[0] for line in done.out.splitlines()[:-1]}
+    problems = {
+        line.split(": ")[0]: line.split(": ")[1].split(" ")[0]
+        for line in done.out.splitlines()[:-1]
+    }
     place = ".project/context/checkout/patterns.md"
     assert problems[f"{place}:{count}"] == "E_PROSE"
     assert problems[f"{place}:{count + 1}"] == "E_FACT_SOURCE"
@@ -305,7 +326,11 @@ def test_wrong_drops_the_fact_for_good_and_leaves_the_rest_in_order(loaded: Path
 def test_wrong_for_a_line_that_a_person_wrote_leaves_their_other_words(loaded: Path) -> None:
     path = dossier(loaded) / "patterns.md"
     mine = ("", "## Mine", "", "A remark that is no fact.")
-    mine += ("- `class Cart` is mine (api/shop/cart.py:1-40)", "- `class Cart` is yours (cart.py:1-40)", "")
+    mine += (
+        "- `class Cart` is mine (api/shop/cart.py:1-40)",
+        "- `class Cart` is yours (cart.py:1-40)",
+        "",
+    )
     path.write_text(path.read_text() + "\n".join(mine))
     call("context.wrong", loaded, fact="`class Cart` is mine")
     text = path.read_text()

@@ -7,12 +7,12 @@ import pytest
 
 from _evidence_project import evidence, services, write
 from conftest import Cli
-from preread import pipeline, project
+from preread import pipeline, resolve
 from preread.errors import PrereadError
 from preread.evidence.collect import collect
 from preread.models import Request
 from preread.operations import doctor
-from preread.packages import Package, packages, scope_of
+from preread.project.packages import Package, packages, scope_of
 
 TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
     "npm": (
@@ -35,7 +35,10 @@ TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
             "libs/a/b/package.json": '{"name": "b"}',
             "tools/cli/package.json": "{}",
         },
-        {Package("b", "libs/a/b", "pnpm-workspace.yaml"), Package("cli", "tools/cli", "pnpm-workspace.yaml")},
+        {
+            Package("b", "libs/a/b", "pnpm-workspace.yaml"),
+            Package("cli", "tools/cli", "pnpm-workspace.yaml"),
+        },
     ),
     "lerna": (
         {"lerna.json": '{"packages": ["modules/*"]}', "modules/m/package.json": '{"name": "m"}'},
@@ -86,7 +89,10 @@ TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
             "app/build.gradle.kts": "plugins {}\n",
             "lib/net/build.gradle": "\n",
         },
-        {Package("app", "app", "settings.gradle.kts"), Package("net", "lib/net", "settings.gradle.kts")},
+        {
+            Package("app", "app", "settings.gradle.kts"),
+            Package("net", "lib/net", "settings.gradle.kts"),
+        },
     ),
 }
 
@@ -132,7 +138,9 @@ def test_a_scope_is_a_folder_or_a_package(root: Path, asked: str) -> None:
         ("packages/ui/src/coupon.ts", ["packages/ui", "packages/uikit"]),
     ],
 )
-def test_a_scope_that_is_none_is_told_with_packages_near_it(root: Path, asked: str, near: list[str]) -> None:
+def test_a_scope_that_is_none_is_told_with_packages_near_it(
+    root: Path, asked: str, near: list[str]
+) -> None:
     with pytest.raises(PrereadError) as caught:
         scope_of(services(root).tree, asked)
     assert caught.value.code == "E_SCOPE"
@@ -142,7 +150,7 @@ def test_a_scope_that_is_none_is_told_with_packages_near_it(root: Path, asked: s
 
 @pytest.mark.parametrize("feature", ["coupon", "_project"])
 def test_only_files_of_the_scope_are_ranked(root: Path, feature: str) -> None:
-    asked = project.resolve(services(root), feature=feature, scope="@acme/ui")
+    asked = resolve.resolve(services(root), feature=feature, scope="@acme/ui")
     found = collect(services(root), asked)
     ranked = [file.path for file in (*found.files, *found.tests)]
     assert ranked
@@ -153,13 +161,17 @@ def test_only_files_of_the_scope_are_ranked(root: Path, feature: str) -> None:
 
 def test_a_scope_is_part_of_what_covers_a_dossier(root: Path) -> None:
     def asked(scope: str, **more: object) -> Request:
-        return project.resolve(services(root), feature="coupon", level="light", scope=scope, **more)
+        return resolve.resolve(services(root), feature="coupon", level="light", scope=scope, **more)
 
     def is_covered(scope: str) -> bool:
         return pipeline.standing(services(root), asked(scope)) is not None
 
     anyio.run(pipeline.build, services(root), asked("@acme/ui"))
-    assert [is_covered(scope) for scope in ("packages/ui", "", "packages/uikit")] == [True, True, False]
+    assert [is_covered(scope) for scope in ("packages/ui", "", "packages/uikit")] == [
+        True,
+        True,
+        False,
+    ]
     write(root, {"packages/ui/src/coupon.ts": "export function drawCoupon() { return 2; }\n"})
     assert not is_covered("")
     anyio.run(pipeline.build, services(root), asked(""))
@@ -168,7 +180,9 @@ def test_a_scope_is_part_of_what_covers_a_dossier(root: Path) -> None:
     assert not is_covered("packages/ui")
 
 
-def test_what_is_left_out_and_scopes_are_asked_for_on_the_command_line(root: Path, cli: Cli) -> None:
+def test_what_is_left_out_and_scopes_are_asked_for_on_the_command_line(
+    root: Path, cli: Cli
+) -> None:
     write(root, {"vendor/x/coupon.py": "def coupon(): ...\n"})
     options = ("--include", "vendored", "--include", "lock", "--scope", "vendor")
     found = cli("evidence", "coupon", *options, "--json", cwd=root).json
@@ -183,4 +197,8 @@ def test_the_doctor_names_the_packages(root: Path) -> None:
     assert "4 packages: @acme/ui (packages/ui), " in look.found
     assert "listed in package.json" in look.found
     (root / "package.json").unlink()
-    assert not list(doctor._monorepo(services(write(root.parent / "single", {"package.json": "{}", "a.py": ""}))))
+    assert not list(
+        doctor._monorepo(
+            services(write(root.parent / "single", {"package.json": "{}", "a.py": ""}))
+        )
+    )

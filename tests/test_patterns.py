@@ -20,7 +20,10 @@ PIECES = (
     "not a ", "no longer ", "0.1.", "v1.2.3 ", "1990-01-01 ", "é", "\n", "a\n", " \n", "# a\n", "- a\n", "\r\n",
 )  # fmt: skip
 ENDS = ("", "!", "\n")
-LONG, PATIENCE = 200, 0.5  # characters of a line; seconds for three of them, which take a thousandth
+LONG, PATIENCE = (
+    200,
+    0.5,
+)  # characters of a line; seconds for three of them, which take a thousandth
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
@@ -39,10 +42,14 @@ def _within(value: object) -> Iterator[re.Pattern[str]]:
     elif isinstance(value, tuple | list | set | frozenset):
         yield from chain.from_iterable(map(_within, value))
     elif is_dataclass(value) and not isinstance(value, type):
-        yield from chain.from_iterable(_within(getattr(value, field.name)) for field in fields(value))
+        yield from chain.from_iterable(
+            _within(getattr(value, field.name)) for field in fields(value)
+        )
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a search can be cut short by an alarm only")
+@pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="a search can be cut short by an alarm only"
+)
 def test_no_pattern_takes_for_ever_on_one_repeated_thing() -> None:
     def cut_short(*_: object) -> None:
         raise TimeoutError

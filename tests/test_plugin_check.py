@@ -58,34 +58,83 @@ HOOKS, MCP, OWN, MARKET = (
 )
 PLANNER, LOAD = "agents/test-planner.md", "skills/load/SKILL.md"
 BROKEN: dict[str, tuple[Change, str]] = {
-    "a hook's script is gone": (lambda p: (p / "hooks/stop").unlink(), r"Stop: hooks/stop is not there"),
-    "it cannot be executed": (lambda p: (p / "hooks/stop").chmod(0o644), r"hooks/stop cannot be executed"),
-    "it says no interpreter": (lambda p: (p / "hooks/stop").write_text("exit 0\n"), r"stop does not say what runs it"),
-    "a script is run by nothing": (edit(HOOKS, lambda d: d["hooks"].pop("Stop")), r"hooks/stop: no event runs it"),
-    "the launcher is gone": (lambda p: (p / "bin/preread").unlink(), r"\.mcp\.json: preread: bin/preread is not there"),
-    "it is no program": (lambda p: (p / "bin/preread").chmod(0o644), r"bin/preread cannot be executed"),
-    "another file is one": (lambda p: (p / "bin/relay.py").chmod(0o755), r"bin: \['preread', 'relay.py'\] can be run"),
+    "a hook's script is gone": (
+        lambda p: (p / "hooks/stop").unlink(),
+        r"Stop: hooks/stop is not there",
+    ),
+    "it cannot be executed": (
+        lambda p: (p / "hooks/stop").chmod(0o644),
+        r"hooks/stop cannot be executed",
+    ),
+    "it says no interpreter": (
+        lambda p: (p / "hooks/stop").write_text("exit 0\n"),
+        r"stop does not say what runs it",
+    ),
+    "a script is run by nothing": (
+        edit(HOOKS, lambda d: d["hooks"].pop("Stop")),
+        r"hooks/stop: no event runs it",
+    ),
+    "the launcher is gone": (
+        lambda p: (p / "bin/preread").unlink(),
+        r"\.mcp\.json: preread: bin/preread is not there",
+    ),
+    "it is no program": (
+        lambda p: (p / "bin/preread").chmod(0o644),
+        r"bin/preread cannot be executed",
+    ),
+    "another file is one": (
+        lambda p: (p / "bin/relay.py").chmod(0o755),
+        r"bin: \['preread', 'relay.py'\] can be run",
+    ),
     "a path without quotes": (
-        edit(HOOKS, lambda d: first(d)["hooks"][0].update(command="bash ${CLAUDE_PLUGIN_ROOT}/hooks/stop")),
+        edit(
+            HOOKS,
+            lambda d: first(d)["hooks"][0].update(command="bash ${CLAUDE_PLUGIN_ROOT}/hooks/stop"),
+        ),
         r"PreToolUse: the path of hooks/stop is not in double quotes",
     ),
     "a server's path without quotes": (
-        edit(MCP, lambda d: d["mcpServers"]["preread"].update(args=["-c", "$CLAUDE_PLUGIN_ROOT/bin/preread mcp"])),
+        edit(
+            MCP,
+            lambda d: d["mcpServers"]["preread"].update(
+                args=["-c", "$CLAUDE_PLUGIN_ROOT/bin/preread mcp"]
+            ),
+        ),
         r"the path of bin/preread is not in double quotes",
     ),
     "a variable that a project lacks": (
-        edit(MCP, lambda d: d["mcpServers"]["preread"].update(args=['"${CLAUDE_PLUGIN_ROOT}/bin/preread"'])),
+        edit(
+            MCP,
+            lambda d: d["mcpServers"]["preread"].update(
+                args=['"${CLAUDE_PLUGIN_ROOT}/bin/preread"']
+            ),
+        ),
         r"\$\{CLAUDE_PLUGIN_ROOT\} is unset",
     ),
     "an event that is none": (
         edit(HOOKS, lambda d: d["hooks"].update(PreToolUsed=d["hooks"]["PreToolUse"])),
         r"there is no event PreToolUsed",
     ),
-    "a matcher of no tool": (edit(HOOKS, lambda d: first(d).update(matcher="Write|Edlt")), r"Edlt matches nothing"),
-    "a matcher in another case": (edit(HOOKS, lambda d: first(d).update(matcher="bash")), r"bash matches nothing"),
-    "a matcher that is no pattern": (edit(HOOKS, lambda d: first(d).update(matcher="Write(")), r"is no pattern"),
-    "a pattern of no tool": (edit(HOOKS, lambda d: first(d).update(matcher="mcp__.*__lood")), r"lood matches nothing"),
-    "a matcher where none is taken": (edit(HOOKS, lambda d: first(d, "Stop").update(matcher="x")), r"Stop takes none"),
+    "a matcher of no tool": (
+        edit(HOOKS, lambda d: first(d).update(matcher="Write|Edlt")),
+        r"Edlt matches nothing",
+    ),
+    "a matcher in another case": (
+        edit(HOOKS, lambda d: first(d).update(matcher="bash")),
+        r"bash matches nothing",
+    ),
+    "a matcher that is no pattern": (
+        edit(HOOKS, lambda d: first(d).update(matcher="Write(")),
+        r"is no pattern",
+    ),
+    "a pattern of no tool": (
+        edit(HOOKS, lambda d: first(d).update(matcher="mcp__.*__lood")),
+        r"lood matches nothing",
+    ),
+    "a matcher where none is taken": (
+        edit(HOOKS, lambda d: first(d, "Stop").update(matcher="x")),
+        r"Stop takes none",
+    ),
     "a source that is none": (
         edit(HOOKS, lambda d: first(d, "SessionStart").update(matcher="begin")),
         r"begin matches nothing",
@@ -98,29 +147,59 @@ BROKEN: dict[str, tuple[Change, str]] = {
         edit(HOOKS, lambda d: first(d)["hooks"][0].update({"if": "Bash(git *"})),
         r"is not like Bash\(git \*\)",
     ),
-    "a field of a hook": (edit(HOOKS, lambda d: first(d)["hooks"][0].update(timeot=1)), r"there is no field timeot"),
-    "a time-out in milliseconds": (edit(HOOKS, lambda d: first(d)["hooks"][0].update(timeout=5000)), r"timeout 5000"),
-    "hooks beside their place": (edit(HOOKS, lambda d: d.update(Stop=[])), r"Stop is not looked at there"),
-    "hooks told twice": (edit(OWN, lambda d: d.update(hooks="./hooks/hooks.json")), r"hooks are found by their folder"),
+    "a field of a hook": (
+        edit(HOOKS, lambda d: first(d)["hooks"][0].update(timeot=1)),
+        r"there is no field timeot",
+    ),
+    "a time-out in milliseconds": (
+        edit(HOOKS, lambda d: first(d)["hooks"][0].update(timeout=5000)),
+        r"timeout 5000",
+    ),
+    "hooks beside their place": (
+        edit(HOOKS, lambda d: d.update(Stop=[])),
+        r"Stop is not looked at there",
+    ),
+    "hooks told twice": (
+        edit(OWN, lambda d: d.update(hooks="./hooks/hooks.json")),
+        r"hooks are found by their folder",
+    ),
     "an agent's tool": (
         replace(PLANNER, "tools: Read", "tools: Raed"),
         r"test-planner.md: tools: there is no tool Raed",
     ),
-    "an agent's field": (replace(PLANNER, "tools: Read", "tool: Read"), r"the field tool is not known"),
+    "an agent's field": (
+        replace(PLANNER, "tools: Read", "tool: Read"),
+        r"the field tool is not known",
+    ),
     "an agent's ignored field": (
         replace(PLANNER, "tools: Read", "permissionMode: plan\ntools: Read"),
         r"permissionMode is not known, or ignored in a plugin",
     ),
-    "an agent's model": (replace(PLANNER, "tools: Read", "model: gpt\ntools: Read"), r"there is no model gpt"),
+    "an agent's model": (
+        replace(PLANNER, "tools: Read", "model: gpt\ntools: Read"),
+        r"there is no model gpt",
+    ),
     "an agent's name": (
         replace(PLANNER, "name: test-planner", "name: planner"),
         r"is called planner, its place test-planner",
     ),
-    "an agent without a description": (replace(PLANNER, "description: ", "description: x\n#"), r"test-planner.md: "),
+    "an agent without a description": (
+        replace(PLANNER, "description: ", "description: x\n#"),
+        r"test-planner.md: ",
+    ),
     "a page without its head": (replace(PLANNER, "---\n", ""), r"no front matter"),
-    "a field twice": (replace(PLANNER, "tools: Read", "name: x\ntools: Read"), r"front matter: 'name: x'"),
-    "a skill's name": (replace(LOAD, "name: load", "name: lode"), r"is called lode, its place load"),
-    "a skill's field": (replace(LOAD, "argument-hint:", "argument-hnt:"), r"the field argument-hnt is not known"),
+    "a field twice": (
+        replace(PLANNER, "tools: Read", "name: x\ntools: Read"),
+        r"front matter: 'name: x'",
+    ),
+    "a skill's name": (
+        replace(LOAD, "name: load", "name: lode"),
+        r"is called lode, its place load",
+    ),
+    "a skill's field": (
+        replace(LOAD, "argument-hint:", "argument-hnt:"),
+        r"the field argument-hnt is not known",
+    ),
     "a skill without its page": (lambda p: (p / LOAD).unlink(), r"skills/load: holds no SKILL\.md"),
     "a tool in a text": (
         replace(LOAD, "mcp__plugin_preread_preread__load_context", "mcp__preread__load"),
@@ -128,7 +207,9 @@ BROKEN: dict[str, tuple[Change, str]] = {
     ),
     "a tool in the hooks": (
         replace(
-            "hooks/gatelib/texts.py", "mcp__plugin_preread_preread__load_context", "mcp__plugin_preread__load_context"
+            "hooks/gatelib/texts.py",
+            "mcp__plugin_preread_preread__load_context",
+            "mcp__plugin_preread__load_context",
         ),
         r"texts\.py: there is no tool mcp__plugin_preread__load_context",
     ),
@@ -148,20 +229,35 @@ BROKEN: dict[str, tuple[Change, str]] = {
         replace("skills/test/SKILL.md", "preread:test-planner", "preread:planner"),
         r"no agent or skill planner",
     ),
-    "a skill in a text": (replace("skills/help/SKILL.md", "skill `load`", "skill `lode`"), r"no skill lode"),
+    "a skill in a text": (
+        replace("skills/help/SKILL.md", "skill `load`", "skill `lode`"),
+        r"no skill lode",
+    ),
     "a file in a text": (replace(PLANNER, "`failures.md`", "`failure.md`"), r"no file failure\.md"),
     "a place in a text": (
         replace(PLANNER, ".project/runs/", ".project/run/"),
         r"there is no \.project/run/<feature>\.md",
     ),
-    "a stage in a text": (replace(PLANNER, "`## PLAN`", "`## PLANS`"), r"no run log has the stage PLANS"),
+    "a stage in a text": (
+        replace(PLANNER, "`## PLAN`", "`## PLANS`"),
+        r"no run log has the stage PLANS",
+    ),
     "a setting in a text": (
         replace(LOAD, "Reads: ", "Set PREREAD_TIME_OUT. Reads: "),
         r"no setting PREREAD_TIME_OUT\b",
     ),
-    "a version that drifts": (edit(OWN, lambda d: d.update(version="9.9.9")), r"versions differ: .*9\.9\.9"),
-    "a version of the package": (replace("pyproject.toml", 'version = "', 'version = "9'), r"versions differ"),
-    "a marketplace of another plugin": (edit(MARKET, lambda d: d["plugins"][0].update(name="x")), r"lists 0 of it"),
+    "a version that drifts": (
+        edit(OWN, lambda d: d.update(version="9.9.9")),
+        r"versions differ: .*9\.9\.9",
+    ),
+    "a version of the package": (
+        replace("pyproject.toml", 'version = "', 'version = "9'),
+        r"versions differ",
+    ),
+    "a marketplace of another plugin": (
+        edit(MARKET, lambda d: d["plugins"][0].update(name="x")),
+        r"lists 0 of it",
+    ),
     "a marketplace that leads nowhere": (
         edit(MARKET, lambda d: d["plugins"][0].update(source="./x")),
         r"\./x holds no plugin",
@@ -182,10 +278,19 @@ def test_the_check_sees(plugin: Path, change: str) -> None:
     assert any(re.search(expected, problem) for problem in found), found
 
 
-def test_the_tools_of_the_check_are_those_of_the_program(claude: Path, api: MessagesAPI, tmp_path: Path) -> None:
+def test_the_tools_of_the_check_are_those_of_the_program(
+    claude: Path, api: MessagesAPI, tmp_path: Path
+) -> None:
     flow = Flow(claude, api, tmp_path)
     seen = flow.session(lambda _: [text("Done.")])
-    named = {"Read", "Write", "Edit", "NotebookEdit", "Bash", "Task"}  # those that our hooks and agents go by
+    named = {
+        "Read",
+        "Write",
+        "Edit",
+        "NotebookEdit",
+        "Bash",
+        "Task",
+    }  # those that our hooks and agents go by
     assert named <= set(seen.init["tools"]) & TOOLS
     assert "Agent" in seen.own[0].tools
 

@@ -27,11 +27,20 @@ def last(request: Request, place: int = -1) -> str:
 
 def test_a_blocked_write_leads_to_a_build_by_a_real_child_and_then_passes(flow: Flow) -> None:
     spec, again = flow.spec("tests/login.spec.ts"), flow.spec("tests/login.spec.ts")
-    here = tool("Bash", command="mkdir -p web && cat > web/cart.spec.ts <<'EOF'\ntest('cart')\nEOF\n", description="w")
+    here = tool(
+        "Bash",
+        command="mkdir -p web && cat > web/cart.spec.ts <<'EOF'\ntest('cart')\nEOF\n",
+        description="w",
+    )
     rules = tool("Write", file_path=str(flow.project / ".project" / "gates"), content="mode off\n")
     switch = tool("Bash", command="preread gates off", description="off")
     read = tool("Read", file_path=str(flow.project / "tests" / "old.spec.ts"))
-    edit = tool("Edit", file_path=str(flow.project / "tests" / "old.spec.ts"), old_string="old", new_string="new")
+    edit = tool(
+        "Edit",
+        file_path=str(flow.project / "tests" / "old.spec.ts"),
+        old_string="old",
+        new_string="new",
+    )
     calls: list[Block] = []
 
     def script(request: Request) -> Answer:
@@ -74,16 +83,25 @@ def test_a_blocked_write_leads_to_a_build_by_a_real_child_and_then_passes(flow: 
     assert "new" in (flow.project / "tests" / "old.spec.ts").read_text()
 
     # The child has the tools of its build alone, and started no server of ours.
-    assert {name for request in seen.children for name in request.tools} <= {"Read", "Grep", "Glob", "Write"}
+    assert {name for request in seen.children for name in request.tools} <= {
+        "Read",
+        "Grep",
+        "Glob",
+        "Write",
+    }
     starts = flow.starts.read_text().splitlines()
     assert len([line for line in starts if line.endswith("launch.py mcp")]) == 1
     assert [line for line in starts if line.split()[0] != "-I"] == []
 
 
-def test_a_blocked_dispatch_leads_to_a_build_and_the_planner_starts_with_the_dossier(flow: Flow) -> None:
+def test_a_blocked_dispatch_leads_to_a_build_and_the_planner_starts_with_the_dossier(
+    flow: Flow,
+) -> None:
     def dispatch() -> Block:
         prompt = "PLANNER: a test plan for the checkout flow"
-        return tool("Agent", description="plan", prompt=prompt, subagent_type="preread:test-planner")
+        return tool(
+            "Agent", description="plan", prompt=prompt, subagent_type="preread:test-planner"
+        )
 
     first, second = dispatch(), dispatch()
     calls: list[Block] = []
@@ -104,14 +122,21 @@ def test_a_blocked_dispatch_leads_to_a_build_and_the_planner_starts_with_the_dos
     assert "then retry this dispatch" in words
     assert json.loads(seen.told(calls[0])[0])["builder"] == "claude"
     assert seen.told(second)[1] is False
-    planner = next(request for request in seen.own if "PLANNER" in request.prompt and "GO" not in request.prompt)
+    planner = next(
+        request
+        for request in seen.own
+        if "PLANNER" in request.prompt and "GO" not in request.prompt
+    )
     assert "# Patterns: checkout" in planner.whole or "# Summary: checkout" in planner.whole
 
 
 def test_what_stands_passes_and_each_mode_and_hint_says_its_own(flow: Flow) -> None:
     for name in ("patterns", "codebase", "summary"):
         flow.write(f"context/login/{name}.md", f"# {name.title()}: login\n\nNo facts found.\n")
-    specs = {name: flow.spec(f"{name}.spec.ts") for name in ("a/login", "b/login", "pay", "warned", "off")}
+    specs = {
+        name: flow.spec(f"{name}.spec.ts")
+        for name in ("a/login", "b/login", "pay", "warned", "off")
+    }
     gates = (flow.project / ".project" / "gates").read_text()
 
     def script(request: Request) -> Answer:
@@ -127,11 +152,20 @@ def test_what_stands_passes_and_each_mode_and_hint_says_its_own(flow: Flow) -> N
         return [list(specs.values())[request.turn]] if request.turn < len(specs) else DONE
 
     seen = flow.session(script)
-    assert {name: seen.told(call)[1] for name, call in specs.items()} == {**dict.fromkeys(specs, False), "pay": True}
-    assert {name: flow.there(f"{name}.spec.ts") for name in specs} == {**dict.fromkeys(specs, True), "pay": False}
+    assert {name: seen.told(call)[1] for name, call in specs.items()} == {
+        **dict.fromkeys(specs, False),
+        "pay": True,
+    }
+    assert {name: flow.there(f"{name}.spec.ts") for name in specs} == {
+        **dict.fromkeys(specs, True),
+        "pay": False,
+    }
     assert seen.remark(specs["a/login"]) == seen.remark(specs["off"]) == ""
     assert "dossier of login is stale" in seen.remark(specs["b/login"])
-    assert "again: its dossier is being built, and the call joins that build" in seen.told(specs["pay"])[0]
+    assert (
+        "again: its dossier is being built, and the call joins that build"
+        in seen.told(specs["pay"])[0]
+    )
     assert f'{LOAD} with {{"feature": "warned"}}' in seen.remark(specs["warned"])
     assert "login" in seen.own[0].whole  # the start of the session said which dossiers there are
 
@@ -147,7 +181,9 @@ def test_an_installation_from_the_marketplace_has_the_tool_and_the_gates(
     flow.claude_says("plugin", "marketplace", "add", str(plugin))
     flow.claude_says("plugin", "install", "preread@preread")
     spec = flow.spec("tests/login.spec.ts")
-    seen = flow.session(lambda request: [spec] if request.turn == 0 else DONE, "--permission-mode", "default")
+    seen = flow.session(
+        lambda request: [spec] if request.turn == 0 else DONE, "--permission-mode", "default"
+    )
     assert seen.server == [(SERVER, "connected")]
     assert LOAD in seen.own[0].tools
     assert seen.told(spec)[1] is True
@@ -167,7 +203,9 @@ def test_the_repository_opened_as_a_project_has_a_server_that_starts(
     assert seen.server == [("preread", "connected")]
 
 
-@pytest.mark.parametrize("what", [".", ".claude-plugin/marketplace.json", ".claude-plugin/plugin.json"])
+@pytest.mark.parametrize(
+    "what", [".", ".claude-plugin/marketplace.json", ".claude-plugin/plugin.json"]
+)
 def test_claude_code_finds_nothing_to_complain_about(flow: Flow, tmp_path: Path, what: str) -> None:
     plugin = copy_plugin(tmp_path / "plugin")
     shutil.copy2(Path(__file__).parents[1] / "README.md", plugin)

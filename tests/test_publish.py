@@ -80,7 +80,10 @@ def test_only_files_that_say_something_else_are_written(work, folder):
         (staging / name).write_text(text_of(name, "two" if name == "summary.md" else "one"))
     publish.publish(work, staging, Manifest(feature="login", recipe="one"))
     after = snapshot(folder)
-    assert {name for name in after if after[name] != before[name]} == {"summary.md", "manifest.json"}
+    assert {name for name in after if after[name] != before[name]} == {
+        "summary.md",
+        "manifest.json",
+    }
 
 
 def test_line_ends_that_git_made_are_no_reason_to_write(work, folder):
@@ -171,7 +174,9 @@ def test_other_files_of_a_builder_are_never_published(work, folder, name):
     put(work, "one")
     staging = publish.stage(work, "login")
     (staging / name).parent.mkdir(exist_ok=True)
-    (staging / name).write_text('{"order": 1, "manifest": {"feature": "login", "recipe": "forged"}, "before": {}}')
+    (staging / name).write_text(
+        '{"order": 1, "manifest": {"feature": "login", "recipe": "forged"}, "before": {}}'
+    )
     assert published.read(work.layout, "login").manifest.recipe == "one"
     for file in BASIC:
         (staging / file).write_text(text_of(file, "two"))
@@ -273,7 +278,9 @@ def test_a_publish_that_is_refused_in_the_middle_is_read_whole_and_finished_late
     with pytest.raises(PrereadError) as caught:
         publish.publish(work, staging, Manifest(feature="login", recipe="two"))
     assert caught.value.code == "E_WRITE"
-    assert not staging.exists()  # whoever cleans up after the failure cannot take what recovery needs
+    assert (
+        not staging.exists()
+    )  # whoever cleans up after the failure cannot take what recovery needs
     assert published.read(work.layout, "login").manifest.recipe == "two"
     (folder / "manifest.json" / "inner").rmdir()
     (folder / "manifest.json").rmdir()
@@ -316,7 +323,9 @@ def test_a_disk_that_fills_at_any_moment_never_costs_a_whole_dossier(tmp_path):
                 outcomes.add(error.code)
             found = published.read(work.layout, "login")
             assert found.edited == ()
-            assert found.texts == {name: text_of(name, found.manifest.recipe) for name in (*BASIC, "failures.md")}
+            assert found.texts == {
+                name: text_of(name, found.manifest.recipe) for name in (*BASIC, "failures.md")
+            }
             filler.unlink()
             publish.recover(work, "login")
         assert outcomes == {"published", "E_WRITE"}
@@ -338,23 +347,35 @@ def test_a_read_only_disk_leaves_the_old_dossier_and_says_so(tmp_path):
             with pytest.raises(PrereadError, match="read-only") as caught:
                 refused()
             assert caught.value.code == "E_WRITE"
-        assert published.read(work.layout, "login").texts["patterns.md"] == text_of("patterns.md", "one")
+        assert published.read(work.layout, "login").texts["patterns.md"] == text_of(
+            "patterns.md", "one"
+        )
 
 
 def ready(work, mark: str, order: int, names=BASIC, before=None) -> Path:
     """What a publisher leaves that is killed right after its mark is written."""
     staging = publish.stage(work, "login")
     texts = {name: text_of(name, mark).encode() for name in names}
-    made = Manifest(feature="login", recipe=mark, files={n: published.digest(t) for n, t in texts.items()})
+    made = Manifest(
+        feature="login", recipe=mark, files={n: published.digest(t) for n, t in texts.items()}
+    )
     for name, data in (*texts.items(), ("manifest.json", published.manifest_bytes(made))):
         (staging / name).write_bytes(data)
-    (staging / "ready.json").write_text(Ready(order=order, manifest=made, before=before or {}).model_dump_json())
+    (staging / "ready.json").write_text(
+        Ready(order=order, manifest=made, before=before or {}).model_dump_json()
+    )
     return staging.rename(staging.with_name(staging.name + published.READY))
 
 
 def test_several_that_are_ready_are_rolled_forward_in_their_order(work, folder):
     put(work, "one")
-    ready(work, "three", 3, [*BASIC, "requirements.md"], before=dict.fromkeys([*BASIC, "failures.md"], "-"))
+    ready(
+        work,
+        "three",
+        3,
+        [*BASIC, "requirements.md"],
+        before=dict.fromkeys([*BASIC, "failures.md"], "-"),
+    )
     ready(work, "two", 2, [*BASIC, "failures.md"], before=dict.fromkeys(BASIC, "-"))
     assert published.read(work.layout, "login").manifest.recipe == "three"
     publish.recover(work, "login")
@@ -411,12 +432,20 @@ def test_a_mark_whose_files_a_power_cut_emptied_is_not_rolled_forward(work, fold
 
 def run_cuts(*arguments: object) -> dict[str, object]:
     path = Path(__file__).with_name("_files_cuts.py")
-    done = subprocess.run(program(path, *arguments), env=program_environ(), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        program(path, *arguments),
+        env=program_environ(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 
 
-def test_a_publish_cut_before_any_of_its_steps_is_whole_and_rolled_forward_even_when_that_is_cut(tmp_path):
+def test_a_publish_cut_before_any_of_its_steps_is_whole_and_rolled_forward_even_when_that_is_cut(
+    tmp_path,
+):
     with disk(tmp_path / "disk", "64m", or_folder=True) as folder:
         seen = run_cuts("steps", folder)
     assert seen["wrong"] == []

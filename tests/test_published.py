@@ -145,7 +145,9 @@ def test_a_shared_dossier_is_read_in_a_fresh_clone_and_nothing_is_written(work, 
     clone.layout.context.mkdir()
     folder.rename(clone.layout.dossier("login"))
     before = snapshot(clone.layout.root)
-    assert published.read(clone.layout, "login").texts["patterns.md"] == text_of("patterns.md", "one")
+    assert published.read(clone.layout, "login").texts["patterns.md"] == text_of(
+        "patterns.md", "one"
+    )
     assert published.features(clone.layout) == ["login"]
     assert published.recorded(clone.layout, "login") is None
     assert published.wrong_ids(clone.layout) == {}
@@ -175,7 +177,9 @@ def test_features_are_those_with_a_dossier_in_order(work, folder):
 
 
 def test_a_run_record_is_read_back(work):
-    run = RunRecord(started=1.5, finished=2.5, builder="claude", stats=Stats(facts=7), problems=("a", "b"))
+    run = RunRecord(
+        started=1.5, finished=2.5, builder="claude", stats=Stats(facts=7), problems=("a", "b")
+    )
     published.record(work.layout, "login", run)
     assert published.recorded(work.layout, "login") == run
     assert published.recorded(work.layout, "cart") is None
@@ -256,7 +260,9 @@ def test_processes_that_mark_at_the_same_time_lose_nothing(work):
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate()[1] for process in processes] == [""] * 3
-    assert set(published.wrong_ids(work.layout)) == {f"{k}-{n}" for k in range(3) for n in range(20)}
+    assert set(published.wrong_ids(work.layout)) == {
+        f"{k}-{n}" for k in range(3) for n in range(20)
+    }
 
 
 def test_digests_ignore_the_line_ends_that_git_makes_and_nothing_else():
@@ -269,6 +275,9 @@ def test_only_plain_files_have_bytes(tmp_path):
     (tmp_path / "file").write_bytes(b"x")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     os.mkfifo(tmp_path / "pipe")
-    got = {name: published.plain_bytes(tmp_path / name) for name in ("file", "link", "pipe", "absent", ".")}
+    got = {
+        name: published.plain_bytes(tmp_path / name)
+        for name in ("file", "link", "pipe", "absent", ".")
+    }
     assert got == {"file": b"x", "link": None, "pipe": None, "absent": None, ".": None}
     assert published.plain_bytes(Path("/dev/null")) is None

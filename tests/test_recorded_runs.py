@@ -10,9 +10,9 @@ import pytest
 from _evidence_project import evidence, found, services, write
 from _processes import small
 from conftest import Cli
-from preread import results
 from preread.layout import Layout
 from preread.models import Finding
+from preread.reports import results
 
 TEST = "def test_login_shows_an_error():\n    pass\n\n\ndef test_login_works():\n    pass\n"
 CODE = "def login(name):\n    return name\n"
@@ -34,11 +34,19 @@ def run(number: int, outcome: str, **other: Any) -> dict[str, Any]:
     return line | other
 
 
-def told(root: Path, runs: Iterable[dict[str, Any] | str], feature: str = "login", **files: str) -> list[Finding]:
+def told(
+    root: Path, runs: Iterable[dict[str, Any] | str], feature: str = "login", **files: str
+) -> list[Finding]:
     """What the rule finds, each of it held to the check: the runs resolve, the quotes stand in them."""
     lines = [line if isinstance(line, str) else json.dumps(line) for line in runs]
     write(
-        root, {"login.py": CODE, "tests/test_login.py": TEST, RECORD: "".join(f"{line}\n" for line in lines), **files}
+        root,
+        {
+            "login.py": CODE,
+            "tests/test_login.py": TEST,
+            RECORD: "".join(f"{line}\n" for line in lines),
+            **files,
+        },
     )
     return found(root, "failed", feature)
 
@@ -56,7 +64,10 @@ def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
         ("PFFFF", f"`{NAME}` failed in 4 of 5 runs, last {WHEN}: {MESSAGE}"),
         ("FFFF", f"`{NAME}` failed 4 times, last {WHEN}: {MESSAGE}"),
         ("FEE", f"`{NAME}` failed on {WHEN}: {MESSAGE}"),
-        ("FPFPP", f"`{NAME}` passes and fails by turns: failed in 2 of 5 runs, last {WHEN}: {MESSAGE}"),
+        (
+            "FPFPP",
+            f"`{NAME}` passes and fails by turns: failed in 2 of 5 runs, last {WHEN}: {MESSAGE}",
+        ),
         ("FFFP", ""),
         ("PFP", ""),
         ("P", ""),
@@ -64,7 +75,9 @@ def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
         ("", ""),
     ],
 )
-def test_a_test_that_fails_or_changes_is_told_and_a_mended_one_is_not(tmp_path: Path, outcomes: str, said: str) -> None:
+def test_a_test_that_fails_or_changes_is_told_and_a_mended_one_is_not(
+    tmp_path: Path, outcomes: str, said: str
+) -> None:
     assert texts(tmp_path, outcomes) == ([said] if said else [])
 
 
@@ -75,23 +88,33 @@ def test_a_finding_cites_its_last_runs_newest_first(tmp_path: Path) -> None:
 
 
 def test_kinds_that_differ_are_counted_and_unknown_ones_left_out(tmp_path: Path) -> None:
-    runs = [run(n, "failed", kind=kind) for n, kind in enumerate(("wait", "locator", "wait", "other"))]
+    runs = [
+        run(n, "failed", kind=kind) for n, kind in enumerate(("wait", "locator", "wait", "other"))
+    ]
     (finding,) = told(tmp_path, runs)
     assert "failed 4 times, last 2026-11-21, 2 times with `wait`" in finding.text
     older = [run(n, "failed", kind="network") for n in range(4)]
     newer = [run(n, "failed", kind="wait") for n in range(4, 7)]
     (finding,) = told(tmp_path / "c", [*older, *newer])
     assert "failed 7 times, last 2026-11-21, 4 times with `network`" in finding.text
-    assert [source[-8] for source in finding.sources] == ["6", "3", "5"]  # the kind stands in one of them
+    assert [source[-8] for source in finding.sources] == [
+        "6",
+        "3",
+        "5",
+    ]  # the kind stands in one of them
     (finding,) = told(tmp_path / "b", [run(1, "failed", kind="`; rm -rf`", message="")])
     assert finding.text == f"`{NAME}` failed on 2026-11-21"
 
 
-def test_a_pass_of_the_same_command_or_target_counts_and_of_another_does_not(tmp_path: Path) -> None:
+def test_a_pass_of_the_same_command_or_target_counts_and_of_another_does_not(
+    tmp_path: Path,
+) -> None:
     whole = run(2, "passed", command="pytest", targets=[], features=[])
     assert told(tmp_path / "a", [run(1, "failed"), whole])
     assert not told(tmp_path / "b", [run(1, "failed", command="pytest", targets=[]), whole])
-    assert not told(tmp_path / "c", [run(1, "failed"), run(2, "passed", command="pytest -k error -q")])
+    assert not told(
+        tmp_path / "c", [run(1, "failed"), run(2, "passed", command="pytest -k error -q")]
+    )
     others = run(2, "failed", failed=["tests/test_login.py::test_login_works"])
     (finding,) = told(tmp_path / "d", [run(1, "failed"), others])
     assert "test_login_works" in finding.text
@@ -100,8 +123,17 @@ def test_a_pass_of_the_same_command_or_target_counts_and_of_another_does_not(tmp
 def test_only_the_features_own_tests_are_told(tmp_path: Path) -> None:
     other = "tests/test_paint.py::test_colours"
     runs = [
-        run(1, "failed", features=["paint"], targets=["tests/test_paint.py"], command="a", failed=[other]),
-        run(2, "failed", features=["login", "paint"], targets=[], command="b", failed=[other, NAME]),
+        run(
+            1,
+            "failed",
+            features=["paint"],
+            targets=["tests/test_paint.py"],
+            command="a",
+            failed=[other],
+        ),
+        run(
+            2, "failed", features=["login", "paint"], targets=[], command="b", failed=[other, NAME]
+        ),
     ]
     assert [f.text.split()[0] for f in told(tmp_path, runs)] == [f"`{NAME}`"]
     assert {f.text.split()[0] for f in found(tmp_path, "failed", "paint")} == {f"`{other}`"}
@@ -163,7 +195,9 @@ def test_whatever_stands_in_the_record_builds_no_false_fact(tmp_path: Path, line
 
 
 def test_a_record_is_read_once_and_a_torn_line_is_none(tmp_path: Path) -> None:
-    write(tmp_path, {RECORD: json.dumps(run(1, "failed")) + "\n" + json.dumps(run(2, "passed"))[:-5]})
+    write(
+        tmp_path, {RECORD: json.dumps(run(1, "failed")) + "\n" + json.dumps(run(2, "passed"))[:-5]}
+    )
     assert [one.id for one in results.runs(services(tmp_path).tree)] == [run(1, "failed")["id"]]
 
 
@@ -181,20 +215,28 @@ def record(project: Path, *runs: dict[str, Any]) -> None:
         file.writelines(json.dumps(one) + "\n" for one in runs)
 
 
-def test_a_new_run_leaves_the_dossier_standing_and_a_cited_one_that_is_gone_does_not(cli: Cli, tmp_path: Path) -> None:
+def test_a_new_run_leaves_the_dossier_standing_and_a_cited_one_that_is_gone_does_not(
+    cli: Cli, tmp_path: Path
+) -> None:
     name = "tests/test_login.py::test_login_gives_a_token"
     project = small(tmp_path / "p", {"reports/junit.xml": "<testsuite/>"})
     record(project, run(1, "failed", failed=[name]))
     built = cli("load", "login", "--json", cwd=project).json
     assert f"`{name}` failed on 2026-11-21, with `wait`" in built["dossier"]
-    assert "(run:20261121T000001-3f9c21)" in (project / ".project/context/login/failures.md").read_text()
+    assert (
+        "(run:20261121T000001-3f9c21)"
+        in (project / ".project/context/login/failures.md").read_text()
+    )
     assert cli("check", "login", cwd=project).status == 0
     record(project, run(2, "passed"))
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
     forced = cli("load", "login", "--force", "--json", cwd=project).json
     assert "2026-11-21" not in forced["dossier"]
     record(project, run(3, "failed", failed=[name]))
-    assert "failed in 2 of 3 runs" in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
+    assert (
+        "failed in 2 of 3 runs"
+        in cli("load", "login", "--force", "--json", cwd=project).json["dossier"]
+    )
     Layout(project).results.write_text("")
     status = cli("status", "login", "--json", cwd=project).json["dossiers"][0]
     assert (status["fresh"], "cited span is gone" in status["why"]) == (False, True)

@@ -16,12 +16,18 @@ from preread.published import Published, RunRecord
 
 LINE = st.text(alphabet="ab `#-", max_size=60)
 TEXTS = st.dictionaries(
-    st.sampled_from([row.name for row in FILES]), st.lists(LINE, max_size=12).map("\n".join), max_size=7
+    st.sampled_from([row.name for row in FILES]),
+    st.lists(LINE, max_size=12).map("\n".join),
+    max_size=7,
 )
 
 
 def build(root: Path, feature: str = "checkout", **settings: object) -> LoadReply:
-    return anyio.run(pipeline.build, services(root, **settings), request(feature).model_copy(update={"force": True}))
+    return anyio.run(
+        pipeline.build,
+        services(root, **settings),
+        request(feature).model_copy(update={"force": True}),
+    )
 
 
 def again(root: Path, feature: str = "checkout", **settings: object) -> LoadReply:
@@ -55,7 +61,9 @@ def test_no_more_is_inlined_than_may_be(texts: dict[str, str], limit: int) -> No
 def test_what_fits_is_inlined_whole_in_the_order_of_use(texts: dict[str, str]) -> None:
     shown, cut = replies.inline(texts, 100_000)
     assert cut == ()
-    assert shown == "\n\n".join(texts[name].strip() for name in replies.INLINE_ORDER if texts.get(name, "").strip())
+    assert shown == "\n\n".join(
+        texts[name].strip() for name in replies.INLINE_ORDER if texts.get(name, "").strip()
+    )
 
 
 def test_the_order_of_use_names_every_file_and_begins_with_what_must_be_seen() -> None:
@@ -69,7 +77,12 @@ def test_the_order_of_use_names_every_file_and_begins_with_what_must_be_seen() -
 def test_a_build_replies_with_the_dossier_itself_and_the_next_step(project: Path) -> None:
     reply = build(project)
     texts = texts_of(project)
-    assert (reply.status, reply.state, reply.builder, reply.level) == ("ok", "built", "static", "light")
+    assert (reply.status, reply.state, reply.builder, reply.level) == (
+        "ok",
+        "built",
+        "static",
+        "light",
+    )
     assert reply.path == ".project/context/checkout/"
     assert reply.files == tuple(row.name for row in FILES if row.name in texts)
     assert all(text.strip() in reply.dossier for text in texts.values())
@@ -83,10 +96,18 @@ def test_the_counts_of_a_reply_are_those_of_the_files(project: Path) -> None:
     texts = texts_of(project)
     stats = reply.stats
     assert stats is not None
-    facts = [fact for name, text in texts.items() for fact in dossier.parse(name, "checkout", text)[0].facts]
-    assert stats.facts == len(facts) == stats.quoted + stats.computed + stats.external + stats.located
+    facts = [
+        fact
+        for name, text in texts.items()
+        for fact in dossier.parse(name, "checkout", text)[0].facts
+    ]
+    assert (
+        stats.facts == len(facts) == stats.quoted + stats.computed + stats.external + stats.located
+    )
     assert stats.tokens == sum(dossier.tokens(text) for text in texts.values())
-    assert stats.computed == sum(any(source.startswith("absent:") for source in fact.sources) for fact in facts)
+    assert stats.computed == sum(
+        any(source.startswith("absent:") for source in fact.sources) for fact in facts
+    )
     assert stats.dropped == 0
     assert stats.seconds > 0
 
@@ -109,7 +130,9 @@ def test_a_dossier_longer_than_a_reply_says_which_files_to_read(project: Path) -
     longer = [warning for warning in reply.warnings if "longer than a reply" in warning]
     assert longer
     for name, text in texts_of(project).items():
-        assert (text.strip() in reply.dossier) != any(f"checkout/{name}" in warning for warning in longer)
+        assert (text.strip() in reply.dossier) != any(
+            f"checkout/{name}" in warning for warning in longer
+        )
 
 
 def test_nothing_is_inlined_when_nothing_may_be(project: Path) -> None:
@@ -165,7 +188,12 @@ def test_a_running_build_asks_for_the_same_call_again(project: Path) -> None:
 def test_a_failure_carries_its_code_and_always_something_to_do(code: str) -> None:
     for hint in ("", "Do this."):
         reply = replies.failed(PrereadError(code, "It failed.", hint, {"slug": "x"}))
-        assert (reply.status, reply.code, reply.message, reply.hint) == ("error", code, "It failed.", hint)
+        assert (reply.status, reply.code, reply.message, reply.hint) == (
+            "error",
+            code,
+            "It failed.",
+            hint,
+        )
         assert reply.next
         assert reply.details == {"slug": "x"}
 

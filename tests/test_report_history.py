@@ -28,23 +28,38 @@ NAME = "test_login_shows_an_error"
 BOOM = "AssertionError: boom"
 
 
-def junit(second: int, *, day: int = 20, message: str = BOOM, also: str = "", **verdicts: str) -> str:
+def junit(
+    second: int, *, day: int = 20, message: str = BOOM, also: str = "", **verdicts: str
+) -> str:
     """A report of pytest of a run that began in this second: F failed, P passed, S skipped."""
-    inner = {"F": f'<failure message="{message}">E   {message}</failure>', "P": "", "S": "<skipped/>"}
+    inner = {
+        "F": f'<failure message="{message}">E   {message}</failure>',
+        "P": "",
+        "S": "<skipped/>",
+    }
     cases = [
         f'<testcase classname="tests.test_login" name="{name}" time="0.{second:03}">{inner[verdict]}</testcase>'
         for name, verdict in verdicts.items()
     ]
     at = f"2026-11-{day:02}T09:{second // 60:02}:{second % 60:02}+00:00"
-    return f'<testsuite name="pytest" timestamp="{at}">\n' + "\n".join(cases) + f"{also}\n</testsuite>"
+    return (
+        f'<testsuite name="pytest" timestamp="{at}">\n' + "\n".join(cases) + f"{also}\n</testsuite>"
+    )
 
 
-def jest(second: int, verdict: str, file: str = "/home/me/shop/tests/login.test.js", tries: int = 1) -> str:
+def jest(
+    second: int, verdict: str, file: str = "/home/me/shop/tests/login.test.js", tries: int = 1
+) -> str:
     at = 1_795_165_200_000 + second * 1000  # 2026-11-20T09:00
     test = {"ancestorTitles": ["Login"], "title": "pays", "status": verdict, "invocations": tries}
     failures = [BOOM] if verdict == "failed" else []
     return json.dumps(
-        {"startTime": at, "testResults": [{"name": file, "assertionResults": [test | {"failureMessages": failures}]}]}
+        {
+            "startTime": at,
+            "testResults": [
+                {"name": file, "assertionResults": [test | {"failureMessages": failures}]}
+            ],
+        }
     )
 
 
@@ -52,7 +67,9 @@ def looked(root: Path) -> Looked:
     return inputs.reports(services(root)) or Looked()
 
 
-def run(root: Path, outcomes: str, name: str = NAME, path: str = "reports/junit.xml", start: int = 0) -> None:
+def run(
+    root: Path, outcomes: str, name: str = NAME, path: str = "reports/junit.xml", start: int = 0
+) -> None:
     """One run after the other writes its report over the last one's."""
     for number, outcome in enumerate(outcomes, start):
         write(root, {path: junit(60 * number, **{name: outcome})})
@@ -82,7 +99,11 @@ def failures(root: Path, feature: str = "login") -> list[Finding]:
         ("PPF", "failed on 2026-11-20, with `assertion`", "reported"),
         ("PFFF", "failed in 3 of 4 runs, last 2026-11-20, with `assertion`", "reported"),
         ("PSFSF", "failed in 2 of 3 runs, last 2026-11-20, with `assertion`", "reported"),
-        ("PFPFP", "passes and fails by turns: failed in 2 of 5 runs, last 2026-11-20, with `assertion`", "failed"),
+        (
+            "PFPFP",
+            "passes and fails by turns: failed in 2 of 5 runs, last 2026-11-20, with `assertion`",
+            "failed",
+        ),
         ("FFP", "", ""),
         ("PFPP", "", ""),
         ("PS", "", ""),
@@ -94,7 +115,9 @@ def test_a_test_that_fails_or_changes_is_told_with_its_history(
     write(tmp_path, FILES)
     run(tmp_path, outcomes)
     told = failures(tmp_path)
-    assert [(f.text, f.kind) for f in told] == ([(f"`{NAME}` {said}: {BOOM}", kind)] if said else [])
+    assert [(f.text, f.kind) for f in told] == (
+        [(f"`{NAME}` {said}: {BOOM}", kind)] if said else []
+    )
     assert all(source.startswith("run:20261120T09") for f in told for source in f.sources)
 
 
@@ -110,7 +133,10 @@ def test_a_test_in_a_file_of_the_feature_s_belongs_to_it_however_a_report_names_
     tmp_path: Path, place: str, own: bool
 ) -> None:
     case = f'<testcase {place} name="test_shows"><failure/></testcase>'
-    files = {"web/src/session.py": "def begin(): pass\n", "web/tests/test_login.py": "from src.session import begin\n"}
+    files = {
+        "web/src/session.py": "def begin(): pass\n",
+        "web/tests/test_login.py": "from src.session import begin\n",
+    }
     tests = "\n\ndef test_begin_session():\n    begin()\n"
     write(tmp_path, files | {"web/tests/test_login.py": files["web/tests/test_login.py"] + tests})
     write(tmp_path, {"reports/a.xml": f"<testsuite>{case}</testsuite>"})
@@ -119,11 +145,11 @@ def test_a_test_in_a_file_of_the_feature_s_belongs_to_it_however_a_report_names_
 
 def test_tests_that_failed_alike_in_one_run_are_told_together(tmp_path: Path) -> None:
     names = [f"test_login_{letter}" for letter in "abcdef"]
-    other = (
-        f'<testcase classname="tests.test_login" name="test_login_z"><failure message="{BOOM} otherwise"/></testcase>'
-    )
+    other = f'<testcase classname="tests.test_login" name="test_login_z"><failure message="{BOOM} otherwise"/></testcase>'
     write(tmp_path, {**FILES, "reports/a.xml": junit(0, also=other, **dict.fromkeys(names, "F"))})
-    together, alone = sorted((finding.text for finding in failures(tmp_path)), key=len, reverse=True)
+    together, alone = sorted(
+        (finding.text for finding in failures(tmp_path)), key=len, reverse=True
+    )
     shown = ", ".join(f"`{name}`" for name in names[:4])
     assert together == f"{shown} and 2 more failed on 2026-11-20, with `assertion`: {BOOM}"
     assert alone == f"`test_login_z` failed on 2026-11-20, with `assertion`: {BOOM} otherwise"
@@ -143,15 +169,24 @@ def test_flakiness_is_the_flip_rate(
     assert (known.runs, known.failures) == (len(outcomes), outcomes.count("F"))
 
 
-def test_a_pass_that_took_two_tries_is_flaky_and_a_failure_and_a_pass_in_the_rate(tmp_path: Path) -> None:
+def test_a_pass_that_took_two_tries_is_flaky_and_a_failure_and_a_pass_in_the_rate(
+    tmp_path: Path,
+) -> None:
     for second, tries in ((0, 1), (60, 2), (120, 1)):
         write(tmp_path, {"test-results.json": jest(second, "passed", tries=tries)})
         looked(tmp_path)
     known = past(tmp_path)
-    assert (known.is_flaky, known.is_failing, known.flips, known.flakiness) == (True, False, 2, 0.67)
+    assert (known.is_flaky, known.is_failing, known.flips, known.flakiness) == (
+        True,
+        False,
+        2,
+        0.67,
+    )
     assert (known.runs, known.failures, known.retried) == (3, 0, 1)
     (finding,) = found(tmp_path, "failed", "login")
-    assert finding.text == "`pays` passed only when it was tried again in 1 of 3 runs, last 2026-11-20"
+    assert (
+        finding.text == "`pays` passed only when it was tried again in 1 of 3 runs, last 2026-11-20"
+    )
 
 
 def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_what_fails(
@@ -160,7 +195,10 @@ def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_wh
     name = "test_login_gives_a_token"
     project = small(tmp_path / "p", {"reports/junit.xml": junit(1, **{name: "F"})})
     built = cli("load", "login", "--json", cwd=project).json
-    assert f"`{name}` failed on 2026-11-20, with `assertion`: {BOOM} (run:20261120T090001-" in built["dossier"]
+    assert (
+        f"`{name}` failed on 2026-11-20, with `assertion`: {BOOM} (run:20261120T090001-"
+        in built["dossier"]
+    )
     path = project / "reports" / "junit.xml"
     path.write_text(junit(300, test_login_reset="P", **{name: "F"}))
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
@@ -178,7 +216,9 @@ def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_wh
 
 def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    paint = '<testcase classname="tests.test_paint" name="{}"><error message="{}"/></testcase>'.format
+    paint = (
+        '<testcase classname="tests.test_paint" name="{}"><error message="{}"/></testcase>'.format
+    )
     first = junit(1, test_login_a="F", test_b="P", also=paint("test_paint", BOOM))
     project = small(tmp_path / "p", {"reports/junit.xml": first})
     assert len(looked(project).says) == 16
@@ -193,7 +233,10 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
     assert [(one["test"], one["report"]) for one in few["tests"]] == [
         ("tests/test_login.py > test_login_a", "reports/junit.xml:2")
     ]
-    known = {scope: failing(services(project), Request(feature="login", scope=scope)) for scope in ("tests", "reports")}
+    known = {
+        scope: failing(services(project), Request(feature="login", scope=scope))
+        for scope in ("tests", "reports")
+    }
     assert [len(pasts_) for pasts_ in known.values()] == [1, 0]
 
 
@@ -202,7 +245,12 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
 
 def test_two_reports_of_one_run_count_once_and_the_worse_outcome_counts(tmp_path: Path) -> None:
     write(
-        tmp_path, {"tests/login.test.js": "", "reports/a.json": jest(0, "passed"), "reports/z.json": jest(3, "failed")}
+        tmp_path,
+        {
+            "tests/login.test.js": "",
+            "reports/a.json": jest(0, "passed"),
+            "reports/z.json": jest(3, "failed"),
+        },
     )
     looked(tmp_path)
     assert (past(tmp_path).runs, past(tmp_path).failures, past(tmp_path).is_failing) == (1, 1, True)
@@ -231,12 +279,17 @@ def test_a_report_that_is_still_being_written_counts_once(tmp_path: Path) -> Non
     ],
 )
 def test_a_file_is_named_as_the_project_has_it(tmp_path: Path, file: str, known: str) -> None:
-    write(tmp_path, {"tests/login.test.js": "", "results.json": jest(0, "failed", file.replace("\\\\", "\\"))})
+    write(
+        tmp_path,
+        {"tests/login.test.js": "", "results.json": jest(0, "failed", file.replace("\\\\", "\\"))},
+    )
     looked(tmp_path)
     assert past(tmp_path).file == known
 
 
-def test_only_tests_that_a_record_names_cite_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_tests_that_a_record_names_cite_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fold, "MOST_NAMED", 2)
     names = [f"test_login_{letter}" for letter in "abcd"]
     write(tmp_path, {**FILES, "reports/a.xml": junit(0, **dict.fromkeys(names, "F"))})
@@ -248,7 +301,12 @@ def test_only_tests_that_a_record_names_cite_it(tmp_path: Path, monkeypatch: pyt
 def test_tests_of_one_name_in_other_files_or_classes_are_others(tmp_path: Path) -> None:
     cases = "".join(
         f'<testcase classname="{group}" name="test_x"><failure/></testcase>'
-        for group in ("tests.test_login", "tests.test_login.TestForm", "tests.other.test_login", "test_login")
+        for group in (
+            "tests.test_login",
+            "tests.test_login.TestForm",
+            "tests.other.test_login",
+            "test_login",
+        )
     )
     write(tmp_path, {**FILES, "reports/a.xml": f"<testsuite>{cases}</testsuite>"})
     looked(tmp_path)
@@ -258,13 +316,25 @@ def test_tests_of_one_name_in_other_files_or_classes_are_others(tmp_path: Path) 
 # -- what a look costs, and what goes wrong
 
 
-def test_an_unchanged_report_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"}), "reports/b.json": '{"suites": ', "results.json": "{}"})
+def test_an_unchanged_report_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(
+        tmp_path,
+        {
+            "reports/a.xml": junit(0, **{NAME: "F"}),
+            "reports/b.json": '{"suites": ',
+            "results.json": "{}",
+        },
+    )
     monkeypatch.setattr(look, "is_young", lambda changed, now: False)
     first = looked(tmp_path)
     monkeypatch.setattr(look, "_bytes", lambda tree, path: pytest.fail(f"{path} was read"))
     assert looked(tmp_path) == first
-    assert ("reports/b.json cannot be read whole" in "".join(first.problems), len(first.problems)) == (True, 1)
+    assert (
+        "reports/b.json cannot be read whole" in "".join(first.problems),
+        len(first.problems),
+    ) == (True, 1)
     assert evidence(tmp_path, "login").notes == first.problems
 
 
@@ -279,7 +349,9 @@ def test_a_report_that_has_just_been_written_is_not_trusted_by_its_time(tmp_path
         assert bool(looked(tmp_path).says) == (verdict == "F")
 
 
-def test_a_large_report_is_noted_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_report_is_noted_and_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(look, "MAX_BYTES", 100)
     write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"})})
     found_ = looked(tmp_path)
@@ -297,7 +369,9 @@ def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> 
         assert (past(tmp_path).runs, past(tmp_path).failures) == (1, 1)
     assert db.with_suffix(".db.broken").read_bytes().startswith(b"no database")
     with sqlite3.connect(db) as connection:
-        connection.execute("ALTER TABLE tests DROP COLUMN message")  # another schema, of a version that was counted
+        connection.execute(
+            "ALTER TABLE tests DROP COLUMN message"
+        )  # another schema, of a version that was counted
         connection.execute("PRAGMA user_version = 1")
     connection.close()
     assert looked(tmp_path).says
@@ -341,7 +415,10 @@ def test_a_killed_process_leaves_all_of_a_report_or_nothing(tmp_path: Path) -> N
 
 
 def test_several_processes_fold_a_report_once(tmp_path: Path) -> None:
-    files = {f"reports/{n}.xml": junit(60 * n, **{NAME: "F" if n % 2 else "P", f"test_{n}": "F"}) for n in range(12)}
+    files = {
+        f"reports/{n}.xml": junit(60 * n, **{NAME: "F" if n % 2 else "P", f"test_{n}": "F"})
+        for n in range(12)
+    }
     root = write(tmp_path, files)
     assert [process.wait(60) for process in [start(root) for _ in range(3)]] == [0, 0, 0]
     known = {one.name: (one.runs, one.failures) for one in pasts(root)}
@@ -352,7 +429,12 @@ def test_several_processes_fold_a_report_once(tmp_path: Path) -> None:
 
 
 def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("MOST_TESTS", 10), ("MOST_OUTCOMES", 3), ("MOST_SEEN", 4), ("MOST_RECORDS", 900)):
+    for name, value in (
+        ("MOST_TESTS", 10),
+        ("MOST_OUTCOMES", 3),
+        ("MOST_SEEN", 4),
+        ("MOST_RECORDS", 900),
+    ):
         monkeypatch.setattr(fold, name, value)
     run(tmp_path, "PFPFPF")
     known = past(tmp_path)
@@ -370,7 +452,9 @@ def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (counts["seen"], counts["outcomes"], size <= 900) == (4, 10, True)
 
 
-def test_a_test_that_no_report_names_for_months_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_that_no_report_names_for_months_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(fold, "MONTHS", 5 * 86_400)
     for day in (1, 3, 7):
         write(tmp_path, {"reports/junit.xml": junit(0, day=day, **{f"test_{day}": "F"})})

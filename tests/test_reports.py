@@ -16,9 +16,7 @@ from preread import reports
 from preread.reports import junit, kinds, outcomes, scripts
 from preread.reports.outcomes import Outcome, Report
 
-ERROR = (
-    "Error: \x1b[2mexpect(\x1b[22mreceived).toBe(expected)\n\nExpected: \x1b[32m2\x1b[39m\nReceived: 1\n    at a.ts:3"
-)
+ERROR = "Error: \x1b[2mexpect(\x1b[22mreceived).toBe(expected)\n\nExpected: \x1b[32m2\x1b[39m\nReceived: 1\n    at a.ts:3"
 SAID = "Error: expect(received).toBe(expected) Expected: 2 Received: 1"
 PLAYWRIGHT: dict[str, Any] = {
     "config": {"rootDir": "/home/me/shop/e2e", "version": "1.60.0"},
@@ -39,7 +37,10 @@ PLAYWRIGHT: dict[str, Any] = {
                                     "projectName": "chromium",
                                     "status": status,
                                     "results": [
-                                        {"status": "failed", "error": {"message": ERROR, "stack": ERROR}},
+                                        {
+                                            "status": "failed",
+                                            "error": {"message": ERROR, "stack": ERROR},
+                                        },
                                         {"status": "passed", "errors": []},
                                     ][skip:],
                                 }
@@ -66,7 +67,13 @@ JEST: dict[str, Any] = {
             "status": "failed",
             "message": "  ● Login › shows an error",
             "assertionResults": [
-                {"ancestorTitles": ["Login"], "title": title, "status": status, "invocations": n, "failureMessages": f}
+                {
+                    "ancestorTitles": ["Login"],
+                    "title": title,
+                    "status": status,
+                    "invocations": n,
+                    "failureMessages": f,
+                }
                 for title, status, n, f in (
                     ("shows an error", "failed", 1, [ERROR]),
                     ("works", "passed", 1, []),
@@ -84,9 +91,15 @@ JEST: dict[str, Any] = {
     ],
 }
 VITEST = json.loads(
-    json.dumps(JEST).replace('"invocations": 2, "failureMessages": []', f'"failureMessages": ["{"E"}"]')
+    json.dumps(JEST).replace(
+        '"invocations": 2, "failureMessages": []', f'"failureMessages": ["{"E"}"]'
+    )
 )
-CRASH = {"path": "/home/me/shop/tests/test_login.py", "lineno": 6, "message": "AssertionError: no token\nassert 1 == 2"}
+CRASH = {
+    "path": "/home/me/shop/tests/test_login.py",
+    "lineno": 6,
+    "message": "AssertionError: no token\nassert 1 == 2",
+}
 PYTEST: dict[str, Any] = {
     "created": 1795251650.0,
     "duration": 1.5,
@@ -109,14 +122,22 @@ PYTEST: dict[str, Any] = {
 def step(node: str, when: str, outcome: str, start: float, message: str = "") -> dict[str, Any]:
     trace = {"reprentries": [{"data": {"lines": ["def test():", ">   boom", f"E   {message}"]}}]}
     longrepr = {"reprcrash": {"message": message}, "reprtraceback": trace} if message else None
-    named = {"nodeid": f"tests/test_login.py::{node}", "when": when, "outcome": outcome, "start": start}
+    named = {
+        "nodeid": f"tests/test_login.py::{node}",
+        "when": when,
+        "outcome": outcome,
+        "start": start,
+    }
     return named | {"longrepr": longrepr, "$report_type": "TestReport"}
 
 
 REPORTLOG = [
     {"pytest_version": "9.2.0", "$report_type": "SessionStart"},
     {"nodeid": "", "outcome": "passed", "longrepr": None, "$report_type": "CollectReport"},
-    *(step("TestForm::test_error[a::b]", when, "passed", 1795251648.5) for when in ("setup", "teardown")),
+    *(
+        step("TestForm::test_error[a::b]", when, "passed", 1795251648.5)
+        for when in ("setup", "teardown")
+    ),
     step("TestForm::test_error[a::b]", "call", "failed", 1795251648.6, "AssertionError: no token"),
     step("test_works", "call", "passed", 1795251649.0),
     step("test_setup", "setup", "failed", 1795251649.1, "ConnectionError: refused"),
@@ -150,7 +171,14 @@ JUNIT_SUREFIRE = """<testsuite name="shop.LoginTest">
 <testcase classname="shop.LoginTest" name="flaky"><flakyFailure message="expected: 1">x</flakyFailure></testcase>
 <testcase classname="shop.LoginTest" name="twice"><failure message="expected: 1"/><rerunFailure message="2"/></testcase>
 </testsuite>"""
-FORM = ("tests/test_login.py", "TestForm", "test_error[a::b]", "failed", "AssertionError: no token", "assertion")
+FORM = (
+    "tests/test_login.py",
+    "TestForm",
+    "test_error[a::b]",
+    "failed",
+    "AssertionError: no token",
+    "assertion",
+)
 SCRIPT = ("Login", "shows an error", "failed", SAID, "assertion")
 
 
@@ -165,7 +193,8 @@ def log(lines: list[Any]) -> bytes:
 def short(report: Report) -> list[tuple[Any, ...]]:
     """What is worth comparing; those that passed or were skipped by their name alone."""
     return [
-        tuple(one[:6]) if one.verdict in {"failed", "flaky"} else (one.name, one.verdict) for one in report.outcomes
+        tuple(one[:6]) if one.verdict in {"failed", "flaky"} else (one.name, one.verdict)
+        for one in report.outcomes
     ]
 
 
@@ -215,16 +244,18 @@ def short(report: Report) -> list[tuple[Any, ...]]:
     ids=["Playwright", "Jest", "Vitest", "pytest-json-report", "pytest-reportlog", "JUnit of Playwright",
          "JUnit of Vitest", "JUnit of Surefire"],
 )  # fmt: skip
-def test_each_format_comes_down_to_the_same_outcomes(data: bytes, at: float, told: list[Any]) -> None:
+def test_each_format_comes_down_to_the_same_outcomes(
+    data: bytes, at: float, told: list[Any]
+) -> None:
     report = reports.read(data)
     assert (short(report), report.problem) == (told, "")
     assert report.at == pytest.approx(at, abs=0.001)
     lines = data.decode().split("\n")
     for one in report.outcomes:
         if one.verdict in {"failed", "flaky"} and one.line:
-            assert one.name.partition("[")[0].rpartition(" ")[2] in lines[one.line - 1].replace("&gt;", ">").replace(
-                "&lt;", "<"
-            )
+            assert one.name.partition("[")[0].rpartition(" ")[2] in lines[one.line - 1].replace(
+                "&gt;", ">"
+            ).replace("&lt;", "<")
     assert all(one.line for one in report.outcomes if one.verdict == "failed")
 
 
@@ -232,12 +263,28 @@ def test_what_the_real_pytest_writes_is_read(tmp_path: Path) -> None:
     (tmp_path / "test_login.py").write_text(
         "class TestForm:\n    def test_error(self):\n        assert 1 == 2, 'no token'\n\n\ndef test_works(): pass\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=out.xml", "test_login.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--junitxml=out.xml",
+        "test_login.py",
+    ]
     bare = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     subprocess.run(command, cwd=tmp_path, env=bare, capture_output=True, timeout=60)
     report = reports.read((tmp_path / "out.xml").read_bytes())
     assert short(report) == [
-        ("", "test_login.TestForm", "test_error", "failed", "AssertionError: no token", "assertion"),
+        (
+            "",
+            "test_login.TestForm",
+            "test_error",
+            "failed",
+            "AssertionError: no token",
+            "assertion",
+        ),
         ("test_works", "passed"),
     ]
     assert report.at > 1_700_000_000
@@ -276,7 +323,10 @@ def test_a_file_that_is_no_report_says_nothing(data: bytes) -> None:
         (b"<a>" * 200 + b"<testcase", "more than 100 deep"),
         (b'<?xml version="1.0" encoding="nonsense"?><testcase/>', "encoding"),
         (b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testcase>&b;</testcase>', "Entit"),
-        (b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><testcase>&a;</testcase>', "Entit"),
+        (
+            b'<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><testcase>&a;</testcase>',
+            "Entit",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(data: bytes, why: str) -> None:
@@ -295,18 +345,28 @@ def test_what_stands_before_the_break_counts() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
 def test_json_is_read_in_the_encodings_that_shells_write_it_in(encoding: str) -> None:
-    assert short(reports.read(json.dumps(JEST).encode(encoding))) == short(reports.read(encoded(JEST)))
+    assert short(reports.read(json.dumps(JEST).encode(encoding))) == short(
+        reports.read(encoded(JEST))
+    )
 
 
 def test_xml_in_utf_16_is_read() -> None:
     text = '<?xml version="1.0" encoding="UTF-16"?>' + JUNIT_SUREFIRE
-    assert short(reports.read(text.encode("utf-16"))) == short(reports.read(JUNIT_SUREFIRE.encode()))
+    assert short(reports.read(text.encode("utf-16"))) == short(
+        reports.read(JUNIT_SUREFIRE.encode())
+    )
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The ways to every value in JSON."""
     yield way
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         yield from places(inner, (*way, key))
 
 
@@ -314,7 +374,9 @@ ODD = (None, 1e300, "\ud800 \x1b[31m\u202e\0x" * 9, [], {"message": 3}, [None, 1
 
 
 @pytest.mark.parametrize(
-    "value", [PLAYWRIGHT, JEST, PYTEST, {"lines": REPORTLOG}], ids=["Playwright", "Jest", "pytest", "log"]
+    "value",
+    [PLAYWRIGHT, JEST, PYTEST, {"lines": REPORTLOG}],
+    ids=["Playwright", "Jest", "pytest", "log"],
 )
 def test_any_value_may_be_of_any_type(value: dict[str, Any]) -> None:
     for way in list(places(value))[1:]:
@@ -326,7 +388,9 @@ def test_any_value_may_be_of_any_type(value: dict[str, Any]) -> None:
             inside[way[-1]] = odd
             lines = changed.get("lines") if "lines" in value else None
             report = reports.read(
-                log(lines) if isinstance(lines, list) and len(lines) > 1 else json.dumps(changed).encode()
+                log(lines)
+                if isinstance(lines, list) and len(lines) > 1
+                else json.dumps(changed).encode()
             )
             for one in report.outcomes:
                 assert_clean(one)
@@ -353,7 +417,13 @@ def test_names_and_messages_hold_nothing_that_a_reader_does_not_see() -> None:
 def test_only_so_many_tests_of_a_report_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (junit, scripts, sys.modules["preread.reports.pytests"]):
         monkeypatch.setattr(module, "MOST", 2)
-    for data in (encoded(PLAYWRIGHT), encoded(JEST), encoded(PYTEST), log(REPORTLOG), JUNIT_SUREFIRE.encode()):
+    for data in (
+        encoded(PLAYWRIGHT),
+        encoded(JEST),
+        encoded(PYTEST),
+        log(REPORTLOG),
+        JUNIT_SUREFIRE.encode(),
+    ):
         report = reports.read(data)
         assert len(report.outcomes) == 2
         assert "more than 2 tests" in report.problem

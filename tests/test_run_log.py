@@ -22,12 +22,22 @@ LOG = {
         "a token is given (tests/test_login.py::test_login_gives_a_token)",
     ],
     "WRITE": ["`.draft/tests/test_locked.py`", "tests/test_login.py: one more case"],
-    "RUN": ["run:r1 failed (wait): Timeout 5000ms exceeded", "run again after the fix:", "run:r2 passed"],
+    "RUN": [
+        "run:r1 failed (wait): Timeout 5000ms exceeded",
+        "run again after the fix:",
+        "run:r2 passed",
+    ],
     "FIX": ["run:r1: waited for the redirect"],
     "LEARN": [LEARNED],
 }
-DOSSIER = {f".project/context/login/{name}.md": "# x\n" for name in ("patterns", "codebase", "summary")}
-RECORD = [{"id": "r1", "outcome": "failed"}, {"id": "r2", "outcome": "passed"}, {"id": "r3", "outcome": "error"}]
+DOSSIER = {
+    f".project/context/login/{name}.md": "# x\n" for name in ("patterns", "codebase", "summary")
+}
+RECORD = [
+    {"id": "r1", "outcome": "failed"},
+    {"id": "r2", "outcome": "passed"},
+    {"id": "r3", "outcome": "error"},
+]
 RECORDED = ".project/.state/results.jsonl"
 FILES = {
     "login.py": "one\ntwo\nthree\n",
@@ -44,7 +54,9 @@ def log(changes: dict[str, list[str] | None] | None = None, title: str = "# Run 
     """The log with some stages' bullets changed, or left out."""
     stages = LOG | (changes or {})
     parts = [
-        f"## {name}\n" + "".join(f"- {b}\n" for b in bullets) for name, bullets in stages.items() if bullets is not None
+        f"## {name}\n" + "".join(f"- {b}\n" for b in bullets)
+        for name, bullets in stages.items()
+        if bullets is not None
     ]
     return f"{title}\n\n" + "\n".join(parts)
 
@@ -105,22 +117,66 @@ WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "a stage is empty": ({"WRITE": []}, "E_RUN_EMPTY", "WRITE holds no bullet"),
     "a stage of another name": ({"NOTES": ["x"]}, "E_RUN_STAGE", "`NOTES` is none of ANALYZE"),
     "no dossier is named": ({"RESEARCH": ["I read it"]}, "E_RUN_DOSSIER", "no bullet names"),
-    "another dossier is named": ({"RESEARCH": [".project/context/login-errors/"]}, "E_RUN_DOSSIER", "no bullet names"),
+    "another dossier is named": (
+        {"RESEARCH": [".project/context/login-errors/"]},
+        "E_RUN_DOSSIER",
+        "no bullet names",
+    ),
     "a test without a source": ({"PLAN": ["it works"]}, "E_RUN_PLAN", "ends in no source"),
-    "a test with words for a source": ({"PLAN": ["it works (I think)"]}, "E_RUN_PLAN", "`I think` is no source"),
-    "a source that does not hold": ({"PLAN": ["it works (login.py:9)"]}, "E_RUN_PLAN", "has 3 lines"),
-    "a test that is not there": ({"PLAN": ["it (tests/test_login.py::test_x)"]}, "E_RUN_PLAN", "holds no test"),
-    "a file that is not there": ({"WRITE": ["tests/test_other.py"]}, "E_RUN_FILE", "`tests/test_other.py` is no file"),
+    "a test with words for a source": (
+        {"PLAN": ["it works (I think)"]},
+        "E_RUN_PLAN",
+        "`I think` is no source",
+    ),
+    "a source that does not hold": (
+        {"PLAN": ["it works (login.py:9)"]},
+        "E_RUN_PLAN",
+        "has 3 lines",
+    ),
+    "a test that is not there": (
+        {"PLAN": ["it (tests/test_login.py::test_x)"]},
+        "E_RUN_PLAN",
+        "holds no test",
+    ),
+    "a file that is not there": (
+        {"WRITE": ["tests/test_other.py"]},
+        "E_RUN_FILE",
+        "`tests/test_other.py` is no file",
+    ),
     "a file outside": ({"WRITE": ["../../etc/passwd"]}, "E_RUN_FILE", "is no file of the project"),
     "an absolute path": ({"WRITE": ["`/etc/passwd`"]}, "E_RUN_FILE", "is no file of the project"),
-    "a run that is not recorded": ({"RUN": ["run:r9 passed", "run:r2"]}, "E_RUN_RECORD", "run:r9 is not recorded"),
-    "a run cut in the making": ({"RUN": ["run:r4 passed", "run:r2"]}, "E_RUN_RECORD", "run:r4 is not recorded"),
-    "another outcome": ({"RUN": ["run:r1 passed", "run:r2"]}, "E_RUN_RECORD", "run:r1 is recorded as failed"),
-    "the last run failed": ({"RUN": ["run:r2 passed", "run:r1 failed"]}, "E_RUN_FAILED", "run:r1, did not pass"),
-    "the last run broke off": ({"RUN": ["run:r2 passed", "run:r3"]}, "E_RUN_FAILED", "run:r3, did not pass"),
+    "a run that is not recorded": (
+        {"RUN": ["run:r9 passed", "run:r2"]},
+        "E_RUN_RECORD",
+        "run:r9 is not recorded",
+    ),
+    "a run cut in the making": (
+        {"RUN": ["run:r4 passed", "run:r2"]},
+        "E_RUN_RECORD",
+        "run:r4 is not recorded",
+    ),
+    "another outcome": (
+        {"RUN": ["run:r1 passed", "run:r2"]},
+        "E_RUN_RECORD",
+        "run:r1 is recorded as failed",
+    ),
+    "the last run failed": (
+        {"RUN": ["run:r2 passed", "run:r1 failed"]},
+        "E_RUN_FAILED",
+        "run:r1, did not pass",
+    ),
+    "the last run broke off": (
+        {"RUN": ["run:r2 passed", "run:r3"]},
+        "E_RUN_FAILED",
+        "run:r3, did not pass",
+    ),
     "nothing was run": ({"RUN": ["all green, promised"]}, "E_RUN_FAILED", "no run is cited"),
     "too many rounds": ({"FIX": [f"round {n}" for n in range(26)]}, "E_RUN_ROUNDS", "26 rounds"),
-    "nothing that is known": ({"LEARN": ["never trust it (login.py:1)"]}, "E_RUN_LEARN", "is no fact"),
+    "nothing that is known": (
+        {"LEARN": ["never trust it (login.py:1)"]},
+        "E_RUN_LEARN",
+        "is no fact",
+    ),
     "a fact by a wrong id": ({"LEARN": ["fact 00000000"]}, "E_RUN_LEARN", "is no fact"),
 }
 
@@ -150,12 +206,16 @@ RIGHT: dict[str, dict[str, list[str] | None]] = {
     "one source of several": {"PLAN": ["it works (login.py:9, login.py:1)"]},
     "a fact of the dossier": {"PLAN": ["it works (.project/context/login/patterns.md:1)"]},
     "what a server said": {"PLAN": ["it works (tracker://SHOP/1)"]},
-    "the dossier within a sentence": {"RESEARCH": ["read `.project/context/login/summary.md` whole"]},
+    "the dossier within a sentence": {
+        "RESEARCH": ["read `.project/context/login/summary.md` whole"]
+    },
 }
 
 
 @pytest.mark.parametrize("changes", RIGHT.values(), ids=RIGHT)
-def test_what_looks_like_a_problem_and_is_none(tmp_path: Path, changes: dict[str, list[str] | None]) -> None:
+def test_what_looks_like_a_problem_and_is_none(
+    tmp_path: Path, changes: dict[str, list[str] | None]
+) -> None:
     assert checked(tmp_path, log(changes)).problems == ()
 
 
@@ -163,9 +223,15 @@ def test_the_order_of_stages_is_held_and_each_stands_once(tmp_path: Path) -> Non
     text = log() + "\n## PLAN\n- again (login.py:1)\n"
     assert codes(checked(tmp_path, text)) == ["E_RUN_STAGE"]
     stages = {name: LOG[name] for name in ("ANALYZE", "RESEARCH", "WRITE", "PLAN")}
-    text = "# Run log: login\n" + "".join(f"## {name}\n- {bullets[0]}\n" for name, bullets in stages.items())
+    text = "# Run log: login\n" + "".join(
+        f"## {name}\n- {bullets[0]}\n" for name, bullets in stages.items()
+    )
     (problem,) = checked(tmp_path, text).problems
-    assert (problem.line, problem.code, problem.message) == (8, "E_RUN_STAGE", "PLAN comes before WRITE")
+    assert (problem.line, problem.code, problem.message) == (
+        8,
+        "E_RUN_STAGE",
+        "PLAN comes before WRITE",
+    )
 
 
 def test_the_title_names_the_feature(tmp_path: Path) -> None:
@@ -173,7 +239,9 @@ def test_the_title_names_the_feature(tmp_path: Path) -> None:
 
 
 def test_a_dossier_that_does_not_stand_was_not_researched(tmp_path: Path) -> None:
-    assert codes(checked(tmp_path, log(), {".project/context/login/summary.md": " \n"})) == ["E_RUN_DOSSIER"]
+    assert codes(checked(tmp_path, log(), {".project/context/login/summary.md": " \n"})) == [
+        "E_RUN_DOSSIER"
+    ]
 
 
 def test_prose_fences_comments_and_windows_line_ends_change_nothing(tmp_path: Path) -> None:
@@ -213,9 +281,14 @@ def test_every_code_of_the_page_has_its_test() -> None:
     assert re.findall(r"^\| `([A-Z]+)` \|", page, re.MULTILINE) == list(STAGES)
 
 
-def test_the_command_prints_problems_like_other_checks_and_exits_1(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_prints_problems_like_other_checks_and_exits_1(
+    cli: Cli, tmp_path: Path
+) -> None:
     text = log({"FIX": None, "LEARN": None, "WRITE": ["nowhere.py"]})
-    project = small(tmp_path / "p", {**FILES, ".project/runs/login.md": text, ".project/gates": "alias log-in login\n"})
+    project = small(
+        tmp_path / "p",
+        {**FILES, ".project/runs/login.md": text, ".project/gates": "alias log-in login\n"},
+    )
     done = cli("check", "--run", "login", cwd=project)
     line = text.split("\n").index("- nowhere.py") + 1
     assert done.out.split("\n") == [
@@ -225,7 +298,13 @@ def test_the_command_prints_problems_like_other_checks_and_exits_1(cli: Cli, tmp
     ]
     assert done.status == 1
     reply = cli("check", "--run", "log-in", "--json", cwd=project).json
-    about = {"path": ".project/runs/login.md", "stage": "RUN", "finished": False, "runs": 2, "rounds": 0}
+    about = {
+        "path": ".project/runs/login.md",
+        "stage": "RUN",
+        "finished": False,
+        "runs": 2,
+        "rounds": 0,
+    }
     assert (reply["feature"], reply["run"], reply["ok"]) == ("login", about, False)
     (project / ".project/runs/login.md").write_text(log())
     assert cli("check", "login", "--run", cwd=project).status == 0

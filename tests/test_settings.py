@@ -58,7 +58,12 @@ def refused(
 def test_without_a_file_every_key_has_its_default(layout: Layout) -> None:
     found = settings.load(layout, {})
     assert found == Settings()
-    assert (found.max_facts, found.max_tokens, found.inline_tokens, found.level) == (60, 2000, 2500, "auto")
+    assert (found.max_facts, found.max_tokens, found.inline_tokens, found.level) == (
+        60,
+        2000,
+        2500,
+        "auto",
+    )
 
 
 def test_every_key_has_a_line_of_doc() -> None:
@@ -69,18 +74,29 @@ def test_every_key_has_a_line_of_doc() -> None:
 
 def test_arguments_win_over_the_environment_and_that_over_the_file(layout: Layout) -> None:
     layout.config.write_text("max_facts = 10\nmax_tokens = 1000\ntimeout = 30\n")
-    environ = {"PREREAD_MAX_TOKENS": "1100", "PREREAD_TIMEOUT": "40", "PREREAD_UNKNOWN": "x", "MAX_FACTS": "1"}
+    environ = {
+        "PREREAD_MAX_TOKENS": "1100",
+        "PREREAD_TIMEOUT": "40",
+        "PREREAD_UNKNOWN": "x",
+        "MAX_FACTS": "1",
+    }
     found = settings.load(layout, environ, {"timeout": 50, "max_facts": None})
     assert (found.max_facts, found.max_tokens, found.timeout) == (10, 1100, 50)
 
 
 def test_a_list_in_the_environment_is_split_as_search_paths_are(layout: Layout) -> None:
-    found = settings.load(layout, {"PREREAD_EXCLUDE": os.pathsep.join(["gen/**", "", "**/*.min.js"])})
+    found = settings.load(
+        layout, {"PREREAD_EXCLUDE": os.pathsep.join(["gen/**", "", "**/*.min.js"])}
+    )
     assert found.exclude == ["gen/**", "**/*.min.js"]
 
 
-@pytest.mark.parametrize(("key", "near"), [("max_fact", "max_facts"), ("timeoutt", "timeout"), ("exclud", "exclude")])
-def test_an_unknown_key_is_refused_and_the_nearest_one_named(layout: Layout, key: str, near: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "near"), [("max_fact", "max_facts"), ("timeoutt", "timeout"), ("exclud", "exclude")]
+)
+def test_an_unknown_key_is_refused_and_the_nearest_one_named(
+    layout: Layout, key: str, near: str
+) -> None:
     layout.config.write_text(f"{key} = 1\n")
     error = refused(layout)
     assert f"`{key}`" in error.message
@@ -132,7 +148,9 @@ def test_a_file_that_is_no_text_or_no_file_is_named(layout: Layout) -> None:
         ("include", '["generatd"]'),
     ],
 )
-def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(layout: Layout, key: str, value: str) -> None:
+def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(
+    layout: Layout, key: str, value: str
+) -> None:
     layout.config.write_text(f"{key} = {value}\n")
     error = refused(layout)
     assert key in error.message
@@ -141,7 +159,9 @@ def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(layout: Layo
 
 def test_a_bad_value_of_the_environment_is_laid_to_the_environment(layout: Layout) -> None:
     layout.config.write_text("max_facts = 10\n")
-    assert "the environment gives `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
+    assert (
+        "the environment gives `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
+    )
 
 
 @pytest.mark.parametrize(("level", "expected"), [("light", SHAPING), ("full", SHAPING_DRAFTED)])
@@ -171,13 +191,19 @@ def test_a_repository_s_file_cannot_choose_the_program(layout: Layout) -> None:
 def test_seconds_of_single_levels_go_before_the_general_ones(layout: Layout) -> None:
     layout.config.write_text("timeout = 100\ntimeouts = { full = 300 }\n")
     found = settings.load(layout, {})
-    assert [found.child_seconds(level) for level in ("light", "standard", "full")] == [100, 100, 300]
+    assert [found.child_seconds(level) for level in ("light", "standard", "full")] == [
+        100,
+        100,
+        300,
+    ]
     assert (found.limit("light"), found.limit("full")) == (100, 300 + settings.FINISHING)
     assert settings.load(layout, {"PREREAD_TIMEOUTS": f"full=20{os.pathsep}light=5"}).timeouts == {
         "full": 20,
         "light": 5,
     }
-    assert "`timeouts.deep`" in refused(layout, {"PREREAD_TIMEOUTS": "deep=1"}).message.replace(".[key]", "")
+    assert "`timeouts.deep`" in refused(layout, {"PREREAD_TIMEOUTS": "deep=1"}).message.replace(
+        ".[key]", ""
+    )
 
 
 @pytest.mark.parametrize("model", ["--dangerously-skip-permissions", "", "a b", "x;y"])

@@ -11,8 +11,8 @@ from _evidence_project import CALM, commit, services, write
 from conftest import git
 from preread import sources
 from preread.errors import PrereadError
+from preread.project.tree import MAX_BYTES
 from preread.sources import ROWS, Ref, SourceError, Span
-from preread.tree import MAX_BYTES
 
 GOOD = {
     "lines": ["a.py:1", "src/a b.py:10-12", "Makefile:3", "app/(auth)/[slug].tsx:9999999", "<a,b:c(d.py>:1",
@@ -59,8 +59,12 @@ def test_every_kind_of_the_table_has_an_example() -> None:
     assert GOOD.keys() == ROWS.keys()
 
 
-@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in GOOD.items() for text in texts])
-def test_a_well_formed_source_is_of_its_kind_and_its_own_canonical_form(kind: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "text"), [(kind, text) for kind, texts in GOOD.items() for text in texts]
+)
+def test_a_well_formed_source_is_of_its_kind_and_its_own_canonical_form(
+    kind: str, text: str
+) -> None:
     ref = sources.parse(text)
     assert ref is not None
     assert (ref.kind, str(ref)) == (kind, text)
@@ -134,13 +138,27 @@ def test_a_path_with_signs_of_the_grammar_resolves_in_angle_brackets(tmp_path: P
 def test_each_way_not_to_hold_has_its_code(tmp_path: Path, text: str, code: str) -> None:
     write(
         tmp_path,
-        {"a.py": "one\ntwo\nthree", "empty.py": "", "src.py/x": "", "image.svg": "\0\1", "large.txt": "x\n" * 600_000},
+        {
+            "a.py": "one\ntwo\nthree",
+            "empty.py": "",
+            "src.py/x": "",
+            "image.svg": "\0\1",
+            "large.txt": "x\n" * 600_000,
+        },
     )
     assert fails(tmp_path, text) == code
 
 
 @pytest.mark.parametrize(
-    "path", ["../secret.txt", "/etc/hostname", "a/../../secret.txt", "out/secret.txt", "link.txt", "a\0.txt"]
+    "path",
+    [
+        "../secret.txt",
+        "/etc/hostname",
+        "a/../../secret.txt",
+        "out/secret.txt",
+        "link.txt",
+        "a\0.txt",
+    ],
 )
 def test_no_source_reads_a_file_outside_the_project(tmp_path: Path, path: str) -> None:
     root = tmp_path / "root"
@@ -168,7 +186,9 @@ def test_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
     assert resolve(tmp_path, "a.txt:1-2").lines == ("one\ftwo\x0b\u2028\x85three\rfour", "five")
 
 
-def test_the_digest_ignores_a_carriage_return_before_a_line_feed_and_nothing_else(tmp_path: Path) -> None:
+def test_the_digest_ignores_a_carriage_return_before_a_line_feed_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     digests = {}
     for name, text in {
         "lf": "a\nb\n",
@@ -192,7 +212,9 @@ def test_the_digest_of_a_span_is_blind_to_changes_elsewhere_in_the_file(tmp_path
 
 
 def test_a_span_knows_the_names_of_the_symbols_around_it(tmp_path: Path) -> None:
-    write(tmp_path, {"a.py": "class Basket:\n    def total(self):\n        x = 1\n        return x\n"})
+    write(
+        tmp_path, {"a.py": "class Basket:\n    def total(self):\n        x = 1\n        return x\n"}
+    )
     assert resolve(tmp_path, "a.py:3-4").names.split() == ["Basket", "total", "Basket", "total"]
     assert resolve(tmp_path, "a.py").names == ""
 
@@ -209,9 +231,14 @@ def test_a_test_is_found_by_its_name_alone_or_with_its_group(tmp_path: Path) -> 
         },
     )
     assert resolve(tmp_path, "t/test_a.py::test_one").lines == ("def test_one():", "    assert 1")
-    assert resolve(tmp_path, "t/test_a.py::TestB::test_two").lines[0].strip() == "def test_two(self):"
+    assert (
+        resolve(tmp_path, "t/test_a.py::TestB::test_two").lines[0].strip() == "def test_two(self):"
+    )
     assert resolve(tmp_path, "t/test_a.py::test_two").lines[-1].strip() == "assert 2"
-    assert resolve(tmp_path, "t/a.spec.ts::adds up").lines == resolve(tmp_path, "t/a.spec.ts::cart > adds up").lines
+    assert (
+        resolve(tmp_path, "t/a.spec.ts::adds up").lines
+        == resolve(tmp_path, "t/a.spec.ts::cart > adds up").lines
+    )
     assert fails(tmp_path, "t/test_a.py::TestC::test_two") == "E_SOURCE_TEST"
 
 
@@ -222,11 +249,17 @@ def test_a_commit_is_its_message_and_its_changed_lines_without_their_marks(tmp_p
     commit(tmp_path, {"a.py": "timeout = 30\n"}, "begin")
     sha = commit(tmp_path, {"a.py": "timeout = 10\n"}, "Wait less\n\nThe gateway gives up first.")
     lines = resolve(tmp_path, f"commit:{sha[:9]}").lines
-    assert {"Wait less", "The gateway gives up first.", "timeout = 30", "timeout = 10"} <= set(lines)
-    assert resolve(tmp_path, f"commit:{sha}").digest == resolve(tmp_path, f"commit:{sha[:7]}").digest
+    assert {"Wait less", "The gateway gives up first.", "timeout = 30", "timeout = 10"} <= set(
+        lines
+    )
+    assert (
+        resolve(tmp_path, f"commit:{sha}").digest == resolve(tmp_path, f"commit:{sha[:7]}").digest
+    )
 
 
-def test_a_commit_of_another_repository_or_an_object_that_is_none_does_not_hold(tmp_path: Path) -> None:
+def test_a_commit_of_another_repository_or_an_object_that_is_none_does_not_hold(
+    tmp_path: Path,
+) -> None:
     commit(tmp_path / "one", {"a.py": "x\n"}, "begin")
     other = commit(tmp_path / "two", {"b.py": "y\n"}, "elsewhere")
     blob = git(tmp_path / "one", "rev-parse", "HEAD:a.py").strip()
@@ -262,16 +295,30 @@ def test_a_document_is_cited_by_page(tmp_path: Path) -> None:
 
 def test_an_absence_holds_while_no_listed_file_holds_the_text(tmp_path: Path) -> None:
     write(tmp_path, {"t/a.py": "alpha(\n", "t/deep/b.py": "beta", "src/c.py": "gamma"})
-    for text in ('absent:t/**~"gamma"', 'absent:t/**~"alpha)"', 'absent:t/*.py~"beta"', 'absent:**/*.py~"ALPHA("'):
+    for text in (
+        'absent:t/**~"gamma"',
+        'absent:t/**~"alpha)"',
+        'absent:t/*.py~"beta"',
+        'absent:**/*.py~"ALPHA("',
+    ):
         assert resolve(tmp_path, text).digest
-    for text in ('absent:**~"gamma"', 'absent:t/**~"alpha("', 'absent:**/b.py~"beta"', 'absent:t/?.py~"lph"'):
+    for text in (
+        'absent:**~"gamma"',
+        'absent:t/**~"alpha("',
+        'absent:**/b.py~"beta"',
+        'absent:t/?.py~"lph"',
+    ):
         assert fails(tmp_path, text) == "E_SOURCE_PRESENT"
 
 
 def test_an_absence_is_exact_in_a_file_too_large_to_be_read_whole(tmp_path: Path) -> None:
     chunk = 1 << 20
     write(
-        tmp_path, {"t/large.txt": "x" * (chunk - 3) + "needle" + "x" * chunk, "t/end.txt": "y" * (2 * chunk) + "thread"}
+        tmp_path,
+        {
+            "t/large.txt": "x" * (chunk - 3) + "needle" + "x" * chunk,
+            "t/end.txt": "y" * (2 * chunk) + "thread",
+        },
     )
     assert fails(tmp_path, 'absent:t/**~"needle"') == "E_SOURCE_PRESENT"
     assert fails(tmp_path, 'absent:t/**~"thread"') == "E_SOURCE_PRESENT"
@@ -306,7 +353,9 @@ def test_a_ticket_that_cannot_be_a_file_is_refused_before_it_is_looked_for(tmp_p
         ("a\0b", False), ("a/" * 5000, False),
     ],
 )  # fmt: skip
-def test_files_that_preread_writes_itself_are_told_from_the_project_s(tmp_path: Path, path: str, own: bool) -> None:
+def test_files_that_preread_writes_itself_are_told_from_the_project_s(
+    tmp_path: Path, path: str, own: bool
+) -> None:
     root = write(tmp_path, {".project/context/login/patterns.md": "", "src/a.py": ""})
     (root / "link").symlink_to(root / ".project" / "context")
     assert sources.is_own(path, services(root).tree) is own
@@ -314,6 +363,7 @@ def test_files_that_preread_writes_itself_are_told_from_the_project_s(tmp_path: 
 
 def test_the_digest_of_an_external_reference_is_its_own_and_stays() -> None:
     one, same, other = (
-        sources.external_span(Ref("external", name=name)).digest for name in ("quoth://a", "quoth://a", "quoth://b")
+        sources.external_span(Ref("external", name=name)).digest
+        for name in ("quoth://a", "quoth://a", "quoth://b")
     )
     assert one == same != other

@@ -33,7 +33,9 @@ def project(tmp_path: Path) -> Services:
 
 
 def cost(dollars: float | None, **more: object) -> Outcome:
-    return Outcome(model="claude-sonnet-4-5", turns=12, tokens=TOKENS, seconds=74.2, cost_usd=dollars, **more)
+    return Outcome(
+        model="claude-sonnet-4-5", turns=12, tokens=TOKENS, seconds=74.2, cost_usd=dollars, **more
+    )
 
 
 def spend(project: Services, dollars: float | None, when: float = NOON) -> None:
@@ -94,32 +96,49 @@ def test_long_names_and_odd_ones_leave_a_line_whole_and_short(project: Services)
     assert spending.spent(project.layout, NOON).today == 0.5
 
 
-def test_days_and_months_are_those_of_the_local_clock(project: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_and_months_are_those_of_the_local_clock(
+    project: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
     try:
         for zone in ("UTC", "Pacific/Auckland", "America/Los_Angeles"):
             monkeypatch.setenv("TZ", zone)
             time.tzset()
             project.layout.spending.unlink(missing_ok=True)
-            midnight = time.mktime((2026, 11, 1, 0, 0, 0, 0, 0, -1))  # clocks are set back in Los Angeles on that day
+            midnight = time.mktime(
+                (2026, 11, 1, 0, 0, 0, 0, 0, -1)
+            )  # clocks are set back in Los Angeles on that day
             noon = time.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))
-            for dollars, when in ((1.0, midnight - 1), (2.0, midnight), (4.0, noon), (8.0, midnight - DAY)):
+            for dollars, when in (
+                (1.0, midnight - 1),
+                (2.0, midnight),
+                (4.0, noon),
+                (8.0, midnight - DAY),
+            ):
                 spend(project, dollars, when)
-            assert spending.spent(project.layout, noon) == Spent(today=6.0, month=6.0, runs_today=2, runs_month=2)
-            assert spending.spent(project.layout, midnight - 1).today == 15.0  # what is later counts: none is lost
+            assert spending.spent(project.layout, noon) == Spent(
+                today=6.0, month=6.0, runs_today=2, runs_month=2
+            )
+            assert (
+                spending.spent(project.layout, midnight - 1).today == 15.0
+            )  # what is later counts: none is lost
             assert spending.spent(project.layout, noon + DAY) == Spent(month=6.0, runs_month=2)
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
-def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(project: Services) -> None:
+def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(
+    project: Services,
+) -> None:
     spend(project, 1.0)
     path = project.layout.spending
     whole = path.read_bytes()
     for cut in range(1, len(whole) - 1, 7):
         path.write_bytes(whole + whole[:cut])
         spend(project, 2.0)
-        assert spending.spent(project.layout, NOON) == Spent(today=3.0, month=3.0, runs_today=2, runs_month=2), cut
+        assert spending.spent(project.layout, NOON) == Spent(
+            today=3.0, month=3.0, runs_today=2, runs_month=2
+        ), cut
 
 
 def test_what_is_no_run_is_passed_over(project: Services) -> None:
@@ -132,7 +151,9 @@ def test_what_is_no_run_is_passed_over(project: Services) -> None:
     with project.layout.spending.open("ab") as file:
         file.write(b"\n".join(garbage) + b"\n")
     spend(project, 2.0)
-    assert spending.spent(project.layout, NOON) == Spent(today=3.0, month=3.0, runs_today=2, runs_month=2)
+    assert spending.spent(project.layout, NOON) == Spent(
+        today=3.0, month=3.0, runs_today=2, runs_month=2
+    )
 
 
 def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -> None:
@@ -143,7 +164,8 @@ def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -
     )
     names = "abcd"
     children = [
-        subprocess.Popen(program("-c", code, project.layout.root, name), env=program_environ()) for name in names
+        subprocess.Popen(program("-c", code, project.layout.root, name), env=program_environ())
+        for name in names
     ]
     assert [child.wait(timeout=120) for child in children] == [0] * len(names)
     *written, end = lines(project)
@@ -153,7 +175,9 @@ def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -
     assert spending.spent(project.layout).runs_month == 40
 
 
-def test_a_ledger_that_grew_too_large_keeps_thirteen_months_and_this_one_whole(project: Services) -> None:
+def test_a_ledger_that_grew_too_large_keeps_thirteen_months_and_this_one_whole(
+    project: Services,
+) -> None:
     months = [(2026, 11, 1.0), (2026, 1, 2.0), (2025, 11, 4.0), (2025, 10, 8.0), (2024, 11, 16.0)]
     for year, month, dollars in months:
         spend(project, dollars, time.mktime((year, month, 10, 12, 0, 0, 0, 0, -1)))
@@ -164,7 +188,9 @@ def test_a_ledger_that_grew_too_large_keeps_thirteen_months_and_this_one_whole(p
     assert spending.spent(project.layout, NOON).month == 33.0
 
 
-def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(project: Services) -> None:
+def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(
+    project: Services,
+) -> None:
     spend(project, 1.0, NOON - 60 * DAY)
     old = project.layout.spending.read_bytes()
     project.layout.spending.unlink()
@@ -179,8 +205,12 @@ def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(p
     assert spending.spent(project.layout, NOON).runs_month == count + 2
 
 
-@pytest.mark.parametrize("make", [lambda p: p.mkdir(), os.mkfifo, lambda p: p.symlink_to(p.parent / "target")])
-def test_what_stands_in_the_ledger_s_place_is_said_and_not_written_to(project: Services, make) -> None:
+@pytest.mark.parametrize(
+    "make", [lambda p: p.mkdir(), os.mkfifo, lambda p: p.symlink_to(p.parent / "target")]
+)
+def test_what_stands_in_the_ledger_s_place_is_said_and_not_written_to(
+    project: Services, make
+) -> None:
     project.layout.state.mkdir(parents=True)
     (project.layout.state / "target").write_text("precious")
     make(project.layout.spending)
@@ -198,7 +228,9 @@ def test_a_thousand_runs_are_summed_without_a_parser_for_each(project: Services)
     counts = []
     for runs in (10, 1000):
         project.layout.spending.write_bytes(one * runs)
-        found, called = calls_beyond(spending.__file__, lambda: spending.spent(project.layout, NOON))
+        found, called = calls_beyond(
+            spending.__file__, lambda: spending.spent(project.layout, NOON)
+        )
         assert found.today == 0.25 * runs
         counts.append(called)
     assert counts[0] == counts[1]
@@ -259,7 +291,9 @@ def test_a_limit_below_the_cost_of_one_build_allows_none(tmp_path: Path) -> None
     assert not spending.allows(limited(tmp_path, 0.5), NOON)
 
 
-def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes(tmp_path: Path) -> None:
+def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes(
+    tmp_path: Path,
+) -> None:
     project = limited(tmp_path, 5.0)
     spend(project, 9.0)
     assert not spending.allows(project, NOON)
@@ -272,7 +306,9 @@ def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes
     assert not spending.allows(project, NOON + 30 * DAY)
 
 
-@pytest.mark.parametrize("text", ["", "yes", "2026-11", "2026-11 50.0\n", "2026-10 5.0\n", "x" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "yes", "2026-11", "2026-11 50.0\n", "2026-10 5.0\n", "x" * 100_000]
+)
 def test_an_agreement_to_anything_else_is_none(tmp_path: Path, text: str) -> None:
     project = limited(tmp_path, 5.0)
     spend(project, 9.0)
@@ -285,7 +321,9 @@ def test_the_question_and_the_refusal_say_what_was_spent_and_what_to_do(tmp_path
     spend(project, 4.25, time.time())
     spend(project, None, time.time())
     for text in (spending.question(project), spending.refused(project).reason):
-        assert all(part in text for part in ("$4.25", "$5.00", "$2.00", "1 build of unknown cost")), text
+        assert all(
+            part in text for part in ("$4.25", "$5.00", "$2.00", "1 build of unknown cost")
+        ), text
     fault = spending.refused(project)
     assert (fault.code, "month_usd" in fault.hint) == ("E_MONEY", True)
 

@@ -23,7 +23,9 @@ from _processes import PATIENCE, LoggingGit, left_behind, small
 from conftest import child_environ, run_cli
 from preread.layout import Layout
 
-PASSING = {"reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'}
+PASSING = {
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+}
 QUESTION = "Go beyond the limit this month?"
 TIGHT = {"level": "standard", "month_usd": "0.5", "max_usd": "1"}  # no build fits in
 YOUNG = 2.1  # seconds; what changed later than two seconds ago is not trusted, by design
@@ -55,7 +57,13 @@ def ledger(project):
 
 def test_every_run_is_in_the_ledger_and_status_tells_the_sums(claude, api, tmp_path, project):
     env = headless(claude, api, tmp_path, level="standard")
-    old = {"time": time.time() - 40 * 86400, "cost_usd": 7.5, "feature": "login", "model": "m", "turns": 1}
+    old = {
+        "time": time.time() - 40 * 86400,
+        "cost_usd": 7.5,
+        "feature": "login",
+        "model": "m",
+        "turns": 1,
+    }
     path = Layout(project).spending
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({**old, "tokens": {}, "seconds": 1.0, "run": ""}) + "\n")
@@ -68,12 +76,16 @@ def test_every_run_is_in_the_ledger_and_status_tells_the_sums(claude, api, tmp_p
     rows = ledger(project)[1:]
     assert [row["feature"] for row in rows] == ["login"] * 3
     assert [row["cost_usd"] > 0 for row in rows] == [True, False, True]
-    assert all(row["model"].startswith("claude-sonnet") and row["turns"] == 2 for row in (rows[0], rows[2]))
+    assert all(
+        row["model"].startswith("claude-sonnet") and row["turns"] == 2 for row in (rows[0], rows[2])
+    )
     assert rows[0]["tokens"] == {"input": 200, "output": 20, "cache_read": 0, "cache_creation": 0}
     spent = round(sum(row["cost_usd"] for row in rows), 6)
     assert first["stats"]["cost_today_usd"] == first["stats"]["cost_usd"] == rows[0]["cost_usd"]
     assert second["stats"]["cost_today_usd"] == pytest.approx(spent)
-    assert load(project, env)["stats"]["cost_today_usd"] == pytest.approx(spent)  # a cached one tells it, too
+    assert load(project, env)["stats"]["cost_today_usd"] == pytest.approx(
+        spent
+    )  # a cached one tells it, too
     told = run_cli("status", "--json", cwd=project, env=env).json
     assert told["spent"]["today"] == told["spent"]["month"] == pytest.approx(spent)
     assert (told["spent"]["runs_today"], told["spent"]["unknown"]) == (3, 0)
@@ -85,7 +97,9 @@ def test_status_of_a_feature_tells_the_whole_of_its_last_run(claude, api, tmp_pa
     noisy = tmp_path / "claude"  # the real program, which has something to say on standard error
     noisy.write_text(f'#!/bin/sh\necho "a word of warning" >&2\nexec "{claude}" "$@"\n')
     noisy.chmod(0o755)
-    facts = "".join(f"- an address is looked at: `{quote}` (login.py:{line(quote)})\n" for quote in MORE)
+    facts = "".join(
+        f"- an address is looked at: `{quote}` (login.py:{line(quote)})\n" for quote in MORE
+    )
     wrong = "- it is never so: `no such words` (login.py:3)\n"
     files = {**STANDARD, "patterns.md": PATTERNS + facts + wrong}
 
@@ -102,13 +116,24 @@ def test_status_of_a_feature_tells_the_whole_of_its_last_run(claude, api, tmp_pa
     assert outcome["model"].startswith("claude-sonnet")
     assert re.fullmatch(r"\d+\.\d+\.\d+", outcome["version"])
     assert (outcome["turns"], outcome["tokens"]["output"]) == (2, 20)
-    assert run["stats"]["cost_usd"] == ledger(project)[0]["cost_usd"] == pytest.approx(outcome["cost_usd"])
+    assert (
+        run["stats"]["cost_usd"]
+        == ledger(project)[0]["cost_usd"]
+        == pytest.approx(outcome["cost_usd"])
+    )
     assert 0 < outcome["seconds"] < run["stats"]["seconds"]
     assert "/etc/hostname" in outcome["denials"][0]
     assert outcome["stderr"].strip() == "a word of warning"
-    digests = {digest(block["text"]) for m in api.requests[0].messages for block in m["content"] if "text" in block}
+    digests = {
+        digest(block["text"])
+        for m in api.requests[0].messages
+        for block in m["content"]
+        if "text" in block
+    }
     assert outcome["prompt"] in digests
-    assert any("patterns.md" in problem and "no such words" in problem for problem in run["problems"])
+    assert any(
+        "patterns.md" in problem and "no such words" in problem for problem in run["problems"]
+    )
     assert run["stats"]["dropped"] == 1
     shown = run_cli("status", "login", cwd=project, env=env).out
     for words in (
@@ -175,13 +200,17 @@ class Terminal:
         return self.process.wait(PATIENCE)
 
 
-def test_at_a_terminal_a_person_is_asked_once_a_month_and_a_pipe_never(claude, api, tmp_path, project):
+def test_at_a_terminal_a_person_is_asked_once_a_month_and_a_pipe_never(
+    claude, api, tmp_path, project
+):
     env = headless(claude, api, tmp_path, **TIGHT)
     piped = load(project, env)
     assert (piped["status"], piped["code"], piped["builder"]) == ("degraded", "E_MONEY", "static")
     assert "$0.00 of the $0.50" in piped["warnings"][0]
     assert "may cost $1.00" in piped["warnings"][0]
-    command = re.search(r"`preread (load FEATURE[^`]*)` in a terminal", piped["hint"])[1].replace("FEATURE", "login")
+    command = re.search(r"`preread (load FEATURE[^`]*)` in a terminal", piped["hint"])[1].replace(
+        "FEATURE", "login"
+    )
     assert not api.requests
 
     with Terminal(project, env, *command.split()) as refusing:  # as the hint says
@@ -206,7 +235,9 @@ def test_at_a_terminal_a_person_is_asked_once_a_month_and_a_pipe_never(claude, a
     assert load(project, env, "--force")["status"] == "ok"  # nor does a pipe need to
     assert len(sessions(api)) == len(ledger(project)) == 3
 
-    with Terminal(project, {**env, "PREREAD_MONTH_USD": "0.4"}, "load", "login", "--force") as other:  # another limit
+    with Terminal(
+        project, {**env, "PREREAD_MONTH_USD": "0.4"}, "load", "login", "--force"
+    ) as other:  # another limit
         other.until(QUESTION)
         begun = time.monotonic()
         os.killpg(other.process.pid, signal.SIGINT)
@@ -238,11 +269,15 @@ def client(project, env, mode, person=None):
     first, *more = command(arguments(project), whole)
     server = StdioServerParameters(command=first, args=more, env=whole)
     info = Implementation(name="claude-code", version="1")
-    return Client(server, mode=mode, client_info=info, read_timeout_seconds=BOUND, elicitation_callback=person)
+    return Client(
+        server, mode=mode, client_info=info, read_timeout_seconds=BOUND, elicitation_callback=person
+    )
 
 
 async def called(session, feature, **given):
-    return (await session.call_tool("load_context", {"feature": feature, **given})).structured_content
+    return (
+        await session.call_tool("load_context", {"feature": feature, **given})
+    ).structured_content
 
 
 NO = {
@@ -260,11 +295,17 @@ async def test_over_mcp_the_person_behind_the_client_is_asked(claude, api, tmp_p
     person = Person(None)
     async with client(project, env, mode, person) as session:
         for name, answer in NO.items():
-            if name == "broken" and mode != "legacy":  # there it is the client that makes the call again, or not
+            if (
+                name == "broken" and mode != "legacy"
+            ):  # there it is the client that makes the call again, or not
                 continue
             person.asked, person.answer = [], answer
             reply = await called(session, "login", force=True)
-            assert (reply["status"], reply["code"], reply["builder"]) == ("degraded", "E_MONEY", "static"), name
+            assert (reply["status"], reply["code"], reply["builder"]) == (
+                "degraded",
+                "E_MONEY",
+                "static",
+            ), name
             assert len(person.asked) == 1, name
             again = await called(session, "login")  # a dossier stands: nobody is asked
             assert (again["state"], again["code"]) == ("cached", "E_MONEY")

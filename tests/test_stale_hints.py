@@ -31,7 +31,9 @@ def test_a_fresh_dossier_has_none(cli: Cli, loaded: Path) -> None:
     assert not hint(loaded).exists()
 
 
-@pytest.mark.parametrize("words", [("status",), ("status", "login"), ("check", "login")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("status",), ("status", "login"), ("check", "login")], ids=" ".join
+)
 def test_who_finds_it_stale_says_why_and_the_load_that_mends_it_takes_that_back(
     cli: Cli, loaded: Path, words: tuple[str, ...]
 ) -> None:
@@ -75,7 +77,9 @@ def test_a_hint_that_cannot_be_written_stops_nothing(cli: Cli, loaded: Path) -> 
     assert cli("load", "login", cwd=loaded).status == 0
 
 
-def test_a_folder_of_hints_that_leads_out_of_the_project_is_refused(cli: Cli, loaded: Path, tmp_path: Path) -> None:
+def test_a_folder_of_hints_that_leads_out_of_the_project_is_refused(
+    cli: Cli, loaded: Path, tmp_path: Path
+) -> None:
     age(loaded)
     outside = tmp_path / "outside"
     outside.mkdir()

@@ -10,7 +10,8 @@ import pytest
 
 from _evidence_project import check, evidence, request, services, shop_with_history, write
 from conftest import ROOT
-from preread import dossier, pipeline, published, sources, validate
+from preread import check as checks
+from preread import dossier, pipeline, published, sources
 from preread.builders import static, summary
 from preread.evidence.collect import collect
 from preread.layout import BY_NAME, FILES
@@ -29,7 +30,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @lru_cache(maxsize=32)
-def drafted(root: Path, feature: str, ticket: str = "", description: str = "") -> tuple[Evidence, tuple[Draft, ...]]:
+def drafted(
+    root: Path, feature: str, ticket: str = "", description: str = ""
+) -> tuple[Evidence, tuple[Draft, ...]]:
     asked = request(feature, description, ticket)
     found = collect(services(root), asked)
     return found, tuple(static.drafts(asked, found))
@@ -37,15 +40,19 @@ def drafted(root: Path, feature: str, ticket: str = "", description: str = "") -
 
 def checked(root: Path, feature: str, **more: str) -> Checked:
     """Evidence, drafts and check as a build has them, with neither cut nor people's facts."""
-    return validate.check(services(root), feature, drafted(root, feature, **more)[1], budget=False)
+    return checks.check(services(root), feature, drafted(root, feature, **more)[1], budget=False)
 
 
 def section(result: Checked, file: str, heading: str) -> str:
     [draft] = [draft for draft in result.drafts if draft.name == file]
-    return "\n".join(fact.text for part in draft.sections if part.heading == heading for fact in part.facts)
+    return "\n".join(
+        fact.text for part in draft.sections if part.heading == heading for fact in part.facts
+    )
 
 
-def build(root: Path, feature: str, ticket: str = "", description: str = "", **settings: object) -> dict[str, str]:
+def build(
+    root: Path, feature: str, ticket: str = "", description: str = "", **settings: object
+) -> dict[str, str]:
     asked = request(feature, description, ticket).model_copy(update={"force": True})
     reply = anyio.run(pipeline.build, services(root, **settings), asked)
     assert reply.status == "ok", reply
@@ -65,7 +72,10 @@ def test_documents_and_code_of_the_shop_disagree_on_the_time_out(shop: Path) -> 
 
 def test_what_the_shop_tried_and_took_back_is_told(shop: Path) -> None:
     said = section(checked(shop, "checkout"), "anti-patterns.md", "Tried, taken back")
-    assert "`retry declined payments automatically` was taken back the same day: It charged twice" in said
+    assert (
+        "`retry declined payments automatically` was taken back the same day: It charged twice"
+        in said
+    )
     assert re.search(r"`payment_timeout_s`.*10\.0.*30\.0.*back", said)
     assert re.search(r"`page\.waitForTimeout\(\d+\)`.*waitForURL", said)
 
@@ -87,7 +97,9 @@ def test_tests_of_the_shop_that_are_not_trusted_are_listed_with_their_reason(sho
 def test_what_the_shop_fixed_twice_is_told(shop: Path) -> None:
     for feature in ("coupons", "_project"):
         said = section(checked(shop, feature), "failures.md", "Fixed more than once")
-        assert re.search(r"fixed more than once( in `coupons\.py`)? \(rounding(, coupon)?\): ", said)
+        assert re.search(
+            r"fixed more than once( in `coupons\.py`)? \(rounding(, coupon)?\): ", said
+        )
         assert "`shop: fix coupon rounding again for mixed baskets`; " in said
         assert "`shop: fix coupon rounding`" in said
 
@@ -106,14 +118,22 @@ def test_failing_tests_of_the_shop_s_report_are_found(shop: Path) -> None:
 
 def test_knowledge_and_ticket_of_the_shop_go_in(shop: Path) -> None:
     result = checked(shop, "checkout", ticket="SHOP-142")
-    assert "only `reconcile` may settle the order" in section(result, "anti-patterns.md", "Known traps")
+    assert "only `reconcile` may settle the order" in section(
+        result, "anti-patterns.md", "Known traps"
+    )
     criteria = section(result, "requirements.md", "Ticket")
     assert all(f"AC{n}" in criteria for n in range(1, 7))
 
 
 def test_the_planted_traps_survive_the_budget(shop: Path) -> None:
     texts = build(shop, "checkout")
-    for trap in ("payment_attempts", "payment_timeout_s", "retry declined payments", "waitForTimeout", "#61"):
+    for trap in (
+        "payment_attempts",
+        "payment_timeout_s",
+        "retry declined payments",
+        "waitForTimeout",
+        "#61",
+    ):
         assert trap in "".join(texts.values()), trap
 
 
@@ -169,9 +189,15 @@ def test_every_ranked_line_exists_and_every_reason_is_given(shop: Path) -> None:
         assert all(1 <= start <= end <= length for start, end in ranked.lines)
 
 
-@pytest.mark.parametrize(("max_tokens", "max_facts"), [(2000, 60), (600, 60), (2000, 9), (200, 1), (100_000, 1000)])
-def test_a_published_dossier_keeps_to_its_budget(shop: Path, max_tokens: int, max_facts: int) -> None:
-    texts = build(shop, "checkout", "SHOP-142", CHECKOUT, max_tokens=max_tokens, max_facts=max_facts)
+@pytest.mark.parametrize(
+    ("max_tokens", "max_facts"), [(2000, 60), (600, 60), (2000, 9), (200, 1), (100_000, 1000)]
+)
+def test_a_published_dossier_keeps_to_its_budget(
+    shop: Path, max_tokens: int, max_facts: int
+) -> None:
+    texts = build(
+        shop, "checkout", "SHOP-142", CHECKOUT, max_tokens=max_tokens, max_facts=max_facts
+    )
     assert sum(dossier.tokens(text) for text in texts.values()) <= max_tokens
     drafts = [dossier.parse(name, "checkout", text)[0] for name, text in texts.items()]
     assert sum(len(draft.facts) for draft in drafts) <= max_facts
@@ -195,7 +221,10 @@ def test_codebase_takes_at_most_a_quarter_of_a_published_dossier(shop: Path) -> 
 def test_only_files_with_facts_and_the_required_ones_are_written(shop: Path) -> None:
     found, drafts = drafted(shop, "checkout")
     empty = found.model_copy(update={"findings": ()})
-    assert [draft.name for draft in static.drafts(request("checkout"), empty)] == ["patterns.md", "codebase.md"]
+    assert [draft.name for draft in static.drafts(request("checkout"), empty)] == [
+        "patterns.md",
+        "codebase.md",
+    ]
     names = {draft.name for draft in drafts}
     assert {"patterns.md", "codebase.md", "anti-patterns.md"} <= names
     assert all(draft.facts for draft in drafts)
@@ -218,7 +247,9 @@ def test_two_builds_write_the_same_bytes(shop: Path) -> None:
 def test_files_that_are_not_committed_yet_take_part(shop: Path) -> None:
     before = {finding.text for finding in evidence(shop, "gift-wrap").findings}
     path = shop / "api/shop/gift_wrap.py"
-    path.write_text('"""Wraps."""\n\n\ndef gift_wrap(order):\n    """Paper and a bow."""\n    return order\n')
+    path.write_text(
+        '"""Wraps."""\n\n\ndef gift_wrap(order):\n    """Paper and a bow."""\n    return order\n'
+    )
     try:
         after = {finding.text for finding in evidence(shop, "gift-wrap").findings}
     finally:
@@ -232,21 +263,31 @@ def test_files_that_are_not_committed_yet_take_part(shop: Path) -> None:
 def test_every_kind_has_a_place_in_a_file_of_the_table() -> None:
     names = {row.name for row in FILES} - {"summary.md"}
     assert {place.file for place in static.PLACES.values()} <= names
-    assert len({(place.file, place.heading) for place in static.PLACES.values()}) == len(static.PLACES)
+    assert len({(place.file, place.heading) for place in static.PLACES.values()}) == len(
+        static.PLACES
+    )
 
 
-def finding(text: str, kind: str, source: str = "a.py:1", score: float = 0.5, fence: tuple[str, ...] = ()) -> Finding:
-    return Finding(rule="r", kind=kind, text=text, sources=(source,), reason="why", score=score, fence=fence)
+def finding(
+    text: str, kind: str, source: str = "a.py:1", score: float = 0.5, fence: tuple[str, ...] = ()
+) -> Finding:
+    return Finding(
+        rule="r", kind=kind, text=text, sources=(source,), reason="why", score=score, fence=fence
+    )
 
 
 def drafts_of(*findings: Finding) -> dict[str, Draft]:
-    made = static.drafts(request("login"), Evidence(feature="login", words=("login",), findings=findings))
+    made = static.drafts(
+        request("login"), Evidence(feature="login", words=("login",), findings=findings)
+    )
     return {draft.name: draft for draft in made}
 
 
 def test_a_finding_goes_to_the_place_of_its_kind_once(tmp_path: Path) -> None:
     made = drafts_of(finding("same", "wait"), finding("same", "wait"), finding("gone", "gap"))
-    assert [(part.heading, len(part.facts)) for part in made["patterns.md"].sections] == [("Wait", 1)]
+    assert [(part.heading, len(part.facts)) for part in made["patterns.md"].sections] == [
+        ("Wait", 1)
+    ]
     assert [part.heading for part in made["existing-tests.md"].sections] == ["Not covered"]
 
 
@@ -256,13 +297,17 @@ def said(*findings: Finding) -> str:
 
 def test_doubtful_findings_are_told_where_little_else_is_known_and_else_counted() -> None:
     doubtful = finding("perhaps", "wait").model_copy(update={"sure": static.DOUBTFUL - 0.01})
-    noise = [finding(f"noise {n}", "gap").model_copy(update={"sure": 0.1}) for n in range(static.FEW)]
+    noise = [
+        finding(f"noise {n}", "gap").model_copy(update={"sure": 0.1}) for n in range(static.FEW)
+    ]
     known = [finding(f"known {n}", "known trap") for n in range(static.ENOUGH - 1)]
     few = Evidence(feature="login", words=("login",), findings=(*known, doubtful, *noise))
     assert "perhaps" in said(*few.findings)
     assert "noise" not in said(*few.findings)
     assert static.left_out(few, ["patterns.md", "existing-tests.md"]) == len(noise)
-    more = few.model_copy(update={"findings": (*known, finding("known, too", "gap"), doubtful, *noise)})
+    more = few.model_copy(
+        update={"findings": (*known, finding("known, too", "gap"), doubtful, *noise)}
+    )
     assert "perhaps" not in said(*more.findings)
     assert static.left_out(more, ["patterns.md"]) == 1
     small = few.model_copy(update={"findings": (doubtful, *noise[1:])})
@@ -295,8 +340,9 @@ def test_symbols_of_files_with_odd_names_read_back(tmp_path: Path, path: str) ->
 def test_an_example_is_shown_whole_under_its_source() -> None:
     lines = ('    test("a", () => {', "      `x`;", "    });")
     made = drafts_of(finding("a", "example", "web/a.spec.ts:3-5", fence=lines))
-    assert 'Source: web/a.spec.ts:3-5\n```ts\ntest("a", () => {\n  `x`;\n});\n```\n' in dossier.render(
-        made["patterns.md"]
+    assert (
+        'Source: web/a.spec.ts:3-5\n```ts\ntest("a", () => {\n  `x`;\n});\n```\n'
+        in dossier.render(made["patterns.md"])
     )
 
 
@@ -305,21 +351,45 @@ def test_an_empty_project_s_summary_says_nothing(tmp_path: Path) -> None:
     assert summary.summarise(request("login"), nothing, Checked(())).sections == ()
 
 
-def test_a_summary_names_the_main_definitions_and_the_blocks_of_tests_that_have_the_feature_s_name() -> None:
+def test_a_summary_names_the_main_definitions_and_the_blocks_of_tests_that_have_the_feature_s_name() -> (
+    None
+):
     def told(section: str, text: str, source: str) -> Verdict:
         return Verdict("x.md", section, Fact(text, (source,)), "computed", 1.0)
 
     verdicts = (
         told("Inside the functions", "`walk` of Till: `return the charge`", "shop/till.py:1-9"),
-        told("Not covered", "no test names `refund_charge`", "shop/till.py:70"),  # stands in its own file
+        told(
+            "Not covered", "no test names `refund_charge`", "shop/till.py:70"
+        ),  # stands in its own file
         told(summary.EXTEND, "on rain: `test_wet`, `test_dry`", "tests/weather.py:1-90"),
         told(summary.EXTEND, "also, elsewhere: `test_charges`", "tests/ship.py:1-5"),
-        told(summary.EXTEND, "on cards: `test_a_card`, `test_two_cards`", "tests/test_charges.py:1-90"),
-        told(summary.EXTEND, "`TestRefunds`, 2 tests: `test_charging`, `test_two`", "tests/test_charges.py:95-140"),
-        told(summary.EXTEND, "`TestRoof`, 2 tests: `test_charges`, `test_two`", "tests/roof.py:1-40"),
-        told(summary.EXTEND, "`TestTill`, 2 tests: `test_open`, `test_shut`", "tests/till_test.py:1-40"),
+        told(
+            summary.EXTEND,
+            "on cards: `test_a_card`, `test_two_cards`",
+            "tests/test_charges.py:1-90",
+        ),
+        told(
+            summary.EXTEND,
+            "`TestRefunds`, 2 tests: `test_charging`, `test_two`",
+            "tests/test_charges.py:95-140",
+        ),
+        told(
+            summary.EXTEND, "`TestRoof`, 2 tests: `test_charges`, `test_two`", "tests/roof.py:1-40"
+        ),
+        told(
+            summary.EXTEND,
+            "`TestTill`, 2 tests: `test_open`, `test_shut`",
+            "tests/till_test.py:1-40",
+        ),
     )
-    at = ("tests/weather.py", "tests/ship.py", "tests/test_charges.py", "tests/roof.py", "tests/till_test.py")
+    at = (
+        "tests/weather.py",
+        "tests/ship.py",
+        "tests/test_charges.py",
+        "tests/roof.py",
+        "tests/till_test.py",
+    )
     ranked = {path: Ranked(path=path, score=1.0, reasons=()) for path in ("shop/till.py", *at)}
     main = finding("`Till`, `settle_charge`", "main", "shop/till.py:3")
     found = Evidence(
@@ -347,6 +417,8 @@ def test_a_summary_says_nothing_that_no_fact_command_or_definition_says(shop: Pa
     made = summary.summarise(request("checkout"), found, result)
     assert {part.heading for part in made.sections} == {"Where", "Before you write", "Run"}
     known = {source for verdict in result.verdicts for source in verdict.fact.sources}
-    others = {source for f in found.findings if f.kind in {"command", "main"} for source in f.sources}
+    others = {
+        source for f in found.findings if f.kind in {"command", "main"} for source in f.sources
+    }
     assert {source for fact in made.facts for source in fact.sources} <= known | others
     assert check(shop, [made]).dropped == 0

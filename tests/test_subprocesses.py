@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from preread import subprocesses
 from preread.errors import Cancelled
-from preread.subprocesses import whole
+from preread.infra import subprocesses
+from preread.infra.subprocesses import whole
 
 HOLDS_THE_PIPE = "setsid sleep 30 & echo $! > left; "
 
@@ -23,9 +23,13 @@ def end_what_is_left(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("then", ["sleep 600", "echo done"], ids=["hangs", "ends"])
-def test_output_that_somebody_else_holds_open_ends_at_the_time_limit(tmp_path: Path, then: str) -> None:
+def test_output_that_somebody_else_holds_open_ends_at_the_time_limit(
+    tmp_path: Path, then: str
+) -> None:
     begun = time.monotonic()
-    done = subprocesses.run(["sh", "-c", HOLDS_THE_PIPE + then], cwd=tmp_path, timeout=0.5, environ=os.environ)
+    done = subprocesses.run(
+        ["sh", "-c", HOLDS_THE_PIPE + then], cwd=tmp_path, timeout=0.5, environ=os.environ
+    )
     end_what_is_left(tmp_path)
     assert done.timed_out
     assert isinstance(done.status, int)
@@ -39,7 +43,11 @@ def test_a_cancelled_program_raises_what_its_check_raised(tmp_path: Path) -> Non
 
     with pytest.raises(Cancelled):
         subprocesses.run(
-            ["sh", "-c", f"{HOLDS_THE_PIPE}sleep 600"], cwd=tmp_path, timeout=60, environ=os.environ, check=check
+            ["sh", "-c", f"{HOLDS_THE_PIPE}sleep 600"],
+            cwd=tmp_path,
+            timeout=60,
+            environ=os.environ,
+            check=check,
         )
     end_what_is_left(tmp_path)
 

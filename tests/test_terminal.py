@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM
-from preread.terminal import Bar, Place, cells, shortened
+from preread.cli.terminal import Bar, Place, cells, shortened
 
 PATH = "web/src/pages/CheckoutPage.tsx"
 PLACE = Place(PATH, [(12, 40), (88, 88), (100, 120)])
@@ -50,6 +50,8 @@ spans = st.lists(st.tuples(st.integers(1, 9999), st.integers(1, 9999)), max_size
 
 @CALM
 @given(st.lists(names, min_size=1, max_size=6), spans, st.integers(12, 60))
-def test_no_place_is_wider_than_its_column(path: list[str], lines: list[tuple[int, int]], width: int) -> None:
+def test_no_place_is_wider_than_its_column(
+    path: list[str], lines: list[tuple[int, int]], width: int
+) -> None:
     for dots in ("…", "..."):
         assert cells(Place("/".join(path), lines).fitted(width, dots)) <= width

@@ -15,9 +15,9 @@ from _evidence_project import CALM, commit, services, write
 from conftest import git
 from preread.errors import Cancelled
 from preread.layout import Layout
+from preread.project.tree import Tree, glob_pattern, is_young
 from preread.services import Progress, Services
 from preread.settings import Settings
-from preread.tree import Tree, glob_pattern, is_young
 
 
 def tree(root: Path) -> Tree:
@@ -59,7 +59,9 @@ def test_the_same_files_are_listed_with_git_and_without(
 
 
 def test_rules_with_carriage_returns_hold_without_git_too(tmp_path: Path) -> None:
-    write(tmp_path, {".gitignore": "*.log\r\nbuild/\r\n", "a.log": "", "build/a.py": "", "b.py": ""})
+    write(
+        tmp_path, {".gitignore": "*.log\r\nbuild/\r\n", "a.log": "", "build/a.py": "", "b.py": ""}
+    )
     assert listed(tmp_path) == [".gitignore", "b.py"]
     git(tmp_path, "init", "-q")
     assert listed(tmp_path) == [".gitignore", "b.py"]
@@ -90,8 +92,14 @@ def test_without_git_what_tools_leave_behind_is_not_walked(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("tracked", [True, False])
-def test_a_prereadignore_reads_like_a_gitignore_and_counts_for_tracked_files_too(tmp_path: Path, tracked: bool) -> None:
-    rules = {"": "*.log\n!keep.log\nbuild/\n", "src/": "!b.log\n/deep/*\n!/deep/a.py\n", "docs/": "**\n"}
+def test_a_prereadignore_reads_like_a_gitignore_and_counts_for_tracked_files_too(
+    tmp_path: Path, tracked: bool
+) -> None:
+    rules = {
+        "": "*.log\n!keep.log\nbuild/\n",
+        "src/": "!b.log\n/deep/*\n!/deep/a.py\n",
+        "docs/": "**\n",
+    }
     plain, own = (write(tmp_path / name, dict.fromkeys(PLAIN, "x\n")) for name in ("plain", "own"))
     for folder, text in rules.items():
         write(plain, {f"{folder}.gitignore": text})
@@ -107,7 +115,14 @@ def test_a_prereadignore_reads_like_a_gitignore_and_counts_for_tracked_files_too
 
 def test_the_last_attribute_decides_what_is_generated_or_vendored(tmp_path: Path) -> None:
     rules = "*.pb.go linguist-generated\napi/** text linguist-generated=true\nlib/** linguist-vendored\n# *.md x\n"
-    write(tmp_path, {".gitattributes": rules, "api/.gitattributes": "mine.go -linguist-generated\n", "api/mine.go": ""})
+    write(
+        tmp_path,
+        {
+            ".gitattributes": rules,
+            "api/.gitattributes": "mine.go -linguist-generated\n",
+            "api/mine.go": "",
+        },
+    )
     said = tree(tmp_path).attributes
     assert said.of("x/a.pb.go") == said.of("api/deep/other.go") == {"generated": True}
     assert said.of("api/mine.go") == {"generated": False}
@@ -121,7 +136,14 @@ def test_the_last_attribute_decides_what_is_generated_or_vendored(tmp_path: Path
 def test_a_submodule_s_files_are_another_project_s(tmp_path: Path) -> None:
     commit(tmp_path / "library", {"lib.py": "x\n"}, "library")
     commit(tmp_path / "main", {"a.py": "y\n"}, "begin")
-    git(tmp_path / "main", "submodule", "--quiet", "add", str(tmp_path / "library"), "vendor/library")
+    git(
+        tmp_path / "main",
+        "submodule",
+        "--quiet",
+        "add",
+        str(tmp_path / "library"),
+        "vendor/library",
+    )
     assert listed(tmp_path / "main") == [".gitmodules", "a.py"]
     inner = tmp_path / "main" / "vendor" / "library"
     assert tree(inner).is_git
@@ -138,7 +160,11 @@ def test_a_worktree_is_a_project_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_a_repository_lists_its_own_files_by_its_own_paths(tmp_path: Path) -> None:
-    commit(tmp_path, {"outside.py": "", "part/a.py": "", "part/.gitignore": "*.log\n", "part/b.log": ""}, "begin")
+    commit(
+        tmp_path,
+        {"outside.py": "", "part/a.py": "", "part/.gitignore": "*.log\n", "part/b.log": ""},
+        "begin",
+    )
     assert listed(tmp_path / "part") == [".gitignore", "a.py"]
 
 
@@ -168,7 +194,11 @@ def test_variables_of_git_s_own_do_not_lead_it_elsewhere(tmp_path: Path) -> None
     commit(tmp_path / "other", {"secret.py": ""}, "begin")
     commit(tmp_path / "mine", {"a.py": ""}, "begin")
     (tmp_path / "mine" / ".project").mkdir()
-    environ = {**os.environ, "GIT_DIR": str(tmp_path / "other" / ".git"), "GIT_WORK_TREE": str(tmp_path / "other")}
+    environ = {
+        **os.environ,
+        "GIT_DIR": str(tmp_path / "other" / ".git"),
+        "GIT_WORK_TREE": str(tmp_path / "other"),
+    }
     assert list(Services(Layout(tmp_path / "mine"), Settings(), environ).tree.files) == ["a.py"]
 
 
@@ -207,7 +237,9 @@ def test_a_tracked_folder_that_became_a_link_is_not_followed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("with_git", [True, False])
-def test_names_that_cannot_be_cited_are_left_out_and_odd_ones_kept(tmp_path: Path, with_git: bool) -> None:
+def test_names_that_cannot_be_cited_are_left_out_and_odd_ones_kept(
+    tmp_path: Path, with_git: bool
+) -> None:
     kept = [
         "ü.py",
         "a b.py",
@@ -221,7 +253,14 @@ def test_names_that_cannot_be_cited_are_left_out_and_odd_ones_kept(tmp_path: Pat
         "*.py",
     ]
     write(tmp_path, dict.fromkeys(kept, "x\n"))
-    for name in (b"new\nline.py", b"tab\t.py", b"\xff.py", b"back\\slash.py", b"a<b.py", b"\x1b[0m.py"):
+    for name in (
+        b"new\nline.py",
+        b"tab\t.py",
+        b"\xff.py",
+        b"back\\slash.py",
+        b"a<b.py",
+        b"\x1b[0m.py",
+    ):
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text("x\n")
     if with_git:
         git(tmp_path, "init", "-q")
@@ -272,7 +311,9 @@ def test_one_request_reads_a_file_once_and_the_next_one_anew(tmp_path: Path) -> 
         ("a.b+c", ["a.b+c"], ["aXb+c", "a.bbc"]),
     ],
 )
-def test_globs_mean_what_the_gates_grammar_says(glob: str, matching: list[str], other: list[str]) -> None:
+def test_globs_mean_what_the_gates_grammar_says(
+    glob: str, matching: list[str], other: list[str]
+) -> None:
     pattern = glob_pattern(glob)
     assert [path for path in matching if not pattern.fullmatch(path)] == []
     assert [path for path in other if pattern.fullmatch(path)] == []
@@ -287,7 +328,11 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(f'#!/bin/sh\necho "$0 $@" >> {tmp_path}/ran\ncat "$@" 2>/dev/null\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    commit(root, {"a.txt": "two\n", "b.py": "x = 2\n", ".gitattributes": "* diff=evil filter=evil\n"}, "more")
+    commit(
+        root,
+        {"a.txt": "two\n", "b.py": "x = 2\n", ".gitattributes": "* diff=evil filter=evil\n"},
+        "more",
+    )
     for key in ("core.fsmonitor", "diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.clean",
                 "filter.evil.smudge", "filter.evil.process", "core.pager", "core.editor", "core.sshCommand",
                 "gpg.program",
@@ -297,24 +342,30 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
     git(root, "config", "log.showSignature", "true")
     git(root, "config", "core.hooksPath", str(tmp_path / "hooks"))
     (tmp_path / "hooks").mkdir()
-    for hook in ("post-index-change", "fsmonitor-watchman", "query-watchman", "reference-transaction", "post-checkout"):
+    for hook in (
+        "post-index-change",
+        "fsmonitor-watchman",
+        "query-watchman",
+        "reference-transaction",
+        "post-checkout",
+    ):
         (tmp_path / "hooks" / hook).symlink_to(program)
         (root / ".git" / "hooks" / hook).symlink_to(program)
     write(root, {"a.txt": "three\n", "new.txt": "x\n"})
 
     from preread import sources
-    from preread.evidence import history
     from preread.evidence.collect import collect
-    from preread.evidence.kept import Kept
+    from preread.index import gitlog
+    from preread.index.analysis import Kept
     from preread.models import Request
 
     asked = services(root)
     assert "new.txt" in asked.tree.files
     with closing(sqlite3.connect(":memory:")) as nothing_kept:
         log = Kept(asked.tree, nothing_kept).log
-        assert history.patches_of(log, ["a.txt"])
-        assert history.commits_of(log, ["b.py"])
-        assert history.churn(log)
+        assert gitlog.patches_of(log, ["a.txt"])
+        assert gitlog.commits_of(log, ["b.py"])
+        assert gitlog.churn(log)
     assert "one" in sources.resolve(sources.Ref("commit", name=first), asked.tree).lines
     collect(asked, Request(feature="b"))
     assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
@@ -328,9 +379,17 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "lines"),
-    [("", []), ("\n", [""]), ("a\nb", ["a", "b"]), ("a\r\nb\r\n", ["a", "b"]), ("a\rb\n\n", ["a\rb", ""])],
+    [
+        ("", []),
+        ("\n", [""]),
+        ("a\nb", ["a", "b"]),
+        ("a\r\nb\r\n", ["a", "b"]),
+        ("a\rb\n\n", ["a\rb", ""]),
+    ],
 )
-def test_lines_end_at_line_feeds_only_and_each_look_finds_the_same(tmp_path: Path, text: str, lines: list[str]) -> None:
+def test_lines_end_at_line_feeds_only_and_each_look_finds_the_same(
+    tmp_path: Path, text: str, lines: list[str]
+) -> None:
     known = tree(write(tmp_path, {"a.txt": text}))
     assert known.lines("a.txt") == lines
     assert known.lines("a.txt") == lines

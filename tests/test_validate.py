@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, check, commit, draft, request, services, write
-from preread import dossier, pipeline, publish, published, validate
+from preread import check as checks
+from preread import dossier, pipeline, publish, published
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
 
@@ -32,7 +33,12 @@ class Basket:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return write(
-        tmp_path, {"src/a.py": CODE, "src/b.py": "alpha = 1\nbeta = 2\n", "t/test_a.py": "def test_total(): ...\n"}
+        tmp_path,
+        {
+            "src/a.py": CODE,
+            "src/b.py": "alpha = 1\nbeta = 2\n",
+            "t/test_a.py": "def test_total(): ...\n",
+        },
     )
 
 
@@ -53,7 +59,11 @@ def codes(checked: Checked) -> list[tuple[int, str]]:
         ("says `alpha = 1`", "src/b.py:1", "quoted"),
         ("says `alpha = 1 beta = 2`", "src/b.py:1-2", "quoted"),
         ("sums `return sum( self.lines )`", "src/a.py:5-7", "quoted"),
-        ("why: `Rounding each line half up made the total a cent too large.`", "src/a.py:1-2", "quoted"),
+        (
+            "why: `Rounding each line half up made the total a cent too large.`",
+            "src/a.py:1-2",
+            "quoted",
+        ),
         ("why: `spread over two comments`", "src/a.py:9-10", "quoted"),
         ("of `Basket`, by its name", "src/a.py:5", "quoted"),
         ("of `total`, by its name", "src/a.py:6-7", "quoted"),
@@ -64,7 +74,9 @@ def codes(checked: Checked) -> list[tuple[int, str]]:
         ("no test says gamma", 'absent:t/**~"gamma"', "computed"),
     ],
 )
-def test_a_fact_that_holds_has_the_state_of_its_proof(root: Path, text: str, source: str, state: str) -> None:
+def test_a_fact_that_holds_has_the_state_of_its_proof(
+    root: Path, text: str, source: str, state: str
+) -> None:
     checked = check(root, [draft((text, source))])
     assert codes(checked) == []
     assert states(checked) == [state]
@@ -114,7 +126,11 @@ def test_a_fact_without_any_source_is_dropped(root: Path) -> None:
 
 
 def test_confidence_falls_with_the_state_and_what_only_locates_is_capped(root: Path) -> None:
-    facts = (("no test", 'absent:t/**~"gamma"'), ("says `alpha`", "src/b.py:1"), ("somewhere", "src/b.py:1"))
+    facts = (
+        ("no test", 'absent:t/**~"gamma"'),
+        ("says `alpha`", "src/b.py:1"),
+        ("somewhere", "src/b.py:1"),
+    )
     computed, quoted, located = (v.confidence for v in check(root, [draft(*facts)]).verdicts)
     assert 1 >= computed > quoted > located
     assert located <= 0.4
@@ -122,7 +138,9 @@ def test_confidence_falls_with_the_state_and_what_only_locates_is_capped(root: P
 
 def test_the_digest_of_every_cited_span_is_given_and_fences_count(root: Path) -> None:
     fence = Section("E", (Fence("py", ("alpha = 1",)),), "src/b.py:1")
-    checked = check(root, [draft(("a", "src/a.py:3", "src/b.py:2")), Draft("codebase.md", "login", (fence,))])
+    checked = check(
+        root, [draft(("a", "src/a.py:3", "src/b.py:2")), Draft("codebase.md", "login", (fence,))]
+    )
     assert sorted(checked.spans) == ["src/a.py:3", "src/b.py:1", "src/b.py:2"]
     assert len(set(checked.spans.values())) == 3
 
@@ -132,7 +150,9 @@ def test_the_digest_of_every_cited_span_is_given_and_fences_count(root: Path) ->
 
 def test_a_fact_marked_as_wrong_stays_away_from_the_file_it_stood_in(root: Path) -> None:
     layout = services(root).layout
-    published.mark_wrong(layout, dossier.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`")
+    published.mark_wrong(
+        layout, dossier.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`"
+    )
     again = ("says  `ALPHA`", "src/b.py:1")
     checked = check(root, [draft(again, ("says `beta`", "src/b.py:2"))])
     assert codes(checked) == [(4, "E_FACT_WRONG")]
@@ -153,7 +173,9 @@ def test_the_same_words_stand_once_in_a_file(root: Path) -> None:
 def test_a_fence_stands_line_by_line_in_its_source(root: Path) -> None:
     good = Fence("py", ("return sum(", "", "    self.lines"), 4)
     bad = Fence("py", ("return sum(", "self.rows"), 10)
-    checked = check(root, [Draft("patterns.md", "login", (Section("E", (good, bad), "src/a.py:5-7"),))])
+    checked = check(
+        root, [Draft("patterns.md", "login", (Section("E", (good, bad), "src/a.py:5-7"),))]
+    )
     assert checked.drafts[0].sections[0].items == (good,)
     assert codes(checked) == [(12, "E_FENCE_LINE")]
 
@@ -183,7 +205,7 @@ def test_only_plain_text_files_of_a_dossier_are_read_from_staging(root: Path) ->
     (staging / "codebase.md").write_bytes(b"\0")
     (staging / "failures.md").symlink_to(root / "src" / "a.py")
     (staging / "summary.md").mkdir()
-    drafts, problems = validate.staged(asked, "login", staging)
+    drafts, problems = checks.staged(asked, "login", staging)
     assert [d.name for d in drafts] == ["patterns.md"]
     assert [(p.path, p.code) for p in problems] == [
         ("codebase.md", "E_FILE_TEXT"),
@@ -197,7 +219,9 @@ def test_only_plain_text_files_of_a_dossier_are_read_from_staging(root: Path) ->
 
 # -- secrets
 
-TOKEN = "ghp_" + "aB3xY9kQ2mZ7" * 3  # put together here, so that no scanner takes this file for a leak
+TOKEN = (
+    "ghp_" + "aB3xY9kQ2mZ7" * 3
+)  # put together here, so that no scanner takes this file for a leak
 LEAKS = [
     ("the key is `alpha`, see " + TOKEN, "src/b.py:1"),
     (f"says `{TOKEN}`", "src/b.py:1"),  # a quote that stands nowhere would be shown with E_QUOTE
@@ -208,7 +232,9 @@ LEAKS = [
 
 
 @pytest.mark.parametrize(("text", "source"), LEAKS)
-def test_a_fact_that_holds_a_secret_is_dropped_and_nothing_repeats_it(root: Path, text: str, source: str) -> None:
+def test_a_fact_that_holds_a_secret_is_dropped_and_nothing_repeats_it(
+    root: Path, text: str, source: str
+) -> None:
     checked = check(root, [draft(("holds", "src/b.py:1"), (text, source))])
     assert codes(checked) == [(5, "E_SECRET")]
     assert (checked.dropped, len(checked.verdicts)) == (1, 1)
@@ -218,9 +244,16 @@ def test_a_fact_that_holds_a_secret_is_dropped_and_nothing_repeats_it(root: Path
 
 def test_a_value_of_an_env_file_that_git_ignores_is_a_secret(root: Path) -> None:
     write(
-        root, {".env": "DB_PASSWORD=blue-green-tree\n", ".gitignore": ".env\n", "src/c.py": "p = 'blue-green-tree'\n"}
+        root,
+        {
+            ".env": "DB_PASSWORD=blue-green-tree\n",
+            ".gitignore": ".env\n",
+            "src/c.py": "p = 'blue-green-tree'\n",
+        },
     )
-    checked = check(root, [draft(("says `p = 'blue-green-tree'`", "src/c.py:1"), ("says `p =`", "src/c.py:1"))])
+    checked = check(
+        root, [draft(("says `p = 'blue-green-tree'`", "src/c.py:1"), ("says `p =`", "src/c.py:1"))]
+    )
     assert codes(checked) == [(4, "E_SECRET")]
     assert len(checked.verdicts) == 1
 
@@ -245,9 +278,13 @@ def test_what_a_problem_of_the_format_quotes_is_not_shown_if_it_is_a_secret(root
     staging = publish.stage(asked, "login")
     text = f"# Patterns: login\n\n## A\nSource: it is {TOKEN}\n- says `alpha` (src/b.py:1)\nSource: a\x1b[31mb\n"
     write(staging, {"patterns.md": text, f"{TOKEN}.md": ""})
-    drafts, problems = validate.staged(asked, "login", staging)
-    checked = validate.check(asked, "login", drafts, problems=problems, budget=True)
-    assert [p.code for p in checked.problems] == ["E_FILE_NAME", "E_SECTION_SOURCE", "E_SECTION_SOURCE"]
+    drafts, problems = checks.staged(asked, "login", staging)
+    checked = checks.check(asked, "login", drafts, problems=problems, budget=True)
+    assert [p.code for p in checked.problems] == [
+        "E_FILE_NAME",
+        "E_SECTION_SOURCE",
+        "E_SECTION_SOURCE",
+    ]
     assert TOKEN not in str([str(p) for p in checked.problems])
     assert "\x1b" not in checked.problems[-1].message
     assert len(checked.verdicts) == 1
@@ -256,7 +293,9 @@ def test_what_a_problem_of_the_format_quotes_is_not_shown_if_it_is_a_secret(root
 def test_a_person_s_fact_with_a_secret_is_not_published_again(root: Path) -> None:
     build(root)
     add(
-        root, "codebase.md", f"- the token is {TOKEN}: `alpha = 1` (src/b.py:1)\n- only cents: `alpha = 1` (src/b.py:1)"
+        root,
+        "codebase.md",
+        f"- the token is {TOKEN}: `alpha = 1` (src/b.py:1)\n- only cents: `alpha = 1` (src/b.py:1)",
     )
     text = build(root).texts["codebase.md"]
     assert "only cents" in text
@@ -269,8 +308,10 @@ def test_a_person_s_fact_with_a_secret_is_not_published_again(root: Path) -> Non
 ANSWER = "Title: Rounding\nThe total is rounded  half up.\nSee quoth://doc/abc and https://docs.shop.io/a?b=1#c."
 
 
-def outside(root: Path, *facts: tuple[str, *tuple[str, ...]], answers: tuple[str, ...] = (ANSWER,)) -> Checked:
-    return validate.check(services(root), "login", [draft(*facts)], budget=False, external=answers)
+def outside(
+    root: Path, *facts: tuple[str, *tuple[str, ...]], answers: tuple[str, ...] = (ANSWER,)
+) -> Checked:
+    return checks.check(services(root), "login", [draft(*facts)], budget=False, external=answers)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +330,9 @@ def test_a_reference_that_an_answer_of_this_run_holds_is_a_source(
     assert codes(checked) == []
     assert states(checked) == ["external"]
     assert checked.spans.keys() == set(sources)
-    assert checked.spans == outside(root, (text, *sources), answers=(ANSWER + " Edited since.",)).spans
+    assert (
+        checked.spans == outside(root, (text, *sources), answers=(ANSWER + " Edited since.",)).spans
+    )
 
 
 @pytest.mark.parametrize(
@@ -304,7 +347,9 @@ def test_a_reference_that_an_answer_of_this_run_holds_is_a_source(
         ("says `alpha = 1`", "quoth://doc/abc", "E_QUOTE"),
     ],
 )
-def test_what_no_answer_holds_whole_is_no_source(root: Path, text: str, source: str, code: str) -> None:
+def test_what_no_answer_holds_whole_is_no_source(
+    root: Path, text: str, source: str, code: str
+) -> None:
     checked = outside(root, (text, source))
     assert codes(checked) == [(4, code)]
     assert checked.dropped == 1
@@ -344,8 +389,11 @@ def test_a_quote_stands_in_the_answer_that_holds_the_reference_and_in_no_other(r
 def published_with_answers(root: Path) -> published.Published:
     """A dossier of one quoted and one plain fact from another server, as a build publishes it."""
     asked = services(root)
-    facts = (("decided: `rounded half up`", "quoth://doc/abc"), ("there is more", "https://docs.shop.io/a?b=1#c"))
-    checked = validate.check(
+    facts = (
+        ("decided: `rounded half up`", "quoth://doc/abc"),
+        ("there is more", "https://docs.shop.io/a?b=1#c"),
+    )
+    checked = checks.check(
         asked, "login", [draft(*facts), draft(name="codebase.md")], budget=True, external=(ANSWER,)
     )
     staging = publish.stage(asked, "login")
@@ -364,29 +412,43 @@ def drafts_of(found: published.Published) -> list[Draft]:
 
 def test_what_an_answer_proved_still_holds_when_the_answer_is_gone(root: Path) -> None:
     found = published_with_answers(root)
-    checked = validate.judge(services(root), "login", drafts_of(found))
+    checked = checks.judge(services(root), "login", drafts_of(found))
     assert (codes(checked), states(checked)) == ([], ["external", "external"])
     assert found.manifest is not None
     assert checked.spans == found.manifest.spans
 
 
-def test_who_writes_by_hand_can_cite_what_was_answered_but_not_quote_it_or_cite_more(root: Path) -> None:
+def test_who_writes_by_hand_can_cite_what_was_answered_but_not_quote_it_or_cite_more(
+    root: Path,
+) -> None:
     published_with_answers(root)
-    add(root, "patterns.md", "- cited (quoth://doc/abc)\n- quoted: `half up` (quoth://doc/abc)", "login")
-    add(root, "patterns.md", "- own `alpha` (quoth://doc/abc, src/b.py:1)\n- made up (notion://x)", "login")
+    add(
+        root,
+        "patterns.md",
+        "- cited (quoth://doc/abc)\n- quoted: `half up` (quoth://doc/abc)",
+        "login",
+    )
+    add(
+        root,
+        "patterns.md",
+        "- own `alpha` (quoth://doc/abc, src/b.py:1)\n- made up (notion://x)",
+        "login",
+    )
     found = published.read(services(root).layout, "login")
     assert found is not None
-    checked = validate.judge(services(root), "login", drafts_of(found))
+    checked = checks.judge(services(root), "login", drafts_of(found))
     assert [p.code for p in checked.problems] == ["E_QUOTE", "E_SOURCE_EXTERNAL"]
     assert [v.fact.text for v in checked.verdicts][2:] == ["cited", "own `alpha`"]
     assert states(checked)[2:] == ["external", "external"]
 
 
-def test_another_feature_s_answers_prove_nothing_and_nor_do_earlier_ones_in_a_run_of_its_own(root: Path) -> None:
+def test_another_feature_s_answers_prove_nothing_and_nor_do_earlier_ones_in_a_run_of_its_own(
+    root: Path,
+) -> None:
     drafts = drafts_of(published_with_answers(root))
     of_other = [replace(d, feature="other") for d in drafts]
-    assert validate.judge(services(root), "other", of_other).dropped == 2
-    assert validate.check(services(root), "login", drafts, budget=False, standing=False).dropped == 2
+    assert checks.judge(services(root), "other", of_other).dropped == 2
+    assert checks.check(services(root), "login", drafts, budget=False, standing=False).dropped == 2
 
 
 def test_a_manifest_whose_digest_of_a_reference_is_another_lists_nothing(root: Path) -> None:
@@ -394,7 +456,9 @@ def test_a_manifest_whose_digest_of_a_reference_is_another_lists_nothing(root: P
     path = services(root).layout.dossier("login") / "manifest.json"
     assert found.manifest is not None
     path.write_text(path.read_text().replace(found.manifest.spans["quoth://doc/abc"], "0" * 16))
-    assert codes(validate.judge(services(root), "login", drafts_of(found))) == [(4, "E_SOURCE_EXTERNAL")]
+    assert codes(checks.judge(services(root), "login", drafts_of(found))) == [
+        (4, "E_SOURCE_EXTERNAL")
+    ]
 
 
 # -- hostile drafts
@@ -410,18 +474,25 @@ def test_a_manifest_whose_digest_of_a_reference_is_another_lists_nothing(root: P
         "doc:.project/context/login/patterns.md#p1", ".project/context/login/patterns.md::test_x", ".git/config:1",
     ],
 )  # fmt: skip
-def test_a_dossier_proves_nothing_by_itself_its_drafts_or_git_s_files(root: Path, source: str) -> None:
+def test_a_dossier_proves_nothing_by_itself_its_drafts_or_git_s_files(
+    root: Path, source: str
+) -> None:
     commit(root, {}, "all")
     published_with_answers(root)
     staging = publish.stage(services(root), "login")
     lie = "# Patterns: login\n\n## A\n- says `it was decided` (src/b.py:1)\n"
     write(staging, {"patterns.md": lie})
-    write(root, {".project/context/login/patterns.md": lie, ".project/.state/notes.md": "it was decided\n"})
+    write(
+        root,
+        {".project/context/login/patterns.md": lie, ".project/.state/notes.md": "it was decided\n"},
+    )
     (root / "src" / "link").symlink_to(root / ".project" / "context")
     source = source.replace("{staging}", services(root).layout.relative(staging))
     checked = check(root, [draft(("says so", source))])
     assert codes(checked) == [(4, "E_SOURCE_OWN")]
-    fence = Draft("patterns.md", "login", (Section("A", (Fence("", ("it was decided",), 5),), source),))
+    fence = Draft(
+        "patterns.md", "login", (Section("A", (Fence("", ("it was decided",), 5),), source),)
+    )
     assert codes(check(root, [fence])) == [(5, "E_SOURCE_OWN")]
 
 
@@ -447,7 +518,9 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_what_a_terminal_obeys_or_a_reader_does_not_see_is_not_published(root: Path, hidden: str) -> None:
+def test_what_a_terminal_obeys_or_a_reader_does_not_see_is_not_published(
+    root: Path, hidden: str
+) -> None:
     fence = Section("B", (Fence("", ("alpha = 1", hidden), 8),), "src/b.py")
     odd = Section(f"Of {hidden}", (Fact("x", ("src/b.py:1",), 12),), "", 11)
     drafts = [draft(("holds: é 日本 👩\u200d💻\tא", "src/b.py:1"), (f"x {hidden}", "src/b.py:1"))]
@@ -482,7 +555,9 @@ def test_of_a_flood_of_facts_the_first_are_looked_at_and_the_rest_is_counted(roo
 
 def test_knowledge_is_as_long_as_people_make_it(root: Path) -> None:
     facts = tuple(Fact(f"fact {n}", ("src/b.py:1",)) for n in range(1000))
-    checked = validate.judge(services(root), "", [Draft("knowledge.md", "", (Section("All", facts),))])
+    checked = checks.judge(
+        services(root), "", [Draft("knowledge.md", "", (Section("All", facts),))]
+    )
     assert len(checked.verdicts) == 1000
 
 
@@ -509,7 +584,7 @@ def staged_texts(root: Path, **files: bytes) -> tuple[list[str], list[tuple[str,
     staging = publish.stage(asked, "login")
     for name, data in files.items():
         (staging / name.replace("__", "-").replace("_md", ".md")).write_bytes(data)
-    drafts, problems = validate.staged(asked, "login", staging)
+    drafts, problems = checks.staged(asked, "login", staging)
     return [fact.text for d in drafts for fact in d.facts], [(p.path, p.code) for p in problems]
 
 
@@ -526,7 +601,11 @@ GOOD = b"# Patterns: login\n\n## A\n- holds (src/b.py:1)\n"
         (GOOD.decode().encode("utf-16"), [], ["E_FILE_TEXT"]),
         (GOOD + b"x" * 300_000, [], ["E_FILE_TEXT"]),
         (GOOD.replace(b"login", b"other"), ["holds"], ["E_TITLE"]),
-        (GOOD + b"```\nsrc\n- swallowed (src/b.py:1)\n", ["holds"], ["E_FENCE_OPEN", "E_FENCE_SOURCE"]),
+        (
+            GOOD + b"```\nsrc\n- swallowed (src/b.py:1)\n",
+            ["holds"],
+            ["E_FENCE_OPEN", "E_FENCE_SOURCE"],
+        ),
         (b"I have looked at everything.\n\nHere is what I found:\n", [], ["E_TITLE", "E_PROSE"]),
         (b"", [], ["E_TITLE"]),
         (b"\n" * 200_000, [], ["E_TITLE"]),
@@ -536,7 +615,10 @@ GOOD = b"# Patterns: login\n\n## A\n- holds (src/b.py:1)\n"
 def test_a_draft_is_read_as_it_is_and_what_it_breaks_is_named(
     root: Path, data: bytes, facts: list[str], problem: list[str]
 ) -> None:
-    assert staged_texts(root, patterns_md=data) == (facts, [("patterns.md", code) for code in problem])
+    assert staged_texts(root, patterns_md=data) == (
+        facts,
+        [("patterns.md", code) for code in problem],
+    )
 
 
 def test_nothing_but_a_plain_file_of_its_own_is_read_from_staging(root: Path) -> None:
@@ -551,7 +633,7 @@ def test_nothing_but_a_plain_file_of_its_own_is_read_from_staging(root: Path) ->
         file.truncate(100_000_000)
     for n in range(2000):
         (staging / f"{n}.md").touch()
-    drafts, problems = validate.staged(asked, "login", staging)
+    drafts, problems = checks.staged(asked, "login", staging)
     assert drafts == ()
     assert [p.path for p in problems if p.code == "E_FILE_TEXT"] == ["anti-patterns.md"]
     named = [p.path for p in problems if p.code == "E_FILE_NAME"]
@@ -579,7 +661,10 @@ def assert_within(checked: Checked, max_tokens: int, max_facts: int) -> None:
     assert sum(dossier.tokens(text) for text in texts.values()) <= max_tokens
     assert len(checked.verdicts) <= max_facts
     codebase = dossier.tokens(texts.get("codebase.md", ""))
-    assert codebase <= max_tokens * 0.25 or not next(d for d in checked.drafts if d.name == "codebase.md").facts
+    assert (
+        codebase <= max_tokens * 0.25
+        or not next(d for d in checked.drafts if d.name == "codebase.md").facts
+    )
     assert sum(len(d.facts) for d in checked.drafts) == len(checked.verdicts)
 
 
@@ -608,7 +693,11 @@ def generated(rows: list[tuple[str, int, int, list[int]]]) -> list[Draft]:
             Fact(text.strip(), tuple(f"{deep(n)}:1" for n in cited))
         )
     return [
-        Draft(name, "login", tuple(Section(f"Section {s}", tuple(facts)) for s, facts in sections.items()))
+        Draft(
+            name,
+            "login",
+            tuple(Section(f"Section {s}", tuple(facts)) for s, facts in sections.items()),
+        )
         for name, sections in grouped.items()
     ]
 
@@ -626,7 +715,10 @@ def test_what_is_kept_never_goes_over_the_budget(
 
 
 def test_a_dossier_within_the_budget_is_left_as_it_is(root: Path) -> None:
-    drafts = [draft(("says `alpha`", "src/b.py:1")), draft(("says `beta`", "src/b.py:2"), name="codebase.md")]
+    drafts = [
+        draft(("says `alpha`", "src/b.py:1")),
+        draft(("says `beta`", "src/b.py:2"), name="codebase.md"),
+    ]
     checked = check(root, drafts, budget=True)
     assert [d.facts for d in checked.drafts] == [d.facts for d in drafts]
     assert checked.cut == 0
@@ -650,14 +742,25 @@ def test_traps_and_gaps_are_kept_before_symbols(many: Path) -> None:
 
 def test_a_rank_decides_what_of_one_file_is_kept(many: Path) -> None:
     facts = [(f"fact {n}", f"{deep(n)}:1") for n in range(10)]
-    ranks = {"fact 7": 0.9, "fact 3": 0.8} | {f"fact {n}": 0.1 for n in range(10) if n not in {3, 7}}
-    checked = validate.check(services(many, max_facts=3), "login", [draft(*facts)], budget=True, ranks=ranks)
-    assert {v.fact.text for v in checked.verdicts} == {"fact 3", "fact 7"}  # the third is the summary's
+    ranks = {"fact 7": 0.9, "fact 3": 0.8} | {
+        f"fact {n}": 0.1 for n in range(10) if n not in {3, 7}
+    }
+    checked = checks.check(
+        services(many, max_facts=3), "login", [draft(*facts)], budget=True, ranks=ranks
+    )
+    assert {v.fact.text for v in checked.verdicts} == {
+        "fact 3",
+        "fact 7",
+    }  # the third is the summary's
 
 
 def test_counts_of_an_earlier_check_go_on(root: Path) -> None:
-    first = check(root, [draft(("gone", "src/gone.py:1"), ("says `alpha`", "src/b.py:1"))], budget=True)
-    again = validate.check(services(root), "login", first.drafts, budget=True, problems=first.problems, before=first)
+    first = check(
+        root, [draft(("gone", "src/gone.py:1"), ("says `alpha`", "src/b.py:1"))], budget=True
+    )
+    again = checks.check(
+        services(root), "login", first.drafts, budget=True, problems=first.problems, before=first
+    )
     assert (again.dropped, again.cut) == (1, 0)
     assert again.problems == first.problems
 
@@ -710,7 +813,7 @@ def test_a_builder_s_fact_that_no_longer_holds_is_not_taken_for_a_person_s(root:
 def test_facts_of_a_dossier_without_manifest_are_left_to_their_backup(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": dossier.render(standing)})
-    assert validate.with_people(services(root), "login", []) == ((), frozenset())
+    assert checks.with_people(services(root), "login", []) == ((), frozenset())
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:
@@ -730,7 +833,9 @@ def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:
 def test_many_quotes_of_a_large_file_are_checked_in_bounded_time(tmp_path: Path) -> None:
     write(tmp_path, {"large.py": "x = 1\n" * 100_000})
     fence = Fence("py", ("x = 1",) * 500)
-    facts = tuple(Fact(f"{n}: `x = 1` and `x = 1 x = 1`", ("large.py:1-100000",)) for n in range(500))
+    facts = tuple(
+        Fact(f"{n}: `x = 1` and `x = 1 x = 1`", ("large.py:1-100000",)) for n in range(500)
+    )
     begun = time.process_time()
     drafts = [Draft("patterns.md", "login", (Section("A", (fence, *facts), "large.py:1-100000"),))]
     checked = check(tmp_path, drafts, max_facts=200)
@@ -747,5 +852,8 @@ def test_every_kind_of_file_has_a_confidence(root: Path) -> None:
 def test_commits_can_be_quoted_by_their_words_and_their_lines(tmp_path: Path) -> None:
     commit(tmp_path, {"a.py": "timeout = 30\n"}, "begin")
     sha = commit(tmp_path, {"a.py": "timeout = 10\n"}, "Wait less: the gateway gives up first")
-    facts = [("`the gateway gives up`", f"commit:{sha[:9]}"), ("from `timeout = 30`", f"commit:{sha[:9]}")]
+    facts = [
+        ("`the gateway gives up`", f"commit:{sha[:9]}"),
+        ("from `timeout = 30`", f"commit:{sha[:9]}"),
+    ]
     assert states(check(tmp_path, [draft(*facts)])) == ["quoted", "quoted"]

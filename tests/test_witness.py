@@ -95,49 +95,73 @@ def rename_over(project: Path) -> None:
 
 
 PATTERNS = ".project/context/login/patterns.md"
-BY_HAND = (
-    "# Patterns: login\n\n## Ways\n- by hand: `LOGIN_PAGE` (pages/page.txt:1)\n- by hand: `by mail` (ticket:SHOP-2)\n"
-)
+BY_HAND = "# Patterns: login\n\n## Ways\n- by hand: `LOGIN_PAGE` (pages/page.txt:1)\n- by hand: `by mail` (ticket:SHOP-2)\n"
 CASES: dict[str, dict[str, Change]] = {
     "files that are cited": {
         "touched": Change(lambda project: os.utime(project / "login.py"), same),
-        "a line edited in place": Change(patched("login.py", "ATTEMPTS = 5", "ATTEMPTS = 6"), new("ATTEMPTS = 6")),
+        "a line edited in place": Change(
+            patched("login.py", "ATTEMPTS = 5", "ATTEMPTS = 6"), new("ATTEMPTS = 6")
+        ),
         "another file in its place": Change(rename_over, new("LOCKED_FOR_S = 800.0")),
-        "deleted": Change(lambda project: (project / "tests/test_login.py").unlink(), gone("test_login.py")),
+        "deleted": Change(
+            lambda project: (project / "tests/test_login.py").unlink(), gone("test_login.py")
+        ),
     },
     "what nothing holds": {
         "a new file": Change(text("tests/test_a.py", "login_again\n"), gone('~"login_again"')),
-        "in a folder that was empty": Change(text("tests/empty/test_b.py", "login_reset\n"), gone('~"login_reset"')),
-        "in a new folder": Change(text("tests/c/d/test_c.py", "# no name was given\n"), gone('~"no name was given')),
-        "not ignored any more": Change(patched("tests/deep/.gitignore", "odd", "#od"), gone('~"this is no address')),
+        "in a folder that was empty": Change(
+            text("tests/empty/test_b.py", "login_reset\n"), gone('~"login_reset"')
+        ),
+        "in a new folder": Change(
+            text("tests/c/d/test_c.py", "# no name was given\n"), gone('~"no name was given')
+        ),
+        "not ignored any more": Change(
+            patched("tests/deep/.gitignore", "odd", "#od"), gone('~"this is no address')
+        ),
     },
     "files of Preread": {
         "edited by hand": Change(patched(PATTERNS, "## Call", "## Mine"), new("## Mine")),
         "removed": Change(lambda project: (project / PATTERNS).unlink(), built),
         "settings": Change(
-            text(".project/config.toml", "max_facts = 3\n"), lambda b, a: len(a["dossier"]) < len(b["dossier"])
+            text(".project/config.toml", "max_facts = 3\n"),
+            lambda b, a: len(a["dossier"]) < len(b["dossier"]),
         ),
-        "knowledge": Change(text(".project/knowledge.md", KNOWLEDGE + "- more (login.py:1)\n"), built),
+        "knowledge": Change(
+            text(".project/knowledge.md", KNOWLEDGE + "- more (login.py:1)\n"), built
+        ),
         "led out": Change(led_out, lambda before, after: after.get("code") == "E_OUTSIDE"),
     },
     "the rest": {
-        "a new report": Change(text("reports/b.xml", REPORT.format(why="a new reason")), new("a new reason")),
+        "a new report": Change(
+            text("reports/b.xml", REPORT.format(why="a new reason")), new("a new reason")
+        ),
         "a commit": Change(committed, same),
         "a build of another process": Change(forced_elsewhere, new("after five wrong passwords")),
         "its ticket": Change(patched(".project/tickets/SHOP-1.md", "five", "nine"), built),
         "a hint that it is stale": Change(text(".project/.cache/stale/login", "a reason\n"), same),
-        "an alias": Change(patched(".project/gates", "#alias", " alias"), lambda _, after: "/paint/" in after["path"]),
+        "an alias": Change(
+            patched(".project/gates", "#alias", " alias"),
+            lambda _, after: "/paint/" in after["path"],
+        ),
     },
     "roundabout": {
-        "a ticket that only a fact cites": Change(patched(".project/tickets/SHOP-2.md", "by mail", "by post"), built),
+        "a ticket that only a fact cites": Change(
+            patched(".project/tickets/SHOP-2.md", "by mail", "by post"), built
+        ),
         "the file behind a link": Change(patched("pages/real.txt", "here", "gone"), built),
         "the link": Change(lambda project: (project / "pages/page.txt").unlink(), built),
-        "a report in any folder": Change(text("a/b/TEST-login.xml", REPORT.format(why="found deep")), built),
+        "a report in any folder": Change(
+            text("a/b/TEST-login.xml", REPORT.format(why="found deep")), built
+        ),
     },
 }
 
 
-MORE = {"tests/deep/.gitignore": "odd*\n", "a/b/notes.txt": "none\n", ".project/gates": "#alias login paint\n"}
+MORE = {
+    "tests/deep/.gitignore": "odd*\n",
+    "a/b/notes.txt": "none\n",
+    ".project/gates": "#alias login paint\n",
+}
 
 
 def prepared(folder: Path, name: str) -> Path:

@@ -24,20 +24,25 @@ from gold import Case, cases, read, tree_of
 from match import said
 from score import scratch
 
-from preread import db, dossier
-from preread.evidence import digests, index, saying
+from preread import dossier
+from preread.evidence import digests, saying
 from preread.evidence.nearness import nearness
 from preread.evidence.view import FileView, View
+from preread.index import indexer
+from preread.infra import db
 from preread.layout import Layout
 from preread.models import Request
+from preread.project.tree import Tree
 from preread.services import Services
 from preread.settings import load
-from preread.tree import Tree
 
 FILES = {"source": 10, "test": 15, "doc": 10}
 LONGEST, COMMITS = 6000, 400  # lines of a file that is looked at; commits
 WINDOW, MOST = 3, 400  # lines in a row; characters of a candidate
-FOLDS, EVERY = 4, 20  # fits, each without its share of the features; of what has no fact one in so many is fitted to
+FOLDS, EVERY = (
+    4,
+    20,
+)  # fits, each without its share of the features; of what has no fact one in so many is fitted to
 TAKEN = (30, 60, 120, 200, 300, 500, 1000)
 CONDITION = re.compile(r"\b(?:if|unless|when|case|match|while|elif|else)\b|\?")
 
@@ -71,7 +76,7 @@ def gathered(clones: Path, case: Case) -> Feature:
             view = rules._viewed(services, request, connection)[0]
             return Feature(len(read(case)[0]), list(candidates(view, case, tree)))
 
-        index.update(services)
+        indexer.update(services)
         return db.use(layout, work)
 
 
@@ -102,12 +107,19 @@ def everything(view: View) -> Iterator[tuple[str, str, str, dict[str, float]]]:
         yield commit.subject, f"commit:{commit.sha}", commit.sha, {"commit": 1.0}
 
 
-def of_file(view: View, file: FileView, role: str) -> Iterator[tuple[str, str, str, dict[str, float]]]:
+def of_file(
+    view: View, file: FileView, role: str
+) -> Iterator[tuple[str, str, str, dict[str, float]]]:
     measure = nearness(view)
     at = {role: 1.0, f"{role} score": file.score, "home": min(1.0, view.relevance(file.path))}
     for case in file.outline.tests:
         name = f"{case.group} {case.name}".strip()
-        yield f"`{name}`", file.cite(case.start, case.end), f"{file.path} {case.start}", at | {"name": 1.0}
+        yield (
+            f"`{name}`",
+            file.cite(case.start, case.end),
+            f"{file.path} {case.start}",
+            at | {"name": 1.0},
+        )
     for comment in file.details.comments if role != "doc" else ():
         heat = view.heat(file, comment.end + 1) if role == "source" else 0.0
         told = f"`{comment.within}`: `{' '.join(comment.text.split())}`"
@@ -117,11 +129,19 @@ def of_file(view: View, file: FileView, role: str) -> Iterator[tuple[str, str, s
         if len(file.lines[number - 1].strip()) < saying.FEWEST:
             continue
         last = min(number + WINDOW - 1, len(file.lines))
-        inside = [one for one in file.outline.symbols if one.start <= number <= one.end and one.kind != "heading"]
+        inside = [
+            one
+            for one in file.outline.symbols
+            if one.start <= number <= one.end and one.kind != "heading"
+        ]
         name = min(inside, key=lambda one: one.end - one.start).name if inside else ""
         heat = view.heat(file, number) if role == "source" else 0.0
         told = f"`{name}`: `{' '.join(' '.join(file.lines[number - 1 : last]).split())}`"
-        about = at | {"heat": heat, "named": measure.of(name) if name else 0.0, "within": float(bool(name))}
+        about = at | {
+            "heat": heat,
+            "named": measure.of(name) if name else 0.0,
+            "within": float(bool(name)),
+        }
         yield told, file.cite(number, last), f"{file.path} {(number - 1) // WINDOW}", about
 
 
@@ -145,20 +165,28 @@ def main(arguments: list[str]) -> int:
         features = list(workers.map(partial(gathered, Path(arguments[0])), tuning))
         models = list(workers.map(partial(likeliest, features), range(FOLDS)))
     facts = sum(feature.facts for feature in features)
-    has = sum(len(frozenset().union(*(one.gold for one in feature.candidates))) for feature in features)
-    print(f"{sum(len(feature.candidates) for feature in features) / len(features):.0f} candidates a feature")
+    has = sum(
+        len(frozenset().union(*(one.gold for one in feature.candidates))) for feature in features
+    )
+    print(
+        f"{sum(len(feature.candidates) for feature in features) / len(features):.0f} candidates a feature"
+    )
     print(f"the best choice has {has} of {facts} ({has / facts:.0%})")
     ordered = []
     for n, feature in enumerate(features):
         first: dict[str, Candidate] = {}
-        for one in sorted(feature.candidates, key=lambda c: -chance(models[n % FOLDS], Row(c.properties, 0.0))):
+        for one in sorted(
+            feature.candidates, key=lambda c: -chance(models[n % FOLDS], Row(c.properties, 0.0))
+        ):
             first.setdefault(one.place, one)
         ordered.append(list(first.values()))
     for most in TAKEN:
         taken = [one[:most] for one in ordered]
         found = sum(len(frozenset().union(*(c.gold for c in one))) for one in taken)
         tokens = sum(c.tokens for one in taken for c in one) / len(taken)
-        print(f"  the likeliest {most:>4}: {found:>4} ({found / facts:.0%}), {tokens:,.0f} tokens a feature")
+        print(
+            f"  the likeliest {most:>4}: {found:>4} ({found / facts:.0%}), {tokens:,.0f} tokens a feature"
+        )
     return 0
 
 

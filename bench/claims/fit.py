@@ -28,18 +28,23 @@ from match import Said, agreement, said
 from score import scratch
 from verdicts import FOUND
 
-from preread import db, dossier
-from preread.evidence import digests, doubts, index, worth
+from preread import dossier
+from preread.evidence import digests, doubts, worth
 from preread.evidence.passages import passages
 from preread.evidence.view import View
+from preread.index import indexer
+from preread.infra import db
 from preread.layout import Layout
 from preread.models import Finding, Request
+from preread.project.tree import Tree
 from preread.services import Services
 from preread.settings import load
-from preread.tree import Tree
 
 PRIOR, SEEN = 0.25, 4  # what a rule is drawn towards, and as if it had been seen so often
-FIRST, PASSES = 8, 3  # findings of a rule that are looked at; rounds, as the order depends on the rates
+FIRST, PASSES = (
+    8,
+    3,
+)  # findings of a rule that are looked at; rounds, as the order depends on the rates
 SCALE = 0.53  # keeps what people gave above all others
 FAIR, DEAR = 40, 0.6  # as in validate/budget.py
 PULL, ROUNDS = 2.0, 40  # of a model's weights towards 0; steps to find them
@@ -86,12 +91,16 @@ def gathered_in(root: Path, judged: verdicts.Verdicts, case: Case) -> Gathered:
     def work(connection: sqlite3.Connection) -> Gathered:
         view = rules._viewed(services, request, connection)[0]
         findings = [finding for rule in rules.RULES for finding in rule(view)]
-        kept = [row for finding in worth.weighed(findings) for row in verdict(view, finding, case, judged)]
+        kept = [
+            row
+            for finding in worth.weighed(findings)
+            for row in verdict(view, finding, case, judged)
+        ]
         if case.split == "read":
             return Gathered([], [], kept)
         return Gathered(list(shown(findings, gold, tree)), list(rows(view, gold, tree)), kept)
 
-    index.update(services)
+    indexer.update(services)
     return db.use(layout, work)
 
 
@@ -105,7 +114,11 @@ def shown(findings: list[Finding], gold: list[Said], tree: Tree) -> Iterator[Sho
     for finding in sorted(findings, key=lambda f: -f.score):
         place = places[finding.rule]
         places[finding.rule] += 1
-        if worth.RATES.get(finding.rule) == worth.GIVEN or finding.kind in {"example", "command"} or place >= FIRST:
+        if (
+            worth.RATES.get(finding.rule) == worth.GIVEN
+            or finding.kind in {"example", "command"}
+            or place >= FIRST
+        ):
             continue
         names = (source.rpartition("/")[2] for source in finding.sources)
         cost = dossier.tokens(f"- {finding.text} ({', '.join(names)})\n")
@@ -136,7 +149,9 @@ def rates(features: list[list[Shown]]) -> dict[str, float]:
         seen: dict[str, float] = {}
         for findings in features:
             had: frozenset[int] = frozenset()
-            for one in sorted(findings, key=lambda o: -found[o.rule] * o.share * (FAIR / max(o.cost, 1)) ** DEAR):
+            for one in sorted(
+                findings, key=lambda o: -found[o.rule] * o.share * (FAIR / max(o.cost, 1)) ** DEAR
+            ):
                 new[one.rule] += len(one.gold - had)
                 seen[one.rule] = seen.get(one.rule, 0.0) + one.share
                 had |= one.gold
@@ -150,7 +165,10 @@ def weights(data: list[Row], names: list[str]) -> dict[str, float]:
     vectors = [[row.properties.get(name, 0.0) for name in names] for row in data]
     for _ in range(ROUNDS):
         slope = [-PULL * w if name else 0.0 for name, w in zip(names, weight, strict=True)]
-        bend = [[(PULL if names[i] else 1e-6) * (i == j) for j in range(len(names))] for i in range(len(names))]
+        bend = [
+            [(PULL if names[i] else 1e-6) * (i == j) for j in range(len(names))]
+            for i in range(len(names))
+        ]
         for vector, row in zip(vectors, data, strict=True):
             chance = 1 / (1 + math.exp(-sum(map(float.__mul__, weight, vector))))
             for i, x in enumerate(vector):
@@ -163,14 +181,18 @@ def weights(data: list[Row], names: list[str]) -> dict[str, float]:
 
 
 def chance(weight: dict[str, float], row: Row) -> float:
-    return 1 / (1 + math.exp(-sum(weight.get(name, 0.0) * value for name, value in row.properties.items())))
+    return 1 / (
+        1 + math.exp(-sum(weight.get(name, 0.0) * value for name, value in row.properties.items()))
+    )
 
 
 def bounds(features: list[list[Row]], names: list[str]) -> Iterator[str]:
     """For each bound what share of the findings above it was kept, each by a model of the other features."""
     judged = []
     for n, rows_ in enumerate(features):
-        weight = weights([row for m, other in enumerate(features) if m != n for row in other], names)
+        weight = weights(
+            [row for m, other in enumerate(features) if m != n for row in other], names
+        )
         judged += [(chance(weight, row), row.found) for row in rows_]
     for bound in BOUNDS:
         above = [found for likely, found in judged if likely >= bound]
@@ -198,16 +220,32 @@ def main(arguments: list[str]) -> int:
     with ProcessPoolExecutor() as workers:
         features = list(workers.map(work, [case for case in cases() if case.split != "held-out"]))
     print("RATES")
-    for rule, rate in sorted(rates([one.shown for one in features]).items(), key=lambda pair: -pair[1]):
+    for rule, rate in sorted(
+        rates([one.shown for one in features]).items(), key=lambda pair: -pair[1]
+    ):
         print(f'    "{rule}": {rate * SCALE:.2f},')
     said_ = weights([row for one in features for row in one.rows], list(digests.LIKELY))
     print("LIKELY of digests", *listed(said_), sep="\n    ")
     kept = [one.kept for one in features]
-    rules = sorted({name for rows_ in kept for row in rows_ for name in row.properties if name.startswith("by ")})
+    rules = sorted(
+        {
+            name
+            for rows_ in kept
+            for row in rows_
+            for name in row.properties
+            if name.startswith("by ")
+        }
+    )
     fitted = weights([row for rows_ in kept for row in rows_], [*doubts.LIKELY, *rules])
     print("LIKELY of doubts", *listed({name: fitted[name] for name in doubts.LIKELY}), sep="\n    ")
-    print("BY_RULE", *listed({name.removeprefix("by "): fitted[name] for name in rules}), sep="\n    ")
-    print("kept by readers, of findings as likely as", *bounds(kept, [*doubts.LIKELY, *rules]), sep="\n")
+    print(
+        "BY_RULE", *listed({name.removeprefix("by "): fitted[name] for name in rules}), sep="\n    "
+    )
+    print(
+        "kept by readers, of findings as likely as",
+        *bounds(kept, [*doubts.LIKELY, *rules]),
+        sep="\n",
+    )
     return 0
 
 

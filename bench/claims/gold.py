@@ -10,9 +10,9 @@ from pathlib import Path
 from preread import dossier
 from preread.layout import Layout
 from preread.models import Problem
+from preread.project.tree import Tree
 from preread.services import Services
 from preread.settings import load
-from preread.tree import Tree
 
 HERE = Path(__file__).parent
 KINDS = frozenset(
@@ -65,8 +65,12 @@ def read(case: Case) -> tuple[list[Gold], list[Problem]]:
     found = []
     for section in draft.sections:
         if section.heading not in KINDS:
-            problems.append(Problem(name, section.line, "E_KIND", f"`{section.heading}` is no kind of fact"))
-        found += [Gold(section.heading, fact.text, fact.sources, fact.line) for fact in section.facts]
+            problems.append(
+                Problem(name, section.line, "E_KIND", f"`{section.heading}` is no kind of fact")
+            )
+        found += [
+            Gold(section.heading, fact.text, fact.sources, fact.line) for fact in section.facts
+        ]
     return found, problems
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from preread import dossier, sources
+from preread.project.tree import Tree
 from preread.sources import Ref
-from preread.tree import Tree
 
 STOP = frozenset(
     """
@@ -81,4 +81,6 @@ def agreement(gold: Said, built: Said) -> str:
     share = len(gold.words & built.words) / max(len(gold.words), 1)
     if share >= 1 / 2:
         return "words"
-    return "code" if share >= 1 / 4 and any(holds(built.text, code) for code in gold.code) else "place"
+    return (
+        "code" if share >= 1 / 4 and any(holds(built.text, code) for code in gold.code) else "place"
+    )

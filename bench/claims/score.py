@@ -30,7 +30,7 @@ import preread
 from preread import dossier
 from preread.layout import BY_NAME, Layout
 from preread.models import Fact
-from preread.tree import Tree
+from preread.project.tree import Tree
 
 TIMEOUT = 900
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(preread.__file__).parents[1])}
@@ -41,11 +41,19 @@ def built_in(root: Path, case: Case) -> list[tuple[str, Fact]]:
     command = [sys.executable, "-m", "preread", "load", case.feature]
     command += ["--description", case.description, "--level", "light"]
     done = subprocess.run(
-        command, check=False, cwd=root, env=ENVIRONMENT, capture_output=True, text=True, timeout=TIMEOUT
+        command,
+        check=False,
+        cwd=root,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
     )
     folder = Layout(root).dossier(case.feature)
     if done.returncode or not folder.is_dir():
-        raise SystemExit(f"{case.name}: no dossier, exit {done.returncode}\n{done.stdout[-500:]}{done.stderr[-500:]}")
+        raise SystemExit(
+            f"{case.name}: no dossier, exit {done.returncode}\n{done.stdout[-500:]}{done.stderr[-500:]}"
+        )
     found = []
     for path in sorted(folder.glob("*.md")):
         if path.name in BY_NAME:
@@ -59,7 +67,13 @@ def rules_of(root: Path, case: Case) -> dict[str, str]:
     command = [sys.executable, "-m", "preread", "evidence", case.feature]
     command += ["--description", case.description, "--limit", "1000", "--json"]
     done = subprocess.run(
-        command, check=True, cwd=root, env=ENVIRONMENT, capture_output=True, text=True, timeout=TIMEOUT
+        command,
+        check=True,
+        cwd=root,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
     )
     return {found["text"]: found["rule"] for found in json.loads(done.stdout)["findings"]}
 
@@ -67,7 +81,12 @@ def rules_of(root: Path, case: Case) -> dict[str, str]:
 def scratch(clone: Path, folder: str) -> Path:
     """A copy of a clone with nothing of Preread's in it."""
     root = Path(folder).resolve() / clone.name
-    shutil.copytree(clone, root, symlinks=True, ignore=lambda at, _: {".project"} if Path(at) == clone else set())
+    shutil.copytree(
+        clone,
+        root,
+        symlinks=True,
+        ignore=lambda at, _: {".project"} if Path(at) == clone else set(),
+    )
     return root
 
 
@@ -78,7 +97,9 @@ def write(path: Path, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) ->
 
 def best(gold: Said, built: list[Said]) -> tuple[str, str]:
     """How a hand-written fact is found, and by which built fact."""
-    ways = {agreement(gold, other): other.text for other in reversed(built)}  # the first of each way
+    ways = {
+        agreement(gold, other): other.text for other in reversed(built)
+    }  # the first of each way
     return next(((how, ways[how]) for how in (*FOUND, "place") if how in ways), ("missed", ""))
 
 
@@ -98,7 +119,11 @@ def score(
         rows.append((how, wanted.kind, wanted.text, by))
     write(out / f"{case.name}.found.tsv", ("found", "kind", "hand-written", "built"), rows)
     path = out / f"{case.name}.unmatched.tsv"
-    said_of = {(case.name, digest(fact.text)): "" for _, fact in built} | verdicts.known() | verdicts.written(out)
+    said_of = (
+        {(case.name, digest(fact.text)): "" for _, fact in built}
+        | verdicts.known()
+        | verdicts.written(out)
+    )
     left = []
     for (name, fact), one in zip(built, mine, strict=True):
         matched = any(agreement(other, one) in FOUND for other in gold)
@@ -113,7 +138,9 @@ def score(
 
 
 def share(label: str, counts: Counter[tuple[str, str]], kinds: list[str]) -> str:
-    words, code, place, missed = (sum(counts[kind, how] for kind in kinds) for how in (*FOUND, "place", "missed"))
+    words, code, place, missed = (
+        sum(counts[kind, how] for kind in kinds) for how in (*FOUND, "place", "missed")
+    )
     found, total = words + code, words + code + place + missed
     return f"  {label:<15}{found:>4} of {total:<4}{found / (total or 1):>5.0%}   by words {words}, place only {place}"
 
@@ -121,18 +148,32 @@ def share(label: str, counts: Counter[tuple[str, str]], kinds: list[str]) -> str
 def report(title: str, counts: Counter[tuple[str, str]]) -> None:
     rules = sorted({kind for kind, _ in counts if kind.startswith("by ")})
     kinds = sorted({kind for kind, _ in counts} - {"built", *rules})
-    print(title, *(share(kind, counts, [kind]) for kind in kinds), share("all", counts, kinds), sep="\n")
+    print(
+        title,
+        *(share(kind, counts, [kind]) for kind in kinds),
+        share("all", counts, kinds),
+        sep="\n",
+    )
     for rule in ("built", *rules):
         told = {name: counts[rule, name] for name in ("matched", *VERDICTS, "unjudged")}
-        print(f"  {rule:<24}{sum(told.values()):>4}: " + ", ".join(f"{n} {name}" for name, n in told.items() if n))
+        print(
+            f"  {rule:<24}{sum(told.values()):>4}: "
+            + ", ".join(f"{n} {name}" for name, n in told.items() if n)
+        )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("clones", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--split", default="tuning", help="tuning, read (no hand-written facts) or, rarely, held-out")
+    parser.add_argument(
+        "--split",
+        default="tuning",
+        help="tuning, read (no hand-written facts) or, rarely, held-out",
+    )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     splits: dict[str, Counter[tuple[str, str]]] = {}
@@ -143,7 +184,9 @@ def main() -> int:
             root = scratch(given.clones / case.clone, folder)
             tree = tree_of(root)
             if (head := tree.git("rev-parse", "HEAD").out.decode().strip()) != case.commit:
-                raise SystemExit(f"{case.name}: the clone is at {head}, the facts are about {case.commit}")
+                raise SystemExit(
+                    f"{case.name}: the clone is at {head}, the facts are about {case.commit}"
+                )
             counts = score(case, tree, built_in(root, case), rules_of(root, case), given.out)
         report(case.name, counts)
         splits[case.split] = splits.get(case.split, Counter()) + counts

@@ -46,7 +46,11 @@ def written(out: Path) -> Verdicts:
 
 def matched(out: Path) -> Verdicts:
     """The built facts that have a hand-written one."""
-    return {(name, digest(row["built"])): "matched" for name, row in rows(out, "found") if row["found"] in FOUND}
+    return {
+        (name, digest(row["built"])): "matched"
+        for name, row in rows(out, "found")
+        if row["found"] in FOUND
+    }
 
 
 def main(arguments: list[str]) -> int:
@@ -57,7 +61,9 @@ def main(arguments: list[str]) -> int:
     new = written(out) | matched(out)
     every = before | new
     with FILE.open("w", newline="") as lines:
-        csv.writer(lines, delimiter="\t", lineterminator="\n").writerows((*key, every[key]) for key in sorted(every))
+        csv.writer(lines, delimiter="\t", lineterminator="\n").writerows(
+            (*key, every[key]) for key in sorted(every)
+        )
     print(f"{len(new)} verdicts read, {len(every)} known, {len(before)} before")
     return 0
 

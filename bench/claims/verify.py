@@ -13,8 +13,8 @@ from pathlib import Path
 from gold import Case, Gold, cases, read, tree_of
 
 from preread import dossier, sources
+from preread.project.tree import Tree
 from preread.sources import SourceError, Span
-from preread.tree import Tree
 
 MARKS = ("///", "//!", "//", "#", "*", "/*", "*/", "--", ";")  # of comments, at the start of a line
 
@@ -78,7 +78,9 @@ def main(arguments: list[str]) -> int:
         found = list(check(case, Path(arguments[0])))
         wrong += len(found)
         facts, _ = read(case)
-        print(f"{case.name}: {len(facts)} facts, {sum(len(f.sources) for f in facts)} sources, {len(found)} wrong")
+        print(
+            f"{case.name}: {len(facts)} facts, {sum(len(f.sources) for f in facts)} sources, {len(found)} wrong"
+        )
         print("".join(f"  {line}\n" for line in found), end="")
     return 1 if wrong else 0
 

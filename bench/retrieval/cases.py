@@ -48,7 +48,9 @@ class Case(NamedTuple):
     body: str
     sources: tuple[str, ...]
     tests: tuple[str, ...]
-    hunks: dict[str, list[tuple[int, int]]]  # lines of the parent that the commit changed, by source
+    hunks: dict[
+        str, list[tuple[int, int]]
+    ]  # lines of the parent that the commit changed, by source
     fresh: int = 0  # sources that the commit added; counted for issues only
 
 
@@ -63,10 +65,18 @@ class _Commit(NamedTuple):
 def _log(clone: Clone) -> list[_Commit]:
     """Every commit but merges, each after all its ancestors."""
     text = clone.git(
-        "log", "--no-merges", "--topo-order", "--format=%x1e%H%x1f%P%x1f%an%x1f%s%x1f%b", clone.entry.commit
+        "log",
+        "--no-merges",
+        "--topo-order",
+        "--format=%x1e%H%x1f%P%x1f%an%x1f%s%x1f%b",
+        clone.entry.commit,
     )
     rows = (record.split("\x1f") for record in text.split("\x1e")[1:])
-    found = [_Commit(row[0], row[1].split(), row[2], " ".join(row[3].split()), row[4]) for row in rows if len(row) == 5]
+    found = [
+        _Commit(row[0], row[1].split(), row[2], " ".join(row[3].split()), row[4])
+        for row in rows
+        if len(row) == 5
+    ]
     return found[::-1]
 
 
@@ -92,9 +102,9 @@ def _is_task(commit: _Commit) -> bool:
 
 def _changed(clone: Clone, commit: _Commit) -> dict[str, str]:
     """Path → A, M or D, renames as both."""
-    names = clone.git("diff-tree", "-r", "-z", "--no-renames", "--name-status", commit.parents[0], commit.sha).split(
-        "\0"
-    )
+    names = clone.git(
+        "diff-tree", "-r", "-z", "--no-renames", "--name-status", commit.parents[0], commit.sha
+    ).split("\0")
     return dict(zip(names[1::2], names[0::2], strict=False))
 
 
@@ -106,7 +116,9 @@ def _hunks(clone: Clone, commit: _Commit, paths: list[str]) -> dict[str, list[tu
     )  # fmt: skip
     found: dict[str, list[tuple[int, int]]] = {}
     for part in re.split(r"^diff --git ", text, flags=re.MULTILINE)[1:]:
-        path = next((p for p in paths if part.startswith((f"a/{p} b/{p}\n", f'"a/{p}" "b/{p}"\n'))), None)
+        path = next(
+            (p for p in paths if part.startswith((f"a/{p} b/{p}\n", f'"a/{p}" "b/{p}"\n'))), None
+        )
         spans = [(int(m[1]), int(m[1]) + max(int(m[2] or 1), 1) - 1) for m in HUNK.finditer(part)]
         if path is not None and spans:
             found[path] = spans
@@ -121,7 +133,10 @@ def _case(clone: Clone, commit: _Commit) -> Case | None:
         return None
     files = {file.path for file in clone.files(commit.parents[0])}
     there = sorted(path for path in (*sources, *tests) if path in files)
-    if not set(there).intersection(sources) or sum(kind_of(path) == SOURCE for path in files) < FEWEST_SOURCES:
+    if (
+        not set(there).intersection(sources)
+        or sum(kind_of(path) == SOURCE for path in files) < FEWEST_SOURCES
+    ):
         return None
     hunks = _hunks(clone, commit, there)
     gold = tuple(path for path in there if path in hunks and path in sources)
@@ -130,18 +145,30 @@ def _case(clone: Clone, commit: _Commit) -> Case | None:
     if not gold or telling_words(subject) < 3:
         return None
     own_tests = tuple(path for path in there if path in hunks and path in tests)
-    return Case(commit.sha, commit.parents[0], subject, body, gold, own_tests, {path: hunks[path] for path in gold})
+    return Case(
+        commit.sha,
+        commit.parents[0],
+        subject,
+        body,
+        gold,
+        own_tests,
+        {path: hunks[path] for path in gold},
+    )
 
 
 def _drawn(commits: list[_Commit], seed: str) -> Iterator[_Commit]:
-    yield from sorted(commits, key=lambda commit: hashlib.sha256(f"{seed} {commit.sha}".encode()).digest())
+    yield from sorted(
+        commits, key=lambda commit: hashlib.sha256(f"{seed} {commit.sha}".encode()).digest()
+    )
 
 
 def cases_of(clone: Clone, plan: Manifest) -> list[Case]:
     """The repository's cases, each after those it could build on."""
     log = _log(clone)
     first = _first_of_their_subject(log)
-    newest = clone.git("rev-list", "--no-merges", "-n", str(plan.window), clone.entry.commit).split()
+    newest = clone.git(
+        "rev-list", "--no-merges", "-n", str(plan.window), clone.entry.commit
+    ).split()
     candidates = [first[sha] for sha in newest if sha in first and _is_task(first[sha])]
     found: dict[str, Case] = {}
     for commit in _drawn(candidates, plan.seed):
@@ -160,9 +187,15 @@ def digest_of(cases: list[Case]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
-    parser.add_argument("--source", default="", help="where clones come from instead of the URL, like /mirrors/{slug}")
+    parser.add_argument(
+        "--source",
+        default="",
+        help="where clones come from instead of the URL, like /mirrors/{slug}",
+    )
     parser.add_argument("--repo", action="append")
     parser.add_argument("--show", action="store_true", help="print the cases too")
     options = parser.parse_args()
@@ -171,10 +204,16 @@ def main() -> None:
         if options.repo and entry.name not in options.repo:
             continue
         cases = cases_of(Clone.of(entry, options.clones, options.source), plan)
-        note = "" if digest_of(cases) == entry.digest else f"   the manifest has {entry.digest or 'none'}"
+        note = (
+            ""
+            if digest_of(cases) == entry.digest
+            else f"   the manifest has {entry.digest or 'none'}"
+        )
         print(f"{entry.name:<30} {digest_of(cases)}{note}", flush=True)
         for case in cases if options.show else ():
-            print(f"  {case.commit[:10]} {case.subject}\n    {case.body[:300]!r}\n    {case.sources} {case.tests}")
+            print(
+                f"  {case.commit[:10]} {case.subject}\n    {case.body[:300]!r}\n    {case.sources} {case.tests}"
+            )
 
 
 if __name__ == "__main__":

@@ -25,17 +25,23 @@ from issues import cases_of_issues, plan_of_issues
 from repositories import Clone, Entry, manifest
 from systems import Task
 
-from preread import db
-from preread.evidence import rank, weights
-from preread.evidence.search import Asked, Search
+from preread.infra import db
+from preread.ranking import fusion, weights
+from preread.ranking.search import Asked, Search
 
 NEVER = 1e-9  # a weight that lets a signal speak without being heard
 MOST = 60  # files of a list that are fitted to, besides the changed ones
-SCALE = 1 + rank.STEADY  # so that a first place is worth 1
+SCALE = 1 + fusion.STEADY  # so that a first place is worth 1
 PENALTY, STEPS, PACE = 0.005, 150, 0.1
-CLEANED = "files named"  # commits' messages have none and issues few tests: tests weigh it as sources do
-KEPT = (CLEANED, "calls traced", "code held")  # cleaned messages lack them: among sources they stay as they are
-OF_REPORTS = rank.READING | {"title in its past"}  # short texts are a title
+CLEANED = (
+    "files named"  # commits' messages have none and issues few tests: tests weigh it as sources do
+)
+KEPT = (
+    CLEANED,
+    "calls traced",
+    "code held",
+)  # cleaned messages lack them: among sources they stay as they are
+OF_REPORTS = fusion.READING | {"title in its past"}  # short texts are a title
 TABLE = Path(weights.__file__)
 SOURCES, TESTS = ("source",), ("test", "support")
 
@@ -55,43 +61,55 @@ def rows_of(clone: Clone, cases: Sequence[Case], questions: Sequence[str]) -> It
     system = own.Preread()
     for number, case in enumerate(cases):
         if sys.stderr.isatty():
-            print(f"\r\033[K{clone.entry.name}: case {number + 1} of {len(cases)}", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r\033[K{clone.entry.name}: case {number + 1} of {len(cases)}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
         system.update(clone.checkout(case.parent))
         services = system._services
         assert services is not None
         for question in questions:
-            task = Task(case.subject, "" if question == "subject" else case.body, report=question == "issue")
+            task = Task(
+                case.subject, "" if question == "subject" else case.body, report=question == "issue"
+            )
             query = own.query(services, own.asked(services, task))
             found = db.use(services.layout, partial(_fused, query, services.tree.text))
             for kind, (fused, aside) in found.items():
                 changed = case.tests if kind == "tests" else case.sources
                 met = [path for path in changed if path in fused]
                 rest = [path for path in list(fused)[:MOST] if path not in changed]
-                files = [_worth(fused[path], rank.ASIDE if path in aside else 1.0) for path in met + rest]
+                files = [
+                    _worth(fused[path], fusion.ASIDE if path in aside else 1.0)
+                    for path in met + rest
+                ]
                 if changed:
                     yield Row(kind, question, files, len(met), len(changed))
     system.close()
 
 
-def _worth(fused: rank.Fused, share: float) -> dict[str, float]:
-    return {name: share * SCALE / (rank.STEADY + place) for name, place in fused.places.items()}
+def _worth(fused: fusion.Fused, share: float) -> dict[str, float]:
+    return {name: share * SCALE / (fusion.STEADY + place) for name, place in fused.places.items()}
 
 
 def _fused(
-    query: rank.Query, read: Callable[[str], str | None], connection: sqlite3.Connection
-) -> dict[str, tuple[dict[str, rank.Fused], frozenset[str]]]:
+    query: fusion.Query, read: Callable[[str], str | None], connection: sqlite3.Connection
+) -> dict[str, tuple[dict[str, fusion.Fused], frozenset[str]]]:
     """By kind: the ranked files, and which of them stand aside."""
     asked = Asked(connection, query.weights, query.text, query.scope, read)
     sources = Search(asked, SOURCES)
-    found = rank._fused(sources)
+    found = fusion._fused(sources)
     tests = Search(asked, TESTS, list(found))
-    return {sources.kind: (found, sources.aside), "tests": (rank._fused(tests), tests.aside)}
+    return {sources.kind: (found, sources.aside), "tests": (fusion._fused(tests), tests.aside)}
 
 
 def fitted(groups: dict[str, list[Row]]) -> dict[str, float]:
     """The weights for rows by repository, each list counting the same."""
     lists = [row for rows in groups.values() for row in rows]
-    weight = dict.fromkeys(sorted({name for row in lists for file in row.files for name in file}), 1.0)
+    weight = dict.fromkeys(
+        sorted({name for row in lists for file in row.files for name in file}), 1.0
+    )
     mean, square = dict.fromkeys(weight, 0.0), dict.fromkeys(weight, 0.0)
     for step in range(1, STEPS + 1):  # Adam, kept at 0 or above
         slope = {name: 2 * PENALTY * value for name, value in weight.items()}
@@ -100,14 +118,20 @@ def fitted(groups: dict[str, list[Row]]) -> dict[str, float]:
         for name, value in slope.items():
             mean[name] = 0.9 * mean[name] + 0.1 * value
             square[name] = 0.99 * square[name] + 0.01 * value * value
-            pace = PACE * (mean[name] / (1 - 0.9**step)) / (math.sqrt(square[name] / (1 - 0.99**step)) + 1e-8)
+            pace = (
+                PACE
+                * (mean[name] / (1 - 0.9**step))
+                / (math.sqrt(square[name] / (1 - 0.99**step)) + 1e-8)
+            )
             weight[name] = max(0.0, weight[name] - pace)
     return weight
 
 
 def without(row: Row, names: Iterable[str]) -> Row:
     """The same list as if these signals had not spoken."""
-    return row._replace(files=[{k: v for k, v in file.items() if k not in names} for file in row.files])
+    return row._replace(
+        files=[{k: v for k, v in file.items() if k not in names} for file in row.files]
+    )
 
 
 def _lean(slope: dict[str, float], part: float, row: Row, weight: dict[str, float]) -> None:
@@ -128,22 +152,38 @@ def measured(rows: Sequence[Row], weight: dict[str, float]) -> tuple[float, floa
     """Recall@10, and the share of lists that have every changed file among the first five."""
     recall, whole = [], []
     for row in rows:
-        scores = [sum(weight.get(name, 0.0) * value for name, value in file.items()) for file in row.files]
+        scores = [
+            sum(weight.get(name, 0.0) * value for name, value in file.items()) for file in row.files
+        ]
         order = sorted(range(len(scores)), key=lambda n: (-scores[n], n >= row.gold))
         recall.append(sum(n < row.gold for n in order[:10]) / row.changed)
         whole.append(float(sum(n < row.gold for n in order[:5]) == row.changed))
     return sum(recall) / len(recall), sum(whole) / len(whole)
 
 
-def entries_of(options: argparse.Namespace) -> Iterator[tuple[Entry, Clone, Sequence[Case], tuple[str, ...]]]:
+def entries_of(
+    options: argparse.Namespace,
+) -> Iterator[tuple[Entry, Clone, Sequence[Case], tuple[str, ...]]]:
     plan, issues = manifest(), plan_of_issues()
     for entry in (entry for entry in plan.entries if entry.split == "tuning"):
         clone = Clone.of(entry, options.clones, options.source)
-        yield entry, clone, cases_of(clone, plan)[options.first :: options.step], ("subject", "message")
-    for entry in (entry for entry in issues.manifest.entries if entry.split == "tuning" and options.issues):
+        yield (
+            entry,
+            clone,
+            cases_of(clone, plan)[options.first :: options.step],
+            ("subject", "message"),
+        )
+    for entry in (
+        entry for entry in issues.manifest.entries if entry.split == "tuning" and options.issues
+    ):
         clone = Clone.of(entry, options.clones, options.source)
         collection = Clone.of(issues.collection(entry), options.clones, options.source)
-        yield entry, clone, cases_of_issues(clone, issues, collection)[options.first :: options.step], ("issue",)
+        yield (
+            entry,
+            clone,
+            cases_of_issues(clone, issues, collection)[options.first :: options.step],
+            ("issue",),
+        )
 
 
 def collected(options: argparse.Namespace) -> dict[str, list[Row]]:
@@ -151,10 +191,13 @@ def collected(options: argparse.Namespace) -> dict[str, list[Row]]:
         kept = json.loads(options.rows.read_text())
         return {name: [Row(*row) for row in rows] for name, rows in kept.items()}
     found: dict[str, list[Row]] = {}
-    every = dict.fromkeys((signal.name for signal in (*rank.FIRST, *rank.THEN)), NEVER)
+    every = dict.fromkeys((signal.name for signal in (*fusion.FIRST, *fusion.THEN)), NEVER)
     short = {name: weight for name, weight in every.items() if name not in OF_REPORTS}
-    heard = {kind: (every if kind == "reports" else short) | table for kind, table in weights.WEIGHTS.items()}
-    with mock.patch.object(rank, "WEIGHTS", heard):
+    heard = {
+        kind: (every if kind == "reports" else short) | table
+        for kind, table in weights.WEIGHTS.items()
+    }
+    with mock.patch.object(fusion, "WEIGHTS", heard):
         for entry, clone, cases, questions in entries_of(options):
             found[entry.name] = list(rows_of(clone, cases, questions))
             print(f"{entry.name}: {len(cases)} cases", file=sys.stderr, flush=True)
@@ -164,42 +207,78 @@ def collected(options: argparse.Namespace) -> dict[str, list[Row]]:
 
 
 def write(table: dict[str, dict[str, float]]) -> None:
-    lines = [TABLE.read_text(encoding="utf-8").partition("WEIGHTS")[0] + "WEIGHTS: dict[str, dict[str, float]] = {"]
+    lines = [
+        TABLE.read_text(encoding="utf-8").partition("WEIGHTS")[0]
+        + "WEIGHTS: dict[str, dict[str, float]] = {"
+    ]
     for kind, of in table.items():
-        lines += [f'    "{kind}": {{', *(f'        "{name}": {value},' for name, value in of.items()), "    },"]
+        lines += [
+            f'    "{kind}": {{',
+            *(f'        "{name}": {value},' for name, value in of.items()),
+            "    },",
+        ]
     TABLE.write_text("\n".join([*lines, "}", ""]), encoding="utf-8")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
     parser.add_argument("--source", default="")
     parser.add_argument("--step", type=int, default=1, help="take every so many cases")
     parser.add_argument("--first", type=int, default=0, help="beginning with this one")
-    parser.add_argument("--issues", action="store_true", help="the issue texts of their tuning repositories too")
-    parser.add_argument("--rows", type=Path, help="a file that keeps what was read of the cases; read again when there")
-    parser.add_argument("--check", action="store_true", help="judge each repository by weights of the others")
+    parser.add_argument(
+        "--issues", action="store_true", help="the issue texts of their tuning repositories too"
+    )
+    parser.add_argument(
+        "--rows",
+        type=Path,
+        help="a file that keeps what was read of the cases; read again when there",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="judge each repository by weights of the others"
+    )
     options = parser.parse_args()
     groups = collected(options)
-    order = [signal.name for signal in (*rank.FIRST, *rank.THEN)]
+    order = [signal.name for signal in (*fusion.FIRST, *fusion.THEN)]
     table = {}
     for kind, before in weights.WEIGHTS.items():
-        of = {name: kept for name, rows in groups.items() if (kept := [row for row in rows if row.kind == kind])}
+        of = {
+            name: kept
+            for name, rows in groups.items()
+            if (kept := [row for row in rows if row.kind == kind])
+        }
         if not of:
             table[kind] = before  # nothing was read that it is for
             continue
         kept_weights = {name: before[name] for name in KEPT if kind == "files" and name in before}
-        found = fitted({name: [without(row, kept_weights) for row in rows] for name, rows in of.items()}) | kept_weights
-        table[kind] = {name: round(found[name], 2) for name in order if found.get(name, 0.0) >= 0.05}
+        found = (
+            fitted(
+                {name: [without(row, kept_weights) for row in rows] for name, rows in of.items()}
+            )
+            | kept_weights
+        )
+        table[kind] = {
+            name: round(found[name], 2) for name in order if found.get(name, 0.0) >= 0.05
+        }
         if kind == "tests" and (weight := table["files"].get(CLEANED)):
             table[kind][CLEANED] = weight
         for name, rows in of.items():
-            rest = {other: [without(row, kept_weights) for row in more] for other, more in of.items() if other != name}
+            rest = {
+                other: [without(row, kept_weights) for row in more]
+                for other, more in of.items()
+                if other != name
+            }
             others = fitted(rest) | kept_weights if options.check else {}
             for question in dict.fromkeys(row.question for row in rows):
                 asked = [row for row in rows if row.question == question]
                 told = [measured(asked, each) for each in (before, found, others) if each]
-                print(f"{kind:<6} {name:<32} {question:<8}", *(f"{a:.3f} {b:.3f} " for a, b in told), flush=True)
+                print(
+                    f"{kind:<6} {name:<32} {question:<8}",
+                    *(f"{a:.3f} {b:.3f} " for a, b in told),
+                    flush=True,
+                )
     write(table)
     print(f"written to {TABLE}; the columns are recall@10 and acc@5 all, before, now", end="")
     print(", by the others" if options.check else "")

@@ -63,9 +63,15 @@ def plan_of_issues() -> Plan:
         paths[row["name"]] = row["path"]
     for row in data["repository"]:
         name = row["url"].removeprefix("https://github.com/")
-        entries.append(Entry(name, row["url"], row["commit"], row["language"], row["split"], row.get("cases", "")))
+        entries.append(
+            Entry(
+                name, row["url"], row["commit"], row["language"], row["split"], row.get("cases", "")
+            )
+        )
         of[name] = row["texts"]
-    return Plan(Manifest(data["seed"], data["most_cases"], 0, tuple(entries)), collections, paths, of)
+    return Plan(
+        Manifest(data["seed"], data["most_cases"], 0, tuple(entries)), collections, paths, of
+    )
 
 
 def _of_loc_bench(collection: Clone, path: str, name: str) -> Iterator[Report]:
@@ -75,7 +81,9 @@ def _of_loc_bench(collection: Clone, path: str, name: str) -> Iterator[Report]:
         if row["repo"] == name:
             title, _, body = row["problem_statement"].partition("\n")
             old, new = tuple(OLD.findall(row["patch"])), tuple(NEW.findall(row["patch"]))
-            yield Report(row["instance_id"], title, body, row["base_commit"], changed=old, added=new)
+            yield Report(
+                row["instance_id"], title, body, row["base_commit"], changed=old, added=new
+            )
 
 
 def _of_denchmark(collection: Clone, path: str, name: str) -> Iterator[Report]:
@@ -88,7 +96,10 @@ def _of_denchmark(collection: Clone, path: str, name: str) -> Iterator[Report]:
         if not _LOST.search(_MARK.sub("", _CODE.sub("", body))):
             text = "\n".join(line.strip() for line in _MARK.sub("", body).splitlines())
             yield Report(
-                file.removesuffix(".json"), words["BRsummary"], text.strip(), commit=row["commit"]["commit_id"]
+                file.removesuffix(".json"),
+                words["BRsummary"],
+                text.strip(),
+                commit=row["commit"]["commit_id"],
             )
 
 
@@ -103,9 +114,13 @@ def _fix(clone: Clone, report: Report) -> Report | None:
         return None
     if report.parent or not parents:
         return report if report.parent else None
-    names = clone.git("diff-tree", "-r", "-z", "--no-renames", "--name-status", parents[0], report.commit).split("\0")
+    names = clone.git(
+        "diff-tree", "-r", "-z", "--no-renames", "--name-status", parents[0], report.commit
+    ).split("\0")
     rows = list(zip(names[1::2], names[0::2], strict=False))
-    old, new = (tuple(path for path, letter in rows if (letter == "A") is added) for added in (False, True))
+    old, new = (
+        tuple(path for path, letter in rows if (letter == "A") is added) for added in (False, True)
+    )
     return report._replace(parent=parents[0], changed=old, added=new)
 
 
@@ -114,18 +129,28 @@ def _case(clone: Clone, report: Report) -> Case | None:
     if fix is None or len(fix.changed) + len(fix.added) > MOST_FILES:
         return None
     there = {file.path for file in clone.files(fix.parent)}
-    sources, tests = (tuple(p for p in fix.changed if p in there and kind_of(p) == kind) for kind in (SOURCE, TEST))
+    sources, tests = (
+        tuple(p for p in fix.changed if p in there and kind_of(p) == kind)
+        for kind in (SOURCE, TEST)
+    )
     fresh = sum(kind_of(path) == SOURCE for path in fix.added)
     if not sources or len(sources) + fresh > MOST_SOURCES:
         return None
-    return Case(report.key, fix.parent, report.title.strip(), report.body, sources, tests, {}, fresh)
+    return Case(
+        report.key, fix.parent, report.title.strip(), report.body, sources, tests, {}, fresh
+    )
 
 
 def cases_of_issues(clone: Clone, plan: Plan, collection: Clone) -> list[Case]:
     """A repository's cases, each after those whose trees it could build on."""
     texts = plan.of[clone.entry.name]
-    reports = {report.key: report for report in READERS[texts](collection, plan.paths[texts], clone.entry.name)}
-    drawn = sorted(reports, key=lambda key: hashlib.sha256(f"{plan.manifest.seed} {key}".encode()).digest())
+    reports = {
+        report.key: report
+        for report in READERS[texts](collection, plan.paths[texts], clone.entry.name)
+    }
+    drawn = sorted(
+        reports, key=lambda key: hashlib.sha256(f"{plan.manifest.seed} {key}".encode()).digest()
+    )
     found: list[Case] = []
     for key in drawn:
         case = _case(clone, reports[key]) if len(found) < plan.manifest.cases else None
@@ -133,14 +158,20 @@ def cases_of_issues(clone: Clone, plan: Plan, collection: Clone) -> list[Case]:
             found.append(case)
     if not found:
         return []
-    order = clone.git("rev-list", "--topo-order", "--reverse", *{case.parent for case in found}).split()
+    order = clone.git(
+        "rev-list", "--topo-order", "--reverse", *{case.parent for case in found}
+    ).split()
     place = {commit: n for n, commit in enumerate(order)}
     return sorted(found, key=lambda case: (place[case.parent], case.commit))
 
 
 def like_lite(case: Case) -> bool:
     """As SWE-bench Lite chooses: one source changed, none added, a text of 40 words or more."""
-    return len(case.sources) == 1 and not case.fresh and len(f"{case.subject} {case.body}".split()) >= FEWEST_WORDS
+    return (
+        len(case.sources) == 1
+        and not case.fresh
+        and len(f"{case.subject} {case.body}".split()) >= FEWEST_WORDS
+    )
 
 
 def names_its_file(case: Case) -> bool:
@@ -149,28 +180,47 @@ def names_its_file(case: Case) -> bool:
     for path in case.sources:
         folders, _, name = path.lower().rpartition("/")
         module = f"{folders.rpartition('/')[2]}.{name.rpartition('.')[0]}".removesuffix(".__init__")
-        if (name in text and name != "__init__.py") or ("." in module.strip(".") and module in text):
+        if (name in text and name != "__init__.py") or (
+            "." in module.strip(".") and module in text
+        ):
             return True
     return False
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
-    parser.add_argument("--source", default="", help="where clones come from instead of the URL, like /mirrors/{slug}")
+    parser.add_argument(
+        "--source",
+        default="",
+        help="where clones come from instead of the URL, like /mirrors/{slug}",
+    )
     parser.add_argument("--split", choices=("tuning", "held-out"))
     parser.add_argument("--repo", action="append")
-    parser.add_argument("--show", action="store_true", help="print what the cases are, but for their texts")
+    parser.add_argument(
+        "--show", action="store_true", help="print what the cases are, but for their texts"
+    )
     options = parser.parse_args()
     plan = plan_of_issues()
     for entry in plan.manifest.entries:
-        if entry.name not in (options.repo or [entry.name]) or entry.split != (options.split or entry.split):
+        if entry.name not in (options.repo or [entry.name]) or entry.split != (
+            options.split or entry.split
+        ):
             continue
         collection = Clone.of(plan.collection(entry), options.clones, options.source)
         cases = cases_of_issues(Clone.of(entry, options.clones, options.source), plan, collection)
         lite, named = sum(map(like_lite, cases)), sum(map(names_its_file, cases))
-        note = "" if digest_of(cases) == entry.digest else f"   the manifest has {entry.digest or 'none'}"
-        print(f"{entry.name:<36} {digest_of(cases)}  like Lite {lite}, names its file {named}{note}", flush=True)
+        note = (
+            ""
+            if digest_of(cases) == entry.digest
+            else f"   the manifest has {entry.digest or 'none'}"
+        )
+        print(
+            f"{entry.name:<36} {digest_of(cases)}  like Lite {lite}, names its file {named}{note}",
+            flush=True,
+        )
         for case in cases if options.show else ():
             print(f"  {case.commit} {case.parent[:10]} {case.sources} {case.tests}")
 

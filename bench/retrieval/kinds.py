@@ -6,7 +6,12 @@ They are not Preread's rules on purpose: a file that Preread takes for something
 import re
 from functools import cache
 
-SOURCE, TEST, ASIDE, OTHER = "source", "test", "aside", "other"  # aside: examples, documents' code, benchmarks
+SOURCE, TEST, ASIDE, OTHER = (
+    "source",
+    "test",
+    "aside",
+    "other",
+)  # aside: examples, documents' code, benchmarks
 
 CODE = frozenset(
     """

@@ -28,9 +28,9 @@ from run import checked, chosen, say
 from systems import Task, tokens
 
 from preread import syntax
-from preread.evidence import lines, rank
 from preread.models import Request
 from preread.operations.registry import services_of
+from preread.ranking import fusion, lines
 
 Spans = Sequence[tuple[int, int]]
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
@@ -73,7 +73,7 @@ def pieces(most: int) -> Callable[[File], Spans]:
 
 
 def preread(file: File) -> Spans:
-    wanted = lines.Wanted(rank.query_of(file.request, ""), file.request.description)
+    wanted = lines.Wanted(fusion.query_of(file.request, ""), file.request.description)
     found = wanted.spans(file.path, file.text, syntax.outline(file.path, file.text))
     return [(span.start, span.end) for span in found]
 
@@ -93,10 +93,20 @@ def _lines(text: str) -> list[str]:
 
 def hunks(clone: Clone, case: Case, path: str, text: str) -> Spans:
     """What the commit changed, by the line numbers before it; an insertion is the lines with text around it."""
-    options = ("-w", "--ignore-blank-lines", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv")
+    options = (
+        "-w",
+        "--ignore-blank-lines",
+        "-U0",
+        "--no-renames",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+    )
     diff = clone.git("diff", *options, case.parent, case.commit, "--", f":(literal){path}")
     before = _lines(text)
-    spans = ((int(m[1]), int(m[1]) + int(m[2] or 1) - 1, int(m[2] or 1)) for m in HUNK.finditer(diff))
+    spans = (
+        (int(m[1]), int(m[1]) + int(m[2] or 1) - 1, int(m[2] or 1)) for m in HUNK.finditer(diff)
+    )
     return [(start, end) if count else _around(before, start) for start, end, count in spans]
 
 
@@ -105,14 +115,18 @@ def patched(patch: str, path: str, text: str) -> Spans:
     parts = re.split(r"^diff --git ", patch, flags=re.MULTILINE)
     part = next((one for one in parts if f"\n--- a/{path}\n" in one), "")
     found: list[tuple[int, int]] = []
-    number = start = 0  # of the next line before the change, and of the first one of the change that is being read
+    number = start = (
+        0  # of the next line before the change, and of the first one of the change that is being read
+    )
     for line in [*part.split("\n"), " "]:
         if number and line[:1] in {"+", "-"}:
             start = start or number
             number += line[0] == "-"
         elif not line.startswith("\\"):
             if start:
-                found.append((start, number - 1) if start < number else _around(_lines(text), start - 1))
+                found.append(
+                    (start, number - 1) if start < number else _around(_lines(text), start - 1)
+                )
             header = HUNK.match(line)
             number, start = (int(header[1]) or 1) if header else number + bool(number), 0
     return found
@@ -158,18 +172,33 @@ def run(clone: Clone, cases: list[Case], kind: str, rows: Rows, seconds: list[fl
         request = own.asked(ranking._services, task)
         paths = sorted({*getattr(case, kind)} & {*getattr(found, kind)})
         files = [File(task, request, path, state.text(path)) for path in paths]
-        add(rows, clone.entry.name, [(file, hunks(clone, case, file.path, file.text)) for file in files], seconds)
+        add(
+            rows,
+            clone.entry.name,
+            [(file, hunks(clone, case, file.path, file.text)) for file in files],
+            seconds,
+        )
     ranking.close()
 
 
-def run_issues(clone: Clone, cases: list[Case], patches: dict[str, str], rows: Rows, seconds: list[float]) -> None:
+def run_issues(
+    clone: Clone, cases: list[Case], patches: dict[str, str], rows: Rows, seconds: list[float]
+) -> None:
     """Every system over all files that the fixes changed, whether a ranking finds them or not."""
     services = services_of(clone.tree, dict(os.environ))
     for case in cases:
         task = Task(case.subject, case.body)
         request = own.asked(services, task)
-        files = [File(task, request, path, clone.git("show", f"{case.parent}:{path}")) for path in case.sources]
-        add(rows, clone.entry.name, [(f, patched(patches[case.commit], f.path, f.text)) for f in files], seconds)
+        files = [
+            File(task, request, path, clone.git("show", f"{case.parent}:{path}"))
+            for path in case.sources
+        ]
+        add(
+            rows,
+            clone.entry.name,
+            [(f, patched(patches[case.commit], f.path, f.text)) for f in files],
+            seconds,
+        )
 
 
 def add(rows: Rows, repository: str, files: list[tuple[File, Spans]], seconds: list[float]) -> None:
@@ -190,10 +219,19 @@ def table(rows: Rows) -> None:
     """Means over repositories of the means over their cases, with bounds; then each repository's."""
     print("| | " + " | ".join(NAMES) + " |\n|" + " --- |" * (len(NAMES) + 1))
     for name, groups in rows.items():
-        print(f"| {name} | " + " | ".join(_cell(*one) for one in measures.estimates(groups, NAMES).items()) + " |")
+        print(
+            f"| {name} | "
+            + " | ".join(_cell(*one) for one in measures.estimates(groups, NAMES).items())
+            + " |"
+        )
     shown = NAMES[:3]
     systems = [name for name in rows if name != "whole file"]
-    print(f"\n| {' · '.join(shown)} | " + " | ".join(systems) + " |\n|" + " --- |" * (len(systems) + 1))
+    print(
+        f"\n| {' · '.join(shown)} | "
+        + " | ".join(systems)
+        + " |\n|"
+        + " --- |" * (len(systems) + 1)
+    )
     for repository, own_rows in next(iter(rows.values())).items():
         cells = []
         for name in systems:
@@ -203,18 +241,34 @@ def table(rows: Rows) -> None:
 
 
 def _cell(name: str, value: measures.Estimate) -> str:
-    return f"{value.mean:.1f}" if name in AMOUNTS else f"{value.mean:.3f} [{value.low:.2f} {value.high:.2f}]"
+    return (
+        f"{value.mean:.1f}"
+        if name in AMOUNTS
+        else f"{value.mean:.3f} [{value.low:.2f} {value.high:.2f}]"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--split", choices=("tuning", "held-out"), default="tuning")
-    parser.add_argument("--repo", action="append", help="owner/name, instead of a split; several are allowed")
-    parser.add_argument("--limit", type=int, help="at most so many cases a repository, taken evenly")
+    parser.add_argument(
+        "--repo", action="append", help="owner/name, instead of a split; several are allowed"
+    )
+    parser.add_argument(
+        "--limit", type=int, help="at most so many cases a repository, taken evenly"
+    )
     parser.add_argument("--kind", choices=("sources", "tests"), default="sources")
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
-    parser.add_argument("--source", default="", help="where clones come from instead of the URL, like /mirrors/{slug}")
-    parser.add_argument("--issues", action="store_true", help="issue texts of Loc-Bench, whose rows have the fixes")
+    parser.add_argument(
+        "--source",
+        default="",
+        help="where clones come from instead of the URL, like /mirrors/{slug}",
+    )
+    parser.add_argument(
+        "--issues", action="store_true", help="issue texts of Loc-Bench, whose rows have the fixes"
+    )
     options = parser.parse_args()
     plan, issues = manifest(), plan_of_issues()
     entries = [entry for entry in issues.manifest.entries if issues.of[entry.name] == "loc-bench"]
@@ -224,15 +278,25 @@ def main() -> None:
         clone = Clone.of(entry, options.clones.resolve(), options.source)
         if options.issues:
             texts = Clone.of(issues.collection(entry), options.clones.resolve(), options.source)
-            fixes = texts.git("show", f"{texts.entry.commit}:{issues.paths['loc-bench']}").splitlines()
+            fixes = texts.git(
+                "show", f"{texts.entry.commit}:{issues.paths['loc-bench']}"
+            ).splitlines()
             patches = {row["instance_id"]: row["patch"] for row in map(json.loads, fixes)}
             cases = checked(clone, cases_of_issues(clone, issues, texts), options.limit)
             run_issues(clone, cases, patches, rows, seconds)
         else:
-            run(clone, checked(clone, cases_of(clone, plan), options.limit), options.kind, rows, seconds)
+            run(
+                clone,
+                checked(clone, cases_of(clone, plan), options.limit),
+                options.kind,
+                rows,
+                seconds,
+            )
     say("")
     table(rows)
-    print(f"\n{len(seconds)} files, {1000 * statistics.median(seconds):.1f} ms each (median, processor time)")
+    print(
+        f"\n{len(seconds)} files, {1000 * statistics.median(seconds):.1f} ms each (median, processor time)"
+    )
 
 
 if __name__ == "__main__":

@@ -37,7 +37,10 @@ class Estimate(NamedTuple):
 
 def measured(ranking: Ranking, case: Case) -> Row:
     """Every measure of one case; those of tests are absent where it changed none."""
-    ranks = [ranking.sources.index(path) + 1 if path in ranking.sources else 10**6 for path in case.sources]
+    ranks = [
+        ranking.sources.index(path) + 1 if path in ranking.sources else 10**6
+        for path in case.sources
+    ]
     row: Row = {}
     for k in (1, 3, 5, 10):
         row[f"acc@{k} all"] = float(max(ranks) <= k)
@@ -45,7 +48,9 @@ def measured(ranking: Ranking, case: Case) -> Row:
     for k in (5, 10):
         row[f"recall@{k}"] = sum(rank <= k for rank in ranks) / len(ranks)
         if case.tests:
-            row[f"tests recall@{k}"] = len(set(ranking.tests[:k]).intersection(case.tests)) / len(case.tests)
+            row[f"tests recall@{k}"] = len(set(ranking.tests[:k]).intersection(case.tests)) / len(
+                case.tests
+            )
     row["mrr"] = 1 / min(ranks) if min(ranks) <= 10 else 0.0
     return row
 
@@ -56,17 +61,24 @@ def _mean(values: Sequence[float]) -> float:
 
 def _estimate(mean: float, resampled: list[float]) -> Estimate:
     ordered = sorted(resampled)
-    return Estimate(mean, ordered[int(0.025 * len(ordered))], ordered[int(0.975 * len(ordered)) - 1])
+    return Estimate(
+        mean, ordered[int(0.025 * len(ordered))], ordered[int(0.975 * len(ordered)) - 1]
+    )
 
 
 def estimates(groups: dict[str, list[Row]], names: Sequence[str] = NAMES) -> dict[str, Estimate]:
     """The mean over repositories of each one's mean, cases resampled inside their repository; one group: its own."""
     found = {}
     for name in names:
-        lists = [values for rows in groups.values() if (values := [row[name] for row in rows if name in row])]
+        lists = [
+            values
+            for rows in groups.values()
+            if (values := [row[name] for row in rows if name in row])
+        ]
         chance = random.Random(f"preread {name}")  # the same draw each time
         resampled = [
-            _mean([_mean(chance.choices(values, k=len(values))) for values in lists]) for _ in range(RESAMPLES)
+            _mean([_mean(chance.choices(values, k=len(values))) for values in lists])
+            for _ in range(RESAMPLES)
         ]
         found[name] = _estimate(_mean([_mean(values) for values in lists]), resampled)
     return found
@@ -83,7 +95,11 @@ def ratio(ours: dict[str, list[Row]], theirs: dict[str, list[Row]], name: str) -
 
     def of(drawn: list[list[tuple[float, float]]]) -> float:
         below = _mean([_mean([b for _, b in group]) for group in drawn])
-        return _mean([_mean([a for a, _ in group]) for group in drawn]) / below if below else math.nan
+        return (
+            _mean([_mean([a for a, _ in group]) for group in drawn]) / below if below else math.nan
+        )
 
-    resampled = [of([chance.choices(group, k=len(group)) for group in pairs]) for _ in range(RESAMPLES)]
+    resampled = [
+        of([chance.choices(group, k=len(group)) for group in pairs]) for _ in range(RESAMPLES)
+    ]
     return _estimate(of(pairs), resampled)

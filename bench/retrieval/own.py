@@ -14,11 +14,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server"))
 from repositories import State
 from systems import Ranking, Task
 
-from preread import db, inputs, project
-from preread.evidence import collect, index, kept, rank, words
+from preread import inputs, resolve
+from preread.evidence import collect
+from preread.index import analysis, indexer, words
+from preread.infra import db
 from preread.layout import feature_name, slug
 from preread.models import Request
 from preread.operations.registry import services_of
+from preread.ranking import fusion
 from preread.services import Services
 
 FEATURE_WORDS = 3
@@ -28,33 +31,45 @@ def asked(services: Services, task: Task) -> Request:
     """The request a caller would make of a task: a feature named by the subject's first telling words, all of the text
     as its description, the subject as a sentence of its own. An issue is a ticket: its text is kept as it is."""
     idle = words.TROUBLE if task.report else frozenset()
-    named = [word for word in words.of_sentence(task.subject) if word.isascii() and word not in idle][:FEATURE_WORDS]
+    named = [
+        word for word in words.of_sentence(task.subject) if word.isascii() and word not in idle
+    ][:FEATURE_WORDS]
     feature = slug(" ".join(named)) or "task"
     if task.report:
         path = services.layout.ticket(f"R{zlib.crc32(task.text.encode()):08x}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {task.subject}\n\n{task.body}\n", encoding="utf-8")
-        return project.resolve(services, feature=feature_name(feature), ticket=path.stem, level="light")
+        return resolve.resolve(
+            services, feature=feature_name(feature), ticket=path.stem, level="light"
+        )
     description = f"{task.subject.rstrip('.')}. {task.body}" if task.body else task.subject
-    description = " ".join(description.split())[: project.MAX_DESCRIPTION]
-    return project.resolve(services, feature=feature_name(feature), description=description, level="light")
+    description = " ".join(description.split())[: resolve.MAX_DESCRIPTION]
+    return resolve.resolve(
+        services, feature=feature_name(feature), description=description, level="light"
+    )
 
 
-def query(services: Services, request: Request) -> rank.Query:
+def query(services: Services, request: Request) -> fusion.Query:
     """What is searched for, as the operation does."""
-    return rank.query_of(request, (inputs.ticket(services.tree, request.ticket) if request.ticket else "") or "")
+    return fusion.query_of(
+        request, (inputs.ticket(services.tree, request.ticket) if request.ticket else "") or ""
+    )
 
 
 def _off(name: str) -> Callable[[], object]:
-    return lambda: mock.patch.multiple(rank, FIRST=_without(rank.FIRST, name), THEN=_without(rank.THEN, name))
+    return lambda: mock.patch.multiple(
+        fusion, FIRST=_without(fusion.FIRST, name), THEN=_without(fusion.THEN, name)
+    )
 
 
-def _without(signals: tuple[rank.Signal, ...], name: str) -> tuple[rank.Signal, ...]:
+def _without(signals: tuple[fusion.Signal, ...], name: str) -> tuple[fusion.Signal, ...]:
     return tuple(signal for signal in signals if signal.name != name)
 
 
 # Each entry makes a context in which one signal is off.
-SIGNALS: dict[str, Callable[[], object]] = {signal.name: _off(signal.name) for signal in (*rank.FIRST, *rank.THEN)}
+SIGNALS: dict[str, Callable[[], object]] = {
+    signal.name: _off(signal.name) for signal in (*fusion.FIRST, *fusion.THEN)
+}
 
 
 class Preread:
@@ -68,10 +83,12 @@ class Preread:
         if self._sharing is not None:
             self._services = self._sharing._services
             return
-        if self._services is None and not isinstance(self, Operation):  # what an earlier run left would make it warm
+        if self._services is None and not isinstance(
+            self, Operation
+        ):  # what an earlier run left would make it warm
             shutil.rmtree(state.root / ".project", ignore_errors=True)
         self._services = services_of(state.root, _environ())
-        index.update(self._services)
+        indexer.update(self._services)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -85,12 +102,16 @@ class Preread:
         services = self._services
         assert services is not None
         with self._signals():
-            return db.use(services.layout, lambda connection: self._ranked(services, task, connection))
+            return db.use(
+                services.layout, lambda connection: self._ranked(services, task, connection)
+            )
 
     @staticmethod
     def _ranked(services: Services, task: Task, connection: object) -> Ranking:
         request = asked(services, task)
-        hits = collect._hits(request, query(services, request), connection, kept.Kept(services.tree, connection))
+        hits = collect._hits(
+            request, query(services, request), connection, analysis.Kept(services.tree, connection)
+        )
         tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
         return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])
 

@@ -35,18 +35,27 @@ class Aider:
         self._ask("")
 
     def _ask(self, text: str) -> list[str]:
-        order = {"root": str(self._state.root), "files": [f.path for f in candidates(self._state)], "text": text}
+        order = {
+            "root": str(self._state.root),
+            "files": [f.path for f in candidates(self._state)],
+            "text": text,
+        }
         self._child.stdin.write(json.dumps(order) + "\n")
         self._child.stdin.flush()
         return json.loads(self._child.stdout.readline())
 
     def rank(self, task: Task) -> Ranking:
         paths = self._ask(task.text)
-        lists = ([path for path in paths if kind_of(path) in KINDS[kind]][:DEPTH] for kind in (SOURCE, TEST))
+        lists = (
+            [path for path in paths if kind_of(path) in KINDS[kind]][:DEPTH]
+            for kind in (SOURCE, TEST)
+        )
         return Ranking(*lists)
 
     def size(self) -> int:
-        return sum(f.stat().st_size for cache in self._caches() for f in cache.rglob("*") if f.is_file())
+        return sum(
+            f.stat().st_size for cache in self._caches() for f in cache.rglob("*") if f.is_file()
+        )
 
     def _caches(self) -> list[Path]:
         return list(self._state.root.glob(".aider.tags.cache.*"))

@@ -65,10 +65,15 @@ class Clone:
         git_dir, tree = folder / f"{entry.slug}.git", folder / entry.slug
         folder.mkdir(parents=True, exist_ok=True)
         if not git_dir.exists():
-            place = source.format(name=entry.name, slug=entry.slug, owner=entry.name.split("/")[0]) or entry.url
+            place = (
+                source.format(name=entry.name, slug=entry.slug, owner=entry.name.split("/")[0])
+                or entry.url
+            )
             fresh = folder / f"{entry.slug}.part"
             subprocess.run(
-                [*GIT, "clone", "-q", "--bare", place, str(fresh)], check=True, env={**os.environ, **ENVIRON}
+                [*GIT, "clone", "-q", "--bare", place, str(fresh)],
+                check=True,
+                env={**os.environ, **ENVIRON},
             )
             fresh.rename(git_dir)
         clone = cls(entry, git_dir, tree)

@@ -37,7 +37,9 @@ PARTS: dict[str, dict[str, Callable[[Case], bool]]] = {  # of a question's cases
     "message": {"long message": lambda case: len(case.body.split()) >= LONG},
     "issue": {
         "issue like Lite": like_lite,
-        "issue like Lite, its file not named": lambda case: like_lite(case) and not names_its_file(case),
+        "issue like Lite, its file not named": lambda case: (
+            like_lite(case) and not names_its_file(case)
+        ),
     },
 }
 
@@ -46,7 +48,9 @@ PARTS: dict[str, dict[str, Callable[[Case], bool]]] = {  # of a question's cases
 class Outcome:
     """What one system did in one repository."""
 
-    rows: dict[str, list[measures.Row]] = field(default_factory=dict)  # by question, and by part of one
+    rows: dict[str, list[measures.Row]] = field(
+        default_factory=dict
+    )  # by question, and by part of one
     ranks: list[dict[str, object]] = field(default_factory=list)
     cold: float = 0.0  # seconds for the first tree
     updates: list[float] = field(default_factory=list)  # seconds for each further tree
@@ -67,7 +71,9 @@ def made(names: list[str], options: argparse.Namespace) -> dict[str, System]:
     found = {name: table[name]() for name in names}
     if options.ablate:
         whole = found.setdefault("preread", own.Preread())
-        found |= {f"- {signal}": own.Preread(without=signal, sharing=whole) for signal in own.SIGNALS}
+        found |= {
+            f"- {signal}": own.Preread(without=signal, sharing=whole) for signal in own.SIGNALS
+        }
     return found
 
 
@@ -78,7 +84,9 @@ def timed(seconds: list[float], work: Callable[..., object], *arguments: object)
     return result
 
 
-def run(clone: Clone, cases: list[Case], systems: dict[str, System], questions: Questions) -> dict[str, Outcome]:
+def run(
+    clone: Clone, cases: list[Case], systems: dict[str, System], questions: Questions
+) -> dict[str, Outcome]:
     """Every system over every case of one repository, tree by tree."""
     kinds = [kind for question in questions for kind in (question, *PARTS.get(question, ()))]
     outcomes = {name: Outcome(rows={kind: [] for kind in kinds}) for name in systems}
@@ -131,7 +139,11 @@ def _rank(paths: list[str], path: str) -> int:
 def lines_met(system: own.Operation, case: Case) -> measures.Row:
     """Of the changed sources that were found: the share in which a cited range meets a changed one."""
     met = [
-        any(start <= last and first <= end for start, end in system.lines[path] for first, last in case.hunks[path])
+        any(
+            start <= last and first <= end
+            for start, end in system.lines[path]
+            for first, last in case.hunks[path]
+        )
         for path in case.sources
         if path in system.lines and path in case.hunks
     ]
@@ -145,7 +157,9 @@ def say(text: str) -> None:
 
 def chosen(manifested: tuple[Entry, ...], options: argparse.Namespace) -> list[Entry]:
     entries = [
-        entry for entry in manifested if (entry.name in options.repo if options.repo else entry.split == options.split)
+        entry
+        for entry in manifested
+        if (entry.name in options.repo if options.repo else entry.split == options.split)
     ]
     if not entries:
         sys.exit("no such repository in the manifest")
@@ -155,23 +169,41 @@ def chosen(manifested: tuple[Entry, ...], options: argparse.Namespace) -> list[E
 def checked(clone: Clone, cases: list[Case], limit: int | None) -> list[Case]:
     """The repository's cases, those that the manifest's digest is of; `limit` takes them evenly."""
     if clone.entry.digest != digest_of(cases):
-        sys.exit(f"{clone.entry.name}: cases {digest_of(cases)}, the manifest has {clone.entry.digest or 'none'}")
+        sys.exit(
+            f"{clone.entry.name}: cases {digest_of(cases)}, the manifest has {clone.entry.digest or 'none'}"
+        )
     if limit is None or limit >= len(cases):
         return cases
     return [cases[n * len(cases) // limit] for n in range(limit)]
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--split", choices=("tuning", "held-out"), default="tuning")
-    parser.add_argument("--repo", action="append", help="owner/name, instead of a split; several are allowed")
-    parser.add_argument("--limit", type=int, help="at most so many cases a repository, taken evenly")
-    parser.add_argument("--systems", default="preread,keywords,bm25,fts5", help="also: operation, aider")
+    parser.add_argument(
+        "--repo", action="append", help="owner/name, instead of a split; several are allowed"
+    )
+    parser.add_argument(
+        "--limit", type=int, help="at most so many cases a repository, taken evenly"
+    )
+    parser.add_argument(
+        "--systems", default="preread,keywords,bm25,fts5", help="also: operation, aider"
+    )
     parser.add_argument("--ablate", action="store_true", help="also without each signal in turn")
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
-    parser.add_argument("--source", default="", help="where clones come from instead of the URL, like /mirrors/{slug}")
-    parser.add_argument("--aider", default="python3", help="the interpreter of an environment with aider-chat")
-    parser.add_argument("--issues", action="store_true", help="the cases of issues.toml instead: people's reports")
+    parser.add_argument(
+        "--source",
+        default="",
+        help="where clones come from instead of the URL, like /mirrors/{slug}",
+    )
+    parser.add_argument(
+        "--aider", default="python3", help="the interpreter of an environment with aider-chat"
+    )
+    parser.add_argument(
+        "--issues", action="store_true", help="the cases of issues.toml instead: people's reports"
+    )
     parser.add_argument("--to", type=Path, default=RESULTS, help="the folder for the JSON")
     return parser.parse_args()
 
@@ -192,7 +224,9 @@ def main() -> None:
             cases = checked(clone, cases_of(clone, plan), options.limit)
         print(f"{entry.name}: {len(cases)} cases", file=sys.stderr, flush=True)
         names = options.systems.split(",")
-        found[entry.name] = run(clone, cases, made(names, options), OF_ISSUES if options.issues else QUESTIONS)
+        found[entry.name] = run(
+            clone, cases, made(names, options), OF_ISSUES if options.issues else QUESTIONS
+        )
         weigh(clone, made(names, options), found[entry.name])
         write(target, found)  # after each, because a run is long
     say("")
@@ -210,7 +244,9 @@ def write(target: Path, found: dict[str, dict[str, Outcome]]) -> None:
         repository: {name: vars(outcome) for name, outcome in outcomes.items()}
         for repository, outcomes in found.items()
     }
-    target.write_text(json.dumps({"arguments": sys.argv[1:], "found": data}, indent=1), encoding="utf-8")
+    target.write_text(
+        json.dumps({"arguments": sys.argv[1:], "found": data}, indent=1), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -82,7 +82,9 @@ class _InMemory:
         for file in candidates(state):
             key = (file.blob, file.path)
             counts = self._known.get(key)
-            known[key] = counts if counts is not None else tokens(f"{file.path}\n{state.text(file.path)}")
+            known[key] = (
+                counts if counts is not None else tokens(f"{file.path}\n{state.text(file.path)}")
+            )
         self._known = known
         self._files = {path: counts for (_, path), counts in known.items()}
 
@@ -91,9 +93,13 @@ class _InMemory:
         return Ranking(self._ranked(wanted, SOURCE), self._ranked(wanted, TEST))
 
     def _ranked(self, wanted: list[str], kind: str) -> list[str]:
-        files = {path: counts for path, counts in self._files.items() if kind_of(path) in KINDS[kind]}
+        files = {
+            path: counts for path, counts in self._files.items() if kind_of(path) in KINDS[kind]
+        }
         scores = self.scores(wanted, files)
-        return sorted((path for path in scores if scores[path] > 0), key=lambda path: (-scores[path], path))[:DEPTH]
+        return sorted(
+            (path for path in scores if scores[path] > 0), key=lambda path: (-scores[path], path)
+        )[:DEPTH]
 
     def scores(self, wanted: list[str], files: dict[str, Counter[str]]) -> dict[str, float]:
         raise NotImplementedError
@@ -129,7 +135,9 @@ class Bm25(_InMemory):
         total = len(files)
         average = sum(self._lengths[path] for path in files) / max(total, 1) or 1.0
         holders = {word: sum(word in counts for counts in files.values()) for word in wanted}
-        idf = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in holders.items() if n}
+        idf = {
+            word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in holders.items() if n
+        }
         found = {}
         for path, counts in files.items():
             norm = self.k1 * (1 - self.b + self.b * self._lengths[path] / average)
@@ -151,7 +159,9 @@ class Fts5:
         self._db.execute("PRAGMA synchronous = OFF")
         self._db.execute("PRAGMA journal_mode = MEMORY")
         for kind in KINDS:  # a table each, so that neither's words are rare because of the other
-            self._db.execute(f"CREATE VIRTUAL TABLE {kind} USING fts5 (path, body, tokenize = 'porter unicode61')")
+            self._db.execute(
+                f"CREATE VIRTUAL TABLE {kind} USING fts5 (path, body, tokenize = 'porter unicode61')"
+            )
         self._rows: dict[File, int] = {}
         self._next = 1
 
@@ -159,12 +169,17 @@ class Fts5:
         files = candidates(state)
         self._db.execute("BEGIN")
         for file in self._rows.keys() - set(files):
-            self._db.execute(f"DELETE FROM {self._table(file.path)} WHERE rowid = ?", (self._rows.pop(file),))
+            self._db.execute(
+                f"DELETE FROM {self._table(file.path)} WHERE rowid = ?", (self._rows.pop(file),)
+            )
         for file in files:
             if file not in self._rows:
                 self._rows[file] = self._next
                 values = (self._next, file.path, state.text(file.path))
-                self._db.execute(f"INSERT INTO {self._table(file.path)} (rowid, path, body) VALUES (?, ?, ?)", values)
+                self._db.execute(
+                    f"INSERT INTO {self._table(file.path)} (rowid, path, body) VALUES (?, ?, ?)",
+                    values,
+                )
                 self._next += 1
         self._db.execute("COMMIT")
 
@@ -177,7 +192,9 @@ class Fts5:
         match = " OR ".join(f'"{word}"' for word in words)
         sql = "SELECT path FROM {0} WHERE {0} MATCH ? ORDER BY bm25({0}), path LIMIT ?"
         found = (
-            [path for (path,) in self._db.execute(sql.format(table), (match, DEPTH))] if match else []
+            [path for (path,) in self._db.execute(sql.format(table), (match, DEPTH))]
+            if match
+            else []
             for table in (SOURCE, TEST)
         )
         return Ranking(*found)

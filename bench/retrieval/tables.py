@@ -25,15 +25,22 @@ def print_measures(found: Found) -> None:
         if not cases:
             continue
         whole = kind.startswith("issue")
-        print(f"\n== {kind}: {cases} cases, mean over {'cases' if whole else f'{len(found)} repositories'} [95 %]")
-        _print_macro({s: _as_one(groups) for s, groups in by_system.items()} if whole else by_system)
+        print(
+            f"\n== {kind}: {cases} cases, mean over {'cases' if whole else f'{len(found)} repositories'} [95 %]"
+        )
+        _print_macro(
+            {s: _as_one(groups) for s, groups in by_system.items()} if whole else by_system
+        )
 
 
 def print_tables(found: Found) -> None:
     print_measures(found)
     systems = list(next(iter(found.values())))
     kinds = next(iter(found.values()))[systems[0]].rows
-    rows = {kind: {s: {name: found[name][s].rows[kind] for name in found} for s in systems} for kind in kinds}
+    rows = {
+        kind: {s: {name: found[name][s].rows[kind] for name in found} for s in systems}
+        for kind in kinds
+    }
     for kind in [kind for kind in ("subject", "message", "issue") if kind in rows]:
         print(f"\n== {kind}, by repository: acc@5 all · recall@10 · tests recall@10 [95 %]")
         _print_by_repository(rows[kind], found)
@@ -65,7 +72,12 @@ def _print_macro(by_system: dict[str, dict[str, list[Row]]]) -> None:
         print(_line("by " + BASE, names))
         for system, groups in by_system.items():
             if system != BASE:
-                print(_line(system, [_cell(measures.ratio(groups, by_system[BASE], name)) for name in names]))
+                print(
+                    _line(
+                        system,
+                        [_cell(measures.ratio(groups, by_system[BASE], name)) for name in names],
+                    )
+                )
 
 
 def _print_by_repository(by_system: dict[str, dict[str, list[Row]]], found: Found) -> None:
@@ -85,5 +97,10 @@ def _print_costs(found: Found) -> None:
                 continue
             update = statistics.median(outcome.updates) if outcome.updates else 0.0
             asked = [1000 * seconds for seconds in outcome.queries]
-            cells = (f"{outcome.cold:.2f}", f"{update:.3f}", f"{statistics.median(asked):.1f}", f"{max(asked):.1f}")
+            cells = (
+                f"{outcome.cold:.2f}",
+                f"{update:.3f}",
+                f"{statistics.median(asked):.1f}",
+                f"{max(asked):.1f}",
+            )
             print(_line(f"  {system}", (*cells, f"{outcome.bytes / 1e6:.1f}"), 12))

@@ -8,15 +8,23 @@ _EXTENSIONS = (
     " vue svelte css scss less json jsonc ya?ml toml ini cfg md mdx rst txt lock snap xml csproj sln gradle proto tf"
     " hcl"
 ).replace(" ", "|")
-_FILE = re.compile(rf"(?<![\w@])[\w@./\\\-\[\]]*[\w\])]\.(?:{_EXTENSIONS})(?::\d+)*(?![\w/])(?!\.\w)")
+_FILE = re.compile(
+    rf"(?<![\w@])[\w@./\\\-\[\]]*[\w\])]\.(?:{_EXTENSIONS})(?::\d+)*(?![\w/])(?!\.\w)"
+)
 _SLASHED = re.compile(r"(?<![\w@.])[@.~]?[\w.\-]*(?:/[\w.\-@]+)+/?")
 _REMOVED = (
     re.compile(r"<!--.*?-->", re.DOTALL),
     re.compile(r"\b\w+://\S+|\bwww\.\S+"),
     re.compile(r"^\s*[-*]\s*\[[ xX]\].*$", re.MULTILINE),  # a pull request template's boxes
     re.compile(r"^\s*\(?cherry[- ]picked from.*$", re.MULTILINE | re.IGNORECASE),
-    re.compile(r"^\s*[*>\s]*[A-Za-z][A-Za-z\-]*-(by|session|id|to|on|link|issue)\s*:.*$", re.MULTILINE | re.IGNORECASE),
-    re.compile(r"^\s*(cc|refs?|see|issue|bug|link|pr|ticket|reviewers?)\s*:.*$", re.MULTILINE | re.IGNORECASE),
+    re.compile(
+        r"^\s*[*>\s]*[A-Za-z][A-Za-z\-]*-(by|session|id|to|on|link|issue)\s*:.*$",
+        re.MULTILINE | re.IGNORECASE,
+    ),
+    re.compile(
+        r"^\s*(cc|refs?|see|issue|bug|link|pr|ticket|reviewers?)\s*:.*$",
+        re.MULTILINE | re.IGNORECASE,
+    ),
     re.compile(r"\[PR #[^\]]*\](\[[\w.]+\])?", re.IGNORECASE),
     re.compile(
         r"\(?\b(?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|references|see|from|gh|pr|pull request|issue"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from gatelib.scene import Scene
 
-OWN = frozenset(("test-planner", "test-generator", "test-healer", "failure-classifier", "pattern-learner"))
+OWN = frozenset(
+    ("test-planner", "test-generator", "test-healer", "failure-classifier", "pattern-learner")
+)
 PATIENCE, PAUSE = 1.5, 0.02  # seconds
 MAX_DRAFTS = 5_000
 
@@ -55,7 +57,9 @@ def finished(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer
 
 def _loaded(event: dict[str, Any], where: Scene) -> None:
     asked = events.input_of(event).get("feature")
-    feature = asked if asked == rules.PROJECT else rules.slug(asked) if isinstance(asked, str) else ""
+    feature = (
+        asked if asked == rules.PROJECT else rules.slug(asked) if isinstance(asked, str) else ""
+    )
     if feature:
         sessions.use(where.root, where.session, where.rules.served_by(feature))
 
@@ -102,7 +106,9 @@ def _several(where: Scene, features: list[str]) -> str:
     places_ = []
     for feature in features:
         root = dossiers.root_of(where, feature)
-        places_.append(feature + ": " + (dossiers.shown(where, root, feature) if root else "no dossier yet"))
+        places_.append(
+            feature + ": " + (dossiers.shown(where, root, feature) if root else "no dossier yet")
+        )
     return (
         "Several agents were sent off at once. Your dossier is that of the feature that your task names "
         f"({'; '.join(places_)}). Read it first."
@@ -116,7 +122,11 @@ def stopped(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     """Ask an agent once for what the next one needs of it."""
     agent = sessions.plain(events.text_of(event, "agent_type"))
     missing = MISSING.get(agent)
-    where = _where(event, environ) if missing is not None and not event.get("stop_hook_active") else None
+    where = (
+        _where(event, environ)
+        if missing is not None and not event.get("stop_hook_active")
+        else None
+    )
     if missing is None or where is None or where.mode != "block":
         return None
     agent_id = events.text_of(event, "agent_id")
@@ -132,7 +142,11 @@ def stopped(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
 def _roots(where: Scene, event: dict[str, Any]) -> list[str]:
     """Where an agent may have left its work: in the session's project, or in a worktree of its own."""
     cwd = event.get("cwd")
-    own = places.project_of(os.path.join(cwd, ".")) if isinstance(cwd, str) and os.path.isabs(cwd) else None
+    own = (
+        places.project_of(os.path.join(cwd, "."))
+        if isinstance(cwd, str) and os.path.isabs(cwd)
+        else None
+    )
     return list(dict.fromkeys(root for root in (where.root, own) if root is not None))
 
 
@@ -140,7 +154,9 @@ def _has_stage(where: Scene, event: dict[str, Any], feature: str, stage: str) ->
     """Whether a stage of the feature's run log holds a bullet."""
     for root in _roots(where, event):
         for name in where.names(feature):
-            data = sessions.read_bytes(os.path.join(root, ".project", "runs", name + ".md"), results.MAX_LOG)
+            data = sessions.read_bytes(
+                os.path.join(root, ".project", "runs", name + ".md"), results.MAX_LOG
+            )
             if data is not None and results.stages(data).get(stage, (0, False))[1]:
                 return True
     return False

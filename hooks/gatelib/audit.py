@@ -32,10 +32,16 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
         begin(where, "late")  # the hooks came into a session that was there
         return None
     found = [(path, feature) for path, feature in written(where) if not where.stands(feature)]
-    new = [row for row in found[:MAX_FILES] if sessions.mark(where.root, where.session, "audited " + row[0])]
+    new = [
+        row
+        for row in found[:MAX_FILES]
+        if sessions.mark(where.root, where.session, "audited " + row[0])
+    ]
     if not new:
         return None
-    person = texts.person(_files(new, "was written without a dossier", "were written without their dossiers"))
+    person = texts.person(
+        _files(new, "was written without a dossier", "were written without their dossiers")
+    )
     if where.mode == "warn":
         return {"systemMessage": person}
     return {"decision": "block", "reason": _text(where, new), "systemMessage": person}
@@ -47,12 +53,17 @@ def begin(where: Scene, source: str) -> None:
     names = changes.dirty(where.root)
     if names is not None:
         gated = [name for name in names if _feature(where, name) is not None]
-        record["dirty"] = {name: changes.look(os.path.join(where.root, name)) for name in gated[: changes.MAX_PATHS]}
+        record["dirty"] = {
+            name: changes.look(os.path.join(where.root, name))
+            for name in gated[: changes.MAX_PATHS]
+        }
     sessions.start(where.root, where.session, record)
 
 
 def _feature(where: Scene, name: str) -> str | None:
-    return None if name.startswith(".project/") else where.feature_of(os.path.join(where.root, name))
+    return (
+        None if name.startswith(".project/") else where.feature_of(os.path.join(where.root, name))
+    )
 
 
 def written(where: Scene) -> list[tuple[str, str]]:
@@ -95,9 +106,7 @@ def _text(where: Scene, rows: list[tuple[str, str]]) -> str:
     more = "".join([", " + texts.call(name) for name in others[: MAX_FEATURES - 1]])
     also = f"also make the call{'s' if len(others) > 1 else ''}{more[1:]}, " if others else ""
     say = "dossiers say" if others else "dossier says"
-    check = (
-        f"check these files against what the {say} of traps, helpers and proven patterns, mend them, and end your turn"
-    )
+    check = f"check these files against what the {say} of traps, helpers and proven patterns, mend them, and end your turn"
     why = "{} in this session, .project/gates names {}, and {}.".format(
         _files(rows, "was written", "were written"), "it" if len(rows) == 1 else "them", where.lacks(first),
     )  # fmt: skip

@@ -15,13 +15,20 @@ WALK_SECONDS = 1.0
 MAX_PATHS = 5_000
 MAX_OUTPUT = 4_000_000
 GRAIN = 2.0  # seconds by which a file's time may lie before the clock's
-SKIPPED = frozenset((".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", "venv", ".tox"))
+SKIPPED = frozenset(
+    (".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", "venv", ".tox")
+)
 # Nothing of a repository's settings starts a program, and nothing is written: another git may be at work.
 _GIT = (
     "git", "--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
     "-c", "log.showSignature=false", "-c", "core.quotePath=false", "-c", "protocol.allow=never",
 )  # fmt: skip
-_ENVIRON = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+_ENVIRON = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+}
 
 
 def git(root: str, *arguments: str, seconds: float = 1.0) -> bytes | None:
@@ -47,7 +54,16 @@ def head(root: str) -> str:
 
 def dirty(root: str) -> list[str] | None:
     """The files that differ from the last commit, untracked ones too; None where git cannot say."""
-    what = ("status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=all", "--", ".")
+    what = (
+        "status",
+        "--porcelain",
+        "-z",
+        "-uall",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--",
+        ".",
+    )
     said = git(root, *what, seconds=STATUS_SECONDS)
     if said is None:
         return None

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 # As much of a dossier's text as fits, in this order.
 ORDER = tuple(
     name + ".md"
-    for name in ("summary", "anti-patterns", "patterns", "existing-tests", "failures", "requirements", "codebase")
+    for name in (
+        "summary",
+        "anti-patterns",
+        "patterns",
+        "existing-tests",
+        "failures",
+        "requirements",
+        "codebase",
+    )
 )
 MOST = 9_500  # characters of a hook's context; the program cuts at 10,000
 MAX_FILE = 400_000
@@ -91,7 +99,10 @@ def text(root: str, feature: str, room: int) -> str:
 
 def printable(words: str) -> str:
     """A text without control characters, colours and half characters; line ends stay."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in words.replace("\r\n", "\n"))
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else "?"
+        for char in words.replace("\r\n", "\n")
+    )
 
 
 def cut(words: str, most: int) -> str:

@@ -31,7 +31,9 @@ def main(arguments: list[str]) -> None:
     try:
         text = events.encode(_decide(name, arguments[1:]))
     except BaseException as error:  # the one boundary: no accident may reach Claude Code as one
-        text = events.encode(events.note(name + " failed: " + type(error).__name__ + ": " + str(error)))
+        text = events.encode(
+            events.note(name + " failed: " + type(error).__name__ + ": " + str(error))
+        )
     data = ((text or "-" * len(how)) + "\n").encode("ascii") if text or how else b""
     while data:
         data = data[os.write(1, data) :]
@@ -46,7 +48,9 @@ def _decide(name: str, arguments: list[str]) -> events.Answer:
     module, function = HOOKS[name]
     library = getattr(__import__("gatelib." + module), module)
     try:
-        answer: events.Answer = getattr(library, function)(events.read(_input(arguments)), os.environ)
+        answer: events.Answer = getattr(library, function)(
+            events.read(_input(arguments)), os.environ
+        )
     except events.Odd as error:
         answer = events.note(name + ": " + str(error))
     return answer

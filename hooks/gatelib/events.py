@@ -88,13 +88,19 @@ def remark(text: str, hook: str = "PreToolUse") -> Answer:
 
 def block(text: str, person: str) -> Answer:
     """The call is denied: `text` tells the model what to do, `person` tells the person how to switch it off."""
-    denial = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": text}
+    denial = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": text,
+    }
     return {"systemMessage": person, "hookSpecificOutput": denial}
 
 
 def note(line: str) -> Answer:
     """A failure of the gate itself: one line for the person."""
-    line = "preread: " + shown(line, LONGEST_NOTE - len("preread: ") - len(LET_THROUGH)) + LET_THROUGH
+    line = (
+        "preread: " + shown(line, LONGEST_NOTE - len("preread: ") - len(LET_THROUGH)) + LET_THROUGH
+    )
     return {"systemMessage": line}
 
 
@@ -105,7 +111,10 @@ def with_notes(answer: Answer, lines: list[str]) -> Answer:
     said = ["preread: " + shown(line, LONGEST_NOTE) for line in lines]
     if "systemMessage" in answer:
         said.append(answer["systemMessage"])
-    return {"systemMessage": " ".join(said), **{key: answer[key] for key in answer if key != "systemMessage"}}
+    return {
+        "systemMessage": " ".join(said),
+        **{key: answer[key] for key in answer if key != "systemMessage"},
+    }
 
 
 def encode(answer: Answer) -> str:
@@ -128,4 +137,8 @@ def _encode(value: Any, quote: Any) -> str:  # noqa: ANN401
         import json
 
         return json.dumps(value)
-    return "{" + ", ".join([quote(key) + ": " + _encode(inner, quote) for key, inner in value.items()]) + "}"
+    return (
+        "{"
+        + ", ".join([quote(key) + ": " + _encode(inner, quote) for key, inner in value.items()])
+        + "}"
+    )

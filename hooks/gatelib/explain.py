@@ -36,8 +36,23 @@ def decide(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
     """The explanation. Raises events.Odd."""
     call = Call(event, environ, str(event.get("tool") or "Write"))
     path = places.absolute(events.text_of(event, "target"), call.cwd)
-    told = {"target": path, "exists": os.path.exists(path), "project": None, "gates": None, "broken": None}
-    told.update(mode=None, mode_from="", off_until=None, notes=[], candidates=[], own=False, line=None, rule=None)
+    told = {
+        "target": path,
+        "exists": os.path.exists(path),
+        "project": None,
+        "gates": None,
+        "broken": None,
+    }
+    told.update(
+        mode=None,
+        mode_from="",
+        off_until=None,
+        notes=[],
+        candidates=[],
+        own=False,
+        line=None,
+        rule=None,
+    )
     told.update(captured="", feature=None, served_by=None, dossiers=[], near=[])
     try:
         _look(call, path, told)
@@ -53,7 +68,10 @@ def _look(call: Call, path: str, told: dict[str, Any]) -> None:
     for root, relative in places.candidates(path, ""):
         found = call.rules(root)
         if told["gates"] is None:
-            told["project"], told["gates"] = root, os.path.join(root, ".project", "gates") if found else None
+            told["project"], told["gates"] = (
+                root,
+                os.path.join(root, ".project", "gates") if found else None,
+            )
         rule, captured = found.find(relative) if found is not None else (None, "")
         told["candidates"].append(
             {
@@ -66,7 +84,11 @@ def _look(call: Call, path: str, told: dict[str, Any]) -> None:
             }
         )
         told["own"] = told["own"] or (found is not None and writes.is_own(relative))
-        if rule is not None and found is not None and (deciding is None or (rule.gates and not deciding.gates)):
+        if (
+            rule is not None
+            and found is not None
+            and (deciding is None or (rule.gates and not deciding.gates))
+        ):
             deciding = rule
             _decided(call, told, root, found, rule, captured)
     if told["project"] is not None and told["mode"] is None:
@@ -75,7 +97,9 @@ def _look(call: Call, path: str, told: dict[str, Any]) -> None:
             _switch(call, told, told["project"], found)
 
 
-def _decided(call: Call, told: dict[str, Any], root: str, found: rules.Rules, rule: rules.Rule, captured: str) -> None:
+def _decided(
+    call: Call, told: dict[str, Any], root: str, found: rules.Rules, rule: rules.Rule, captured: str
+) -> None:
     told.update(project=root, gates=os.path.join(root, ".project", "gates"))
     told.update(line=rule.line, rule=rule.text, captured=captured)
     _switch(call, told, root, found)
@@ -85,19 +109,26 @@ def _decided(call: Call, told: dict[str, Any], root: str, found: rules.Rules, ru
         served = found.served_by(feature)
         dossiers = [_dossier(each, served) for each in roots]
         told.update(feature=feature, served_by=served, dossiers=dossiers)
-        told["near"] = [] if any(each["stands"] for each in dossiers) else near.names(served, found, roots)
+        told["near"] = (
+            [] if any(each["stands"] for each in dossiers) else near.names(served, found, roots)
+        )
 
 
 def _switch(call: Call, told: dict[str, Any], root: str, found: rules.Rules) -> None:
     switch = switches.switch(found, call.roots(root), call.environ)
-    told.update(mode=switch.mode, mode_from=switch.source, off_until=switch.until, notes=switch.notes)
+    told.update(
+        mode=switch.mode, mode_from=switch.source, off_until=switch.until, notes=switch.notes
+    )
 
 
 def _dossier(root: str, feature: str) -> dict[str, Any]:
     folder = os.path.join(root, ".project", "context", feature)
     return {
         "project": root,
-        "files": {name: places.file_state(os.path.join(folder, name)) or "there" for name in places.REQUIRED},
+        "files": {
+            name: places.file_state(os.path.join(folder, name)) or "there"
+            for name in places.REQUIRED
+        },
         "stands": not places.problem(root, feature),
         "building": places.building(root, feature),
         "stale": places.stale(root, feature),

@@ -21,10 +21,17 @@ if TYPE_CHECKING:
 SCHEMA = 1
 MAX_BYTES = 1_000_000  # a larger file has no lines for the package either
 MAX_MANIFEST = 4_000_000
-_LINES = re.compile(r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", re.ASCII)
+_LINES = re.compile(
+    r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", re.ASCII
+)
 _PATH = re.compile(r"<([^<>]+)>|([^<>,:`]+)")
 _OTHERS = ("absent:", "commit:", "run:", "ticket:", "doc:")
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 CHANGED, GONE = "a cited span changed: ", "a cited span is gone: "  # as the package's hints begin
 
 
@@ -96,7 +103,9 @@ def now(source: str, files: Files) -> str | None:
     there, lines = files.lines(path)
     if not start:
         return digest(lines or []) if there else ""
-    return digest(lines[start - 1 : end]) if lines is not None and start <= end <= len(lines) else ""
+    return (
+        digest(lines[start - 1 : end]) if lines is not None and start <= end <= len(lines) else ""
+    )
 
 
 def manifest(folder: str) -> dict[str, Any]:
@@ -126,6 +135,9 @@ def update(root: str, feature: str, spans: object, why: str) -> None:
             sessions.write_bytes(path, (why[:300] + "\n").encode("utf-8", "replace"))
         return
     said = (data or b"").decode("utf-8", "replace").strip()
-    cited = next((said[len(start) :].split(" (")[0] for start in (CHANGED, GONE) if said.startswith(start)), "")
+    cited = next(
+        (said[len(start) :].split(" (")[0] for start in (CHANGED, GONE) if said.startswith(start)),
+        "",
+    )
     if cited and isinstance(spans, dict) and cited in spans and parse(cited) is not None:
         os.unlink(path)

@@ -56,7 +56,9 @@ class Call:
             return self._remark(text, switch)
         from gatelib import texts
 
-        return Verdict("block", events.with_notes(events.block(text, texts.person(person)), switch.notes))
+        return Verdict(
+            "block", events.with_notes(events.block(text, texts.person(person)), switch.notes)
+        )
 
     def remarked(self, text: str, found: Rules, root: str) -> Verdict:
         return self._remark(text, switches.switch(found, self.roots(root), self.environ))
@@ -69,7 +71,12 @@ class Call:
     def stale(self, feature: str, root: str) -> bool:
         """Whether the dossier, where it stands, was found to be stale."""
         return next(
-            (places.stale(each, feature) for each in self.roots(root) if not places.problem(each, feature)), False
+            (
+                places.stale(each, feature)
+                for each in self.roots(root)
+                if not places.problem(each, feature)
+            ),
+            False,
         )
 
 

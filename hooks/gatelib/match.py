@@ -101,7 +101,9 @@ def _same_twice(pattern: list[str], text: str, table: list[bytearray]) -> str | 
     first = pattern.index("{feature}")
     starts = [0]
     for place in range(first):
-        reached = [end for at in starts for end in _ends(pattern[place], text, at) if table[place + 1][end]]
+        reached = [
+            end for at in starts for end in _ends(pattern[place], text, at) if table[place + 1][end]
+        ]
         starts = list(dict.fromkeys(reached))
     for at in starts:
         for end in _ends("{feature}", text, at):

@@ -16,7 +16,12 @@ SHORT = 4  # names of this length and less are near to far too much
 
 def standing(roots: list[str]) -> list[str]:
     """The features whose dossiers stand, by name."""
-    names = {name for root in roots for name in places.dossiers(root) if is_feature(name) or name == PROJECT}
+    names = {
+        name
+        for root in roots
+        for name in places.dossiers(root)
+        if is_feature(name) or name == PROJECT
+    }
     return sorted([name for name in names if places.standing(roots, name)])
 
 
@@ -25,9 +30,15 @@ def names(asked: str, rules: Rules, roots: list[str]) -> list[str]:
     if asked == PROJECT:
         return []
     there = standing(roots)
-    known = {*there, *[left for left, right in rules.aliases.items() if right in there]} - {PROJECT, asked}
+    known = {*there, *[left for left, right in rules.aliases.items() if right in there]} - {
+        PROJECT,
+        asked,
+    }
     kinds = [(_kind(asked, name), name) for name in known]
-    return [name for _, name in sorted([(kind, name) for kind, name in kinds if kind is not None])[:SHOWN]]
+    return [
+        name
+        for _, name in sorted([(kind, name) for kind, name in kinds if kind is not None])[:SHOWN]
+    ]
 
 
 def hint(asked: str, rules: Rules, roots: list[str]) -> str:
@@ -37,7 +48,9 @@ def hint(asked: str, rules: Rules, roots: list[str]) -> str:
         return ""
     line = "alias " + asked + " " + rules.served_by(found[0])
     start = (
-        " (there is one for " + ", ".join(found) + ": if that is the feature, load that one and name the file for it, "
+        " (there is one for "
+        + ", ".join(found)
+        + ": if that is the feature, load that one and name the file for it, "
     )
     return start + 'or have the person add "' + line + '" to .project/gates)'
 

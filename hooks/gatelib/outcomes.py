@@ -100,7 +100,9 @@ _MESSAGE = re.compile(
     r"|expect\(.*|assert\w*\b.*|thread '.*|\w+_test\.go:\d+: .*|Failure/Error: .*|error(?:\[\w+\])?: .*"
     r"|.{0,80}(?:not found|No tests? (?:files? )?found|no tests ran).*)"
 )
-_MORE = re.compile(r"^(?:thread '.*panicked at|Failure/Error:|(?:Error: )?expect\(|AssertionError(?: \[\w+\])?:?$)")
+_MORE = re.compile(
+    r"^(?:thread '.*panicked at|Failure/Error:|(?:Error: )?expect\(|AssertionError(?: \[\w+\])?:?$)"
+)
 # Where the text of one failure is over.
 _ANOTHER = re.compile(
     r"={10}|_{3,} |-{20}|FAIL(?:ED|URE)?\b|ERROR\b| *--- |(?: FAIL|⎯⎯)| +\d+\) |  ● |not ok |# Subtest|---- "
@@ -146,7 +148,9 @@ def _count(found: Outcome, line: str) -> None:
         match = pattern.search(line)
         if match:
             found.summary = True
-            _add(found, {key: value for key, value in match.groupdict().items() if value is not None})
+            _add(
+                found, {key: value for key, value in match.groupdict().items() if value is not None}
+            )
             return
 
 
@@ -154,10 +158,14 @@ def _add(found: Outcome, groups: dict[str, str]) -> None:
     """Add one summary line's numbers."""
     words = groups.get("pytest") or groups.get("jest") or groups.get("vitest")
     if words:
-        counted = {name.rstrip("s"): int(number) for number, name in re.findall(r"(\d+) (\w+)", words)}
+        counted = {
+            name.rstrip("s"): int(number) for number, name in re.findall(r"(\d+) (\w+)", words)
+        }
         passed, failed, errors = (counted.get(name, 0) for name in ("passed", "failed", "error"))
     elif "unittest" in groups:
-        counted = {name: int(number) for name, number in re.findall(r"(\w+)=(\d+)", groups["unittest"])}
+        counted = {
+            name: int(number) for name, number in re.findall(r"(\w+)=(\d+)", groups["unittest"])
+        }
         failed, errors = counted.get("failures", 0), counted.get("errors", 0)
         passed = -failed - errors  # they are among those that were run
     else:
@@ -196,7 +204,10 @@ def _tell(found: Outcome, lines: list[str]) -> None:
             if match:
                 words = match["message"]
                 if _MORE.match(words):
-                    said = [more[1:] if more.startswith("E ") else more for more in lines[number + 1 : number + 5]]
+                    said = [
+                        more[1:] if more.startswith("E ") else more
+                        for more in lines[number + 1 : number + 5]
+                    ]
                     words = " ".join([words, *[more for more in said if more.strip()][:2]])
                 found.message = " ".join(words.split())[:MAX_MESSAGE]
                 found.failure = _section(lines[number : number + 200])
@@ -206,7 +217,9 @@ def _tell(found: Outcome, lines: list[str]) -> None:
 
 def _section(lines: list[str]) -> str:
     """The text of one failure, without the source code that runners show in it: what a program says is no failure."""
-    end = next((number for number, line in enumerate(lines) if number and _ANOTHER.match(line)), len(lines))
+    end = next(
+        (number for number, line in enumerate(lines) if number and _ANOTHER.match(line)), len(lines)
+    )
     if lines[0].startswith("E "):
         return "\n".join([line for line in lines[:end] if line.startswith("E ")])[:SECTION]
     return "\n".join([line for line in lines[:end] if not _CODE.match(line)])[:SECTION]

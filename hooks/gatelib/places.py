@@ -22,7 +22,9 @@ def absolute(path: str, cwd: str) -> str:
         raise events.Odd("the target " + events.shown(path) + " is no path")
     if not os.path.isabs(path):
         if not os.path.isabs(cwd) or not is_path(cwd):
-            raise events.Odd("the target " + events.shown(path) + " is not absolute, and neither is cwd")
+            raise events.Odd(
+                "the target " + events.shown(path) + " is not absolute, and neither is cwd"
+            )
         path = os.path.join(cwd, path)
     path = os.path.normpath(path)
     return path[1:] if path.startswith("//") else path
@@ -32,7 +34,9 @@ def project_of(path: str) -> str | None:
     """The nearest folder above `path` that holds a `.project` folder or `.git`."""
     here = os.path.dirname(path)
     while True:
-        if os.path.isdir(os.path.join(here, ".project")) or os.path.exists(os.path.join(here, ".git")):
+        if os.path.isdir(os.path.join(here, ".project")) or os.path.exists(
+            os.path.join(here, ".git")
+        ):
             return here
         above = os.path.dirname(here)
         if above == here:
@@ -52,7 +56,9 @@ def session_root(event: Mapping[str, Any], environ: Mapping[str, str]) -> str | 
 
 def is_path(text: str) -> bool:
     """Whether a file can have this name: no NUL, no half of a surrogate pair."""
-    return "\0" not in text and (text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text))
+    return "\0" not in text and (
+        text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+    )
 
 
 def located(path: str) -> list[tuple[str, str]]:

@@ -12,7 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-NOUNS = "flow|page|feature|screen|form|dialog|module|endpoint|api|component|view|wizard|journey|story"
+NOUNS = (
+    "flow|page|feature|screen|form|dialog|module|endpoint|api|component|view|wizard|journey|story"
+)
 AROUND = "\"'`()<>,;:!?*"
 WORD = r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*"
 NAME = "(" + WORD + r"(?:\s+" + WORD + "){0,2})"
@@ -37,7 +39,9 @@ def features(prompt: str, rules: Rules, roots: list[str]) -> set[str]:
 
 def _quoted(prompt: str) -> list[str]:
     """What stands between two equal quotes or backticks on one line."""
-    return [found.group(2) for found in re.finditer(r"""(?<!\w)(["'`])([^"'`\n]+)\1(?!\w)""", prompt)]
+    return [
+        found.group(2) for found in re.finditer(r"""(?<!\w)(["'`])([^"'`\n]+)\1(?!\w)""", prompt)
+    ]
 
 
 def _gated(prompt: str, rules: Rules, roots: list[str]) -> Iterable[str]:
@@ -57,7 +61,9 @@ def _without_line(path: str) -> str:
 
 def _mentioned(prompt: str, known: Iterable[str]) -> Iterable[str]:
     """Known names as whole words, the longest first; it hides the shorter ones in it."""
-    names = sorted([name for name in known if name not in STOP], key=lambda name: (-len(name), name))
+    names = sorted(
+        [name for name in known if name not in STOP], key=lambda name: (-len(name), name)
+    )
     if not names:
         return
     forms = "|".join([re.escape(name).replace(r"\-", "[ _-]") for name in names])

@@ -29,7 +29,13 @@ LOOKED_AT = 400_000  # bytes at its end in which a session's runs are looked for
 MAX_LOG = 400_000
 PATIENCE = 1.0
 ATTEMPTS = 20
-_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_APPEND = (
+    os.O_RDWR
+    | os.O_APPEND
+    | os.O_CREAT
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+)
 
 
 def place(root: str) -> str:
@@ -105,7 +111,9 @@ def _tail(handle: int, most: int) -> list[bytes]:
 def of_session(root: str, session: object) -> list[dict[str, Any]]:
     """The runs of a session that are still there, the oldest first."""
     try:
-        handle = os.open(place(root), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        handle = os.open(
+            place(root), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        )
     except OSError:
         return []
     try:
@@ -135,10 +143,14 @@ def log(root: str, feature: str, bullet: str) -> None:
     path = os.path.join(root, ".project", "runs", feature + ".md")
     if sessions.read_bytes(path, MAX_LOG) is None:
         return
-    handle = os.open(os.path.join(sessions.make_folder(root, ".state"), "runs.lock"), _APPEND, 0o666)
+    handle = os.open(
+        os.path.join(sessions.make_folder(root, ".state"), "runs.lock"), _APPEND, 0o666
+    )
     try:
         _lock(handle)
-        data = sessions.read_bytes(path, MAX_LOG)  # again: it may have changed while the lock was waited for
+        data = sessions.read_bytes(
+            path, MAX_LOG
+        )  # again: it may have changed while the lock was waited for
         changed = None if data is None else with_bullet(data, bullet.encode("utf-8", "replace"))
         if changed is not None:
             sessions.make_folder(root, "runs")  # raises where it is a link
@@ -167,7 +179,10 @@ def stages(data: bytes) -> dict[str, tuple[int, bool]]:
             name = text[3:].strip().decode("utf-8", "replace")
         if name and text:
             held = found.get(name, (0, False))[1]
-            found[name] = (number, held or (not was_hidden and line.startswith(b"- ") and len(text) > 2))
+            found[name] = (
+                number,
+                held or (not was_hidden and line.startswith(b"- ") and len(text) > 2),
+            )
     return found
 
 

@@ -58,19 +58,27 @@ class _About:
         self.targets = testruns.targets_of(found, where)
         self.features = testruns.features_of(found, where)
         named = self.targets or [self.command]
-        self.shown = events.shown(named[0]) + (f" and {len(named) - 1} more" if len(named) > 1 else "")
+        self.shown = events.shown(named[0]) + (
+            f" and {len(named) - 1} more" if len(named) > 1 else ""
+        )
 
     def is_of(self, record: dict[str, Any]) -> bool:
         """Whether a recorded run was on the same: the same targets, features, or the same command without any."""
         targets, features = set(_words(record, "targets")), set(_words(record, "features"))
         if self.features and rules.PROJECT not in self.features and features == set(self.features):
             return True
-        return targets == set(self.targets) and (bool(targets) or record.get("command") == self.command)
+        return targets == set(self.targets) and (
+            bool(targets) or record.get("command") == self.command
+        )
 
     def is_covered_by(self, record: dict[str, Any]) -> bool:
         """Whether a run that passed had all of this in it."""
         targets = _words(record, "targets")
-        return self.is_of(record) or not targets or (bool(self.targets) and set(targets) >= set(self.targets))
+        return (
+            self.is_of(record)
+            or not targets
+            or (bool(self.targets) and set(targets) >= set(self.targets))
+        )
 
 
 def _words(record: dict[str, Any], key: str) -> list[str]:
@@ -103,13 +111,21 @@ def _limit(where: Scene, about: _About, streak: Streak) -> str | None:
     for limit, text in ((ANALYSIS, _analysis), (RESEARCH, _research)):
         if streak.count >= limit:
             name = f"retry {limit} {streak.first.get('id')}"  # a new streak is told anew
-            return text(where, about, streak) if sessions.mark(where.root, where.session, name) else None
+            return (
+                text(where, about, streak)
+                if sessions.mark(where.root, where.session, name)
+                else None
+            )
     return None
 
 
 def _why(about: _About, streak: Streak) -> str:
     message = streak.last.get("message")
-    said = ": " + events.shown(message, LONGEST_MESSAGE) if isinstance(message, str) and message else ""
+    said = (
+        ": " + events.shown(message, LONGEST_MESSAGE)
+        if isinstance(message, str) and message
+        else ""
+    )
     kind = events.shown(str(streak.kind), 20)
     return f"{about.shown} failed {streak.count} times in a row in the same way ({kind}{said})"
 

@@ -11,7 +11,14 @@ PROJECT = "_project"
 MODES = ("block", "warn", "off")
 DIRECTIVES = ("mode", "agent", "!agent", "alias")
 DEVICES = frozenset(
-    ["con", "prn", "aux", "nul", *["com" + str(n) for n in range(1, 10)], *["lpt" + str(n) for n in range(1, 10)]]
+    [
+        "con",
+        "prn",
+        "aux",
+        "nul",
+        *["com" + str(n) for n in range(1, 10)],
+        *["lpt" + str(n) for n in range(1, 10)],
+    ]
 )
 SLUG = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
@@ -92,7 +99,9 @@ def slug(text: str) -> str:
 
 def is_feature(text: str) -> bool:
     """Whether a text is a feature name, `_project` aside."""
-    shaped = len(text) <= LONGEST_FEATURE and all(part and SLUG.issuperset(part) for part in text.split("-"))
+    shaped = len(text) <= LONGEST_FEATURE and all(
+        part and SLUG.issuperset(part) for part in text.split("-")
+    )
     return shaped and text not in DEVICES
 
 
@@ -105,11 +114,16 @@ def read(root: str) -> Rules | None:
 def _text(path: str) -> str | None:
     try:
         # A FIFO must not make a gate wait: it is opened without blocking, and then seen to be no file.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        handle = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):  # there can be no file, as behind a link to nothing
+        if error.errno in (
+            errno.ELOOP,
+            errno.ENAMETOOLONG,
+        ):  # there can be no file, as behind a link to nothing
             return None
         raise Broken(0, "cannot be read (" + str(error.strerror) + ")") from error
     try:
@@ -161,7 +175,13 @@ def _take(found: Rules, number: int, line: str) -> None:
         return
     gates = not line.startswith("!")
     pattern = line if gates else line[1:].lstrip(" \t")
-    pattern = pattern[2:] if pattern.startswith("./") else pattern[1:] if pattern.startswith("/") else pattern
+    pattern = (
+        pattern[2:]
+        if pattern.startswith("./")
+        else pattern[1:]
+        if pattern.startswith("/")
+        else pattern
+    )
     if not pattern:
         raise Broken(number, "has no pattern")
     found.rules.append(Rule(number, line, gates, pattern))
@@ -174,7 +194,11 @@ def _directive(found: Rules, number: int, word: str, rest: list[str]) -> None:
         if not found.mode_line:
             found.mode, found.mode_line = rest[0], number
     elif word == "alias":
-        if len(rest) != 2 or not is_feature(rest[0]) or not (is_feature(rest[1]) or rest[1] == PROJECT):
+        if (
+            len(rest) != 2
+            or not is_feature(rest[0])
+            or not (is_feature(rest[1]) or rest[1] == PROJECT)
+        ):
             raise Broken(number, "is no alias: write `alias NAME FEATURE` with two feature names")
         found.aliases.setdefault(rest[0], rest[1])
     elif len(rest) != 1:

@@ -16,7 +16,9 @@ GOALS = ("test", "tests", "check", "verify", "integration-test", "spec")
 
 # A program, and the words of which one has to follow for it to run tests (options before it are skipped).
 RUNNERS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("pytest", "py.test", "tox", "nox", "unittest", "vitest", "jest", "mocha", "rspec"), ANY),
+    **dict.fromkeys(
+        ("pytest", "py.test", "tox", "nox", "unittest", "vitest", "jest", "mocha", "rspec"), ANY
+    ),
     **dict.fromkeys(("phpunit", "pest", "paratest", "gotestsum", "ctest"), ANY),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "composer"), SCRIPTS),
     "playwright": ("test",),
@@ -44,7 +46,9 @@ NO_RUN = frozenset(
     """--version --help -h --collect-only --collectonly --co --list --listTests --list-tests --no-run
     --showConfig""".split()
 )
-PACKAGE_OPTIONS = frozenset(("--prefix", "-C", "--filter", "-F", "--cwd", "-w", "--workspace", "--dir"))
+PACKAGE_OPTIONS = frozenset(
+    ("--prefix", "-C", "--filter", "-F", "--cwd", "-w", "--workspace", "--dir")
+)
 # Options whose value looks like a target and is none.
 VALUED = frozenset(
     """-c -k -m -n -p -o -t -g -r --config --rootdir --project --reporter --grep --outputFile --ignore --confcutdir
@@ -80,7 +84,9 @@ class Run:
     __slots__ = ("folder", "last", "program", "targets", "words")
 
     def __init__(self, words: list[str], program: int, folder: str) -> None:
-        self.words = [word for word in words[:program] if not _is_assignment(word)] + words[program:]
+        self.words = [word for word in words[:program] if not _is_assignment(word)] + words[
+            program:
+        ]
         self.program = words[program:]
         self.folder = _folder_of(self.program, folder)
         self.targets = _targets(self.program, self.folder)  # absolute
@@ -106,7 +112,12 @@ def runs(commands: Iterable[list[str]], cwd: str) -> list[Run]:
 
 def _entered(folder: str, words: list[str]) -> str:
     words = [word for word in words if word != "--"]
-    literal = len(words) == 1 and words[0] not in ("-", "") and words[0][0] != "~" and EXPANDED.isdisjoint(words[0])
+    literal = (
+        len(words) == 1
+        and words[0] not in ("-", "")
+        and words[0][0] != "~"
+        and EXPANDED.isdisjoint(words[0])
+    )
     return os.path.normpath(os.path.join(folder, words[0])) if literal else folder
 
 
@@ -155,12 +166,18 @@ def _is_one_of(word: str, wanted: tuple[str, ...]) -> bool:
 
 
 def _is_goal(word: str) -> bool:
-    return _is_one_of(word, GOALS) or (word.startswith("test") and word[4:5].isupper())  # Gradle's `testDebugUnitTest`
+    return _is_one_of(word, GOALS) or (
+        word.startswith("test") and word[4:5].isupper()
+    )  # Gradle's `testDebugUnitTest`
 
 
 def _module(words: list[str]) -> str:
     """The module of `python … -m MODULE`."""
-    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word == "-m"), "") if words[:1] else ""
+    return (
+        next((words[at + 1] for at, word in enumerate(words[:-1]) if word == "-m"), "")
+        if words[:1]
+        else ""
+    )
 
 
 def _first(words: list[str], scripts: bool) -> str:
@@ -193,13 +210,23 @@ def _targets(words: list[str], folder: str) -> list[str]:
     for word in words[1:]:
         valued, skip = skip, word in VALUED or word in _FOLDERS
         expanded = not EXPANDED.isdisjoint(word)
-        if valued or expanded or word.startswith("-") or word in NO_TARGETS or len(found) >= MAX_TARGETS:
+        if (
+            valued
+            or expanded
+            or word.startswith("-")
+            or word in NO_TARGETS
+            or len(found) >= MAX_TARGETS
+        ):
             continue
         path = os.path.normpath(os.path.join(folder, without_place(word)))
         module = _of_module(word, folder) if "unittest" in words else ""
         if module:
             path = module
-        elif word.endswith("...") or "://" in word or not (_looks_like_path(word) or os.path.exists(path)):
+        elif (
+            word.endswith("...")
+            or "://" in word
+            or not (_looks_like_path(word) or os.path.exists(path))
+        ):
             continue
         if path not in found:
             found.append(path)

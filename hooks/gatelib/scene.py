@@ -19,7 +19,9 @@ class Scene:
 
     __slots__ = ("mode", "notes", "root", "roots", "rules", "session")
 
-    def __init__(self, root: str, session: str, found: Rules, roots: list[str], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, root: str, session: str, found: Rules, roots: list[str], environ: Mapping[str, str]
+    ) -> None:
         switch = switches.switch(found, roots, environ)
         self.root = root  # where state is kept
         self.roots = roots  # where dossiers are looked for
@@ -38,7 +40,10 @@ class Scene:
 
     def names(self, feature: str) -> list[str]:
         """A feature and the names that it serves: a run log may be called by any of them."""
-        return [feature, *sorted(name for name, served in self.rules.aliases.items() if served == feature)]
+        return [
+            feature,
+            *sorted(name for name, served in self.rules.aliases.items() if served == feature),
+        ]
 
     def lacks(self, feature: str) -> str:
         """What is missing of a feature's dossier, with the names that are near."""
@@ -51,7 +56,9 @@ class Scene:
             return True  # what cannot be looked at is asked of nobody
 
 
-def scene(event: Mapping[str, Any], environ: Mapping[str, str], folders: Iterable[str] = ()) -> Scene | None:
+def scene(
+    event: Mapping[str, Any], environ: Mapping[str, str], folders: Iterable[str] = ()
+) -> Scene | None:
     """The first project with a gates file: of these folders, then the session's. Raises rules.Broken.
 
     None in a dossier's own build, and where nobody wants gates.

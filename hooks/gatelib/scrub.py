@@ -11,7 +11,8 @@ _NAME = (
 )
 _NAMED = re.compile(r"^-{0,2}" + _NAME + r"$", re.IGNORECASE)
 _SHORT = re.compile(
-    r"(?<![\w.-])(-{0,2}" + _NAME + r"[\"']?\s?(?:=(?!=)|:(?!:|\d+\b))\s?[\"']?)[^\s\"',;)}\]]+", re.IGNORECASE
+    r"(?<![\w.-])(-{0,2}" + _NAME + r"[\"']?\s?(?:=(?!=)|:(?!:|\d+\b))\s?[\"']?)[^\s\"',;)}\]]+",
+    re.IGNORECASE,
 )
 _SHAPES = re.compile(
     r"(?<![\w-])(?:"
@@ -50,4 +51,8 @@ def _quoted(word: str) -> str:
 
 def _is_random(run: str) -> bool:
     """Whether a long run of characters is no name: letters of both cases and digits, all mixed."""
-    return any(c.isdigit() for c in run) and any(c.isupper() for c in run) and any(c.islower() for c in run)
+    return (
+        any(c.isdigit() for c in run)
+        and any(c.isupper() for c in run)
+        and any(c.islower() for c in run)
+    )

@@ -26,8 +26,15 @@ KEPT_DAYS = 30
 MAX_BYTES = 2_000_000
 MAX_LISTED = 1000
 MAX_PRUNED = 50  # sessions looked at by one pruning
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_MAKE = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
 
@@ -132,7 +139,9 @@ def mark(root: str, session: object, name: str) -> bool:
 # -- dispatches of agents
 
 
-def dispatched(root: str, session: object, tool_use_id: object, agent: str, feature: str | None) -> None:
+def dispatched(
+    root: str, session: object, tool_use_id: object, agent: str, feature: str | None
+) -> None:
     """Remember that an agent is sent off for a feature; without one (None or "") when its prompt names none."""
     place = os.path.join(folder_of(root, session, "dispatched"), safe(tool_use_id))
     write(place, {"agent": plain(agent), "feature": feature or ""})
@@ -160,7 +169,9 @@ def claim(root: str, session: object, tool_use: str, agent_id: object) -> bool:
     """Make a waiting dispatch an agent's; false when another agent was first."""
     place = os.path.join(folder_of(root, session, "agents"), safe(agent_id))
     try:
-        os.rename(_place(root, session, "dispatched", tool_use), place)  # one of several succeeds, and it is one step
+        os.rename(
+            _place(root, session, "dispatched", tool_use), place
+        )  # one of several succeeds, and it is one step
         os.utime(place)
     except OSError:
         return False
@@ -201,7 +212,10 @@ def agent_began(root: str, session: object, agent_id: object) -> float:
 
 def use(root: str, session: object, feature: str) -> None:
     """Remember that a dossier is in use now."""
-    write(os.path.join(folder_of(root, session, "used"), safe("feature-" + feature)), {"feature": feature})
+    write(
+        os.path.join(folder_of(root, session, "used"), safe("feature-" + feature)),
+        {"feature": feature},
+    )
 
 
 def in_use(root: str, session: object) -> list[str]:
@@ -234,7 +248,9 @@ def prune(root: str) -> None:
     """Remove what is left of sessions that nothing touched for a month; a bounded number at a time."""
     folder = os.path.join(root, ".project", ".state", "sessions")
     aged = time.time() - KEPT_DAYS * 86_400
-    old = sorted((_changed(os.path.join(folder, name)), name) for name in _names(folder))[:MAX_PRUNED]
+    old = sorted((_changed(os.path.join(folder, name)), name) for name in _names(folder))[
+        :MAX_PRUNED
+    ]
     for changed, name in old:
         place = os.path.join(folder, name)
         inside = _names(place) if _is_folder(place) else []

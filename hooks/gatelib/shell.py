@@ -5,9 +5,21 @@ from __future__ import annotations
 import os
 
 from gatelib import shellcommands, shellwords
-from gatelib.shellwords import ARITHMETIC, BROKEN, CLOSERS, END, OPERATOR, REDIRECTION, WORD, Token, Unreadable
+from gatelib.shellwords import (
+    ARITHMETIC,
+    BROKEN,
+    CLOSERS,
+    END,
+    OPERATOR,
+    REDIRECTION,
+    WORD,
+    Token,
+    Unreadable,
+)
 
-DEEPEST = 60  # compound commands in one another: beyond it a text counts as one that bash could not read
+DEEPEST = (
+    60  # compound commands in one another: beyond it a text counts as one that bash could not read
+)
 WRITES = frozenset(["&>>", "&>", ">>", ">|", ">&", ">"])
 ENDING = frozenset([")", ";;", ";&", ";;&", "|", "|&", *CLOSERS])  # of a part that was not begun
 NOTHING = Token(END, "")

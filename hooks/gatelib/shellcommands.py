@@ -64,7 +64,9 @@ def _unprefixed(tokens: list[Token]) -> Words:
         if prefix not in PREFIXES:
             break
         at += 1
-        while at < size and (is_assignment(tokens[at].raw) or (tokens[at].value or "").startswith("-")):
+        while at < size and (
+            is_assignment(tokens[at].raw) or (tokens[at].value or "").startswith("-")
+        ):
             option = tokens[at].value
             if prefix == "command" and option in ("-v", "-V"):
                 return []
@@ -148,7 +150,9 @@ def _edited(words: Words) -> Words:
             letter, rest = word[place] if place else "", word[place + 1 :]
             in_place = in_place or letter == "i"
             scripted = scripted or letter in ("e", "f")
-            if not rest and (letter in ("e", "f", "l") or (letter == "i" and words[at : at + 1] == [""])):
+            if not rest and (
+                letter in ("e", "f", "l") or (letter == "i" and words[at : at + 1] == [""])
+            ):
                 at += 1
     return (names if scripted else names[1:]) if in_place else []
 

@@ -9,7 +9,14 @@ CLOSERS = frozenset(["then", "do", "else", "elif", "fi", "done", "esac", "}"])
 BEFORE_ARITHMETIC = CLOSERS | {"for", "if", "while", "until"}
 ENDS_WORD = frozenset(" \t\n|&;()<>")
 SPECIAL = frozenset("\\'\"$`<>*?[{~ \t\n|&;()")
-WORD, REDIRECTION, OPERATOR, ARITHMETIC, BROKEN, END = "word", "redirection", "operator", "arithmetic", "broken", "end"
+WORD, REDIRECTION, OPERATOR, ARITHMETIC, BROKEN, END = (
+    "word",
+    "redirection",
+    "operator",
+    "arithmetic",
+    "broken",
+    "end",
+)
 KINDS = {**dict.fromkeys(REDIRECTIONS, REDIRECTION), **dict.fromkeys(OPERATORS, OPERATOR)}
 
 
@@ -44,7 +51,9 @@ class _Reader:
         self.text = text
         self.at = 0
         self.found: list[Token] = []
-        self.documents: list[tuple[str, bool]] = []  # here-documents whose bodies follow: delimiter, tabs are dropped
+        self.documents: list[
+            tuple[str, bool]
+        ] = []  # here-documents whose bodies follow: delimiter, tabs are dropped
         self.brackets: dict[int, int] | None = None
 
     def skip_blanks(self) -> bool:
@@ -98,8 +107,16 @@ class _Reader:
         value, literal = self.parts(start)
         raw = self.text[start : self.at]
         before = self.found[-1] if self.found else None
-        copies = before is not None and before.raw in (">&", "<&")  # `2>&1>x`: this 1 is what is copied
-        if raw.isdigit() and raw.isascii() and self.text.startswith(("<", ">"), self.at) and not copies:
+        copies = before is not None and before.raw in (
+            ">&",
+            "<&",
+        )  # `2>&1>x`: this 1 is what is copied
+        if (
+            raw.isdigit()
+            and raw.isascii()
+            and self.text.startswith(("<", ">"), self.at)
+            and not copies
+        ):
             return  # the number of a file descriptor
         if before is not None and before.kind == REDIRECTION and before.raw in ("<<", "<<-"):
             self.documents.append((value, before.raw == "<<-"))
@@ -152,7 +169,9 @@ class _Reader:
                 return "".join(value), literal
             if char == "\\":
                 escaped = text[at + 1 : at + 2]
-                value.append("" if escaped == "\n" else escaped if escaped in '$`"\\' else "\\" + escaped)
+                value.append(
+                    "" if escaped == "\n" else escaped if escaped in '$`"\\' else "\\" + escaped
+                )
                 self.at += 2
             elif char in "$`":
                 self.at = _after_expansion(text, at, quoted=True)

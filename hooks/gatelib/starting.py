@@ -43,22 +43,33 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
 def _ungated(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     """Without a gates file: a short list of what there is, and nothing is written."""
     root = places.session_root(event, environ)
-    names = dossiers.names(root) if root is not None and environ.get("PREREAD_GATES") != "off" else []
+    names = (
+        dossiers.names(root) if root is not None and environ.get("PREREAD_GATES") != "off" else []
+    )
     if root is None or not names:
         return None
     rows = [_row(root, name, "") for name in names]
-    text = "Dossiers of this project, to be read before you work on what they are about:\n" + _list(rows) + _hint()
+    text = (
+        "Dossiers of this project, to be read before you work on what they are about:\n"
+        + _list(rows)
+        + _hint()
+    )
     return events.remark(text[: dossiers.MOST], "SessionStart")
 
 
 def _hint() -> str:
-    return "To refresh one, or to have one for another feature, call {} {}.".format(texts.call("<name>"), texts.FIND)
+    return "To refresh one, or to have one for another feature, call {} {}.".format(
+        texts.call("<name>"), texts.FIND
+    )
 
 
 def _text(where: Scene, again: list[str]) -> str:
     """The list, the dossiers in use again, the project's own summary: as much as fits."""
     rows = [_row(root, name, why) for root, name, why in _looked_at(where)]
-    head = "Dossiers of this project, to be read before you write what .project/gates names:\n" + _list(rows)
+    head = (
+        "Dossiers of this project, to be read before you write what .project/gates names:\n"
+        + _list(rows)
+    )
     text = (
         (head if rows else "This project has no dossiers yet.\n")
         + "What .project/gates names wants its dossier first. "
@@ -72,11 +83,15 @@ def _text(where: Scene, again: list[str]) -> str:
     root = dossiers.root_of(where, rules.PROJECT)
     if root is not None and rules.PROJECT not in again and dossiers.MOST - len(text) > 400:
         data = (
-            sessions.read_bytes(os.path.join(dossiers.folder(root, rules.PROJECT), "summary.md"), dossiers.MAX_FILE)
+            sessions.read_bytes(
+                os.path.join(dossiers.folder(root, rules.PROJECT), "summary.md"), dossiers.MAX_FILE
+            )
             or b""
         )
         summary = dossiers.printable(data.decode("utf-8", "replace")).strip()
-        text += "\nThe project as a whole:\n" + dossiers.cut(summary, dossiers.MOST - len(text) - 30)
+        text += "\nThe project as a whole:\n" + dossiers.cut(
+            summary, dossiers.MOST - len(text) - 30
+        )
     return text[: dossiers.MOST]
 
 
@@ -87,11 +102,17 @@ def _looked_at(where: Scene) -> list[tuple[str, str, str]]:
     for root in where.roots:
         files = freshness.Files(root)
         for name in dossiers.names(root):
-            spans = freshness.manifest(dossiers.folder(root, name)).get("spans") if time.monotonic() < end else None
+            spans = (
+                freshness.manifest(dossiers.folder(root, name)).get("spans")
+                if time.monotonic() < end
+                else None
+            )
             why = freshness.why_stale(spans, files, end) if spans is not None else None
             if why is not None and root == where.root:
                 freshness.update(root, name, spans, why)
-            found.append((root, name, why or ("it was found to be" if places.stale(root, name) else "")))
+            found.append(
+                (root, name, why or ("it was found to be" if places.stale(root, name) else ""))
+            )
     return found
 
 

@@ -20,7 +20,9 @@ class Switch:
 
     __slots__ = ("mode", "notes", "source", "until")
 
-    def __init__(self, mode: str, source: str, notes: list[str], until: float | None = None) -> None:
+    def __init__(
+        self, mode: str, source: str, notes: list[str], until: float | None = None
+    ) -> None:
         self.mode = mode
         self.source = source
         self.notes = notes
@@ -39,7 +41,11 @@ def switch(rules: Rules, roots: Iterable[str], environ: Mapping[str, str]) -> Sw
     if named in MODES:
         return Switch(named, "PREREAD_GATES", notes)
     if named:
-        notes.append("PREREAD_GATES=" + events.shown(named, 40) + " is none of block, warn, off, and is ignored")
+        notes.append(
+            "PREREAD_GATES="
+            + events.shown(named, 40)
+            + " is none of block, warn, off, and is ignored"
+        )
     for root in roots:
         off, until = _gates_off(root, notes)
         if off:

@@ -24,7 +24,9 @@ def decide(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
     if not isinstance(agent, str) or not agent:
         return None
     try:
-        return _dispatch(Call(event, environ, "dispatch"), agent, prompt if isinstance(prompt, str) else "").answer
+        return _dispatch(
+            Call(event, environ, "dispatch"), agent, prompt if isinstance(prompt, str) else ""
+        ).answer
     except rules.Broken as broken:
         return events.note(str(broken))
 
@@ -57,7 +59,11 @@ def _known(call: Call, agent: str, feature: str, found: rules.Rules, root: str) 
 
     name, roots = events.shown(agent), call.roots(root)
     if places.standing(roots, feature):
-        return call.remarked(texts.stale_agent(name, feature), found, root) if call.stale(feature, root) else PASS
+        return (
+            call.remarked(texts.stale_agent(name, feature), found, root)
+            if call.stale(feature, root)
+            else PASS
+        )
     text = texts.agent(name, feature, texts.reason(feature, found, roots), roots)
     return call.blocked(text, name + " waits for the dossier of " + feature, found, root)
 

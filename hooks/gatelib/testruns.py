@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 MAX_COMMAND = 400
 MAX_FEATURES = 8
-FILTERING = frozenset(("playwright", "vitest", "jest"))  # a bare word chooses files by a part of their path
+FILTERING = frozenset(
+    ("playwright", "vitest", "jest")
+)  # a bare word chooses files by a part of their path
 
 
 def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
@@ -62,15 +64,25 @@ def _ended(event: dict[str, Any]) -> tuple[int, str] | None:
         words = first.split()
         if words[:2] == ["Exit", "code"] and len(words) == 3 and words[2].isdigit():
             return int(words[2][:6]), rest
-        return (124, error) if "timed out" in first else None  # anything else is no end of a command
+        return (
+            (124, error) if "timed out" in first else None
+        )  # anything else is no end of a command
     response = event.get("tool_response")
-    if not isinstance(response, dict) or response.get("interrupted") or response.get("backgroundTaskId"):
+    if (
+        not isinstance(response, dict)
+        or response.get("interrupted")
+        or response.get("backgroundTaskId")
+    ):
         return None
-    said = [text for text in (response.get("stdout"), response.get("stderr")) if isinstance(text, str)]
+    said = [
+        text for text in (response.get("stdout"), response.get("stderr")) if isinstance(text, str)
+    ]
     return 0, "\n".join(said)
 
 
-def _record(event: dict[str, Any], where: Scene, found: list[Run], status: int, output: str) -> dict[str, Any] | None:
+def _record(
+    event: dict[str, Any], where: Scene, found: list[Run], status: int, output: str
+) -> dict[str, Any] | None:
     from gatelib import kinds, outcomes, scrub
 
     read = outcomes.read(outcomes.cleaned(output))
@@ -124,7 +136,12 @@ def targets_of(found: list[Run], where: Scene) -> list[str]:
     """What was named, relative to the project, without secrets; what lies outside is left out."""
     from gatelib import scrub
 
-    inside = [path for run in found for path in run.targets if path.startswith(where.root.rstrip(os.sep) + os.sep)]
+    inside = [
+        path
+        for run in found
+        for path in run.targets
+        if path.startswith(where.root.rstrip(os.sep) + os.sep)
+    ]
     named = dict.fromkeys(scrub.text(places.relative_to(where.root, path)) for path in inside)
     return list(named)[: runners.MAX_TARGETS]
 
@@ -135,13 +152,22 @@ def features_of(found: list[Run], where: Scene) -> list[str]:
     for run in found:
         if FILTERING.intersection(run.program[:1]):
             words = [word for word in run.program[1:] if rules.is_feature(word)]
-            named.update(where.rules.served_by(word) for word in words if where.stands(where.rules.served_by(word)))
+            named.update(
+                where.rules.served_by(word)
+                for word in words
+                if where.stands(where.rules.served_by(word))
+            )
     return sorted(feature for feature in named if feature)[:MAX_FEATURES]
 
 
 def _failing(read: Outcome, found: list[Run], where: Scene) -> list[str]:
     """The features of the files that hold the failing tests."""
-    files = {os.path.normpath(os.path.join(run.folder, file)) for file in read.files if file for run in found}
+    files = {
+        os.path.normpath(os.path.join(run.folder, file))
+        for file in read.files
+        if file
+        for run in found
+    }
     return sorted({feature for feature in map(where.feature_of, files) if feature})[:MAX_FEATURES]
 
 

@@ -64,7 +64,14 @@ def existing_file(name: str, feature: str, why: str, roots: list[str], tool: str
 
 
 def stale(feature: str, why: str) -> str:
-    return "The dossier of " + feature + " is stale: call " + call(feature) + " to refresh it. Why: " + why
+    return (
+        "The dossier of "
+        + feature
+        + " is stale: call "
+        + call(feature)
+        + " to refresh it. Why: "
+        + why
+    )
 
 
 def stale_file(name: str, feature: str) -> str:
@@ -77,13 +84,23 @@ def own_file(name: str, dossier: str, removes: bool) -> str:
         again = call(dossier, ', "force": true')
         verb = "Do not " + ("remove " if removes else "edit ") + name
         how = " to have it built again, or run preread wrong FACT for a fact that is wrong. Why: a dossier is checked "
-        return verb + ": call " + again + how + "when it is built, and what is written into it by hand is not."
+        return (
+            verb
+            + ": call "
+            + again
+            + how
+            + "when it is built, and what is written into it by hand is not."
+        )
     verb = "Do not " + ("remove " if removes else "write ") + name + " yourself: " + TELL
     return verb + ". Why: it belongs to the person and to Preread, and the gates are built on it."
 
 
 def switch() -> str:
-    return "Do not run preread gates off yourself: " + TELL + ". Why: whether the gates hold is the person's to say."
+    return (
+        "Do not run preread gates off yourself: "
+        + TELL
+        + ". Why: whether the gates hold is the person's to say."
+    )
 
 
 def agent(name: str, feature: str, why: str, roots: list[str]) -> str:
@@ -98,6 +115,8 @@ def stale_agent(name: str, feature: str) -> str:
 
 def unknown(name: str, names: list[str]) -> str:
     listed = " (there are dossiers of " + ", ".join(names[:5]) + ")" if names else ""
-    why = "the prompt does not name one feature, so the dossier that " + name + " needs is not known."
+    why = (
+        "the prompt does not name one feature, so the dossier that " + name + " needs is not known."
+    )
     say = "Say feature: <name> in the prompt of this agent" + listed
     return say + ", then retry this dispatch. Why: " + why

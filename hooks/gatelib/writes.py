@@ -11,7 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KEYS = {"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
+KEYS = {
+    "Write": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+}
 OWN_FILES = (".project/gates", ".project/config.toml")
 OWN_FOLDERS = (".project/.state", ".project/context", ".project/.cache")
 SEVERITY = ("block", "remark", "failure")
@@ -23,7 +28,9 @@ def decide(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
     if not isinstance(tool, str):
         raise events.Odd("the event has no tool_name")
     if tool == "Bash":
-        return _command(Call(event, environ, "command"), events.text_of(events.input_of(event), "command")).answer
+        return _command(
+            Call(event, environ, "command"), events.text_of(events.input_of(event), "command")
+        ).answer
     if tool not in KEYS:
         return None
     call = Call(event, environ, tool)
@@ -56,7 +63,9 @@ def _plugin_file(call: Call, path: str, removes: bool) -> Verdict | None:
 
     name = events.shown(path)
     text = texts.own_file(name, "", removes)
-    return call.blocked(text, "the model's own change of " + name + " was stopped", found, call.session)
+    return call.blocked(
+        text, "the model's own change of " + name + " was stopped", found, call.session
+    )
 
 
 def _own_file(call: Call, path: str, name: str, removes: bool) -> Verdict | None:
@@ -68,7 +77,9 @@ def _own_file(call: Call, path: str, name: str, removes: bool) -> Verdict | None
                 from gatelib import texts
 
                 text = texts.own_file(name, dossier_of(relative), removes)
-                return call.blocked(text, "the model's own change of " + name + " was stopped", found, root)
+                return call.blocked(
+                    text, "the model's own change of " + name + " was stopped", found, root
+                )
     return None
 
 
@@ -142,7 +153,9 @@ def _command(call: Call, command: str) -> Verdict:
             verdict = judge(call, path, removes=action == "remove")
         if verdict.kind == "block":
             return verdict
-        if verdict is not PASS and (worst is PASS or SEVERITY.index(verdict.kind) < SEVERITY.index(worst.kind)):
+        if verdict is not PASS and (
+            worst is PASS or SEVERITY.index(verdict.kind) < SEVERITY.index(worst.kind)
+        ):
             worst = verdict
     return worst
 
@@ -156,7 +169,9 @@ def _switch(call: Call, folder: str) -> Verdict:
             if root is not None and found is not None:
                 from gatelib import texts
 
-                return call.blocked(texts.switch(), "the model's `preread gates off` was stopped", found, root)
+                return call.blocked(
+                    texts.switch(), "the model's `preread gates off` was stopped", found, root
+                )
     except rules.Broken as broken:
         return failure(str(broken))
     return PASS

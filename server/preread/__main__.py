@@ -37,7 +37,7 @@ def _drop_stdout() -> None:
 def _run(argv: list[str]) -> int:
     import click
 
-    from preread import cli
+    from preread.cli import commands
     from preread.errors import BUG, USAGE, PrereadError
 
     in_json = "--json" in argv
@@ -45,30 +45,32 @@ def _run(argv: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        call = cli.understand(argv)
+        call = commands.understand(argv)
         _spare_the_garbage()
         gc.enable()
-        if isinstance(call, cli.Call):
-            return cli.execute(call, os.environ)
+        if isinstance(call, commands.Call):
+            return commands.execute(call, os.environ)
         return call() if callable(call) else call
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return USAGE
     except click.UsageError as error:
         hint = f"See {error.ctx.command_path} --help." if error.ctx else "See preread --help."
-        cli.complain(PrereadError("E_USAGE", error.format_message(), hint), in_json=in_json)
+        commands.complain(PrereadError("E_USAGE", error.format_message(), hint), in_json=in_json)
         return USAGE
     except click.Abort:
         return 130
     except PrereadError as error:
-        cli.complain(error, in_json=in_json)
+        commands.complain(error, in_json=in_json)
         return error.exit_status
     except (BrokenPipeError, SystemExit):
         raise
     except Exception as error:
         where = _log(error, argv)
         hint = f"Please report it with the end of {where}."
-        cli.complain(PrereadError("E_INTERNAL", f"{type(error).__name__}: {error}", hint), in_json=in_json)
+        commands.complain(
+            PrereadError("E_INTERNAL", f"{type(error).__name__}: {error}", hint), in_json=in_json
+        )
         return BUG
 
 

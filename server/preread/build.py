@@ -6,14 +6,38 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from preread import atomic, cache, dossier, facts, near, prompt, publish, published, replies, spending, validate
+from preread import (
+    cache,
+    check,
+    dossier,
+    facts,
+    prompt,
+    publish,
+    published,
+    replies,
+    similar,
+    spending,
+)
+from preread.build_key import recipe
 from preread.builders import CLAUDE, DRAFTED, STATIC, static, summary
 from preread.errors import Cancelled, PrereadError
 from preread.evidence.collect import collect
+from preread.infra import atomic
 from preread.layout import BY_NAME, FILES, REQUIRED
-from preread.models import Checked, Draft, Evidence, Fault, How, LoadReply, Manifest, Order, Outcome, Problem, Request
+from preread.models import (
+    Checked,
+    Draft,
+    Evidence,
+    Fault,
+    How,
+    LoadReply,
+    Manifest,
+    Order,
+    Outcome,
+    Problem,
+    Request,
+)
 from preread.published import Published
-from preread.recipe import recipe
 from preread.services import Services, step
 
 SUMMARY = "summary.md"
@@ -30,7 +54,9 @@ class Plan:
     request: Request
     asked: tuple[str, ...] = ()
     kept: tuple[Draft, ...] = ()
-    before: dict[str, Draft] = field(default_factory=dict)  # what a model drafted earlier for the same request
+    before: dict[str, Draft] = field(
+        default_factory=dict
+    )  # what a model drafted earlier for the same request
     standing: Published | None = None
     how: How = "built"
 
@@ -43,7 +69,9 @@ class Made:
     drafted: tuple[str, ...]  # files that hold a model's facts
     missing: tuple[str, ...]  # files that the model was to draft now, and did not
     fault: Fault | None
-    own: tuple[str, ...]  # ids of the facts that are not people's: those go when the builder no longer finds them
+    own: tuple[
+        str, ...
+    ]  # ids of the facts that are not people's: those go when the builder no longer finds them
     came: bool  # whether the model drafted anything that holds
 
 
@@ -65,7 +93,9 @@ async def build(services: Services, request: Request) -> LoadReply:
 async def _early(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
     """What serves until the model has drafted: what stands, if files are only added to it."""
     if plan.standing is not None and plan.how == "extended":
-        return replies.standing(services, plan.request, plan.standing, "cached", time.time() - started)
+        return replies.standing(
+            services, plan.request, plan.standing, "cached", time.time() - started
+        )
     light = plan.request.model_copy(update={"level": "light"})
     early = replace(plan, request=light, asked=(), kept=tuple(plan.before.values()))
     return await _make(services, early, evidence, started)
@@ -79,7 +109,10 @@ def _plan(services: Services, request: Request, evidence: Evidence) -> Plan:
     manifest = found.manifest if found is not None else None
     if found is None or manifest is None:
         return Plan(request, _in_order(request.extend or asked))
-    same = all(getattr(request, key) == getattr(manifest, key) for key in ("ticket", "description", "scope"))
+    same = all(
+        getattr(request, key) == getattr(manifest, key)
+        for key in ("ticket", "description", "scope")
+    )
     texts = {name: text for name, text in found.texts.items() if same and name in manifest.drafted}
     before = {name: dossier.parse(name, request.feature, text)[0] for name, text in texts.items()}
     extend = request.extend or (_lacking(services, request, manifest) if before else ())
@@ -124,17 +157,21 @@ async def _make(services: Services, plan: Plan, evidence: Evidence, started: flo
 
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(atomic.remove, staging)
-    run = replies.run_record(manifest, made.checked, outcome.model_copy(update={"fault": made.fault}), started)
+    run = replies.run_record(
+        manifest, made.checked, outcome.model_copy(update={"fault": made.fault}), started
+    )
     published.record(services.layout, request.feature, run)
     warnings = [*evidence.notes, *outcome.warnings]
     if plan.standing is None:
-        warnings += await step(near.told, services.layout, manifest)
+        warnings += await step(similar.told, services.layout, manifest)
     if in_vain and made.fault is not None:
         return replies.not_extended(services, request, run, made.fault, warnings)
     return replies.built(services, request, run, plan.how, [*warnings, *await _index(services)])
 
 
-def _manifest(services: Services, plan: Plan, evidence: Evidence, outcome: Outcome, made: Made) -> Manifest:
+def _manifest(
+    services: Services, plan: Plan, evidence: Evidence, outcome: Outcome, made: Made
+) -> Manifest:
     request, earlier = plan.request, plan.standing.manifest if plan.standing else None
     return Manifest(
         feature=request.feature,
@@ -158,7 +195,7 @@ def _manifest(services: Services, plan: Plan, evidence: Evidence, outcome: Outco
 async def _index(services: Services) -> list[str]:
     """Index the facts; the index is derived, and the dossier stands without it."""
     try:
-        await step(facts.index, services, validate.judge)
+        await step(facts.index, services, check.judge)
     except Cancelled:
         raise
     except PrereadError as error:
@@ -174,24 +211,35 @@ async def _draft(services: Services, plan: Plan, evidence: Evidence, staging: Pa
     text = await step(prompt.later, services, plan.request, evidence, staging, plan.asked, standing)
     if not await step(spending.allows, services):
         return Outcome(fault=spending.refused(services))
-    review, spent = partial(_review, services, plan, staging), partial(spending.add, services, plan.request.feature)
-    return await CLAUDE.build(services, Order(plan.request, evidence, staging, plan.asked, text, review, spent))
+    review, spent = (
+        partial(_review, services, plan, staging),
+        partial(spending.add, services, plan.request.feature),
+    )
+    return await CLAUDE.build(
+        services, Order(plan.request, evidence, staging, plan.asked, text, review, spent)
+    )
 
 
-def _drafted(services: Services, plan: Plan, staging: Path) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
+def _drafted(
+    services: Services, plan: Plan, staging: Path
+) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
     """The drafts that were asked for; others are named as problems."""
-    drafts, problems = validate.staged(services, plan.request.feature, staging)
+    drafts, problems = check.staged(services, plan.request.feature, staging)
     unasked = [draft for draft in drafts if draft.name not in plan.asked]
-    problems += tuple(Problem(draft.name, 1, "E_FILE_NAME", "was not asked for") for draft in unasked)
+    problems += tuple(
+        Problem(draft.name, 1, "E_FILE_NAME", "was not asked for") for draft in unasked
+    )
     return tuple(draft for draft in drafts if draft.name in plan.asked), problems
 
 
-def _alone(services: Services, plan: Plan, staging: Path, answers: Iterable[str]) -> tuple[tuple[Draft, ...], Checked]:
+def _alone(
+    services: Services, plan: Plan, staging: Path, answers: Iterable[str]
+) -> tuple[tuple[Draft, ...], Checked]:
     """The drafts as they are and as they hold; external sources only by what servers answered in this run."""
     drafts, problems = _drafted(services, plan, staging)
     feature = plan.request.feature
-    check = partial(validate.check, services, feature, drafts, problems=problems, budget=False)
-    return drafts, check(external=answers, standing=False)
+    checked = partial(check.check, services, feature, drafts, problems=problems, budget=False)
+    return drafts, checked(external=answers, standing=False)
 
 
 def _review(services: Services, plan: Plan, staging: Path, answers: Iterable[str]) -> str:
@@ -199,14 +247,22 @@ def _review(services: Services, plan: Plan, staging: Path, answers: Iterable[str
     drafts, checked = _alone(services, plan, staging, answers)
     held = {draft.name: len(draft.facts) for draft in checked.drafts}
     missing = [name for name in plan.asked if name in BODY and not held.get(name)]
-    lost = [draft.name for draft in drafts if held.get(draft.name, 0) < (1 - MOST_LOST) * len(draft.facts)]
+    lost = [
+        draft.name
+        for draft in drafts
+        if held.get(draft.name, 0) < (1 - MOST_LOST) * len(draft.facts)
+    ]
     if not (missing or lost):
         return ""
-    absent = tuple(Problem(name, 1, "E_FILE_MISSING", "is required, and holds no fact") for name in missing)
+    absent = tuple(
+        Problem(name, 1, "E_FILE_MISSING", "is required, and holds no fact") for name in missing
+    )
     return prompt.findings((*absent, *checked.problems))
 
 
-def _assemble(services: Services, plan: Plan, evidence: Evidence, staging: Path, outcome: Outcome) -> Made:
+def _assemble(
+    services: Services, plan: Plan, evidence: Evidence, staging: Path, outcome: Outcome
+) -> Made:
     """The files of all builders, checked together: the model's that hold, what stood before, the static builder's."""
     services.progress.say("checking every source", 4, 5)
     request = plan.request
@@ -215,9 +271,14 @@ def _assemble(services: Services, plan: Plan, evidence: Evidence, staging: Path,
     fault = outcome.fault or _left_out(plan, held)
     lacking = [name for name in plan.asked if name not in held] if fault else []
     earlier = [plan.before[name] for name in lacking if name in plan.before]
-    chosen = {draft.name: draft for draft in (*_that_hold(services, plan, (*earlier, *plan.kept)), *held.values())}
+    chosen = {
+        draft.name: draft
+        for draft in (*_that_hold(services, plan, (*earlier, *plan.kept)), *held.values())
+    }
     others = [draft for draft in static.drafts(request, evidence) if draft.name not in chosen]
-    alone = replace(alone, cut=alone.cut + static.left_out(evidence, BY_NAME.keys() - chosen.keys()))
+    alone = replace(
+        alone, cut=alone.cut + static.left_out(evidence, BY_NAME.keys() - chosen.keys())
+    )
     checked, own = _together(services, plan, evidence, (*chosen.values(), *others), alone, outcome)
     _restage(staging, checked.drafts)
     written = {draft.name for draft in checked.drafts if draft.facts}
@@ -228,7 +289,7 @@ def _assemble(services: Services, plan: Plan, evidence: Evidence, staging: Path,
 
 def _that_hold(services: Services, plan: Plan, drafts: tuple[Draft, ...]) -> list[Draft]:
     """Of earlier drafts, those of which anything still holds: the static builder writes the others."""
-    checked = validate.check(services, plan.request.feature, drafts, budget=False)
+    checked = check.check(services, plan.request.feature, drafts, budget=False)
     return [draft for draft, held in zip(drafts, checked.drafts, strict=True) if held.facts]
 
 
@@ -251,19 +312,26 @@ def _status(made: Made) -> str:
 
 
 def _together(
-    services: Services, plan: Plan, evidence: Evidence, drafts: tuple[Draft, ...], alone: Checked, outcome: Outcome
+    services: Services,
+    plan: Plan,
+    evidence: Evidence,
+    drafts: tuple[Draft, ...],
+    alone: Checked,
+    outcome: Outcome,
 ) -> tuple[Checked, tuple[str, ...]]:
     """Check everything against the budget, with what people wrote; the summary comes last if nobody drafted it."""
     request = plan.request
-    everything, people = validate.with_people(services, request.feature, drafts)
+    everything, people = check.with_people(services, request.feature, drafts)
     ranks = {finding.text: finding.score for finding in evidence.findings}
-    check = partial(validate.check, services, request.feature, budget=True, ranks=ranks, external=outcome.external)
+    checking = partial(
+        check.check, services, request.feature, budget=True, ranks=ranks, external=outcome.external
+    )
     before = replace(alone, drafts=(), verdicts=())
-    checked = check(everything, problems=alone.problems, before=before)
+    checked = checking(everything, problems=alone.problems, before=before)
     if not any(draft.name == SUMMARY and draft.facts for draft in checked.drafts):
         index = summary.summarise(request, evidence, checked)
         others = tuple(draft for draft in checked.drafts if draft.name != SUMMARY)
-        checked = check((*others, index), problems=checked.problems, before=checked)
+        checked = checking((*others, index), problems=checked.problems, before=checked)
     return checked, tuple(sorted(_ids(checked.drafts) - people))
 
 

@@ -8,15 +8,16 @@ from contextlib import suppress
 from functools import cache, partial
 from typing import NamedTuple
 
-from preread import db, inputs, published, sources
+from preread import inputs, published, sources
 from preread.errors import PrereadError
+from preread.infra import db
 from preread.layout import REQUIRED
 from preread.models import LEVELS, Manifest, Request
+from preread.project.tree import Tree, glob_pattern, is_young
 from preread.published import Published
 from preread.services import Services
 from preread.settings import Level
 from preread.sources import Ref, SourceError
-from preread.tree import Tree, glob_pattern, is_young
 
 Recipe = str | Callable[[Level], str]
 SLOW = frozenset({"absent", "test", "doc"})  # a search of many files, a parse, a document to open
@@ -39,14 +40,18 @@ def lookup(services: Services, request: Request, recipe: Recipe) -> Lookup:
     return Lookup(not why, why, found)
 
 
-def _obstacles(services: Services, request: Request, recipe: Recipe, found: Published) -> Iterator[str]:
+def _obstacles(
+    services: Services, request: Request, recipe: Recipe, found: Published
+) -> Iterator[str]:
     manifest = found.manifest
     if request.force:
         yield "a rebuild was asked for"
     if manifest is None:
         yield "its manifest is missing, unreadable or of another version"
         return
-    yield from (f"{name} is missing or empty" for name in REQUIRED if not found.texts.get(name, "").strip())
+    yield from (
+        f"{name} is missing or empty" for name in REQUIRED if not found.texts.get(name, "").strip()
+    )
     yield from _unlike(request, recipe, manifest)
     yield from _degraded(services, manifest)
     yield from _changed_inputs(services, request, manifest)
@@ -60,7 +65,11 @@ def _unlike(request: Request, recipe: Recipe, manifest: Manifest) -> Iterator[st
     if request.ticket and request.ticket != manifest.ticket:
         yield f"it was built for {f'ticket {manifest.ticket}' if manifest.ticket else 'no ticket'}"
     if request.description and request.description.split() != manifest.description.split():
-        yield ("it was built for another description" if manifest.description else "it was built without description")
+        yield (
+            "it was built for another description"
+            if manifest.description
+            else "it was built without description"
+        )
     if request.scope and request.scope != manifest.scope:
         yield f"it was built for {manifest.scope or 'the whole project'}, not for {request.scope}"
     if (recipe if isinstance(recipe, str) else recipe(manifest.level)) != manifest.recipe:
@@ -80,7 +89,9 @@ def _changed_inputs(services: Services, request: Request, manifest: Manifest) ->
     now = inputs.digests(services, request.model_copy(update={"ticket": manifest.ticket}))
     for key in sorted(manifest.used.keys() | now.keys()):
         if manifest.used.get(key) != now.get(key):
-            what = "is gone" if key not in now else "is new" if key not in manifest.used else "changed"
+            what = (
+                "is gone" if key not in now else "is new" if key not in manifest.used else "changed"
+            )
             yield f"{key.replace(':', ' ')} {what}"
 
 
@@ -99,7 +110,9 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
             commits.append(ref.name)
         elif ref.kind in SLOW:
             files = of_glob(ref.path) if ref.kind == "absent" else _signature(tree, (ref.path,))
-            slow[text] = _Check(f"{value} {files}" if files else "", partial(_changed, ref, value, tree))
+            slow[text] = _Check(
+                f"{value} {files}" if files else "", partial(_changed, ref, value, tree)
+            )
         elif sources.ROWS[ref.kind].local:
             yield from _changed(ref, value, tree)
     if commits:
@@ -122,7 +135,11 @@ def _changed(ref: Ref, value: str, tree: Tree) -> Iterator[str]:
 def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:
     """Commits never change: it is enough that the repository still has them, asked in one call."""
     held = tree.git("rev-list", "--no-walk", "--ignore-missing", *names, "--").out.decode().split()
-    yield from (f"a cited commit is gone: {name}" for name in names if not any(h.startswith(name) for h in held))
+    yield from (
+        f"a cited commit is gone: {name}"
+        for name in names
+        if not any(h.startswith(name) for h in held)
+    )
 
 
 class _Check(NamedTuple):
@@ -139,7 +156,11 @@ def _unless_remembered(services: Services, checks: dict[str, _Check]) -> Iterato
     held: dict[str, str] = {}
     with suppress(PrereadError):
         held = db.use(services.layout, lambda connection: _recall(connection, checks))
-    new = {key: check for key, check in checks.items() if not check.signature or held.get(key) != check.signature}
+    new = {
+        key: check
+        for key, check in checks.items()
+        if not check.signature or held.get(key) != check.signature
+    }
     for check in new.values():
         yield from check.run()
     kept = [(key, check.signature) for key, check in new.items() if check.signature]
@@ -181,7 +202,9 @@ def _of_head(commits: list[str], tree: Tree) -> str:
     try:
         if git.is_file():  # a worktree
             git = tree.root / git.read_text().removeprefix("gitdir:").strip()
-        common = git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git
+        common = (
+            git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git
+        )
         head = (git / "HEAD").read_text().strip()
         branch, packed = common / head.removeprefix("ref: "), common / "packed-refs"
         tip = branch.read_text() if branch.is_file() else ""

@@ -11,7 +11,9 @@ from preread.models import Draft, Fact, Fence, Problem, Section
 from preread.sources import Ref
 
 NO_FACTS = "No facts found."
-FENCE = re.compile(r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$")  # possessive: a line of blanks costs its length, not its square
+FENCE = re.compile(
+    r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$"
+)  # possessive: a line of blanks costs its length, not its square
 # Brackets in these are no brackets of the fact: a path in angle brackets, the text of an absence.
 HELD = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')
 SHORT = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?")  # lines of the section's source
@@ -169,7 +171,11 @@ class _Reader:
             self.problem(number, "E_FACT_EMPTY", "a fact says something before its sources")
             return
         if not refs:
-            self.problem(number, "E_FACT_SOURCE", "a fact ends with its sources in round brackets, like (src/a.py:12)")
+            self.problem(
+                number,
+                "E_FACT_SOURCE",
+                "a fact ends with its sources in round brackets, like (src/a.py:12)",
+            )
         self.items.append(Fact(text.strip(), tuple(str(ref) for ref in refs), number))
 
     def source_line(self, number: int, value: str) -> None:
@@ -177,7 +183,9 @@ class _Reader:
         if not refs:
             self.problem(number, "E_SECTION_SOURCE", f"`{value[:80]}` is no source")
         elif self.items:
-            self.problem(number, "E_SECTION_SOURCE", "a section's source stands right under its heading")
+            self.problem(
+                number, "E_SECTION_SOURCE", "a section's source stands right under its heading"
+            )
         else:
             self.head = replace(self.head, source=str(refs[0]))
 
@@ -192,7 +200,11 @@ class _Reader:
         if end == len(self.lines):
             self.problem(index + 1, "E_FENCE_OPEN", "a code fence is never closed")
         if not self.head.source:
-            self.problem(index + 1, "E_FENCE_SOURCE", "a code fence needs a `Source:` line under its section's heading")
+            self.problem(
+                index + 1,
+                "E_FENCE_SOURCE",
+                "a code fence needs a `Source:` line under its section's heading",
+            )
         self.items.append(Fence(match[2], tuple(self.lines[index + 1 : end]), index + 1))
         return end
 
@@ -214,7 +226,11 @@ class _Reader:
         elif match := re.match(r"Source:\s*(.+)", line):
             self.source_line(number, match[1].strip())
         elif line.strip() and line.strip() != NO_FACTS:
-            what = "a heading is `## `" if line.startswith("#") else "one fact a line, starting with `- `; no prose"
+            what = (
+                "a heading is `## `"
+                if line.startswith("#")
+                else "one fact a line, starting with `- `; no prose"
+            )
             self.problem(number, "E_PROSE", what)
         return index
 
@@ -252,14 +268,22 @@ def _lines(draft: Draft) -> Iterator[str]:
             yield f"Source: {paths.shorten(base)}"
         for item in section.items:
             if isinstance(item, Fence):
-                mark = "`" * max(3, 1 + max((len(m) for line in item.lines for m in re.findall("`+", line)), default=0))
+                mark = "`" * max(
+                    3,
+                    1
+                    + max(
+                        (len(m) for line in item.lines for m in re.findall("`+", line)), default=0
+                    ),
+                )
                 yield from (f"{mark}{item.language}", *item.lines, mark)
             else:
                 yield _bullet(item, base, paths)
 
 
 def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
-    if not fact.sources or (base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)):
+    if not fact.sources or (
+        base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)
+    ):
         return f"- {fact.text}"
     parts = []
     for text in fact.sources:
@@ -276,7 +300,9 @@ def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
 def _ends_in_sources(text: str) -> bool:
     """Whether a text without sources would be read as one with them."""
     _, parts = split_sources(text)
-    return bool(parts) and all(SHORT.fullmatch(part) or sources.parse(part) is not None for part in parts)
+    return bool(parts) and all(
+        SHORT.fullmatch(part) or sources.parse(part) is not None for part in parts
+    )
 
 
 def all_facts(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fact]]:

@@ -9,7 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import db, dossier, published
+from preread import dossier, published
+from preread.infra import db
 from preread.layout import BY_NAME
 from preread.models import Checked, Draft, Model, State
 from preread.services import Services
@@ -27,7 +28,9 @@ class FoundFact(Model):
     sources: tuple[str, ...]
     kind: str
     section: str
-    state: State | Literal["failed"] = Field(description="`failed`: its sources did not hold when it was last checked.")
+    state: State | Literal["failed"] = Field(
+        description="`failed`: its sources did not hold when it was last checked."
+    )
     confidence: float
     path: str = Field(description="The file that holds it.")
     line: int
@@ -72,10 +75,14 @@ def _index(services: Services, judge: Judge, connection: sqlite3.Connection) -> 
         with db.transaction(connection):
             for draft, (name, path, _, digest) in zip(drafts, files, strict=True):
                 _forget(connection, path)
-                connection.execute("INSERT INTO sources_of_facts (path, digest) VALUES (?, ?)", (path, digest))
+                connection.execute(
+                    "INSERT INTO sources_of_facts (path, digest) VALUES (?, ?)", (path, digest)
+                )
                 for _, section, fact in dossier.all_facts([draft]):
                     verdict = verdicts.get((name, fact.text))
-                    state, sure = (verdict.state, verdict.confidence) if verdict else ("failed", 0.0)
+                    state, sure = (
+                        (verdict.state, verdict.confidence) if verdict else ("failed", 0.0)
+                    )
                     kind = BY_NAME[name].kind if name in BY_NAME else "knowledge"
                     identity = dossier.fact_id(name, fact.text)
                     cursor = connection.execute(
@@ -92,18 +99,24 @@ def _index(services: Services, judge: Judge, connection: sqlite3.Connection) -> 
 
 
 def _forget(connection: sqlite3.Connection, path: str) -> None:
-    connection.execute("DELETE FROM fact_words WHERE rowid IN (SELECT rowid FROM facts WHERE path = ?)", (path,))
+    connection.execute(
+        "DELETE FROM fact_words WHERE rowid IN (SELECT rowid FROM facts WHERE path = ?)", (path,)
+    )
     connection.execute("DELETE FROM facts WHERE path = ?", (path,))
     connection.execute("DELETE FROM sources_of_facts WHERE path = ?", (path,))
 
 
-def search(services: Services, query: str, *, feature: str | None = None, limit: int = 20) -> list[FoundFact]:
+def search(
+    services: Services, query: str, *, feature: str | None = None, limit: int = 20
+) -> list[FoundFact]:
     """The facts that hold a query's words, best first; an empty query lists them in the order of their files."""
     terms = re.findall(r"\w+", query)
     return db.use(services.layout, lambda connection: _search(connection, terms, feature, limit))
 
 
-def _search(connection: sqlite3.Connection, terms: list[str], feature: str | None, limit: int) -> list[FoundFact]:
+def _search(
+    connection: sqlite3.Connection, terms: list[str], feature: str | None, limit: int
+) -> list[FoundFact]:
     columns = "f.id, f.feature, f.text, f.sources, f.kind, f.section, f.state, f.confidence, f.path, f.line"
     only = "" if feature is None else " AND f.feature = :feature"
     if terms:
@@ -115,8 +128,13 @@ def _search(connection: sqlite3.Connection, terms: list[str], feature: str | Non
         sql = f"SELECT {columns} FROM facts f WHERE 1{only} ORDER BY f.path, f.line LIMIT :limit"  # noqa: S608
     for join in (" ", " OR "):  # all words first; any of them when no fact holds all
         match = join.join(f'"{term}"' for term in terms)
-        rows = connection.execute(sql, {"match": match, "feature": feature, "limit": limit}).fetchall()
+        rows = connection.execute(
+            sql, {"match": match, "feature": feature, "limit": limit}
+        ).fetchall()
         if rows:
             break
     names = tuple(FoundFact.model_fields)
-    return [FoundFact(**dict(zip(names, (*row[:3], tuple(json.loads(row[3])), *row[4:]), strict=True))) for row in rows]
+    return [
+        FoundFact(**dict(zip(names, (*row[:3], tuple(json.loads(row[3])), *row[4:]), strict=True)))
+        for row in rows
+    ]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from preread.errors import PrereadError
 from preread.models import Request
+from preread.project.tree import WALK_SKIPS, Tree, glob_pattern
 from preread.published import digest
 from preread.services import Services
 from preread.settings import Settings
-from preread.tree import WALK_SKIPS, Tree, glob_pattern
 
 if TYPE_CHECKING:
     from preread.reports.look import Looked
@@ -86,7 +86,9 @@ def reports(services: Services) -> "Looked | None":
 def report_folders(settings: Settings) -> dict[str, bool]:
     """The folders in which reports are looked for, and whether below them too; the root is the empty one."""
     grouped = _by_folder(settings.reports)
-    return {folder: bool(folder) or any(map(_is_anywhere, globs)) for folder, globs in grouped.items()}
+    return {
+        folder: bool(folder) or any(map(_is_anywhere, globs)) for folder, globs in grouped.items()
+    }
 
 
 def _is_anywhere(glob: str) -> bool:

@@ -29,9 +29,13 @@ class Caller:
 
     wait: float | None
     tell: Tell
-    impatient: bool = False  # gives up on long calls by itself: the setting `reply_within` is its wait
+    impatient: bool = (
+        False  # gives up on long calls by itself: the setting `reply_within` is its wait
+    )
     ask: Callable[[str], Awaitable[bool]] | None = None  # a person who can say yes or no
-    outlived: bool = False  # builds go on without it, so it takes an early reply that a better one will replace
+    outlived: bool = (
+        False  # builds go on without it, so it takes an early reply that a better one will replace
+    )
 
     def patience(self, settings: Settings) -> float:
         """Seconds that this caller waits, without end as infinity."""
@@ -46,7 +50,9 @@ class Job:
         self.request = request
         self.progress = Progress(report=self._report, offer=self._offer)
         self.scope = anyio.CancelScope()
-        self.begun: float | None = None  # on time.monotonic()'s clock; None while it waits for its turn
+        self.begun: float | None = (
+            None  # on time.monotonic()'s clock; None while it waits for its turn
+        )
         self.attached = 0
         self.promised = False  # somebody was told that it goes on: so it does, without callers
         self.offered: LoadReply | None = None  # serves until it ends
@@ -82,7 +88,9 @@ class Job:
                 async with turn:
                     self.begun = self.progress.begun = time.monotonic()
                     limit = services.settings.limit(
-                        self.request.level, auto=self.request.auto, extends=bool(self.request.extend)
+                        self.request.level,
+                        auto=self.request.auto,
+                        extends=bool(self.request.extend),
                     )
                     self.progress.deadline = self.begun + limit
                     self.scope.deadline = anyio.current_time() + limit
@@ -166,7 +174,10 @@ class Jobs:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> bool | None:
         self.stop()
         if isinstance(error, Exception):  # it goes on as it is, not wrapped in an exception group
@@ -217,7 +228,9 @@ class Jobs:
         finally:
             self._calls.pop(id(progress), None)
 
-    def _start(self, key: tuple[Path, str], services: Services, request: Request, work: Work) -> Job:
+    def _start(
+        self, key: tuple[Path, str], services: Services, request: Request, work: Work
+    ) -> Job:
         if self._stopped:
             raise Cancelled
         self._turns.total_tokens = self._limit or services.settings.max_builds

@@ -13,7 +13,9 @@ FEATURE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 FEATURE_LENGTH = 64
 # The same words as their slug, only spelled as identifiers or headings are: taken, not refused.
 LOOSE_FEATURE = re.compile(r"[A-Za-z0-9]+([ _.-][A-Za-z0-9]+)*", re.ASCII)
-DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{p}{n}" for p in ("com", "lpt") for n in range(1, 10))})
+DEVICES = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{p}{n}" for p in ("com", "lpt") for n in range(1, 10))}
+)
 TICKET = re.compile(r"[A-Za-z0-9]+([._#-][A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -42,11 +44,17 @@ MANIFEST = "manifest.json"
 
 def slug(name: str) -> str:
     """The feature name that a free name becomes: lower case, every run of other characters one `-`, trimmed."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower(), flags=re.ASCII).strip("-")[:FEATURE_LENGTH].strip("-")
+    return (
+        re.sub(r"[^a-z0-9]+", "-", name.lower(), flags=re.ASCII)
+        .strip("-")[:FEATURE_LENGTH]
+        .strip("-")
+    )
 
 
 def is_feature(name: str) -> bool:
-    return name == PROJECT or bool(FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and name not in DEVICES)
+    return name == PROJECT or bool(
+        FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and name not in DEVICES
+    )
 
 
 def feature_name(name: str) -> str:
@@ -62,7 +70,9 @@ def feature_name(name: str) -> str:
         "E_FEATURE_NAME",
         f"{shown} is not a feature name: lower-case letters, digits and single hyphens, at most "
         f"{FEATURE_LENGTH} characters, no reserved device name.",
-        f'Call again with feature="{usable}".' if usable else "Choose a name like `login` or `checkout-coupon`.",
+        f'Call again with feature="{usable}".'
+        if usable
+        else "Choose a name like `login` or `checkout-coupon`.",
         {"slug": usable},
     )
 
@@ -192,7 +202,13 @@ class Layout:
     def inside(self, relative: str) -> Path:
         """The file that a cited path names; raises E_OUTSIDE when it is absolute, climbs out or is no path at all."""
         pure = PurePosixPath(relative)
-        bad = not relative or "\0" in relative or pure.is_absolute() or ".." in pure.parts or "\\" in relative
+        bad = (
+            not relative
+            or "\0" in relative
+            or pure.is_absolute()
+            or ".." in pure.parts
+            or "\\" in relative
+        )
         if bad or re.match(r"[A-Za-z]:", relative):
             raise PrereadError("E_OUTSIDE", f"{relative[:120]!a} is not a path inside the project.")
         return self.root / pure
@@ -217,9 +233,21 @@ class Layout:
                 "Move that file, or name another root with --project DIR.",
             )
         own = [self.project, self.context, self.cache, self.state, self.staging, self.db]
-        own += [self.lock("x").parent, self.project / "tickets", self.project / "runs", self.state / "runs"]
+        own += [
+            self.lock("x").parent,
+            self.project / "tickets",
+            self.project / "runs",
+            self.state / "runs",
+        ]
         own += [self.spending, self.agreement, self.test_history]
-        own += [self.wrong, self.results, self.config, self.knowledge, self.cache / "building", self.cache / "stale"]
+        own += [
+            self.wrong,
+            self.results,
+            self.config,
+            self.knowledge,
+            self.cache / "building",
+            self.cache / "stale",
+        ]
         if feature is not None:
             own += [self.dossier(feature), self.backups(feature)]
         for path in own:

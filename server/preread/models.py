@@ -30,23 +30,34 @@ class Ranked(Model):
     path: str
     score: float = Field(description="Relative to the best file of its list, 0 to 1.")
     reasons: tuple[str, ...]
-    lines: tuple[tuple[int, int], ...] = Field((), description="Line ranges, 1-based, both ends included.")
+    lines: tuple[tuple[int, int], ...] = Field(
+        (), description="Line ranges, 1-based, both ends included."
+    )
     symbols: tuple[str, ...] = Field(
-        (), description="For each line range the names of the definitions it belongs to; empty outside of all."
+        (),
+        description="For each line range the names of the definitions it belongs to; empty outside of all.",
     )
 
 
 class Finding(Model):
     """One thing that a rule found: a sentence with its sources, and the reason it was chosen."""
 
-    rule: str = Field(description="The rule that found it; running it again on the same tree finds it again.")
-    kind: str = Field(description="Which part of a dossier it belongs to; a row of the builder's table.")
+    rule: str = Field(
+        description="The rule that found it; running it again on the same tree finds it again."
+    )
+    kind: str = Field(
+        description="Which part of a dossier it belongs to; a row of the builder's table."
+    )
     text: str
     sources: tuple[str, ...]
     reason: str
     score: float = Field(description="0 to 1; what is cut first is what scores least.")
-    sure: float = Field(1.0, description="0 to 1: how likely a reader keeps it; what is doubtful is left out.")
-    fence: tuple[str, ...] = Field((), description="Lines of code that stand in the first source, shown whole.")
+    sure: float = Field(
+        1.0, description="0 to 1: how likely a reader keeps it; what is doubtful is left out."
+    )
+    fence: tuple[str, ...] = Field(
+        (), description="Lines of code that stand in the first source, shown whole."
+    )
 
 
 class Evidence(Model):
@@ -58,11 +69,16 @@ class Evidence(Model):
     tests: tuple[Ranked, ...] = ()
     docs: tuple[Ranked, ...] = Field((), description="Documents of the project.")
     findings: tuple[Finding, ...] = ()
-    kinds: dict[str, int] = Field(default_factory=dict, description="How many findings of each kind there are in all.")
-    used: dict[str, str] = Field(
-        default_factory=dict, description="Digest of each ticket, knowledge file and report that went in."
+    kinds: dict[str, int] = Field(
+        default_factory=dict, description="How many findings of each kind there are in all."
     )
-    notes: tuple[str, ...] = Field((), description="What was left out or could not be read, and why.")
+    used: dict[str, str] = Field(
+        default_factory=dict,
+        description="Digest of each ticket, knowledge file and report that went in.",
+    )
+    notes: tuple[str, ...] = Field(
+        (), description="What was left out or could not be read, and why."
+    )
 
 
 # -- the dossier
@@ -163,11 +179,17 @@ class Request(Model):
     feature: str
     ticket: str = ""
     description: str = ""
-    scope: str = Field("", description="The folder whose files are ranked, relative to the root; empty for all.")
+    scope: str = Field(
+        "", description="The folder whose files are ranked, relative to the root; empty for all."
+    )
     level: Level = "light"
-    auto: bool = Field(False, description="The level was left open: a history of failures raises it to full.")
+    auto: bool = Field(
+        False, description="The level was left open: a history of failures raises it to full."
+    )
     force: bool = False
-    extend: tuple[str, ...] = Field((), description="Files that the model is to draft; the others stand.")
+    extend: tuple[str, ...] = Field(
+        (), description="Files that the model is to draft; the others stand."
+    )
 
 
 class Manifest(Model):
@@ -183,13 +205,23 @@ class Manifest(Model):
     model: str = ""
     status: Literal["ok", "partial", "degraded"] = "ok"
     fault: Fault | None = Field(None, description="Why it is not whole.")
-    drafted: tuple[str, ...] = Field((), description="Files that a model drafted; the static builder wrote the others.")
-    missing: tuple[str, ...] = Field((), description="Files that a model was to draft and the static builder wrote.")
-    recipe: str = Field("", description="Digest of the template or rules, and of the settings, that shaped it.")
+    drafted: tuple[str, ...] = Field(
+        (), description="Files that a model drafted; the static builder wrote the others."
+    )
+    missing: tuple[str, ...] = Field(
+        (), description="Files that a model was to draft and the static builder wrote."
+    )
+    recipe: str = Field(
+        "", description="Digest of the template or rules, and of the settings, that shaped it."
+    )
     used: dict[str, str] = Field(default_factory=dict)
-    files: dict[str, str] = Field(default_factory=dict, description="Digest of each file, as written.")
+    files: dict[str, str] = Field(
+        default_factory=dict, description="Digest of each file, as written."
+    )
     spans: dict[str, str] = Field(default_factory=dict, description="Digest of each cited span.")
-    facts: tuple[str, ...] = Field((), description="Ids of the facts written; others were added by people.")
+    facts: tuple[str, ...] = Field(
+        (), description="Ids of the facts written; others were added by people."
+    )
 
 
 # -- what a builder's run came to
@@ -201,16 +233,22 @@ class Outcome(Model):
     model: str = Field("", description="The model that answered, as the service names it.")
     version: str = Field("", description="The version of the Claude Code program.")
     turns: int = 0
-    tokens: dict[str, int] = Field(default_factory=dict, description="input, output, cache_read, cache_creation.")
+    tokens: dict[str, int] = Field(
+        default_factory=dict, description="input, output, cache_read, cache_creation."
+    )
     cost_usd: float | None = Field(0.0, description="Null when the run was cut before it told.")
     seconds: float = Field(0.0, description="The child's own, from its start to its end.")
     denials: tuple[str, ...] = Field((), description="Calls that its permissions refused.")
     prompt: str = Field("", description="Digest of the prompt.")
     stderr: str = Field("", description="The end of what it wrote to standard error.")
     fault: Fault | None = None
-    warnings: tuple[str, ...] = Field((), description="What went on without something: a server that did not answer.")
+    warnings: tuple[str, ...] = Field(
+        (), description="What went on without something: a server that did not answer."
+    )
     external: tuple[str, ...] = Field(
-        (), exclude=True, description="What configured MCP servers answered in this run: external sources stand there."
+        (),
+        exclude=True,
+        description="What configured MCP servers answered in this run: external sources stand there.",
     )
 
 
@@ -268,7 +306,9 @@ class LoadReply(Model):
     builder: str = ""
     level: Level | None = None
     dossier: str = Field("", description="The dossier itself, so that no further read is due.")
-    missing: tuple[str, ...] = Field((), description="Files that a `partial` dossier lacks, each with the reason.")
+    missing: tuple[str, ...] = Field(
+        (), description="Files that a `partial` dossier lacks, each with the reason."
+    )
     warnings: tuple[str, ...] = ()
     next: str = ""
     stats: Stats | None = Field(

@@ -6,12 +6,14 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from preread import atomic, cache, hints, project, published, replies, spending
+from preread import cache, published, replies, spending, stale_hints
+from preread import resolve as resolving
+from preread.build_key import recipe
 from preread.builders import located
 from preread.errors import PrereadError
+from preread.infra import atomic
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import LoadReply, Manifest, Request
-from preread.recipe import recipe
 from preread.services import Services, step
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def resolve(services: Services, **asked: object) -> Request:
             f"Read the dossiers that stand. If no build is running, take {CHILD} out of the environment.",
         )
     headless = asked.get("level") != "light" and located.is_there(services)
-    return project.resolve(services, headless=headless, **asked)  # type: ignore[arg-type]
+    return resolving.resolve(services, headless=headless, **asked)  # type: ignore[arg-type]
 
 
 async def load(services: Services, request: Request, jobs: "Jobs", caller: "Caller") -> LoadReply:
@@ -41,7 +43,9 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
     return await jobs.run(services, request, look_up, build, caller)
 
 
-async def extend(services: Services, feature: str, files: tuple[str, ...], jobs: "Jobs", caller: "Caller") -> LoadReply:
+async def extend(
+    services: Services, feature: str, files: tuple[str, ...], jobs: "Jobs", caller: "Caller"
+) -> LoadReply:
     """Have the model draft single files of a dossier that stands. Raises E_NOT_FOUND, E_USAGE."""
     request = _extension(services, feature, files)
 
@@ -60,11 +64,21 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
     if unknown or not names:
         known = ", ".join(file.removesuffix(".md") for file in BY_NAME)
         raise PrereadError(
-            "E_USAGE", f"{unknown[0] if unknown else 'Nothing'} is no file of a dossier.", f"Files: {known}."
+            "E_USAGE",
+            f"{unknown[0] if unknown else 'Nothing'} is no file of a dossier.",
+            f"Files: {known}.",
         )
     found = published.read(services.layout, name)
-    if found is None or found.manifest is None or any(not found.texts.get(file, "").strip() for file in REQUIRED):
-        raise PrereadError("E_NOT_FOUND", f"There is no dossier of {name} to extend.", f"Call load for {name} first.")
+    if (
+        found is None
+        or found.manifest is None
+        or any(not found.texts.get(file, "").strip() for file in REQUIRED)
+    ):
+        raise PrereadError(
+            "E_NOT_FOUND",
+            f"There is no dossier of {name} to extend.",
+            f"Call load for {name} first.",
+        )
     standing = found.manifest
     return Request(
         feature=name,
@@ -79,7 +93,9 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
 
 def standing(services: Services, request: Request) -> LoadReply | None:
     """The reply of a dossier that covers the request; None when there is none, or a killed build left remains."""
-    return None if published.pending(services.layout, request.feature) else _look_up(services, request)
+    return (
+        None if published.pending(services.layout, request.feature) else _look_up(services, request)
+    )
 
 
 async def _standing(services: Services, request: Request) -> LoadReply | None:
@@ -93,7 +109,7 @@ def _look_up(services: Services, request: Request) -> LoadReply | None:
     found = cache.lookup(services, request, partial(recipe, services))
     if not found.covers or found.published is None:
         return None
-    hints.fresh(services.layout, request.feature)
+    stale_hints.fresh(services.layout, request.feature)
     return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
 
 
@@ -153,7 +169,7 @@ def _tell_if_stale(services: Services, feature: str) -> None:
     if found is not None and found.manifest is not None:
         looked = cache.lookup(services, as_built(found.manifest), partial(recipe, services))
         if not looked.covers:
-            hints.stale(services.layout, feature, looked.why)
+            stale_hints.stale(services.layout, feature, looked.why)
 
 
 def as_built(manifest: Manifest) -> Request:
@@ -177,9 +193,15 @@ def _as_asked_before(services: Services, request: Request) -> Request:
     if request.force or found is None or found.manifest is None:
         return request
     standing = found.manifest
-    open_ = {"ticket": standing.ticket, "description": standing.description, "scope": standing.scope}
+    open_ = {
+        "ticket": standing.ticket,
+        "description": standing.description,
+        "scope": standing.scope,
+    }
     same = all(getattr(request, key) in {"", value} for key, value in open_.items())
-    return request.model_copy(update={k: v for k, v in open_.items() if same and not getattr(request, k)})
+    return request.model_copy(
+        update={k: v for k, v in open_.items() if same and not getattr(request, k)}
+    )
 
 
 async def _built_meanwhile(services: Services, request: Request, called: float) -> LoadReply | None:
@@ -187,7 +209,12 @@ async def _built_meanwhile(services: Services, request: Request, called: float) 
     run = published.recorded(services.layout, request.feature)
     if request.force and (run is None or run.started < called):
         return None
-    found = await step(cache.lookup, services, request.model_copy(update={"force": False}), partial(recipe, services))
+    found = await step(
+        cache.lookup,
+        services,
+        request.model_copy(update={"force": False}),
+        partial(recipe, services),
+    )
     if not found.covers or found.published is None:
         return None
     return replies.standing(services, request, found.published, "joined", 0.0)
@@ -228,7 +255,9 @@ async def _building_hint(services: Services, request: Request) -> AsyncIterator[
             atomic.remove(hint)
 
 
-async def _agreed(services: Services, caller: "Caller", look_up: Callable[[], Awaitable[LoadReply | None]]) -> None:
+async def _agreed(
+    services: Services, caller: "Caller", look_up: Callable[[], Awaitable[LoadReply | None]]
+) -> None:
     """Ask before the first build of a month that would pass its limit; nobody is asked where a dossier stands."""
     if caller.ask is None or await step(spending.allows, services) or await look_up() is not None:
         return

@@ -6,8 +6,9 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from preread import atomic, hints, published
+from preread import published, stale_hints
 from preread.errors import PrereadError
+from preread.infra import atomic
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout, feature_name
 from preread.models import Manifest
 from preread.published import MARK, READY, Ready, digest, plain_bytes
@@ -34,7 +35,9 @@ def publish(services: Services, staging: Path, manifest: Manifest) -> None:
     for earlier, folder in published.ready(layout, feature):
         _roll_forward(layout, earlier, folder)
     texts = _staged_texts(staging)
-    manifest = manifest.model_copy(update={"files": {name: digest(data) for name, data in texts.items()}})
+    manifest = manifest.model_copy(
+        update={"files": {name: digest(data) for name, data in texts.items()}}
+    )
     folder = _dossier_folder(layout, feature)
     old = published.parse_manifest(plain_bytes(folder / MANIFEST), feature)
     # Only names of the table: a manifest that came with a repository may list any path at all.
@@ -60,8 +63,12 @@ def recover(services: Services, feature: str) -> None:
     hint, run = layout.building(feature), layout.run_record(feature)
     for ready, staging in published.ready(layout, feature):
         _roll_forward(layout, ready, staging)
-    parts = [folder.glob(".*.part") for folder in (layout.dossier(feature), layout.backups(feature))]
-    parts += [path.parent.glob(f".{path.name}.*.part") for path in (hint, layout.stale(feature), run)]
+    parts = [
+        folder.glob(".*.part") for folder in (layout.dossier(feature), layout.backups(feature))
+    ]
+    parts += [
+        path.parent.glob(f".{path.name}.*.part") for path in (hint, layout.stale(feature), run)
+    ]
     for path in chain(published.staged(layout, feature), *parts, [hint]):
         atomic.remove(path)
 
@@ -73,9 +80,13 @@ def _staged_texts(staging: Path) -> dict[str, bytes]:
         path = staging / row.name
         data = plain_bytes(path)
         if data is None and os.path.lexists(path):
-            raise PrereadError("E_CHECK", f"The builder left {row.name} as something else than a plain file.")
+            raise PrereadError(
+                "E_CHECK", f"The builder left {row.name} as something else than a plain file."
+            )
         if row.name in REQUIRED and not (data or b"").strip():
-            raise PrereadError("E_CHECK", f"The builder left no {row.name}, and no dossier is without one.")
+            raise PrereadError(
+                "E_CHECK", f"The builder left no {row.name}, and no dossier is without one."
+            )
         if data is not None:
             texts[row.name] = data
     return texts
@@ -96,13 +107,19 @@ def _keep_edited(layout: Layout, ready: Ready, name: str) -> None:
     path = layout.dossier(ready.manifest.feature) / name
     if path.is_dir() and not path.is_symlink():
         raise PrereadError(
-            "E_WRITE", f"{path} is a folder, and the dossier has a file there.", "Move it, then call again."
+            "E_WRITE",
+            f"{path} is a folder, and the dossier has a file there.",
+            "Move it, then call again.",
         )
     data = plain_bytes(path)
     if data is None or digest(data) in {ready.before.get(name), ready.manifest.files.get(name)}:
         return
     folder = layout.backups(ready.manifest.feature)
-    kept = {int(path.suffix[1:]): path for path in folder.glob(f"{name}.*") if path.suffix[1:].isdecimal()}
+    kept = {
+        int(path.suffix[1:]): path
+        for path in folder.glob(f"{name}.*")
+        if path.suffix[1:].isdecimal()
+    }
     if not any(plain_bytes(path) == data for path in kept.values()):
         atomic.write(folder / f"{name}.{max(kept, default=0) + 1}", data, durable=True)
 
@@ -120,14 +137,16 @@ def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:
         for name in ready.remove:
             _keep_edited(layout, ready, name)
             atomic.remove(folder / name)
-    hints.fresh(layout, ready.manifest.feature)
+    stale_hints.fresh(layout, ready.manifest.feature)
     atomic.remove(staging)
 
 
 def _sound(ready: Ready, staging: Path) -> bool:
     """Whether what is still staged is what was marked: a power cut can keep a mark and lose what it names."""
     paths = {staging / name: value for name, value in ready.manifest.files.items()}
-    return all(digest(plain_bytes(p) or b"") == value for p, value in paths.items() if os.path.lexists(p))
+    return all(
+        digest(plain_bytes(p) or b"") == value for p, value in paths.items() if os.path.lexists(p)
+    )
 
 
 def _put(layout: Layout, ready: Ready, staging: Path, name: str) -> None:

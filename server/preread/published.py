@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
-from preread import atomic
+from preread.infra import atomic
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout, is_feature
 from preread.models import Manifest, Model, Outcome, Stats
 
@@ -72,7 +72,9 @@ class Wrong(Model):
 
 
 # No link is followed, no pipe waited for; what a platform lacks is zero there.
-_PLAIN = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+_PLAIN = os.O_RDONLY | sum(
+    getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
+)
 
 
 def digest(data: bytes) -> str:
@@ -179,7 +181,11 @@ def _look(layout: Layout, feature: str) -> _Look:
     if folder.is_symlink():
         return _Look(None, True, True, ())
     before = _identity(folder / MANIFEST)
-    manifest = marked[-1][0].manifest if marked else parse_manifest(plain_bytes(folder / MANIFEST), feature)
+    manifest = (
+        marked[-1][0].manifest
+        if marked
+        else parse_manifest(plain_bytes(folder / MANIFEST), feature)
+    )
     files = manifest.files if manifest else {}
     found: dict[str, bytes] = {}
     for row in FILES:
@@ -207,7 +213,9 @@ def read(layout: Layout, feature: str) -> Published | None:
     last = None
     for _ in range(LOOKS):
         look = _look(layout, feature)
-        if look.whole or (last is not None and look.quiet and last.quiet and look.seen == last.seen):
+        if look.whole or (
+            last is not None and look.quiet and last.quiet and look.seen == last.seen
+        ):
             break
         last = look
         time.sleep(PAUSE)
@@ -219,7 +227,9 @@ def features(layout: Layout) -> list[str]:
     names = {path.name.split(".")[0] for path in layout.staging.glob(f"*{READY}")}
     if layout.context.is_dir():
         for folder in layout.context.iterdir():
-            if not folder.is_symlink() and any((folder / name).is_file() for name in (MANIFEST, *BY_NAME)):
+            if not folder.is_symlink() and any(
+                (folder / name).is_file() for name in (MANIFEST, *BY_NAME)
+            ):
                 names.add(folder.name)
     return sorted(name for name in names if is_feature(name))
 
@@ -239,7 +249,9 @@ def record(layout: Layout, feature: str, run: RunRecord) -> None:
 
 
 def _json(value: object) -> bytes:
-    return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    return (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode(
+        "utf-8", "replace"
+    )
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
@@ -273,11 +285,15 @@ def mark_wrong(layout: Layout, id: str, feature: str, text: str) -> None:  # noq
     with atomic.write_errors(layout.wrong), FileLock(lock, timeout=LOCK_SECONDS):
         marks = _wrong(layout)
         if marks is None:
-            atomic.replace(layout.wrong, _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad")))
+            atomic.replace(
+                layout.wrong, _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad"))
+            )
             marks = {}
         marks[id] = Wrong(feature=feature, text=text)
         atomic.write(
-            layout.wrong, _json({name: mark.model_dump(mode="json") for name, mark in marks.items()}), durable=True
+            layout.wrong,
+            _json({name: mark.model_dump(mode="json") for name, mark in marks.items()}),
+            durable=True,
         )
 
 

@@ -69,7 +69,9 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
     )
 
 
-def built(services: Services, request: Request, run: RunRecord, how: How, warnings: Iterable[str]) -> LoadReply:
+def built(
+    services: Services, request: Request, run: RunRecord, how: How, warnings: Iterable[str]
+) -> LoadReply:
     """The reply to a build that was just published, with what it has to say beside the dossier."""
     found = published.read(services.layout, request.feature)
     if found is None:
@@ -92,7 +94,9 @@ def not_extended(
     return reply.model_copy(update={**told, "warnings": (*reply.warnings, why)})
 
 
-def standing(services: Services, request: Request, found: Published, how: How, seconds: float) -> LoadReply:
+def standing(
+    services: Services, request: Request, found: Published, how: How, seconds: float
+) -> LoadReply:
     """The reply that a published dossier makes."""
     layout, manifest = services.layout, found.manifest or Manifest(feature=request.feature)
     text, cut = inline(found.texts, services.settings.inline_tokens)
@@ -103,7 +107,9 @@ def standing(services: Services, request: Request, found: Published, how: How, s
     fault = manifest.fault or Fault(code="", reason="")
     warnings += _stood_in(manifest, fault)
     if run is not None and run.stats.facts == 0:
-        warnings.append(f"Nothing in this project is about {request.feature}; say more in `description`.")
+        warnings.append(
+            f"Nothing in this project is about {request.feature}; say more in `description`."
+        )
     return LoadReply(
         status=manifest.status,
         path=path,
@@ -112,10 +118,14 @@ def standing(services: Services, request: Request, found: Published, how: How, s
         builder=manifest.builder,
         level=manifest.level,
         dossier=text,
-        missing=tuple(f"{name}: {fault.reason}" for name in manifest.missing) if manifest.status == "partial" else (),
+        missing=tuple(f"{name}: {fault.reason}" for name in manifest.missing)
+        if manifest.status == "partial"
+        else (),
         warnings=tuple(warnings),
         next=RETRY,
-        stats=stats.model_copy(update={"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}),
+        stats=stats.model_copy(
+            update={"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
+        ),
         code=fault.code or None,
         hint=fault.hint or None,
     )

@@ -5,16 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preread import dossier, published, results, sources
+from preread import dossier, published, sources
 from preread.layout import REQUIRED, Layout
 from preread.models import Problem
+from preread.reports import results
 from preread.services import Services
 from preread.sources import SourceError
 
 STAGES = ("ANALYZE", "RESEARCH", "PLAN", "WRITE", "RUN", "FIX", "LEARN")
 MOST_ROUNDS = 25
 MOST_LINES = 5_000
-RUN = re.compile(r"run:(?P<id>[A-Za-z0-9][A-Za-z0-9._-]{0,63})(?:\s+(?P<outcome>passed|failed|error)\b)?(?P<rest>.*)")
+RUN = re.compile(
+    r"run:(?P<id>[A-Za-z0-9][A-Za-z0-9._-]{0,63})(?:\s+(?P<outcome>passed|failed|error)\b)?(?P<rest>.*)"
+)
 FACT = re.compile(r"fact\s+`?([0-9a-f]{8})`?")
 NOTHING = re.compile(r"(?i)(nothing learned|none)\b")
 
@@ -111,7 +114,9 @@ class _Checker:
         stages: dict[str, Stage] = {}
         for stage in found:
             if stage.name not in STAGES:
-                self.problem(stage.line, "E_RUN_STAGE", f"`{stage.name[:40]}` is none of {', '.join(STAGES)}")
+                self.problem(
+                    stage.line, "E_RUN_STAGE", f"`{stage.name[:40]}` is none of {', '.join(STAGES)}"
+                )
             elif stage.name in stages:
                 self.problem(stage.line, "E_RUN_STAGE", f"{stage.name} stands twice")
             else:
@@ -147,7 +152,9 @@ class _Checker:
             _, parts = dossier.split_sources(bullet.text)
             why = [self._source(part.strip()) for part in parts]
             if not why:
-                self.problem(bullet.line, "E_RUN_PLAN", "ends in no source: what asks for this test?")
+                self.problem(
+                    bullet.line, "E_RUN_PLAN", "ends in no source: what asks for this test?"
+                )
             elif all(why):
                 self.problem(bullet.line, "E_RUN_PLAN", why[0])
 
@@ -171,11 +178,18 @@ class _Checker:
                 self.problem(bullet.line, "E_RUN_FILE", f"`{path[:120]}` is no file of the project")
 
     def run(self, stage: Stage) -> None:
-        recorded = {line.value["id"]: line.value.get("outcome") for line in results.lines(self.services.tree)}
+        recorded = {
+            line.value["id"]: line.value.get("outcome")
+            for line in results.lines(self.services.tree)
+        }
         for bullet, match in _cited(stage):
             if match["id"] not in recorded:
                 where = self.services.layout.relative(self.services.layout.results)
-                self.problem(bullet.line, "E_RUN_RECORD", f"run:{match['id']} is not recorded in {where} here")
+                self.problem(
+                    bullet.line,
+                    "E_RUN_RECORD",
+                    f"run:{match['id']} is not recorded in {where} here",
+                )
             elif match["outcome"] and match["outcome"] != recorded[match["id"]]:
                 said = f"run:{match['id']} is recorded as {str(recorded[match['id']])[:20]}, not {match['outcome']}"
                 self.problem(bullet.line, "E_RUN_RECORD", said)
@@ -187,17 +201,26 @@ class _Checker:
             self.problem(stage.line, "E_RUN_FAILED", "no run is cited")
             return
         last, id_ = cited[-1][0], cited[-1][1]["id"]
-        held = [line.value for line in results.lines(self.services.tree, id_) if line.value["id"] == id_]
+        held = [
+            line.value for line in results.lines(self.services.tree, id_) if line.value["id"] == id_
+        ]
         if held and held[-1].get("outcome") != "passed":
             self.problem(last.line, "E_RUN_FAILED", f"the last run, run:{id_}, did not pass")
 
     def fix(self, stage: Stage) -> None:
         rounds = _rounds(stage)
         if len(rounds) > MOST_ROUNDS:
-            self.problem(rounds[MOST_ROUNDS].line, "E_RUN_ROUNDS", f"{len(rounds)} rounds, of {MOST_ROUNDS} at most")
+            self.problem(
+                rounds[MOST_ROUNDS].line,
+                "E_RUN_ROUNDS",
+                f"{len(rounds)} rounds, of {MOST_ROUNDS} at most",
+            )
 
     def learn(self, stage: Stage) -> None:
-        text = self.services.tree.text(self.services.layout.relative(self.services.layout.knowledge)) or ""
+        text = (
+            self.services.tree.text(self.services.layout.relative(self.services.layout.knowledge))
+            or ""
+        )
         facts = dossier.parse("knowledge.md", "", text)[0].facts
         known = {_words(fact.text) for fact in facts}
         ids = {dossier.fact_id("knowledge.md", fact.text) for fact in facts}
@@ -223,7 +246,9 @@ LOOKS: dict[str, Callable[[_Checker, Stage], None]] = {
 
 def _cited(stage: Stage) -> list[tuple[Bullet, re.Match[str]]]:
     """The bullets that cite a run; others are remarks."""
-    return [(bullet, match) for bullet in stage.bullets if (match := RUN.match(bullet.text)) is not None]
+    return [
+        (bullet, match) for bullet in stage.bullets if (match := RUN.match(bullet.text)) is not None
+    ]
 
 
 def _rounds(stage: Stage) -> list[Bullet]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TypeVar
 
-from preread import subprocesses
 from preread.errors import Cancelled, PrereadError
+from preread.infra import subprocesses
+from preread.infra.subprocesses import Runner, Starter
 from preread.layout import Layout
 from preread.models import LoadReply
+from preread.project.tree import Tree
 from preread.settings import Settings
-from preread.subprocesses import Runner, Starter
-from preread.tree import Tree
 
 T = TypeVar("T")
 Report = Callable[[str, float, float], None]
@@ -31,7 +31,9 @@ class Progress:
     report: Report = _silent
     begun: float = field(default_factory=time.monotonic)
     deadline: float | None = None  # on time.monotonic()'s clock, as `begun` is
-    offer: Callable[[LoadReply], object] | None = None  # takes a reply for who will not wait for a better one
+    offer: Callable[[LoadReply], object] | None = (
+        None  # takes a reply for who will not wait for a better one
+    )
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def say(self, message: str, done: float = 0, total: float = 0) -> None:

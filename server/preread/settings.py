@@ -14,11 +14,18 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Level = Literal["light", "standard", "full"]
-LEFT_OUT = ("generated", "vendored", "minified", "lock")  # kinds of files that evidence leaves out by default
+LEFT_OUT = (
+    "generated",
+    "vendored",
+    "minified",
+    "lock",
+)  # kinds of files that evidence leaves out by default
 # Marks of a key that changes what a dossier says, part of `covers`: any dossier, or one that a model drafted.
 CONTENT: "dict[str, JsonValue]" = {"content": "any"}
 DRAFTED: "dict[str, JsonValue]" = {"content": "drafted"}
-PERSONAL: "dict[str, JsonValue]" = {"personal": True}  # not from a file that comes with a repository
+PERSONAL: "dict[str, JsonValue]" = {
+    "personal": True
+}  # not from a file that comes with a repository
 FINISHING = 60.0  # seconds that a build has after its child's deadline: to end it, fill in, check and publish
 MODEL = r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*"
 
@@ -29,9 +36,12 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     level: Literal["auto", "light", "standard", "full"] = Field(
-        "auto", description="How deep a dossier goes; auto takes the deepest that can be built here."
+        "auto",
+        description="How deep a dossier goes; auto takes the deepest that can be built here.",
     )
-    max_facts: int = Field(60, ge=1, le=1000, description="Most facts in one dossier.", json_schema_extra=CONTENT)
+    max_facts: int = Field(
+        60, ge=1, le=1000, description="Most facts in one dossier.", json_schema_extra=CONTENT
+    )
     max_tokens: int = Field(
         2000,
         ge=200,
@@ -40,11 +50,15 @@ class Settings(BaseModel):
         json_schema_extra=CONTENT,
     )
     inline_tokens: int = Field(
-        2500, ge=0, le=100_000, description="How much of a dossier a reply carries, in estimated tokens."
+        2500,
+        ge=0,
+        le=100_000,
+        description="How much of a dossier a reply carries, in estimated tokens.",
     )
     timeout: float = Field(180, gt=0, le=3600, description="Seconds that one build may take.")
     timeouts: dict[Level, Annotated[float, Field(gt=0, le=3600)]] = Field(
-        default_factory=dict, description="Seconds for builds of single levels, over `timeout`, like `{ full = 300 }`."
+        default_factory=dict,
+        description="Seconds for builds of single levels, over `timeout`, like `{ full = 300 }`.",
     )
     deepen: Literal["wait", "background"] = Field(
         "wait",
@@ -56,15 +70,22 @@ class Settings(BaseModel):
         json_schema_extra=PERSONAL,
     )
     model: str = Field(
-        "sonnet", pattern=f"^{MODEL}$", description="The headless builder's model.", json_schema_extra=DRAFTED
+        "sonnet",
+        pattern=f"^{MODEL}$",
+        description="The headless builder's model.",
+        json_schema_extra=DRAFTED,
     )
     fallback_model: str = Field(
-        "haiku", pattern=f"^({MODEL})?$", description="The model to use while that one is overloaded; empty for none."
+        "haiku",
+        pattern=f"^({MODEL})?$",
+        description="The model to use while that one is overloaded; empty for none.",
     )
     max_turns: int = Field(60, ge=1, le=1000, description="Most turns of the model in one build.")
     max_usd: float = Field(1.0, gt=0, le=1000, description="Most dollars that one build may cost.")
     month_usd: float = Field(
-        0, ge=0, description="Dollars a calendar month beyond which a build asks before it spends more; 0 never asks."
+        0,
+        ge=0,
+        description="Dollars a calendar month beyond which a build asks before it spends more; 0 never asks.",
     )
     mcp: list[str] = Field(
         default_factory=list,
@@ -77,11 +98,18 @@ class Settings(BaseModel):
         json_schema_extra=DRAFTED,
     )
     reply_within: float = Field(
-        50, gt=0, le=3600, description="Seconds after which a call replies `building` instead of waiting on."
+        50,
+        gt=0,
+        le=3600,
+        description="Seconds after which a call replies `building` instead of waiting on.",
     )
-    max_builds: int = Field(4, ge=1, le=64, description="How many features one server builds at the same time.")
+    max_builds: int = Field(
+        4, ge=1, le=64, description="How many features one server builds at the same time."
+    )
     degraded_for: float = Field(
-        600, ge=0, description="Seconds for which a degraded dossier covers a request before a new try."
+        600,
+        ge=0,
+        description="Seconds for which a degraded dossier covers a request before a new try.",
     )
     reports: list[str] = Field(
         default_factory=lambda: [
@@ -115,7 +143,9 @@ class Settings(BaseModel):
         "`lock`, or globs of such files.",
         json_schema_extra=CONTENT,
     )
-    share: bool = Field(False, description="Dossiers are committed; `init` writes its git rules by it.")
+    share: bool = Field(
+        False, description="Dossiers are committed; `init` writes its git rules by it."
+    )
 
     @field_validator("include")
     @classmethod
@@ -138,7 +168,9 @@ class Settings(BaseModel):
 
 def personal_keys() -> list[str]:
     """Keys that only the environment sets: a repository must not choose them."""
-    return [key for key, field in Settings.model_fields.items() if field.json_schema_extra == PERSONAL]
+    return [
+        key for key, field in Settings.model_fields.items() if field.json_schema_extra == PERSONAL
+    ]
 
 
 def _nearest(key: str) -> str:
@@ -191,7 +223,9 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def load(layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None) -> Settings:
+def load(
+    layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None
+) -> Settings:
     """The settings in force: file < environment < arguments (None means not given). Raises E_SETTINGS."""
     places = (
         (str(layout.config), _from_file(layout)),

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
 
-from preread import layout, results
+from preread import layout
 from preread.errors import PrereadError
-from preread.tree import MAX_COMMIT, Tree, digest_lines
+from preread.project.tree import MAX_COMMIT, Tree, digest_lines
+from preread.reports import results
 
 BARE_NAMES = frozenset(
-    {"Makefile", "Dockerfile", "Rakefile", "Gemfile", "Procfile", "Justfile", "LICENSE", "CODEOWNERS"}
+    {
+        "Makefile",
+        "Dockerfile",
+        "Rakefile",
+        "Gemfile",
+        "Procfile",
+        "Justfile",
+        "LICENSE",
+        "CODEOWNERS",
+    }
 )
 DATA_SUFFIXES = frozenset(
     """
@@ -64,7 +74,9 @@ class Span:
     @property
     def digest(self) -> str:
         """SHA-256 of the lines joined by LF, first 16 hex digits; CR before LF is no part of a line."""
-        return hashlib.sha256("\n".join(self.lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return hashlib.sha256("\n".join(self.lines).encode("utf-8", "surrogatepass")).hexdigest()[
+            :16
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +109,9 @@ def is_own(path: str, tree: Tree) -> bool:
     """Whether a cited file is one that Preread writes: a dossier that cites itself would prove whatever it says."""
     try:
         real = tree.layout.real(tree.layout.inside(path))
-        parts = tuple(part.lower() for part in real.relative_to(tree.root).parts)  # a disk may not tell case
+        parts = tuple(
+            part.lower() for part in real.relative_to(tree.root).parts
+        )  # a disk may not tell case
     except (OSError, ValueError, PrereadError):
         return False
     return any(parts[: len(own)] == own for own in OWN)
@@ -107,7 +121,10 @@ def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
     lines = tree.lines(path)
     if lines is None:
         code = "E_SOURCE_UNREADABLE" if tree.exists(path) else "E_SOURCE_FILE"
-        raise SourceError(code, f"`{path}` is " + ("not text" if tree.exists(path) else "not a file of the project"))
+        raise SourceError(
+            code,
+            f"`{path}` is " + ("not text" if tree.exists(path) else "not a file of the project"),
+        )
     if not 1 <= start <= end <= len(lines):
         raise SourceError("E_SOURCE_LINES", f"`{path}` has {len(lines)} lines, not {start}-{end}")
     return Span(tuple(lines[start - 1 : end]), partial(_names_around, tree, path, start, end))
@@ -117,15 +134,21 @@ def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
     from preread import syntax  # a cached reply needs no outlines
 
     found = tree.outline(path)
-    around = [s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None]
-    return " ".join(f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around)
+    around = [
+        s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None
+    ]
+    return " ".join(
+        f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around
+    )
 
 
 # -- path:line, path:start-end
 
 
 def _parse_lines(text: str) -> Ref | None:
-    match = re.fullmatch(r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", text)
+    match = re.fullmatch(
+        r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", text
+    )
     if not match:
         return None
     path, start = match[1] or match[2], int(match[3])
@@ -147,12 +170,18 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 
 def is_path_shaped(text: str) -> bool:
     """Whether a bare word reads as a file: a known suffix or name, no blanks unless it has folders."""
-    from preread.languages import language_of  # its table costs a cached load more than all sources do
+    from preread.syntax.languages import (
+        language_of,  # its table costs a cached load more than all sources do
+    )
 
     pure = PurePosixPath(text)
     suffix = pure.suffix.lower()
     known = suffix in DATA_SUFFIXES or language_of(text) is not None or pure.name in BARE_NAMES
-    return known and bool(re.fullmatch(r"[^<>,:`\s]+(?: [^<>,:`\s]+)*", text)) and (" " not in text or "/" in text)
+    return (
+        known
+        and bool(re.fullmatch(r"[^<>,:`\s]+(?: [^<>,:`\s]+)*", text))
+        and (" " not in text or "/" in text)
+    )
 
 
 def _parse_path(text: str) -> Ref | None:
@@ -201,13 +230,23 @@ def _resolve_commit(ref: Ref, tree: Tree) -> Span:
 
 
 def _shown_commit(name: str, tree: Tree) -> list[str]:
-    show = ("show", "--no-ext-diff", "--no-textconv", "--no-color", "--format=%H%n%B", "--patch", f"{name}^{{commit}}")
+    show = (
+        "show",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--format=%H%n%B",
+        "--patch",
+        f"{name}^{{commit}}",
+    )
     done = tree.git(*show) if tree.is_git else None
     if done is None or done.status != 0:
         raise SourceError("E_SOURCE_COMMIT", f"this repository holds no commit `{name}`")
     text = done.out[:MAX_COMMIT].decode("utf-8", "replace")
     # A diff marks its lines with one character; without it they read as the file has them.
-    return digest_lines([line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")])
+    return digest_lines(
+        [line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")]
+    )
 
 
 # -- run:<id>, ticket:<id>, doc:<path>#p3
@@ -219,14 +258,20 @@ def _parse_run(text: str) -> Ref | None:
 
 
 def _resolve_run(ref: Ref, tree: Tree) -> Span:
-    found = next((record for record in results.lines(tree, ref.name) if record.value["id"] == ref.name), None)
+    found = next(
+        (record for record in results.lines(tree, ref.name) if record.value["id"] == ref.name), None
+    )
     if found is None:
         from preread.reports import store  # a dossier without failures needs no database
 
         found = store.record(tree.layout, ref.name)
     if found is None:
         raise SourceError("E_SOURCE_RUN", f"no recorded test run has the id `{ref.name}`")
-    parts = [part for value in found.value.values() for part in (value if isinstance(value, list) else (value,))]
+    parts = [
+        part
+        for value in found.value.values()
+        for part in (value if isinstance(value, list) else (value,))
+    ]
     return Span((found.line, *map(str, parts)))
 
 
@@ -297,7 +342,9 @@ def external_span(ref: Ref) -> Span:
 
 
 def _resolve_external(ref: Ref, _tree: Tree) -> Span:
-    raise SourceError("E_SOURCE_EXTERNAL", f"no configured server's result is known to hold `{ref.name}`")
+    raise SourceError(
+        "E_SOURCE_EXTERNAL", f"no configured server's result is known to hold `{ref.name}`"
+    )
 
 
 # The order is the order of parsing: what starts with a word of its own comes before paths.
@@ -310,7 +357,11 @@ ROWS: dict[str, Row] = {
     "doc": Row(_parse_doc, lambda r: f"doc:{quoted_path(r.path)}#p{r.start}", _resolve_doc),
     "test": Row(_parse_test, lambda r: f"{quoted_path(r.path)}::{r.name}", _resolve_test),
     "lines": Row(_parse_lines, _form_lines, _resolve_lines),
-    "path": Row(_parse_path, lambda r: quoted_path(r.path) if is_path_shaped(r.path) else f"<{r.path}>", _resolve_path),
+    "path": Row(
+        _parse_path,
+        lambda r: quoted_path(r.path) if is_path_shaped(r.path) else f"<{r.path}>",
+        _resolve_path,
+    ),
 }
 
 

@@ -11,7 +11,8 @@ import time
 
 from pydantic import Field
 
-from preread import atomic, published
+from preread import published
+from preread.infra import atomic
 from preread.layout import Layout
 from preread.models import Fault, Model, Outcome
 from preread.services import Services
@@ -36,7 +37,9 @@ class Spent(Model):
     month: float = Field(0.0, description="This calendar month, in local time.")
     runs_today: int = 0
     runs_month: int = 0
-    unknown: int = Field(0, description="Runs of this month that were cut before they told what they cost.")
+    unknown: int = Field(
+        0, description="Runs of this month that were cut before they told what they cost."
+    )
 
 
 def spent(layout: Layout, now: float | None = None) -> Spent:
@@ -56,7 +59,9 @@ def spent(layout: Layout, now: float | None = None) -> Spent:
 
 def _runs(data: bytes) -> list[tuple[float, float | None]]:
     """When each run ended and what it cost."""
-    return [(float(when), None if cost == b"null" else float(cost)) for when, cost in LINE.findall(data)]
+    return [
+        (float(when), None if cost == b"null" else float(cost)) for when, cost in LINE.findall(data)
+    ]
 
 
 def _start(now: float, months: int | None = 0) -> float:
@@ -66,7 +71,9 @@ def _start(now: float, months: int | None = 0) -> float:
     return time.mktime((at.tm_year, at.tm_mon - back, day, 0, 0, 0, 0, 0, -1))
 
 
-def add(services: Services, feature: str, outcome: Outcome, run: str = "", now: float | None = None) -> None:
+def add(
+    services: Services, feature: str, outcome: Outcome, run: str = "", now: float | None = None
+) -> None:
     """Write down what a run cost, unless no child was started for it. Raises E_WRITE."""
     if not (outcome.cost_usd is None or outcome.cost_usd > 0 or outcome.turns or outcome.seconds):
         return

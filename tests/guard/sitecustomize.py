@@ -3,7 +3,9 @@
 import os
 import sys
 
-ALLOWED = tuple(os.path.realpath(p) for p in os.environ.get("PREREAD_TEST_WRITES", "/tmp").split(os.pathsep))
+ALLOWED = tuple(
+    os.path.realpath(p) for p in os.environ.get("PREREAD_TEST_WRITES", "/tmp").split(os.pathsep)
+)
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 

@@ -13,7 +13,7 @@ from preread.services import Services
 if TYPE_CHECKING:
     from preread.builders.cli import Cli
     from preread.builders.stream import Transcript
-    from preread.subprocesses import Child
+    from preread.infra.subprocesses import Child
 
 EXIT_SECONDS = 5.0  # after its last result, before it is ended
 SEND_BACK_WITHIN = 0.6  # of its time and money: what is left must do for writing the files again
@@ -51,7 +51,9 @@ class _Run:
     def money(self) -> float:
         """Dollars that are left; an attempt whose cost is not known counts as all that it was allowed."""
         most = self.services.settings.max_usd
-        return most - sum(most if attempt.cost_usd is None else attempt.cost_usd for attempt in self.attempts)
+        return most - sum(
+            most if attempt.cost_usd is None else attempt.cost_usd for attempt in self.attempts
+        )
 
     def say(self, message: str) -> None:
         passed, whole = time.monotonic() - self.begun, max(self.deadline - self.begun, 1e-3)
@@ -68,7 +70,11 @@ class _Run:
 def _build(services: Services, order: Order) -> Outcome:
     from preread.builders import cli, faults, located
 
-    run = _Run(services, order, services.progress.begun + services.settings.child_seconds(order.request.level))
+    run = _Run(
+        services,
+        order,
+        services.progress.begun + services.settings.child_seconds(order.request.level),
+    )
     try:
         program = cli.find(services)
     except located.NoCli as error:
@@ -79,7 +85,9 @@ def _build(services: Services, order: Order) -> Outcome:
             break
         outcome, resets = _attempt(run, program)
         run.attempts.append(outcome)
-        pause = faults.retry_after(outcome.fault, len(run.attempts), resets) if outcome.fault else None
+        pause = (
+            faults.retry_after(outcome.fault, len(run.attempts), resets) if outcome.fault else None
+        )
         if pause is None or pause + LEAST_SECONDS > run.left or run.money <= 0:
             break
         _wait(run, pause, outcome.fault)
@@ -90,10 +98,12 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
     """One child from its start to its end; and when the account's limit ends, if that is what ended it."""
     from preread.builders import cli, faults
     from preread.builders.stream import Transcript
-    from preread.credentials import Credentials
+    from preread.infra.secrets import Credentials
 
     services, order = run.services, run.order
-    services = replace(services, settings=services.settings.model_copy(update={"max_usd": run.money}))
+    services = replace(
+        services, settings=services.settings.model_copy(update={"max_usd": run.money})
+    )
     begun = time.monotonic()
     with cli.prepare(services, program, order.staging, os.urandom(8).hex()) as prepared:
         transcript = Transcript(services.layout.root, prepared.servers)
@@ -116,8 +126,12 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
         update={
             "version": transcript.version or program.text,
             "denials": tuple(transcript.denials),
-            "prompt": hashlib.sha256(order.prompt().encode("utf-8", "surrogatepass")).hexdigest()[:16],
-            "stderr": Credentials(services.layout.root).without(child.ended.err.decode("utf-8", "replace")),
+            "prompt": hashlib.sha256(order.prompt().encode("utf-8", "surrogatepass")).hexdigest()[
+                :16
+            ],
+            "stderr": Credentials(services.layout.root).without(
+                child.ended.err.decode("utf-8", "replace")
+            ),
             "fault": faults.fault(transcript, child.ended),
             "warnings": (*prepared.warnings, *faults.servers(transcript)),
             "external": tuple(transcript.external),
@@ -153,7 +167,11 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
         if not transcript.done or closed:
             continue
         may_go_back = not (sent_back or transcript.failed) and run.room(transcript.cost_usd)
-        answered = (text for said in (*(a.external for a in run.attempts), transcript.external) for text in said)
+        answered = (
+            text
+            for said in (*(a.external for a in run.attempts), transcript.external)
+            for text in said
+        )
         findings = run.order.review(answered) if may_go_back else ""
         if findings:
             sent_back = True
@@ -168,7 +186,10 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
 def message(text: str) -> bytes:
     """One user message, as `--input-format stream-json` takes it."""
     content = [{"type": "text", "text": text}]
-    return json.dumps({"type": "user", "message": {"role": "user", "content": content}}).encode() + b"\n"
+    return (
+        json.dumps({"type": "user", "message": {"role": "user", "content": content}}).encode()
+        + b"\n"
+    )
 
 
 def _wait(run: _Run, seconds: float, fault: Fault | None) -> None:
@@ -192,7 +213,10 @@ def _together(attempts: list[Outcome]) -> Outcome:
     return last.model_copy(
         update={
             "turns": sum(attempt.turns for attempt in attempts),
-            "tokens": {kind: sum(attempt.tokens.get(kind, 0) for attempt in attempts) for kind in sorted(kinds)},
+            "tokens": {
+                kind: sum(attempt.tokens.get(kind, 0) for attempt in attempts)
+                for kind in sorted(kinds)
+            },
             "cost_usd": None if None in costs else sum(cost or 0.0 for cost in costs),
             "seconds": round(sum(attempt.seconds for attempt in attempts), 3),
             "external": tuple(text for attempt in attempts for text in attempt.external),

@@ -12,14 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from preread import atomic
 from preread.builders import login, servers
 from preread.builders.located import NoCli, fault, located
+from preread.infra import atomic
 from preread.services import Services
 
 VERSION_SECONDS = 10.0
 MINIMUM = (2, 1, 110)  # the oldest on which the permissions below were seen to hold
-RESTRICTED = (2, 1, 248)  # the first with --restricted, which confines file tools to the working directory
+RESTRICTED = (
+    2,
+    1,
+    248,
+)  # the first with --restricted, which confines file tools to the working directory
 PROMPTS = (2, 1, 259)  # the first with --permission-prompts
 
 # Files that hold secrets, as .gitignore patterns, in any folder and in any case. Grep and Glob pass them over, too.
@@ -92,15 +96,27 @@ def find(services: Services) -> Cli:
     found = re.match(rb"\s*(\d+)\.(\d+)\.(\d+)", done.out)
     if done.status != 0 or not found:
         said = (done.err or done.out).decode("utf-8", "replace").strip()[-200:]
-        why = f"no answer within {VERSION_SECONDS:.0f} s" if done.timed_out else said or f"exit status {done.status}"
+        why = (
+            f"no answer within {VERSION_SECONDS:.0f} s"
+            if done.timed_out
+            else said or f"exit status {done.status}"
+        )
         raise NoCli(
-            fault(f"{path} does not tell its version: {why}", f"Run `{path} --version`, and mend what it says.")
+            fault(
+                f"{path} does not tell its version: {why}",
+                f"Run `{path} --version`, and mend what it says.",
+            )
         )
     version = tuple(int(number) for number in found.groups())
     text = ".".join(map(str, version))
     if version < MINIMUM:
         least = ".".join(map(str, MINIMUM))
-        raise NoCli(fault(f"Claude Code {text} is too old; {least} is the oldest that will do", "Run `claude update`."))
+        raise NoCli(
+            fault(
+                f"Claude Code {text} is too old; {least} is the oldest that will do",
+                "Run `claude update`.",
+            )
+        )
     return Cli(path, version, text)
 
 
@@ -111,7 +127,10 @@ def prepare(services: Services, cli: Cli, staging: Path, run: str) -> Iterator[P
     # Outside the project, which the child may read.
     scratch = Path(tempfile.mkdtemp(prefix=f"preread-{run}-")).resolve()
     try:
-        files = ["--settings", _private(scratch / "settings.json", {**login.settings(services.environ), **SETTINGS})]
+        files = [
+            "--settings",
+            _private(scratch / "settings.json", {**login.settings(services.environ), **SETTINGS}),
+        ]
         if mcp.config:
             files += ["--mcp-config", _private(scratch / "mcp.json", {"mcpServers": mcp.config})]
         yield Prepared(
@@ -125,18 +144,24 @@ def prepare(services: Services, cli: Cli, staging: Path, run: str) -> Iterator[P
         atomic.remove(scratch)
 
 
-def _flags(services: Services, cli: Cli, staging: Path, tools: Sequence[str], scratch: Path) -> list[str]:
+def _flags(
+    services: Services, cli: Cli, staging: Path, tools: Sequence[str], scratch: Path
+) -> list[str]:
     """Least privilege: reads in the project but no secrets, writes into the staging folder, named tools."""
     settings, root = services.settings, services.layout.root
     folder = staging.resolve().relative_to(root).as_posix()
     if not re.fullmatch(r"[\w./-]+", folder, re.ASCII):
-        raise ValueError(f"a staging folder that a permission rule would not take literally: {folder}")
+        raise ValueError(
+            f"a staging folder that a permission rule would not take literally: {folder}"
+        )
     restricted = cli.version >= RESTRICTED
     # Without --restricted, Glob lists whatever an absolute pattern names; Grep can list files as well, and does not.
     offered = "Read,Grep,Glob,Write" if restricted else "Read,Grep,Write"
     denied = [*SECRETS, f"/{services.layout.state.relative_to(root).as_posix()}/**"]
     if scratch.is_relative_to(root):
-        denied.append(f"/{re.sub(r'[^A-Za-z0-9/._-]', '?', scratch.relative_to(root).as_posix())}/**")
+        denied.append(
+            f"/{re.sub(r'[^A-Za-z0-9/._-]', '?', scratch.relative_to(root).as_posix())}/**"
+        )
     flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
     flags += ["--tools", offered, "--allowedTools", "Read(/**)", f"Edit(/{folder}/**)", *tools]
     flags += ["--disallowedTools", *(f"Read({_any_case(pattern)})" for pattern in denied)]
@@ -162,6 +187,8 @@ def _environ(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _private(path: Path, data: object) -> str:
     """Write a file that only this person can read; its path."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
         json.dump(data, file)
     return str(path)

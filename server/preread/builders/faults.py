@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from preread import credentials
 from preread.builders import loose
 from preread.builders.failures import CONFIG, ROWS, STDERR, Row, Seen, first
 from preread.builders.stream import Transcript, Trouble
+from preread.infra import secrets
 from preread.models import Fault, Outcome
 
 if TYPE_CHECKING:
-    from preread.subprocesses import Ended
+    from preread.infra.subprocesses import Ended
 
 RETRIES_ENV: dict[str, str] = {
     "CLAUDE_CODE_MAX_RETRIES": "5",
@@ -24,7 +24,9 @@ RETRIES_ENV: dict[str, str] = {
 MOST_ATTEMPTS = 3
 LONGEST_PAUSE = 60.0
 HOPELESS = 3  # tries in a row after which a refused login or a missing network is not waited for
-SECRETS = re.compile(r"(?i)\bsk-[\w-]{4,}|\bbearer\s+[^\s,;]+|(?<=://)[^/\s@]+@|\b(?:api[-_]?key|token)\s*[=:]\s*\S+")
+SECRETS = re.compile(
+    r"(?i)\bsk-[\w-]{4,}|\bbearer\s+[^\s,;]+|(?<=://)[^/\s@]+@|\b(?:api[-_]?key|token)\s*[=:]\s*\S+"
+)
 CANNOT_START = (126, 127)
 
 
@@ -38,7 +40,11 @@ def fault(transcript: Transcript, ended: "Ended") -> Fault | None:
     late = ended.cut == "deadline"
     if transcript.waiting:
         found = _fault(_of_trouble(transcript.waiting), transcript)
-        return found.model_copy(update={"reason": f"{found.reason}, until its time was over"}) if late else found
+        return (
+            found.model_copy(update={"reason": f"{found.reason}, until its time was over"})
+            if late
+            else found
+        )
     if late:
         return too_late(())
     return _of_exit(transcript, ended)
@@ -56,7 +62,9 @@ def too_late(attempts: Sequence[Outcome]) -> Fault:
     """The fault of a build that has no time for another child: the one before it, if there was one."""
     known = attempts[-1].fault if attempts else None
     hint = f"Raise `timeout` {CONFIG}, or ask for a smaller feature."
-    return known or Fault(code="E_TIMEOUT", reason="its time was over before the model had finished", hint=hint)
+    return known or Fault(
+        code="E_TIMEOUT", reason="its time was over before the model had finished", hint=hint
+    )
 
 
 def retry_after(fault: Fault, attempt: int, resets: float | None = None) -> float | None:
@@ -69,7 +77,8 @@ def retry_after(fault: Fault, attempt: int, resets: float | None = None) -> floa
     if fault.code == "E_RATE_LIMIT" and resets:
         left = resets - time.time() + 1
         return left if 0 < left <= LONGEST_PAUSE else None
-    pause = PAUSES.get((fault.code, fault.reason), 0) * 2 ** (attempt - 1) * random.uniform(0.8, 1.2)  # noqa: S311
+    wait = PAUSES.get((fault.code, fault.reason), 0) * 2 ** (attempt - 1)
+    pause = wait * random.uniform(0.8, 1.2)  # noqa: S311 - spreads callers, is no secret
     return min(pause, LONGEST_PAUSE) or None
 
 
@@ -163,4 +172,4 @@ def _resets(transcript: Transcript, text: str) -> str:
 def _excerpt(text: str) -> str:
     """What the child said, to be shown; nothing of it where a secret may stand in it."""
     excerpt = loose.clean(SECRETS.sub("…", text[:4000]).removeprefix("API Error: "), 160)
-    return "" if credentials.shape(excerpt) else excerpt
+    return "" if secrets.shape(excerpt) else excerpt

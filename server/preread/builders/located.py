@@ -52,10 +52,14 @@ def located(services: Services) -> Path:
             return found
         inside = inside or found
     if inside:
-        raise NoCli(fault(f"{inside} is inside the project, which must not choose what runs", INSTALL))
+        raise NoCli(
+            fault(f"{inside} is inside the project, which must not choose what runs", INSTALL)
+        )
     for place in candidates if setting else ():
         if place.is_file():
-            raise NoCli(fault(f"PREREAD_CLAUDE={setting} is not executable", f"Run `chmod +x {place}`."))
+            raise NoCli(
+                fault(f"PREREAD_CLAUDE={setting} is not executable", f"Run `chmod +x {place}`.")
+            )
     where = f"PREREAD_CLAUDE={setting}" if setting else "`claude` on the PATH"
     raise NoCli(fault(f"there is no Claude Code program: {where}", INSTALL))
 
@@ -65,7 +69,11 @@ def _places(setting: str, environ: Mapping[str, str]) -> list[Path]:
     if "/" in setting or os.sep in setting:
         place = Path(setting).expanduser()
         if not place.is_absolute():
-            raise NoCli(fault(f"PREREAD_CLAUDE={setting} is not an absolute path", "Give it from the root on."))
+            raise NoCli(
+                fault(
+                    f"PREREAD_CLAUDE={setting} is not an absolute path", "Give it from the root on."
+                )
+            )
         return [place]
     folders = [Path(entry) for entry in environ.get("PATH", "").split(os.pathsep)]
     return [folder / (setting or "claude") for folder in folders if folder.is_absolute()]

@@ -74,4 +74,8 @@ def settings(environ: Mapping[str, str]) -> dict[str, Any]:
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without what tells of the session that we run in, and without settings of ours."""
     ours = re.compile(r"CLAUDE.*|PREREAD_.*|PWD|OLDPWD")
-    return {name: value for name, value in environ.items() if OWN.fullmatch(name) or not ours.fullmatch(name)}
+    return {
+        name: value
+        for name, value in environ.items()
+        if OWN.fullmatch(name) or not ours.fullmatch(name)
+    }

@@ -47,12 +47,18 @@ def words(content: object, most: int = 4000) -> str:
     """The text of a message's or a tool result's content: a text, or a list of texts or of blocks."""
     if isinstance(content, str):
         return text(content, most)
-    parts = (block if isinstance(block, str) else mapping(block).get("text") for block in items(content))
+    parts = (
+        block if isinstance(block, str) else mapping(block).get("text") for block in items(content)
+    )
     return "\n".join(filter(None, (text(part, most) for part in parts)))[:most]
 
 
 def count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12 else 0
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12
+        else 0
+    )
 
 
 def status(value: object) -> int | None:

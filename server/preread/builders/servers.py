@@ -17,8 +17,12 @@ from preread.services import Services
 
 APPROVE = "name it in the environment variable PREREAD_MCP"
 # A word that runs Preread: its own server would make the child build the dossier that it is to draft.
-OURS = re.compile(r"(?:^|[\s/\\\"'=@;&|(])preread(?:\.exe|\.cmd|\.py)?(?:$|[\s\"'=@:;&|)\[])", re.IGNORECASE)
-IDENT = re.compile(r"\$Id\b[^$]*\$")  # git writes it into checked out files where an attribute says so
+OURS = re.compile(
+    r"(?:^|[\s/\\\"'=@;&|(])preread(?:\.exe|\.cmd|\.py)?(?:$|[\s\"'=@:;&|)\[])", re.IGNORECASE
+)
+IDENT = re.compile(
+    r"\$Id\b[^$]*\$"
+)  # git writes it into checked out files where an attribute says so
 
 
 @dataclass
@@ -74,7 +78,9 @@ def _refused(services: Services, name: str, spec: Mapping[str, Any] | None, know
     """Why a server is not for the child; empty when it is."""
     if spec is None:
         near = difflib.get_close_matches(name, [*known.project, *known.own], n=3, cutoff=0.5)
-        guess = f"; did you mean {' or '.join(f'`{_shown(other)}`' for other in near)}?" if near else ""
+        guess = (
+            f"; did you mean {' or '.join(f'`{_shown(other)}`' for other in near)}?" if near else ""
+        )
         return f"neither .mcp.json nor Claude Code knows it{guess}"
     if is_ours(name, spec):
         return "it is Preread's own, and the builder must not call itself"
@@ -101,7 +107,9 @@ def _came_with_a_clone(services: Services, name: str, spec: Mapping[str, Any]) -
     # In any case: a file system that does not tell them apart opens `.MCP.json`, too.
     listed = git("--no-literal-pathspecs", "ls-files", "--stage", "-z", "--", ":(icase).mcp.json")
     blobs = [row.split()[1].decode() for row in listed.out.split(b"\0") if row]
-    return listed.status != 0 or any(_defines(git("cat-file", "blob", blob).out, name, spec) for blob in blobs)
+    return listed.status != 0 or any(
+        _defines(git("cat-file", "blob", blob).out, name, spec) for blob in blobs
+    )
 
 
 def _defines(tracked: bytes, name: str, spec: Mapping[str, Any]) -> bool:
@@ -111,7 +119,9 @@ def _defines(tracked: bytes, name: str, spec: Mapping[str, Any]) -> bool:
         return IDENT.sub("", json.dumps([key, value], sort_keys=True))
 
     found = loose.record(tracked)
-    return found is None or plain(name, spec) in {plain(key, value) for key, value in _specs(found).items()}
+    return found is None or plain(name, spec) in {
+        plain(key, value) for key, value in _specs(found).items()
+    }
 
 
 def _known(services: Services) -> _Known:
@@ -127,7 +137,9 @@ def _known(services: Services) -> _Known:
         approved |= set(shared)
     rejected = {name for place in places for name in _names(place, "disabledMcpjsonServers")}
     approved = (approved - rejected) | set(environ.get("PREREAD_MCP", "").split(os.pathsep))
-    return _Known(shared, {**_specs(state), **_specs(here)}, frozenset(approved), frozenset(rejected))
+    return _Known(
+        shared, {**_specs(state), **_specs(here)}, frozenset(approved), frozenset(rejected)
+    )
 
 
 def _names(place: Mapping[str, Any], key: str) -> set[str]:
@@ -136,22 +148,32 @@ def _names(place: Mapping[str, Any], key: str) -> set[str]:
 
 
 def _specs(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: spec for name, spec in login.part(found, "mcpServers").items() if isinstance(spec, dict)}
+    return {
+        name: spec
+        for name, spec in login.part(found, "mcpServers").items()
+        if isinstance(spec, dict)
+    }
 
 
 def _allow(found: Servers, servers: list[str], tools: list[str]) -> None:
     """One rule a tool; a tool of no configured server is warned about, and so is a server without one."""
     used = set()
     for entry in tools:
-        server = max((name for name in servers if entry.startswith(f"{name}.")), key=len, default=None)
+        server = max(
+            (name for name in servers if entry.startswith(f"{name}.")), key=len, default=None
+        )
         tool = entry[len(server) + 1 :] if server else ""
         if server is None or not tool or "*" in tool:
-            found.warnings.append(f"`mcp_tools` has `{_shown(entry)}`, which is no `server.tool` of a server in `mcp`.")
+            found.warnings.append(
+                f"`mcp_tools` has `{_shown(entry)}`, which is no `server.tool` of a server in `mcp`."
+            )
         elif server in found.config:
             used.add(server)
             found.rules.append(f"mcp__{_word(server)}__{_word(tool)}")
     for name in found.config.keys() - used:
-        found.warnings.append(f"No tool of the MCP server `{_shown(name)}` may be called: `mcp_tools` names none.")
+        found.warnings.append(
+            f"No tool of the MCP server `{_shown(name)}` may be called: `mcp_tools` names none."
+        )
 
 
 def _shown(name: str) -> str:

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from preread import atomic, dossier, sources
+from preread import dossier, sources
+from preread.infra import atomic
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
 
@@ -12,8 +13,12 @@ from preread.services import Services
 DOUBTFUL = 0.75
 FEW = 30  # findings of a small project: all are told
 ENOUGH = 12  # findings that a dossier is made of, however doubtful
-SPARED = frozenset(("command", "example", "marked", "reverted"))  # kinds of which a reader wants all
-RULES_VERSION = "8"  # raise it when findings or their places change: standing dossiers are then built again
+SPARED = frozenset(
+    ("command", "example", "marked", "reverted")
+)  # kinds of which a reader wants all
+RULES_VERSION = (
+    "8"  # raise it when findings or their places change: standing dossiers are then built again
+)
 MOST_PER_SECTION = 12
 
 
@@ -89,14 +94,18 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     left = set(map(id, doubted(evidence)))
     findings = [finding for finding in evidence.findings if id(finding) not in left]
     for kind, place in PLACES.items():
-        unique = {f.text: f for f in findings if f.kind == kind and (place.file, f.text) not in seen}
+        unique = {
+            f.text: f for f in findings if f.kind == kind and (place.file, f.text) not in seen
+        }
         chosen = list(unique.values())[:MOST_PER_SECTION]
         seen.update((place.file, f.text) for f in chosen)
         if kind == "example":
             sections[place.file] += [_example(place, finding) for finding in chosen[:1]]
         elif chosen:
             sections[place.file].append(Section(place.heading, tuple(_fact(f) for f in chosen)))
-    sections["codebase.md"] = _by_file([f for f in findings if f.kind == SYMBOLS]) + sections["codebase.md"]
+    sections["codebase.md"] = (
+        _by_file([f for f in findings if f.kind == SYMBOLS]) + sections["codebase.md"]
+    )
     required = ("patterns.md", "codebase.md")
     names = [*required, *(name for name in sections if name not in required and sections[name])]
     return [Draft(name, request.feature, tuple(sections[name])) for name in names]
@@ -123,17 +132,21 @@ def _fact(finding: Finding) -> Fact:
 def _example(place: Place, finding: Finding) -> Section:
     """A test shown whole, under the source that serves the fence."""
     ref = sources.parse(finding.sources[0])
-    from preread.languages import language_of
+    from preread.syntax.languages import language_of
 
     language = language_of(ref.path) if ref is not None else None
     lines = finding.fence
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     tag = (
-        {"TypeScript": "ts", "TSX": "tsx", "JavaScript": "js"}.get(language.name, language.name.lower())
+        {"TypeScript": "ts", "TSX": "tsx", "JavaScript": "js"}.get(
+            language.name, language.name.lower()
+        )
         if language
         else ""
     )
-    return Section(place.heading, (Fence(tag, tuple(line[indent:] for line in lines)),), finding.sources[0])
+    return Section(
+        place.heading, (Fence(tag, tuple(line[indent:] for line in lines)),), finding.sources[0]
+    )
 
 
 def _by_file(findings: list[Finding]) -> list[Section]:
@@ -150,5 +163,7 @@ def _by_file(findings: list[Finding]) -> list[Section]:
         *_, parent, heading = ("", *path.split("/"))
         if sum(other.rsplit("/", 1)[-1] == heading for other in grouped) > 1:
             heading = f"{parent}/{heading}"
-        sections.append(Section(heading, tuple(_fact(f) for f in group[:MOST_PER_SECTION]), serving))
+        sections.append(
+            Section(heading, tuple(_fact(f) for f in group[:MOST_PER_SECTION]), serving)
+        )
     return sections

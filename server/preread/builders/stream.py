@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from preread.builders import loose
-from preread.credentials import Credentials
+from preread.infra.secrets import Credentials
 
 WIDTH = 80  # of a message for a person
 EXTERNAL = 4_000_000  # characters of MCP answers that are kept
@@ -87,7 +87,9 @@ class Transcript:
         self.resets: float | None = None  # when a limit of use ends, in epoch seconds
         self.skipped = 0  # lines that were no JSON object
         self._root = str(root).rstrip("/") + "/"
-        self._prefixes = {f"mcp__{re.sub(r'[^a-zA-Z0-9_-]', '_', name)}__": name for name in servers}
+        self._prefixes = {
+            f"mcp__{re.sub(r'[^a-zA-Z0-9_-]', '_', name)}__": name for name in servers
+        }
         self._calls: dict[str, _Call] = {}
         self._usage: dict[str, dict[str, int]] = {}  # of messages that no result has summed up
         self._told = dict.fromkeys(TOKENS, 0)
@@ -104,7 +106,10 @@ class Transcript:
     @property
     def tokens(self) -> dict[str, int]:
         """Tokens used by kind. Before a result it is what messages said at their start: output is less than it was."""
-        return {kind: self._told[kind] + sum(used[kind] for used in self._usage.values()) for kind in TOKENS}
+        return {
+            kind: self._told[kind] + sum(used[kind] for used in self._usage.values())
+            for kind in TOKENS
+        }
 
     @property
     def failed(self) -> bool:
@@ -136,17 +141,26 @@ class Transcript:
             case "init":
                 return self._init(event)
             case "api_retry":
-                kind, status = loose.text(event.get("error")), loose.status(event.get("error_status"))
+                kind, status = (
+                    loose.text(event.get("error")),
+                    loose.status(event.get("error_status")),
+                )
                 self.waiting, self.tries = Trouble(kind, status), self.tries + 1
-                why = WAITS.get(kind) or ("the service has an error" if status else "no answer from the service")
+                why = WAITS.get(kind) or (
+                    "the service has an error" if status else "no answer from the service"
+                )
                 return f"turn {self.turns + 1}: waits: {why} (try {self.tries})"
             case "permission_denied":
                 call = self._calls.get(loose.text(event.get("tool_use_id")))
-                denied = self._deny(event.get("tool_use_id"), event.get("tool_name"), call.target if call else "")
+                denied = self._deny(
+                    event.get("tool_use_id"), event.get("tool_name"), call.target if call else ""
+                )
                 return f"turn {self.turns}: was refused: {denied}"
             case "model_fallback":
                 self._goes_on()
-                return f"turn {self.turns + 1}: goes on with {loose.text(event.get('fallback_model'))}"
+                return (
+                    f"turn {self.turns + 1}: goes on with {loose.text(event.get('fallback_model'))}"
+                )
             case _:
                 return ""
 
@@ -156,9 +170,13 @@ class Transcript:
     def _init(self, event: dict[str, Any]) -> str:
         self.model = self.model or loose.clean(event.get("model"), 100)  # until one answers
         self.version = loose.clean(event.get("claude_code_version"), 100)
-        self.tools = tuple(loose.clean(name, 200) for name in loose.items(event.get("tools"))[:RECENT])
+        self.tools = tuple(
+            loose.clean(name, 200) for name in loose.items(event.get("tools"))[:RECENT]
+        )
         for server in loose.items(event.get("mcp_servers"))[:RECENT]:
-            name, status = (loose.clean(loose.mapping(server).get(key), 200) for key in ("name", "status"))
+            name, status = (
+                loose.clean(loose.mapping(server).get(key), 200) for key in ("name", "status")
+            )
             self.servers[name] = status
         self.servers = dict(list(self.servers.items())[:RECENT])
         return f"turn {self.turns + 1}: asks {loose.clean(event.get('model'), 40)}"
@@ -186,7 +204,9 @@ class Transcript:
         if name not in self._usage:
             self.turns += 1
             self._usage[name] = used
-        self._usage[name] = {kind: max(used[kind], known) for kind, known in self._usage[name].items()}
+        self._usage[name] = {
+            kind: max(used[kind], known) for kind, known in self._usage[name].items()
+        }
         while len(self._usage) > RECENT:
             oldest = self._usage.pop(next(iter(self._usage)))
             self._told = {kind: self._told[kind] + oldest[kind] for kind in TOKENS}
@@ -199,7 +219,9 @@ class Transcript:
         tool, given = loose.clean(block.get("name"), 200), loose.mapping(block.get("input"))
         target = self._target(given)
         prefix = next((prefix for prefix in self._prefixes if tool.startswith(prefix)), "")
-        self._calls[loose.text(block.get("id"))] = _Call(tool, target, self._prefixes.get(prefix, ""))
+        self._calls[loose.text(block.get("id"))] = _Call(
+            tool, target, self._prefixes.get(prefix, "")
+        )
         while len(self._calls) > RECENT:
             del self._calls[next(iter(self._calls))]
         if tool.startswith("mcp__"):
@@ -211,7 +233,9 @@ class Transcript:
         if tool != "Grep":
             return f"{word} {loose.tail(self._path(given.get(key)), 55)}"
         where = self._path(given.get("path")) or loose.clean(given.get("glob"), 30)
-        return f'{word} "{loose.clean(given.get(key), 30)}"' + (f" in {loose.tail(where, 25)}" if where else "")
+        return f'{word} "{loose.clean(given.get(key), 30)}"' + (
+            f" in {loose.tail(where, 25)}" if where else ""
+        )
 
     def _target(self, given: dict[str, Any]) -> str:
         """What a call is about, for the run's record: a model can put a secret into any argument."""
@@ -225,12 +249,16 @@ class Transcript:
         return STAGED.sub("", path)
 
     def _user(self, event: dict[str, Any]) -> str:
-        for block in map(loose.mapping, loose.items(loose.mapping(event.get("message")).get("content"))):
+        for block in map(
+            loose.mapping, loose.items(loose.mapping(event.get("message")).get("content"))
+        ):
             call = self._calls.get(loose.text(block.get("tool_use_id")))
             if not call or block.get("type") != "tool_result":
                 continue
             if block.get("is_error"):
-                if self.tools and call.tool not in self.tools:  # one that it does not have is no denial to the program
+                if (
+                    self.tools and call.tool not in self.tools
+                ):  # one that it does not have is no denial to the program
                     self._deny(block.get("tool_use_id"), call.tool, call.target)
                 continue
             if not call.server:
@@ -249,14 +277,18 @@ class Transcript:
         self.result = {key: loose.text(event.get(key)) for key in RESULT}
         self.result["is_error"] = bool(event.get("is_error"))
         self.result["api_error_status"] = loose.status(event.get("api_error_status"))
-        self.result["errors"] = [loose.text(error) for error in loose.items(event.get("errors"))[:20]]
+        self.result["errors"] = [
+            loose.text(error) for error in loose.items(event.get("errors"))[:20]
+        ]
         self.text = self.result["result"]
         if not self.interrupted:
             self._goes_on()
         cost = loose.number(event.get("total_cost_usd"))
         if cost is not None:
             self.cost_usd = max(self.cost_usd or 0.0, cost)  # a crash tells 0
-        for denial in map(loose.mapping, loose.items(event.get("permission_denials"))[: 2 * DENIALS]):
+        for denial in map(
+            loose.mapping, loose.items(event.get("permission_denials"))[: 2 * DENIALS]
+        ):
             target = self._target(loose.mapping(denial.get("tool_input")))
             self._deny(denial.get("tool_use_id"), denial.get("tool_name"), target)
         self._sum(event)
@@ -264,7 +296,10 @@ class Transcript:
 
     def _sum(self, event: dict[str, Any]) -> None:
         """Tokens as a result tells them: of the run so far by model, or (older versions) of its message."""
-        models = [loose.mapping(used) for used in list(loose.mapping(event.get("modelUsage")).values())[:RECENT]]
+        models = [
+            loose.mapping(used)
+            for used in list(loose.mapping(event.get("modelUsage")).values())[:RECENT]
+        ]
         usage, before = loose.mapping(event.get("usage")), self.tokens
         for kind, (key, camel) in TOKENS.items():
             so_far = sum(loose.count(used.get(camel)) for used in models)

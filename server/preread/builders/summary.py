@@ -7,14 +7,24 @@ from preread import dossier, sources
 from preread.layout import PROJECT
 from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Verdict
 
-URGENT = ("anti-patterns.md", "failures.md")  # what a person must see before writing, most urgent first
+URGENT = (
+    "anti-patterns.md",
+    "failures.md",
+)  # what a person must see before writing, most urgent first
 FIRST = frozenset(
-    ("Documents and code disagree", "Known traps", "Failing in the latest report", "Failed when it was run")
+    (
+        "Documents and code disagree",
+        "Known traps",
+        "Failing in the latest report",
+        "Failed when it was run",
+    )
 )  # sections that one must know of before writing, and that hardly ever say what is beside the feature
 EXTEND, ELSEWHERE = "Extend these", "also, elsewhere"
 ENDING = re.compile(r"(?:ing|ed|es|s|e)$")  # of a word
 SEVERAL = re.compile(r"\d|on ")  # how a fact about tests begins that belong to no block
-OF_TESTS = re.compile(r"(?i)tests?$|^tests?|specs?$|[\W_]")  # of a test file's name, what its source's has not
+OF_TESTS = re.compile(
+    r"(?i)tests?$|^tests?|specs?$|[\W_]"
+)  # of a test file's name, what its source's has not
 MOST_FILES, MOST_URGENT, MOST_COMMANDS = 3, 1, 3
 
 
@@ -27,14 +37,18 @@ def summarise(request: Request, evidence: Evidence, checked: Checked) -> Draft:
         Section("Before you write", _urgent(checked)),
         Section("Run", commands[:MOST_COMMANDS]),
     )
-    return Draft("summary.md", request.feature, tuple(section for section in sections if section.items))
+    return Draft(
+        "summary.md", request.feature, tuple(section for section in sections if section.items)
+    )
 
 
 def _tests(request: Request, evidence: Evidence, checked: Checked) -> tuple[Fact, ...]:
     """The test files that have the feature's name or that of its first file, each by the block, or the first of the
     tests, that has most of the name; where there are none, the first file that has a word of it."""
     words = [ENDING.sub("", word) for word in request.feature.split("-")]
-    held = [v for v in checked.verdicts if v.section == EXTEND and not v.fact.text.startswith(ELSEWHERE)]
+    held = [
+        v for v in checked.verdicts if v.section == EXTEND and not v.fact.text.startswith(ELSEWHERE)
+    ]
     first = evidence.files[0].path if evidence.files else ""
     named: list[tuple[str, Verdict]] = []
     touched: list[tuple[str, Verdict]] = []
@@ -47,7 +61,9 @@ def _tests(request: Request, evidence: Evidence, checked: Checked) -> tuple[Fact
         quoted = dossier.quotes(best.fact.text)
         others = len(quoted) > 1 and SEVERAL.match(best.fact.text)
         row = (f"{dossier.code(quoted[0])}{' and others' if others else ''} in {name}", best)
-        whole = _held(words, path.rpartition("/")[2] + quoted[0]) == len(words) or _stem(path) == _stem(first)
+        whole = _held(words, path.rpartition("/")[2] + quoted[0]) == len(words) or _stem(
+            path
+        ) == _stem(first)
         if whole or request.feature == PROJECT:
             named.append(row)
         elif _held(words, path + best.fact.text):
@@ -74,7 +90,9 @@ def _line(label: str, found: Sequence[tuple[str, Verdict]]) -> tuple[Fact, ...]:
 
 
 def _cites(verdict: Verdict, path: str) -> bool:
-    return any((ref := sources.parse(s)) is not None and ref.path == path for s in verdict.fact.sources)
+    return any(
+        (ref := sources.parse(s)) is not None and ref.path == path for s in verdict.fact.sources
+    )
 
 
 def _urgent(checked: Checked) -> tuple[Fact, ...]:
@@ -88,6 +106,8 @@ def _urgent(checked: Checked) -> tuple[Fact, ...]:
             seen.add(key)
             quoted = dossier.quotes(verdict.fact.text)
             if quoted:
-                pointer = f"{verdict.section.lower()}: {dossier.code(quoted[0])}, see {verdict.file}"
+                pointer = (
+                    f"{verdict.section.lower()}: {dossier.code(quoted[0])}, see {verdict.file}"
+                )
                 facts.append(Fact(pointer, verdict.fact.sources))
     return tuple(facts[:MOST_URGENT])

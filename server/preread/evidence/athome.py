@@ -4,15 +4,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from preread.evidence import history
-from preread.evidence.history import Commit
 from preread.evidence.lineage import TELLING, lineage
 from preread.evidence.subjects import CODE, code_of, compact
 from preread.evidence.view import View, once
-from preread.languages import own_role
+from preread.index import gitlog
+from preread.index.gitlog import Commit
+from preread.syntax.languages import own_role
 
 HARDLY = 1 / 16  # of the lines that a commit put in
-MOST_FILES, NAMESAKES = 40, 3  # of a commit whose lines are read; files of one name that they may stand in today
+MOST_FILES, NAMESAKES = (
+    40,
+    3,
+)  # of a commit whose lines are read; files of one name that they may stand in today
 
 
 def is_own(view: View, commit: Commit) -> bool:
@@ -44,7 +47,11 @@ def _spelled(view: View) -> list[str]:
     """The first files that are called like several words of the description: `selectionpolicies`."""
     said = re.split(r"[\W_]+", view.request.description.lower())
     runs = {"".join(said[i : i + n]) for n in (2, 3) for i in range(len(said) - n + 1)}
-    return [file.path for file in view.sources[:3] if compact(file.path.rpartition("/")[2].partition(".")[0]) in runs]
+    return [
+        file.path
+        for file in view.sources[:3]
+        if compact(file.path.rpartition("/")[2].partition(".")[0]) in runs
+    ]
 
 
 def _homes(view: View) -> dict[str, float]:
@@ -59,11 +66,13 @@ def gone(view: View, commits: Iterable[Commit]) -> set[str]:
     """The ids of those commits that put in code of which hardly a line stands today, in files of the same names."""
     asked = [commit for commit in commits if len(commit.files) <= MOST_FILES]
     put: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for patch in history.patches_in(view.kept.log, [commit.sha for commit in asked]):
+    for patch in gitlog.patches_in(view.kept.log, [commit.sha for commit in asked]):
         if own_role(patch.path) in CODE:
             folded = (" ".join(line.split()) for line in patch.added)
             put[patch.commit.sha] += [(patch.path, line) for line in folded if TELLING.match(line)]
-    left = {sha: sum(line in _today(view, path) for path, line in lines) for sha, lines in put.items()}
+    left = {
+        sha: sum(line in _today(view, path) for path, line in lines) for sha, lines in put.items()
+    }
     return {sha for sha, lines in put.items() if lines and left[sha] <= HARDLY * len(lines)}
 
 
@@ -73,7 +82,9 @@ def _today(view: View, path: str) -> frozenset[str]:
     name = path.rpartition("/")[2]
     if name not in known:
         (places,) = _places(view)
-        texts = (view.services.tree.lines(place) or () for place in places.get(name, ())[:NAMESAKES])
+        texts = (
+            view.services.tree.lines(place) or () for place in places.get(name, ())[:NAMESAKES]
+        )
         known[name] = frozenset(" ".join(line.split()) for lines in texts for line in lines)
     return known[name]
 

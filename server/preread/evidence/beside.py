@@ -21,8 +21,12 @@ SET_UP = frozenset(
     """.split()
 )
 GIVEN = re.compile(rf"{DATA.pattern}|fixtures?/")
-IDIOM = re.compile(r"module\.exports|(?:export|import|from|package|use|using|require)\b|<\?|#!|[\"']use strict")
-EMPTY = frozenset("sleep delay wait noop nop pause tick identity".split())  # helpers that say all by their names
+IDIOM = re.compile(
+    r"module\.exports|(?:export|import|from|package|use|using|require)\b|<\?|#!|[\"']use strict"
+)
+EMPTY = frozenset(
+    "sleep delay wait noop nop pause tick identity".split()
+)  # helpers that say all by their names
 BRANCH = re.compile(r"^\s*(?:(?:\}\s*)?(?:else\s+)?if|elif|case|when)\b")
 MOST, FAR, MOST_NAMES, MANY = 6, 12, 16, 3
 
@@ -39,15 +43,24 @@ def helpers(view: View) -> Iterator[Finding]:
     """Functions and page objects that the feature's tests use: signature, what they give, where they are used."""
     if view.whole_project:
         return
-    found = sorted(_helpers(view), key=lambda one: (-len(one.users), one.file.path, one.symbol.start))
+    found = sorted(
+        _helpers(view), key=lambda one: (-len(one.users), one.file.path, one.symbol.start)
+    )
     total = len(view.cases)
     models = [one for one in found if one.symbol.kind == "class" and one.file.outline.tests]
     together = len({one.file.path for one in models}) == 1 and len(models) >= MANY
     if together:
         yield _models(models, total)
     found = [one for one in found if _is_common(view, one) and not (together and one in models)]
-    texts = [_page_object(view, one) if one.symbol.kind == "class" else _function(one, total) for one in found]
-    told = [(one, text) for one, text in zip(found, texts, strict=True) if text != code(f"class {one.symbol.name}")]
+    texts = [
+        _page_object(view, one) if one.symbol.kind == "class" else _function(one, total)
+        for one in found
+    ]
+    told = [
+        (one, text)
+        for one, text in zip(found, texts, strict=True)
+        if text != code(f"class {one.symbol.name}")
+    ]
     if len(found) > MANY:
         told = told[: MANY - 1]
         alone = {id(one) for one, _ in told}
@@ -87,7 +100,8 @@ def _models(models: list[_Helper], total: int) -> Finding:
     ordered = sorted(models, key=lambda one: one.symbol.start)
     users = len({id(hot) for one in models for hot in one.users})
     shown = ", ".join(
-        code(one.symbol.name) if phrases.provable(one.symbol.name) else one.symbol.name for one in ordered
+        code(one.symbol.name) if phrases.provable(one.symbol.name) else one.symbol.name
+        for one in ordered
     )
     return Finding(
         rule="helpers",
@@ -108,8 +122,16 @@ def _helpers(view: View) -> Iterator[_Helper]:
             continue
         tests = {(case.start, case.name) for case in file.outline.tests}
         for symbol in file.outline.symbols:
-            inside = symbol.kind in {"class", "method"} and file.path in homes and "." not in symbol.container
-            if len(symbol.name) < 3 or symbol.name in SET_UP | EMPTY or (symbol.container and not inside):
+            inside = (
+                symbol.kind in {"class", "method"}
+                and file.path in homes
+                and "." not in symbol.container
+            )
+            if (
+                len(symbol.name) < 3
+                or symbol.name in SET_UP | EMPTY
+                or (symbol.container and not inside)
+            ):
                 continue
             if symbol.kind not in {"function", "class", "component", "method"}:
                 continue
@@ -133,7 +155,11 @@ def _is_none(file: FileView, symbol: Symbol, users: list[HotCase]) -> bool:
     around them all and nothing is said of it."""
     if re.match(rf"\s*(?:\w+ )*extension {re.escape(symbol.name)}\b", file.lines[symbol.start - 1]):
         return True
-    only_around = symbol.kind != "class" and not symbol.doc and not any(symbol.name in _body(hot) for hot in users)
+    only_around = (
+        symbol.kind != "class"
+        and not symbol.doc
+        and not any(symbol.name in _body(hot) for hot in users)
+    )
     return only_around or {_bare(hot.case.name) for hot in users} == {_bare(symbol.name)}
 
 
@@ -147,10 +173,18 @@ def _is_common(view: View, one: _Helper) -> bool:
 def _imported(view: View, homes: list[str]) -> Iterator[FileView]:
     """Files of the tests that the feature's tests import from and that are not among the chosen ones."""
     known = {file.path for file in view.tests}
-    names = [name for f in view.tests if f.path in homes for item in f.outline.imports for name in item.names]
+    names = [
+        name
+        for f in view.tests
+        if f.path in homes
+        for item in f.outline.imports
+        for name in item.names
+    ]
     for name in list(dict.fromkeys(name for name in names if len(name) > 5))[:MOST_NAMES]:
         for path in view.candidates(name, ("support", "test"))[:MOST_NAMES]:
-            if path not in known and any(s.name == name and not s.container for s in view.outline(path).symbols):
+            if path not in known and any(
+                s.name == name and not s.container for s in view.outline(path).symbols
+            ):
                 known.add(path)
                 yield FileView(path, "support", 0.0, view.services, view.kept)
 
@@ -161,7 +195,11 @@ def _users(view: View, file: FileView, symbol: Symbol) -> list[HotCase]:
     around = set[str]()
     tests = {hot.file.path: hot.file for hot in view.cases if symbol.name in hot.file.text}
     for test in (test for test in tests.values() if test.path != file.path):
-        calls = [c for c in test.details.calls if c.callee == symbol.name or c.callee.startswith(f"new {symbol.name}")]
+        calls = [
+            c
+            for c in test.details.calls
+            if c.callee == symbol.name or c.callee.startswith(f"new {symbol.name}")
+        ]
         # In a fixture or another helper it runs for some tests, nobody knows which.
         if any(not c.within or (c.hook and not c.hook.startswith("fixture:")) for c in calls):
             around.add(test.path)
@@ -188,12 +226,18 @@ def _bodies(view: View) -> Iterator[tuple[HotCase, str]]:
 
 def _called(symbol: Symbol, after: str) -> re.Pattern[str]:
     """A helper's name where it is used: a method's on its own object, or without one."""
-    own = r"(?:(?<=self\.)|(?<=this\.)|(?<=this->)|(?<![\w.>]))" if symbol.kind == "method" else r"(?<![\w.])"
+    own = (
+        r"(?:(?<=self\.)|(?<=this\.)|(?<=this->)|(?<![\w.>]))"
+        if symbol.kind == "method"
+        else r"(?<![\w.])"
+    )
     return re.compile(own + re.escape(symbol.name) + after)
 
 
 def _is_of_runner(symbol: Symbol) -> bool:
-    return any("fixture" in mark for mark in symbol.decorators) or symbol.name.startswith(("test_", "pytest_"))
+    return any("fixture" in mark for mark in symbol.decorators) or symbol.name.startswith(
+        ("test_", "pytest_")
+    )
 
 
 def _body(hot: HotCase) -> str:
@@ -209,7 +253,9 @@ def _uses(one: _Helper) -> list[str]:
         for number, line in enumerate(test.lines, 1):
             inside = test.path == one.file.path and one.symbol.start <= number <= one.symbol.end
             if not inside and one.symbol.name in line and (match := word.search(line)):
-                places.setdefault(re.sub(r"\W+|\bopts?\b", "", line[: match.start()]), test.cite(number))
+                places.setdefault(
+                    re.sub(r"\W+|\bopts?\b", "", line[: match.start()]), test.cite(number)
+                )
     return list(places.values())[:2]
 
 
@@ -220,7 +266,9 @@ def _function(one: _Helper, total: int) -> str:
     body = file.lines[symbol.start : symbol.end]
     handed = re.compile(rf"[(,=:]\s*{re.escape(symbol.name)}\s*[,)]")
     branches = sum(bool(BRANCH.match(line)) for line in body)
-    if branches > 3 and sum(bool(handed.search(_body(hot))) for hot in one.users) * 2 > len(one.users):
+    if branches > 3 and sum(bool(handed.search(_body(hot))) for hot in one.users) * 2 > len(
+        one.users
+    ):
         name = code(symbol.name) if phrases.provable(symbol.name) else symbol.name
         serves = f"it serves {len(one.users)} of {counted(total)}"
         return f"a new case is a branch in the handler {name}, of {branches}, and a test that calls it; {serves}"
@@ -240,7 +288,11 @@ def _gives(body: list[str]) -> str:
 
 def _page_object(view: View, one: _Helper) -> str:
     symbol = one.symbol
-    inside = [s.name for s in one.file.outline.symbols if s.container == symbol.name and s.name not in SET_UP]
+    inside = [
+        s.name
+        for s in one.file.outline.symbols
+        if s.container == symbol.name and s.name not in SET_UP
+    ]
     methods = list(dict.fromkeys(inside))
     used = [name for name in methods if re.search(rf"\.{re.escape(name)}\b", view.case_text)]
     shown = phrases.names(used or [name for name in methods if not name.startswith("_")], 8)
@@ -252,12 +304,17 @@ def inputs(view: View) -> Iterator[Finding]:
     folders: dict[str, list[FileView]] = defaultdict(list)
     for file in view.tests:
         named = file.role == "support" and view.relevance(file.path) >= 1 and not file.outline.tests
-        if view.whole_project or not named or any(view.case_text_holds(s.name) for s in file.outline.symbols):
+        if (
+            view.whole_project
+            or not named
+            or any(view.case_text_holds(s.name) for s in file.outline.symbols)
+        ):
             continue
         folders[file.path.rpartition("/")[0]].append(file)
     for folder, files in folders.items():
         firsts = [
-            (file, next((n for n, text in enumerate(file.lines, 1) if phrases.provable(text)), 0)) for file in files
+            (file, next((n for n, text in enumerate(file.lines, 1) if phrases.provable(text)), 0))
+            for file in files
         ]
         firsts = [(file, line) for file, line in firsts if line]
         if not firsts or (len(firsts) == 1 and not GIVEN.search(f"{folder}/")):
@@ -269,7 +326,9 @@ def inputs(view: View) -> Iterator[Finding]:
         alike = phrases.shared(names) if len(names) > 1 else ""
         every = len([p for p in view.services.tree.files if p.startswith(f"{folder}/{alike}")])
         which = f"{every} files named {alike}…" if alike else ", ".join(names[:MANY])
-        text = f"input for tests: {which} in {folder}" + (f"; each begins {phrases.quote(begin, 70)}" if begins else "")
+        text = f"input for tests: {which} in {folder}" + (
+            f"; each begins {phrases.quote(begin, 70)}" if begins else ""
+        )
         yield Finding(
             rule="inputs",
             kind="extend",

@@ -5,20 +5,24 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from preread.tree import Tree
+from preread.project.tree import Tree
 
 CARGO_NAME = re.compile(r"[\w-]+")
 CFG = re.compile(r"\s*#!?\[cfg\((.*)\)\]\s*$")
 FEATURE = re.compile(r'feature\s*=\s*"([\w-]+)"')
 UNSURE = re.compile(r"\b(?:any|not)\(")  # a condition that does not ask for each of its features
-SHARED = re.compile(r"multiplatform|\bcommon(?:Main|Test)\b")  # in a build file: a module of several platforms
+SHARED = re.compile(
+    r"multiplatform|\bcommon(?:Main|Test)\b"
+)  # in a build file: a module of several platforms
 JVM = re.compile(r"\bjvm\s*[({]")
 ANDROID = re.compile(  # in a build file: a module of Android, whose plain task takes no filter
     r"(?:\bid\b|apply plugin:)[\s(]*[\"']com\.android\.\w+|\bplugins\.android\.(?:application|library)\b"
 )
 FLAVORS = re.compile(r"\bproductFlavors\b|\bflavorDimensions\b")
 SETTINGS = ("settings.gradle", "settings.gradle.kts")
-REGISTERS = re.compile(r"\s*\w*(?:add|register)_?\w*test\w*\s*\(\s*(?:NAME\s+)?\"?([\w.-]+)\"?(?=[\s)])", re.IGNORECASE)
+REGISTERS = re.compile(
+    r"\s*\w*(?:add|register)_?\w*test\w*\s*\(\s*(?:NAME\s+)?\"?([\w.-]+)\"?(?=[\s)])", re.IGNORECASE
+)
 POSARGS = re.compile(
     r"\s*(?:commands\s*=\s*)?((?:\w+:\s*)?(?:python|pytest|py\.test|coverage|stestr)\b.*\{posargs[^}]*\}.*)"
 )
@@ -33,7 +37,9 @@ def cargo(tree: Tree, base: str, test: str, inner: str) -> str:
     if base and isinstance(name, str) and CARGO_NAME.fullmatch(name):
         above = [str(parent) for parent in PurePosixPath(base).parents]
         homes = ["Cargo.toml" if folder == "." else f"{folder}/Cargo.toml" for folder in above]
-        in_workspace = any("[workspace" in (tree.read(path) or "") for path in homes if path in tree.files)
+        in_workspace = any(
+            "[workspace" in (tree.read(path) or "") for path in homes if path in tree.files
+        )
         shown = f" -p {name}" if in_workspace else f" --manifest-path {base}/Cargo.toml"
     needed = dict.fromkeys(_features_of(tree, base, test, inner))
     missing = [feature for feature in needed if feature not in _by_default(told)]
@@ -53,10 +59,21 @@ def _features_of(tree: Tree, base: str, test: str, inner: str) -> Iterator[str]:
     parts = PurePosixPath(inner).with_suffix("").parts
     for n in range(1, len(parts)) if parts[0] == "src" else ():
         folder = "/".join(filter(None, (base, *parts[:n])))
-        homes = [f"{folder}/lib.rs", f"{folder}/main.rs"] if n == 1 else [f"{folder}/mod.rs", f"{folder}.rs"]
+        homes = (
+            [f"{folder}/lib.rs", f"{folder}/main.rs"]
+            if n == 1
+            else [f"{folder}/mod.rs", f"{folder}.rs"]
+        )
         for home in homes:
             lines = tree.lines(home) or []
-            at = next((i for i, line in enumerate(lines) if re.match(rf"\s*(?:pub\S*\s+)?mod {parts[n]};", line)), 0)
+            at = next(
+                (
+                    i
+                    for i, line in enumerate(lines)
+                    if re.match(rf"\s*(?:pub\S*\s+)?mod {parts[n]};", line)
+                ),
+                0,
+            )
             while at > 0 and lines[at - 1].lstrip().startswith("#["):
                 at -= 1
                 yield from _asked(lines[at])
@@ -95,8 +112,14 @@ def _cargo_target(tree: Tree, base: str, told: Mapping[str, object], inner: str)
     declared = _declared_targets(told)
     if declared is not None:
         own, module = declared.get(inner), PurePosixPath(inner).stem
-        shared = [name for path, name in declared.items() if PurePosixPath(path).parent == PurePosixPath(inner).parent]
-        return f" --test {own}" if own else f" --test {shared[0]} {module}" if shared else f" {module}"
+        shared = [
+            name
+            for path, name in declared.items()
+            if PurePosixPath(path).parent == PurePosixPath(inner).parent
+        ]
+        return (
+            f" --test {own}" if own else f" --test {shared[0]} {module}" if shared else f" {module}"
+        )
     main = "/".join(filter(None, (base, "tests", *rest[:1], "main.rs")))
     return f" --test {rest[0]}" if len(rest) == 1 or main in tree.files else ""
 
@@ -108,7 +131,9 @@ def _declared_targets(told: Mapping[str, object]) -> dict[str, str] | None:
         return None
     rows = [row for row in tests if isinstance(row, dict)] if isinstance(tests, list) else []
     named = [(str(row.get("name")), row.get("path")) for row in rows]
-    return {str(path or f"tests/{name}.rs"): name for name, path in named if CARGO_NAME.fullmatch(name)}
+    return {
+        str(path or f"tests/{name}.rs"): name for name, path in named if CARGO_NAME.fullmatch(name)
+    }
 
 
 def gradle(tree: Tree, path: str, test: str) -> str:
@@ -119,20 +144,31 @@ def gradle(tree: Tree, path: str, test: str) -> str:
     if module is None:
         return ""
     home = f"{base}/" if base else ""
-    if SHARED.search(text) or any(p.startswith((f"{home}src/commonMain/", f"{home}common/src/")) for p in tree.files):
+    if SHARED.search(text) or any(
+        p.startswith((f"{home}src/commonMain/", f"{home}common/src/")) for p in tree.files
+    ):
         has_jvm = JVM.search(text) or any(
-            p.startswith((f"{home}src/jvmMain/", f"{home}src/jvmTest/", f"{home}jvm/")) for p in tree.files
+            p.startswith((f"{home}src/jvmMain/", f"{home}src/jvmTest/", f"{home}jvm/"))
+            for p in tree.files
         )
         shared = inner.startswith(("src/commonTest/", "src/jvmTest/", "common/test/", "jvm/test/"))
         return f"{module}jvmTest" if has_jvm and shared else ""
     if ANDROID.search(text):
-        return f"{module}testDebugUnitTest" if inner.startswith("src/test/") and not FLAVORS.search(text) else ""
+        return (
+            f"{module}testDebugUnitTest"
+            if inner.startswith("src/test/") and not FLAVORS.search(text)
+            else ""
+        )
     return f"{module}test"
 
 
 def _gradle_module(tree: Tree, base: str) -> str | None:
     """A module's path as the nearest settings name it, with a colon at its end; None where they do not."""
-    folders = [str(folder) for folder in (PurePosixPath(base), *PurePosixPath(base).parents)] if base else ["."]
+    folders = (
+        [str(folder) for folder in (PurePosixPath(base), *PurePosixPath(base).parents)]
+        if base
+        else ["."]
+    )
     named = ((f"{'' if at == '.' else f'{at}/'}{name}", at) for at in folders for name in SETTINGS)
     settings, at = next(((path, at) for path, at in named if path in tree.files), ("", "."))
     own = base if at == "." else base.removeprefix(at).strip("/")
@@ -143,7 +179,8 @@ def _gradle_module(tree: Tree, base: str) -> str | None:
     text, whole = tree.read(settings) or "", re.escape(own).replace("/", "[/:]")
     if re.search(rf"[\"']:?{whole}[\"']", text):
         placed = re.search(
-            rf"project\(\s*[\"'](:[^\"']+)[\"']\s*\)\.projectDir\s*=[^\n]*[\"'](?:\./)?{whole}[\"']", text
+            rf"project\(\s*[\"'](:[^\"']+)[\"']\s*\)\.projectDir\s*=[^\n]*[\"'](?:\./)?{whole}[\"']",
+            text,
         )
         return f"{placed[1]}:" if placed else f":{own.replace('/', ':')}:"
     last = own.rpartition("/")[2]

@@ -31,7 +31,12 @@ LINK = re.compile(r"->|::|\?\.")
 
 def is_dull(callee: str) -> bool:
     name = dotted(callee)
-    return name in DULL or name.rpartition(".")[2] in DULL or bool(ASSERTING.search(name)) or callee[:1] == "("
+    return (
+        name in DULL
+        or name.rpartition(".")[2] in DULL
+        or bool(ASSERTING.search(name))
+        or callee[:1] == "("
+    )
 
 
 def dotted(callee: str) -> str:

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from preread.evidence import phrases, words
-from preread.evidence.history import ASIDE, CHORE, FIX, NOISE, Commit
+from preread.evidence import phrases
 from preread.evidence.lineage import lineage
 from preread.evidence.nearness import nearness
 from preread.evidence.repeated import repeated_fixes
@@ -24,14 +23,16 @@ from preread.evidence.subjects import (
     tells,
     without_others,
 )
-from preread.evidence.subjects import (
-    turned as is_turned,
-)
+from preread.evidence.subjects import turned as is_turned
 from preread.evidence.view import View, once
+from preread.index import words
+from preread.index.gitlog import ASIDE, CHORE, FIX, NOISE, Commit
 from preread.models import Finding
 from preread.sources import Ref
 
-NEWS = re.compile(r"(?i)(^|/)(changelog|change_?log|changes|history|news|release[-_]?notes|releases)(\.\w+|/[^/]+)?$")
+NEWS = re.compile(
+    r"(?i)(^|/)(changelog|change_?log|changes|history|news|release[-_]?notes|releases)(\.\w+|/[^/]+)?$"
+)
 ENTRY = re.compile(r"\s*(?:[-*+]\s+\S|#\d+[:.]\s)")
 MARK = re.compile(
     r"^(?:[-*+]\s+|#\d+[:.]\s+)(?:\[[A-Z]{3,}\]:?\s+)?(?:(?:\[[^\]]+\]\(\S+\)\s+)+(?:Thanks .{1,80}?! - )?)?"
@@ -49,8 +50,12 @@ LABEL = re.compile(
     rf"(?i)^(?:[-*+]\s+)?(?:\[|\*\*)?(?:(?P<fix>{FIXES})|(?P<add>{ADDS})|\w+)(?:\([^)]*\))?!?(?:\]:?|:?\*\*:?|:)\s+"
 )
 HEAD = re.compile(r"^(?:#{2,}\s|\*\*[^*]+\*\*:?\s*$)|^\W*[\w /-]+:\s*\d*\s*$")
-ADDED = re.compile(r"(?i)(?:add(?:s|ed)?|new|introduc\w*|support(?:s|ed)?|allow(?:s|ed)?|expos\w*)\b")
-CREDITED = re.compile(r"(?i)(?:(?:fix|add|updat|remov|chang|implement|report|contribut)ed by|thanks to)\b")
+ADDED = re.compile(
+    r"(?i)(?:add(?:s|ed)?|new|introduc\w*|support(?:s|ed)?|allow(?:s|ed)?|expos\w*)\b"
+)
+CREDITED = re.compile(
+    r"(?i)(?:(?:fix|add|updat|remov|chang|implement|report|contribut)ed by|thanks to)\b"
+)
 WHEN = re.compile(
     r"(?i)\b(?:not|never|no longer|could|should|when|while|if|unless|without|instead|until|since)\b|n['’]t\b"
 )
@@ -78,7 +83,10 @@ NEAR, SURE, NAMED, HOME = 0.5, 0.7, 0.8, 0.7
 SMALL = 4  # files of code that a change touches when it is one of a function
 OF_TESTS = re.compile(r"(?i)\btests?$")
 FILES, MOST, LENGTH, LINES = 3, 5, 240, 6  # characters and lines of an entry
-FEWEST, SHORT = 4, 80  # words that a sentence has; characters of an entry that may be of documents or tests alone
+FEWEST, SHORT = (
+    4,
+    80,
+)  # words that a sentence has; characters of an entry that may be of documents or tests alone
 MORE = 2  # stems that an entry has beyond a title that it only repeats
 
 
@@ -126,8 +134,18 @@ def _once(found: list[Entry]) -> list[Entry]:
 
 
 def _text(entry: Entry) -> str:
-    head = f"{entry.version}{', fixed' if entry.fixed else ''}" if entry.version else "fixed" if entry.fixed else ""
-    return f"{head}: {phrases.quote(entry.said, LENGTH)}" if head else phrases.quote(entry.said, LENGTH)
+    head = (
+        f"{entry.version}{', fixed' if entry.fixed else ''}"
+        if entry.version
+        else "fixed"
+        if entry.fixed
+        else ""
+    )
+    return (
+        f"{head}: {phrases.quote(entry.said, LENGTH)}"
+        if head
+        else phrases.quote(entry.said, LENGTH)
+    )
 
 
 def _paths(view: View) -> list[str]:
@@ -168,7 +186,9 @@ def _items(view: View) -> Iterator[_Item]:
                 whole, end = _whole(lines, number)
                 kind = _kind(LABEL.match(whole)) or section
                 yield _Item(path, number, end, whole, version, kind, number / len(lines))
-            elif (match := VERSION.match(LINK.sub(r"\1", line))) and len(LINK.sub(r"\1", line)) < 50:
+            elif (match := VERSION.match(LINK.sub(r"\1", line))) and len(
+                LINK.sub(r"\1", line)
+            ) < 50:
                 version, section = match[1] or match["next"], ""
 
 
@@ -177,7 +197,11 @@ def _kind(match: re.Match[str] | None) -> str:
 
 
 def _entries(view: View) -> Iterator[Entry]:
-    told = [(words.stems_of(c.subject), c) for c in view.told if view.relevance(c.subject) >= 0.5 or is_named(view, c)]
+    told = [
+        (words.stems_of(c.subject), c)
+        for c in view.told
+        if view.relevance(c.subject) >= 0.5 or is_named(view, c)
+    ]
     about = partial(_about, view, names(view), _at_home(view))
     elsewhere = _told_elsewhere(view)
     for item in _items(view):
@@ -190,7 +214,9 @@ def _entries(view: View) -> Iterator[Entry]:
         if not _is_news(item, said, turned, aloud) or _is_respelled(said):
             continue
         others = _without_own(view, said)
-        if CHORE.search(others) or (len(said) < SHORT and (NOISE.search(others) or OF_TESTS.search(said))):
+        if CHORE.search(others) or (
+            len(said) < SHORT and (NOISE.search(others) or OF_TESTS.search(said))
+        ):
             continue
         if (near := about(without_others(view, item.whole))) < (NEAR if turned else SURE):
             continue
@@ -199,7 +225,10 @@ def _entries(view: View) -> Iterator[Entry]:
         same = _same(told, item.whole)
         if same and elsewhere(same, said):
             continue
-        refs = (str(Ref("lines", item.path, item.start, item.end)), *(f"commit:{c.sha[:9]}" for c in same))
+        refs = (
+            str(Ref("lines", item.path, item.start, item.end)),
+            *(f"commit:{c.sha[:9]}" for c in same),
+        )
         said = _sentences(said)
         if phrases.provable(said) and len(said.split()) >= FEWEST and not said.endswith(":"):
             worth = 0.5 * near + 0.25 * turned + 0.15 * aloud - 0.1 * item.place
@@ -213,12 +242,18 @@ def _is_news(item: _Item, said: str, turned: bool, aloud: bool) -> bool:
     fixes = FIX.search(said) is not None
     if not (aloud or fixes) and (item.kind == "add" or ADDED.match(said)):
         return False
-    return turned or fixes or (_is_troubled(said) and (item.kind == "fix" or FIX.search(item.whole) is not None))
+    return (
+        turned
+        or fixes
+        or (_is_troubled(said) and (item.kind == "fix" or FIX.search(item.whole) is not None))
+    )
 
 
 def _without_own(view: View, said: str) -> str:
     """A text without the feature's words: where formatting is the feature, what is about it is no noise."""
-    return words.IDENTIFIER.sub(lambda found: "" if words.stem(found[0].lower()) in view.wanted else found[0], said)
+    return words.IDENTIFIER.sub(
+        lambda found: "" if words.stem(found[0].lower()) in view.wanted else found[0], said
+    )
 
 
 def _is_troubled(said: str) -> bool:
@@ -234,11 +269,18 @@ def _is_respelled(said: str) -> bool:
 
 def _told_elsewhere(view: View) -> Callable[[list[Commit], str], bool]:
     """Whether what an entry says is the title of a commit that other rules tell."""
-    sources = {source for rule in (reworked, repeated_fixes) for finding in rule(view) for source in finding.sources}
+    sources = {
+        source
+        for rule in (reworked, repeated_fixes)
+        for finding in rule(view)
+        for source in finding.sources
+    }
 
     def is_told(same: list[Commit], said: str) -> bool:
         more = words.stems_of(said) - words.stems_of(same[0].subject)
-        other = f"commit:{same[0].sha[:9]}" in sources or (is_change(same[0]) and is_turned(same[0]))
+        other = f"commit:{same[0].sha[:9]}" in sources or (
+            is_change(same[0]) and is_turned(same[0])
+        )
         return other and len(more) <= MORE
 
     return is_told
@@ -271,7 +313,9 @@ def _at_home(view: View) -> frozenset[str]:
     """Numbers of issues and changes whose commits changed the feature's own functions."""
     (past,) = lineage(view)
     near = {sha for sha, near in past.home().items() if near >= HOME}
-    small = (commit for commit in view.commits if commit.sha in near and len(code_of(commit)) <= SMALL)
+    small = (
+        commit for commit in view.commits if commit.sha in near and len(code_of(commit)) <= SMALL
+    )
     return frozenset(number for commit in small for number in commit.issues)
 
 
@@ -288,7 +332,9 @@ def _about(view: View, own: frozenset[str], numbers: frozenset[str], text: str) 
 def _same(told: list[tuple[frozenset[str], Commit]], text: str) -> list[Commit]:
     """The commit that an entry tells of: it has the entry's number or nearly all its words."""
     held, numbers = words.stems_of(text), set(NUMBERS.findall(text))
-    return [c for stems, c in told if len(held & stems) >= 0.7 * len(stems) or numbers & {*c.issues}][:1]
+    return [
+        c for stems, c in told if len(held & stems) >= 0.7 * len(stems) or numbers & {*c.issues}
+    ][:1]
 
 
 def _sentences(said: str) -> str:
@@ -296,7 +342,9 @@ def _sentences(said: str) -> str:
     if len(said) <= LENGTH:
         return said
     match = TOLD.search(said) or TURN.search(said) or FIX.search(said)
-    ends = [m.start() + 1 for m in re.finditer(r"(?<!\be\.g)(?<!\bi\.e)[.;!?](?=\s)", said)] + [len(said)]
+    ends = [m.start() + 1 for m in re.finditer(r"(?<!\be\.g)(?<!\bi\.e)[.;!?](?=\s)", said)] + [
+        len(said)
+    ]
     at = match.end() if match else 0
     starts = [0, *(end for end in ends if end < at)]
     start = 0 if next(end for end in ends if end >= at) <= LENGTH else starts[-1]

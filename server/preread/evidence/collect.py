@@ -5,7 +5,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from preread import db, inputs
+from preread import inputs
 from preread.dossier import UNSEEN
 from preread.evidence import (
     alike,
@@ -20,13 +20,9 @@ from preread.evidence import (
     failures,
     formerly,
     gaps,
-    history,
     idioms,
-    index,
-    lines,
     notes,
     prose,
-    rank,
     remarks,
     repairs,
     repeated,
@@ -34,19 +30,20 @@ from preread.evidence import (
     reworked,
     samples,
     scaffolding,
-    search,
     shape,
     together,
     traps,
     untested,
-    words,
     worth,
 )
-from preread.evidence.kept import Kept
-from preread.evidence.rank import Hit
 from preread.evidence.view import View, views_of
+from preread.index import gitlog, indexer, words
+from preread.index.analysis import Kept
+from preread.infra import db
 from preread.layout import PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
+from preread.ranking import fusion, lines, search
+from preread.ranking.fusion import Hit
 from preread.reports.history import Past
 from preread.services import Services
 
@@ -120,13 +117,15 @@ RULES: tuple[Rule, ...] = (
 def collect(services: Services, request: Request) -> Evidence:
     """Everything that the rules find for a request. Blocks; cold, it reads the whole project once."""
     services.progress.say("reading the project's files", 0, 5)
-    index.update(services)
+    indexer.update(services)
     services.progress.say("ranking files and tests", 0.5, 5)
     return db.use(services.layout, lambda connection: _collect(services, request, connection))
 
 
 def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
-    used = inputs.digests(services, request)  # before they are read: what changes meanwhile makes it stale
+    used = inputs.digests(
+        services, request
+    )  # before they are read: what changes meanwhile makes it stale
     view, hits, tests = _viewed(services, request, connection)
     query, kept = view.query, view.kept
     findings: list[Finding] = []
@@ -136,7 +135,9 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         findings += filter(_can_be_shown, rule(view))
     lists = {"files": hits["files"], "tests": tests, "docs": hits["docs"]}
     ranked = {name: _ranked(view, listed) for name, listed in lists.items()}
-    findings = [one.model_copy(update={"sure": doubts.sure(view, one)}) for one in worth.weighed(findings)]
+    findings = [
+        one.model_copy(update={"sure": doubts.sure(view, one)}) for one in worth.weighed(findings)
+    ]
     kept.store()
     return Evidence(
         feature=request.feature,
@@ -154,7 +155,7 @@ def _viewed(
 ) -> tuple[View, dict[str, list[Hit]], list[Hit]]:
     """What rules look at, the files that were chosen for it, and the tests and their helpers on one scale."""
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
-    query = rank.query_of(request, ticket or "")
+    query = fusion.query_of(request, ticket or "")
     kept = Kept(services.tree, connection)
     hits = _hits(request, query, connection, kept)
     tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
@@ -166,7 +167,9 @@ def _viewed(
         query,
         kept,
         sources=views_of(services, kept, own),
-        tests=views_of(services, kept, tests if request.feature == PROJECT else _latest(tests, query)),
+        tests=views_of(
+            services, kept, tests if request.feature == PROJECT else _latest(tests, query)
+        ),
         docs=views_of(services, kept, hits["docs"]),
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
@@ -178,7 +181,7 @@ def _viewed(
     return view, hits, tests
 
 
-def _own(hits: list[Hit], query: rank.Query) -> list[Hit]:
+def _own(hits: list[Hit], query: fusion.Query) -> list[Hit]:
     """Without what only shows or precedes the feature: examples, and old versions of a file that is there, too.
 
     All of them where nothing else is, and what the request names.
@@ -192,7 +195,7 @@ def _own(hits: list[Hit], query: rank.Query) -> list[Hit]:
     return [hit for hit in _latest(hits, query) if not is_beside(hit.path)] or hits
 
 
-def _latest(hits: list[Hit], query: rank.Query) -> list[Hit]:
+def _latest(hits: list[Hit], query: fusion.Query) -> list[Hit]:
     """Without files of which a later version is there, told by a folder as `v3`, unless the request names that."""
     latest: dict[str, int] = {}
     for hit in hits:
@@ -211,7 +214,7 @@ def _latest(hits: list[Hit], query: rank.Query) -> list[Hit]:
 def failing(services: Services, request: Request) -> list[Past]:
     """The feature's tests that ever failed, the worst first; no other rule is run."""
     services.progress.say("reading the project's files", 0, 2)
-    index.update(services)
+    indexer.update(services)
     inputs.reports(services)
     services.progress.say("looking for the feature's tests", 1, 2)
 
@@ -229,11 +232,16 @@ def _can_be_shown(finding: Finding) -> bool:
     return not any(map(UNSEEN.search, (finding.text, *finding.sources, *finding.fence)))
 
 
-def _hits(request: Request, query: rank.Query, connection: sqlite3.Connection, kept: Kept) -> dict[str, list[Hit]]:
+def _hits(
+    request: Request, query: fusion.Query, connection: sqlite3.Connection, kept: Kept
+) -> dict[str, list[Hit]]:
     if request.feature == PROJECT:
-        churn = history.churn(kept.log)
-        return {kind: rank.central(connection, kind, churn, MOST[kind], query.scope) for kind in rank.ROLES}
-    return rank.ranked(connection, query, MOST, kept.text)
+        churn = gitlog.churn(kept.log)
+        return {
+            kind: fusion.central(connection, kind, churn, MOST[kind], query.scope)
+            for kind in fusion.ROLES
+        }
+    return fusion.ranked(connection, query, MOST, kept.text)
 
 
 def _ranked(view: View, hits: list[Hit]) -> tuple[Ranked, ...]:
@@ -241,11 +249,21 @@ def _ranked(view: View, hits: list[Hit]) -> tuple[Ranked, ...]:
     found = []
     for hit in hits:
         if view.whole_project:
-            hot = [(h.symbol.start, h.symbol.end, h.symbol.name) for h in view.symbols if h.file.path == hit.path]
-            hot += [(h.case.start, h.case.end, h.case.name) for h in view.cases if h.file.path == hit.path]
+            hot = [
+                (h.symbol.start, h.symbol.end, h.symbol.name)
+                for h in view.symbols
+                if h.file.path == hit.path
+            ]
+            hot += [
+                (h.case.start, h.case.end, h.case.name)
+                for h in view.cases
+                if h.file.path == hit.path
+            ]
             spans = lines.firsts(hot)
         else:
-            spans = wanted.spans(hit.path, view.services.tree.text(hit.path) or "", view.outline(hit.path))
+            spans = wanted.spans(
+                hit.path, view.services.tree.text(hit.path) or "", view.outline(hit.path)
+            )
         found.append(
             Ranked(
                 path=hit.path,

@@ -42,7 +42,9 @@ RUN = {
     "cs": "dotnet test {base} --filter FullyQualifiedName~{stem}",
 }
 TARGET = re.compile(r"[\w-]*(?:test|check|e2e)[\w-]*:(?!=)")
-SETTING = re.compile(r"\s*(?:addopts|filterwarnings|asyncio_mode|xfail_strict|timeout)\b(?!\s*=\s*$)")
+SETTING = re.compile(
+    r"\s*(?:addopts|filterwarnings|asyncio_mode|xfail_strict|timeout)\b(?!\s*=\s*$)"
+)
 RUNNER = re.compile(
     r"\b(?:pytest|go test|cargo (?:nextest|test)|vitest|jest|playwright test|mvnw? .*(?:test|verify)|gradlew? .*test"
     r"|(?:npm|pnpm|yarn)(?: run)? test|rspec|phpunit|swift test|dotnet test|ctest)\b"
@@ -70,7 +72,15 @@ SPOKEN = {
 RAKE = "bundle exec rake {task} TEST={path}"
 GRADLE = "./gradlew {task} --tests {stem}"
 OTHERS = ("CMakeLists.txt",)
-UNNAMED = ("Package.swift", ".gradle", ".kts", ".dist", ".xml", ".rspec", ".csproj")  # whose first line tells nothing
+UNNAMED = (
+    "Package.swift",
+    ".gradle",
+    ".kts",
+    ".dist",
+    ".xml",
+    ".rspec",
+    ".csproj",
+)  # whose first line tells nothing
 MOST_SETTINGS, MOST_FILES = 2, 6
 WHOLE = 160  # characters of a command: a longer one is not quoted, none is cut
 LARGE = 60_000  # bytes of a settings file
@@ -78,7 +88,9 @@ LARGE = 60_000  # bytes of a settings file
 
 def commands(view: View) -> Iterator[Finding]:
     """How to run just the feature's tests, by the settings nearest to them."""
-    tests = dict.fromkeys([hot.file.path for hot in view.cases] + [f.path for f in view.tests if f.role == "test"])
+    tests = dict.fromkeys(
+        [hot.file.path for hot in view.cases] + [f.path for f in view.tests if f.role == "test"]
+    )
     own = {file.path for file in (*view.tests, *view.sources) if cases.holds(view, file)}
     seen: set[str] = set()
     of_each: dict[str, list[str]] = {}
@@ -95,13 +107,22 @@ def _nearest(view: View, test: str, seen: set[str]) -> list[Finding]:
     """What the settings and scripts of the nearest folder that has some say of a test, without those told already."""
     for folder in [str(parent) for parent in PurePosixPath(test).parents]:
         prefix = "" if folder == "." else f"{folder}/"
-        paths = [f"{prefix}{name}" for name in (*SECTIONS, "package.json", "Makefile", "justfile", *OTHERS)]
+        paths = [
+            f"{prefix}{name}"
+            for name in (*SECTIONS, "package.json", "Makefile", "justfile", *OTHERS)
+        ]
         paths += _csharp(view, prefix) if test.endswith(".cs") else []
-        near = [p for p in paths if p in view.services.tree.files and _kin(p.rpartition("/")[2], test)]
+        near = [
+            p for p in paths if p in view.services.tree.files and _kin(p.rpartition("/")[2], test)
+        ]
         found, by_settings = [], False
         for path in near:
             is_settings = _settings(path) in SECTIONS or path.endswith("tox.ini")
-            one = None if path in seen or (is_settings and by_settings) else _command_in(view, path, test)
+            one = (
+                None
+                if path in seen or (is_settings and by_settings)
+                else _command_in(view, path, test)
+            )
             if one is not None:
                 found.append(one)
                 by_settings = by_settings or is_settings
@@ -113,7 +134,11 @@ def _nearest(view: View, test: str, seen: set[str]) -> list[Finding]:
 
 def _csharp(view: View, folder: str) -> list[str]:
     """The C# projects of a folder."""
-    return sorted(p for p in view.services.tree.files if p.endswith(".csproj") and p.rpartition("/")[0] == folder[:-1])
+    return sorted(
+        p
+        for p in view.services.tree.files
+        if p.endswith(".csproj") and p.rpartition("/")[0] == folder[:-1]
+    )
 
 
 def _settings(path: str) -> str:
@@ -144,13 +169,21 @@ def _kin(name: str, test: str) -> bool:
         return suffix in SCRIPTS
     if name == "CMakeLists.txt":
         return suffix in SPOKEN["ctest"]
-    own = {"Cargo.toml": "rs", "go.mod": "go", "pom.xml": "java", "phpunit.xml": "php", ".rspec": "rb"}
+    own = {
+        "Cargo.toml": "rs",
+        "go.mod": "go",
+        "pom.xml": "java",
+        "phpunit.xml": "php",
+        ".rspec": "rb",
+    }
     own |= {"phpunit.xml.dist": "php", "Package.swift": "swift", "Rakefile": "rb"}
     if name.endswith(".csproj"):
         return suffix == "cs"
     if name.startswith("build.gradle"):
         return suffix in {"java", "kt"}
-    return own[name] == suffix if name in own else name in {"Makefile", "justfile"} or suffix == "py"
+    return (
+        own[name] == suffix if name in own else name in {"Makefile", "justfile"} or suffix == "py"
+    )
 
 
 def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Finding | None:
@@ -169,9 +202,18 @@ def _section(view: View, path: str, opens: re.Pattern[str], test: str) -> Findin
     among = f" -pl {base}" if base and "pom.xml" in view.services.tree.files else ""
     target = builds.cargo(view.services.tree, base, test, inner) if test.endswith(".rs") else ""
     folder = inner.rpartition("/")[0]
-    group = next((hot.case.group for hot in view.cases if hot.file.path == test and hot.case.group), stem)
+    group = next(
+        (hot.case.group for hot in view.cases if hot.file.path == test and hot.case.group), stem
+    )
     shown = run.format(
-        path=inner, folder=folder, stem=stem, task=task, target=target, among=among, base=base or ".", group=group
+        path=inner,
+        folder=folder,
+        stem=stem,
+        task=task,
+        target=target,
+        among=among,
+        base=base or ".",
+        group=group,
     )
     told: list[str] = []
     last = number
@@ -207,7 +249,9 @@ def _npm(view: View, path: str, test: str) -> Finding | None:
     lines, base = view.services.tree.lines(path) or [], path.rpartition("/")[0]
     inner = test.removeprefix(f"{base}/") if base else test
     if number := next((n for n, line in enumerate(lines, 1) if inner in line), 0):
-        return _command(phrases.quote(lines[number - 1].strip().rstrip(","), WHOLE), [_at(path, number)], 0.8)
+        return _command(
+            phrases.quote(lines[number - 1].strip().rstrip(","), WHOLE), [_at(path, number)], 0.8
+        )
     script = script_for(view.services.tree, path, inner)
     if script is None:
         return None
@@ -231,8 +275,14 @@ def _tox(view: View, path: str, test: str) -> Finding | None:
     if told is None or len(told[1]) > WHOLE:
         return None
     base = path.rpartition("/")[0]
-    inner = (test.removeprefix(f"{base}/") if base else test).removeprefix("src/" if "pytest" not in told[1] else "")
-    given = inner if re.search(r"\bpy\.?test\b", told[1]) else inner.removesuffix(".py").replace("/", ".")
+    inner = (test.removeprefix(f"{base}/") if base else test).removeprefix(
+        "src/" if "pytest" not in told[1] else ""
+    )
+    given = (
+        inner
+        if re.search(r"\bpy\.?test\b", told[1])
+        else inner.removesuffix(".py").replace("/", ".")
+    )
     return _command(f'{code(told[1])}: "tox -e py -- {given}"', [_at(path, told[0])], 0.72)
 
 
@@ -241,11 +291,17 @@ def _make(view: View, path: str, test: str) -> Finding | None:
     lines = view.services.tree.lines(path) or []
     for number, line in enumerate(lines, 1):
         if TARGET.match(line) and not WATCH.search(line):
-            below = [n for n in range(number + 1, min(number + 6, len(lines)) + 1) if RUNNER.search(lines[n - 1])]
+            below = [
+                n
+                for n in range(number + 1, min(number + 6, len(lines)) + 1)
+                if RUNNER.search(lines[n - 1])
+            ]
             run = " ".join(lines[below[0] - 1].split()).lstrip("@-") if below else ""
             if run and not WATCH.search(run) and _speaks(run, {test.rpartition(".")[2]}):
                 shown = f" runs {code(run)}" if len(run) <= WHOLE and not run.endswith("\\") else ""
-                return _command(f'"make {line.partition(":")[0]}"{shown}', [_at(path, number, below[0])], 0.7)
+                return _command(
+                    f'"make {line.partition(":")[0]}"{shown}', [_at(path, number, below[0])], 0.7
+                )
     return None
 
 
@@ -269,10 +325,17 @@ def checks(view: View) -> Iterator[Finding]:
             if not _speaks(run, suffixes) or line.strip().startswith(("#", "- name", "name")):
                 continue
             flags = len(FLAG.findall(run[runner.start() :]))
-            if flags and (best is None or flags > best[0]) and is_whole(run, lines) and not is_of_others(view, run):
+            if (
+                flags
+                and (best is None or flags > best[0])
+                and is_whole(run, lines)
+                and not is_of_others(view, run)
+            ):
                 best = flags, path, number, run
     if bar is not None:
-        yield _command(f"coverage has to stay: {phrases.quote(bar[2])}", [_at(bar[0], bar[1])], 0.6, "checks")
+        yield _command(
+            f"coverage has to stay: {phrases.quote(bar[2])}", [_at(bar[0], bar[1])], 0.6, "checks"
+        )
     if best is not None:
         _, path, number, run = best
         listed = rows(run, view.services.tree.lines(path) or [])[:1]

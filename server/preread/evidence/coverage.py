@@ -5,10 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import phrases
 from preread.evidence.cases import MODULES
-from preread.evidence.history import ISSUE
 from preread.evidence.view import FileView, HotCase, View
+from preread.index import words
+from preread.index.gitlog import ISSUE
 from preread.models import Finding
 from preread.syntax import TestCase
 
@@ -17,7 +18,9 @@ NEAR, FAR = 12, 90  # lines between tests that are cited as one, of few and of m
 CONSTANT = re.compile(r"(?<![\w.\"'])[A-Z][A-Z0-9_]{3,}(?![\w(])")
 SHOWN = re.compile(r"(?:^|/)(?:__)?fixtures?(?:__)?/|\.fixture\.")  # tests that other tests run
 LONGEST = 120  # characters of a test's name: what is cut in a word cannot be searched for
-OF_TYPES = re.compile(r"\btypeof\b|\bisinstance\(|\binstanceof\b|InstanceOf\b|toBeDefined\(|\brespond_to\b|\bhasattr\(")
+OF_TYPES = re.compile(
+    r"\btypeof\b|\bisinstance\(|\binstanceof\b|InstanceOf\b|toBeDefined\(|\brespond_to\b|\bhasattr\("
+)
 SPELLED = re.compile(r"[a-z]\w*(?:\.\w+)+")  # a test's name that a table has, told by an expression
 ROWS = re.compile(r"\b\w*(?:cases|data|files|rows|examples)\w*\(\s*[\"'][^\"'()]{4,}[\"']\s*\)")
 
@@ -38,10 +41,16 @@ def groups(view: View) -> Iterator[Finding]:
         if cases in few:
             continue
         score = 0.5 + 0.4 * sum(h.score for h in cases) / (best or 1.0)
-        parts = [("", cases)] if len(cases) <= SMALL or view.whole_project else _by_topic(cases, view.wanted)
+        parts = (
+            [("", cases)]
+            if len(cases) <= SMALL or view.whole_project
+            else _by_topic(cases, view.wanted)
+        )
         for number, (topic, part) in enumerate(parts):
             yield _group(view, topic, part, max(0.5, score - 0.03 * number))
-    few = [cases for cases in few if not all(_has_table(hot) or _checks_types(hot) for hot in cases)]
+    few = [
+        cases for cases in few if not all(_has_table(hot) or _checks_types(hot) for hot in cases)
+    ]
     few += _named_elsewhere(view)
     for at in range(0, len(few), FEW):
         yield _elsewhere(few[at : at + FEW])
@@ -55,12 +64,20 @@ def _named_elsewhere(view: View) -> list[list[HotCase]]:
     sql = "SELECT f.path FROM words JOIN files f ON f.id = words.rowid WHERE words MATCH ? AND f.role = 'test'"
     terms = " AND ".join(f'"{word}"' for word in view.query.feature if '"' not in word)
     found: list[list[HotCase]] = []
-    for (path,) in view.connection.execute(f"{sql} ORDER BY f.path", (f"defs : ({terms})",)).fetchall():
+    for (path,) in view.connection.execute(
+        f"{sql} ORDER BY f.path", (f"defs : ({terms})",)
+    ).fetchall():
         if path in chosen or len(found) == FEW or SHOWN.search(path):
             continue
         file = FileView(path, "test", 0.0, view.services, view.kept)
-        cases = (HotCase(file, case, 0.0) for case in file.outline.tests if view.relevance(case.name) >= 1)
-        named = [hot for hot in cases if not hot.case.name.startswith("Example") and view.tests_it(hot)]
+        cases = (
+            HotCase(file, case, 0.0)
+            for case in file.outline.tests
+            if view.relevance(case.name) >= 1
+        )
+        named = [
+            hot for hot in cases if not hot.case.name.startswith("Example") and view.tests_it(hot)
+        ]
         found += [named[:FEW]] if named else []
     return found
 
@@ -74,12 +91,19 @@ def _group(view: View, topic: str, cases: list[HotCase], score: float) -> Findin
     own = phrases.provable(group) and group not in MODULES
     head = phrases.quote(group.rpartition(" > ")[2], 60) if own else ""
     whose = f"its {total} tests" if head else _whose(view, file)
-    few = f"{len(cases)} of {whose}" if len(cases) < total and not view.whole_project else f"{total} tests"
+    few = (
+        f"{len(cases)} of {whose}"
+        if len(cases) < total and not view.whole_project
+        else f"{total} tests"
+    )
     few = f"on {phrases.plain(topic)}" if topic else "1 test" if total == 1 else few
     more = f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else ""
     label = " ".join(filter(None, (head, few))) if topic or not head else f"{head}, {few}"
     every = _ranges(cases)
-    sources = [file.cite(start, end) for start, end in (every if len(every) <= MOST_RANGES else _ranges(shown))]
+    sources = [
+        file.cite(start, end)
+        for start, end in (every if len(every) <= MOST_RANGES else _ranges(shown))
+    ]
     if head and (at := _block(file, group.rpartition(" > ")[2], shown[0].case)):
         sources.insert(0, file.cite(at))
     return _extend("groups", f"{label}: {', '.join(map(_named, shown))}{more}", sources, score)
@@ -97,7 +121,12 @@ def _whose(view: View, file: FileView) -> str:
 def _extend(rule: str, text: str, sources: list[str], score: float) -> Finding:
     reason = "these tests name the feature or call its functions"
     return Finding(
-        rule=rule, kind="extend", text=text, sources=tuple(dict.fromkeys(sources)), reason=reason, score=score
+        rule=rule,
+        kind="extend",
+        text=text,
+        sources=tuple(dict.fromkeys(sources)),
+        reason=reason,
+        score=score,
     )
 
 
@@ -123,12 +152,18 @@ def _is_row(view: View, hot: HotCase) -> bool:
     if not (SPELLED.fullmatch(hot.case.name) or "(" in hot.case.name):
         return False
     around = (c for c in view.cases if c.file is hot.file and c is not hot)
-    return any(other.case.start < hot.case.start and hot.case.end <= other.case.end for other in around)
+    return any(
+        other.case.start < hot.case.start and hot.case.end <= other.case.end for other in around
+    )
 
 
 def _checks_types(hot: HotCase) -> bool:
     """Whether all that a test checks is that something is there, and what it is."""
-    checks = [one.text for one in hot.file.details.assertions if hot.case.start <= one.line <= hot.case.end]
+    checks = [
+        one.text
+        for one in hot.file.details.assertions
+        if hot.case.start <= one.line <= hot.case.end
+    ]
     return bool(checks) and all(map(OF_TYPES.search, checks))
 
 
@@ -136,7 +171,9 @@ def _block(file: FileView, name: str, first: TestCase) -> int:
     """The line that opens the block of tests that `first` stands in."""
     above = range(first.start - 1, max(0, first.start - 150), -1)
     opens = re.compile(rf"\b(?:describe|context|class|suite)\b.*(?<!\w){re.escape(name)}(?!\w)")
-    return next((n for n in above if name in file.lines[n - 1] and opens.search(file.lines[n - 1])), 0)
+    return next(
+        (n for n in above if name in file.lines[n - 1] and opens.search(file.lines[n - 1])), 0
+    )
 
 
 def _named(hot: HotCase) -> str:
@@ -144,7 +181,11 @@ def _named(hot: HotCase) -> str:
     own = hot.case.group.rpartition(" > ")[2] if SPELLED.fullmatch(hot.case.name) else ""
     name = own or hot.case.name
     name = phrases.quote(name, LONGEST) if phrases.provable(name) else name
-    rows = "rows of " if any("parametrize" in mark or ".each" in mark for mark in hot.case.marks) else ""
+    rows = (
+        "rows of "
+        if any("parametrize" in mark or ".each" in mark for mark in hot.case.marks)
+        else ""
+    )
     body = "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end])
     issues = " ".join(f"#{number}" for number in dict.fromkeys(ISSUE.findall(body)))
     return f"{rows}{name}" + (f" {issues[:16]}" if issues else "")
@@ -159,24 +200,39 @@ def tables(view: View) -> Iterator[Finding]:
         above = range(hot.case.start - 1, max(0, hot.case.start - 40), -1)
         first = next((n + 1 for n in above if not hot.file.lines[n - 1].strip()), hot.case.start)
         text = "\n".join(hot.file.lines[first - 1 : hot.case.start])
-        made = {s.name: s for s in hot.file.outline.symbols if s.kind == "constant" and not s.container}
+        made = {
+            s.name: s for s in hot.file.outline.symbols if s.kind == "constant" and not s.container
+        }
         names = tuple(dict.fromkeys(name for name in CONSTANT.findall(text) if name in made))[:FEW]
         shown = names or tuple(dict.fromkeys(match for match in ROWS.findall(text)))[:1]
         if not shown or shown in told or not all(map(phrases.provable, shown)):
             continue
         told.add(shown)
-        rows = "\n".join("\n".join(hot.file.lines[made[name].start - 1 : made[name].end]) for name in names)
-        stand = [s for s in made.values() if s.doc and s.name not in names and re.search(rf"\b{s.name}\b", rows)][:2]
+        rows = "\n".join(
+            "\n".join(hot.file.lines[made[name].start - 1 : made[name].end]) for name in names
+        )
+        stand = [
+            s
+            for s in made.values()
+            if s.doc and s.name not in names and re.search(rf"\b{s.name}\b", rows)
+        ][:2]
         also = f", with {' or '.join(code(s.name) for s in stand)}" if stand else ""
-        where = [hot.file.cite(made[name].start) for name in names] + [hot.file.cite(s.start) for s in stand]
-        line = next((n for n in range(first, hot.case.start) if shown[0] in hot.file.lines[n - 1]), first)
+        where = [hot.file.cite(made[name].start) for name in names] + [
+            hot.file.cite(s.start) for s in stand
+        ]
+        line = next(
+            (n for n in range(first, hot.case.start) if shown[0] in hot.file.lines[n - 1]), first
+        )
         text = f"a new row goes into {' or '.join(map(code, shown))}{also}: {_named(hot)}"
         yield _extend("tables", text, [*where, hot.file.cite(line, hot.case.end)], 0.72)
 
 
 def _by_topic(cases: list[HotCase], feature: frozenset[str]) -> list[tuple[str, list[HotCase]]]:
     """Tests in groups of two to eight whose names share a word that few others have; the others last."""
-    words_of = [frozenset(w for w in words.of_sentence(hot.case.name) if words.stem(w) not in feature) for hot in cases]
+    words_of = [
+        frozenset(w for w in words.of_sentence(hot.case.name) if words.stem(w) not in feature)
+        for hot in cases
+    ]
     counts = Counter(word for found in words_of for word in found)
     parts: list[tuple[str, list[HotCase]]] = []
     left = list(range(len(cases)))

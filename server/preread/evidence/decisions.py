@@ -22,7 +22,9 @@ STATE = re.compile(
     r"|(?<!e)ed\b"
 )
 ERRORS = re.compile(r"\berr(or)?\s*!=\s*nil$|^typing\.|TYPE_CHECKING")
-ABSENT = re.compile(r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|null|undefined|None)))\)?$")
+ABSENT = re.compile(
+    r"^\(?(?:(?:!|not )\s*\w+|\w+\s*(?:is None|={2,3}\s*(?:nil|null|undefined|None)))\)?$"
+)
 NEGATIVE = re.compile(r"\(?(?:!|not )")
 STEP = re.compile(  # counts or moves what only the function has
     r"(?:\+\+|--)\w+$|\w+(?:\+\+|--)$|(?:(?:const|let|var|val|auto|final|int|long|size_t)\s+)*"
@@ -31,9 +33,13 @@ STEP = re.compile(  # counts or moves what only the function has
 NAMED = re.compile(  # what somebody would look for: a message, a constant, a limit
     r"\b(?:raise|throw|panic|abort|exit|warn)\b|[\"'`][^\"'`]{3,}[\"'`]|\d\d|\b[A-Z][A-Z\d_]{3,}\b"
 )
-ENDING = re.compile(r"(?:return|continue|break|exit)(?:\s*\(?(?:None|nil|null|undefined|false|False)\)?)?$")
+ENDING = re.compile(
+    r"(?:return|continue|break|exit)(?:\s*\(?(?:None|nil|null|undefined|false|False)\)?)?$"
+)
 ASKS_LOG = re.compile(r"(?i)\b(?:log|logger|logging)\.\w+\(")
-STRING = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|(?:^|\s)(?://|#\s|/?\*\s).*")  # and comments
+STRING = re.compile(
+    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`[^`]*`|(?:^|\s)(?://|#\s|/?\*\s).*"
+)  # and comments
 LEAVES = re.compile(r"\s*(?:return|raise|throw|break|continue)\b")
 OTHERWISE = re.compile(r"(.*?)\belse\s*\{(.*)$")  # of Swift's `guard`
 INLINE = re.compile(r"(\S.*?[^\s:]):\s+([^\s{].*[^{])$")  # what Python does on the same line
@@ -55,7 +61,9 @@ class Decision(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it only asks if something is there, or what it is, and does nothing out of the ordinary."""
-        is_state = STATE.search(self.condition) and not (NEGATIVE.match(self.condition) and ENDING.match(self.effect))
+        is_state = STATE.search(self.condition) and not (
+            NEGATIVE.match(self.condition) and ENDING.match(self.effect)
+        )
         is_thing = PLAIN.match(self.condition) and not is_state
         if is_thing and not any(map(effects.TELLING.search, (self.effect, self.then))):
             return True
@@ -93,7 +101,9 @@ def fragments(file: FileView, start: int, end: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def decisions(file: FileView, start: int, end: int, within: frozenset[int], above: int = 0) -> Iterator[Decision]:
+def decisions(
+    file: FileView, start: int, end: int, within: frozenset[int], above: int = 0
+) -> Iterator[Decision]:
     """The conditions on the lines `start` to `end`, but `within` others, with what they lead to, in their order; their
     function begins on line `above` if that is not `start`."""
     lines = file.lines[:end]
@@ -108,10 +118,17 @@ def decisions(file: FileView, start: int, end: int, within: frozenset[int], abov
         is_log, effect = effects.LOGS.match(effect), effects.shown(effect)
         if not condition or not effect or ERRORS.search(condition) or len(condition) > WHOLE:
             continue
-        if is_log or ASKS_LOG.search(condition) or (ABSENT.match(condition) and ENDING.match(effect)):
+        if (
+            is_log
+            or ASKS_LOG.search(condition)
+            or (ABSENT.match(condition) and ENDING.match(effect))
+        ):
             continue  # nothing is decided: there is nothing to do
         yield Decision(
-            number + 1, *turned(word(match), condition), effect, then if len(then) <= effects.LONGEST else ""
+            number + 1,
+            *turned(word(match), condition),
+            effect,
+            then if len(then) <= effects.LONGEST else "",
         )
 
 
@@ -124,8 +141,14 @@ def asked(lines: list[str], number: int, match: re.Match[str]) -> tuple[str, str
             last += 1
             text = f"{text} {lines[last].strip()}"
         parted = OTHERWISE.match(text)
-        condition, effect = (parted[1].strip(), parted[2].removesuffix("}").strip()) if parted else ("", "")
-        return (condition if phrases.closed(condition) and phrases.closed(effect) else ""), effect, last
+        condition, effect = (
+            (parted[1].strip(), parted[2].removesuffix("}").strip()) if parted else ("", "")
+        )
+        return (
+            (condition if phrases.closed(condition) and phrases.closed(effect) else ""),
+            effect,
+            last,
+        )
     text, last = _whole(lines, number, REMARK.sub("", match[2]))
     return *_parted(text.strip()), last
 
@@ -151,7 +174,11 @@ def _whole(lines: list[str], number: int, first: str) -> tuple[str, int]:
 
 def _goes_on(text: str, following: str) -> bool:
     """Whether a condition has not ended on the line before this one."""
-    is_open = not phrases.closed(text.removesuffix("{")) or OPERATOR.search(text) is not None or text.endswith(",")
+    is_open = (
+        not phrases.closed(text.removesuffix("{"))
+        or OPERATOR.search(text) is not None
+        or text.endswith(",")
+    )
     return is_open or bool(CONTINUED.match(following) and text[-1:] not in "{:")
 
 

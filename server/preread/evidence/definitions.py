@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import phrases, saying, words
+from preread.evidence import phrases, saying
 from preread.evidence.nearness import nearness
 from preread.evidence.passages import FUNCTIONS, MANY, passages
 from preread.evidence.proofs import HIDDEN
 from preread.evidence.view import FileView, HotSymbol, View
+from preread.index import words
 from preread.models import Finding
 from preread.syntax import Symbol
 
@@ -17,7 +18,15 @@ DULL_METHODS = frozenset(
     __repr__ __str__ __eq__ __hash__ __len__ __iter__ __enter__ __exit__ constructor toString equals hashCode
     """.split()
 )
-OF_ANY = words.STOP | {"return", "returns", "gets", "sets", "given", "instance", "represents"}  # said of any definition
+OF_ANY = words.STOP | {
+    "return",
+    "returns",
+    "gets",
+    "sets",
+    "given",
+    "instance",
+    "represents",
+}  # said of any definition
 SAYS_NOTHING = frozenset(  # verbs and nouns of which every definition has one
     """
     class contains configuration configurations defines describes field fields function implements interface logic
@@ -28,11 +37,17 @@ OPENED = re.compile(r" [(\[][^()\[\]]*$")  # a remark in brackets that the end c
 SAID, LEAST = 160, 2  # characters of what is said of a definition; letters of a word
 LEADING, SHORT, ENOUGH = 3, 600, 2  # files; lines of them; words
 TYPES = frozenset({"class", "interface", "type", "enum"})
-MAKES = frozenset({"__init__", "__new__", "__construct", "initialize", "init", "constructor", "new"})
+MAKES = frozenset(
+    {"__init__", "__new__", "__construct", "initialize", "init", "constructor", "new"}
+)
 FOR_TESTS = re.compile(r"(?i)(?:^|\.)tests?(?:$|\.)")  # a module of tests inside a source
 FILES, MOST_FILES = 6, 2  # looked at for main definitions, and that have them told
 LONG, MOST_FUNCTIONS = 5, 3  # lines of a function that does something; of a file
-FLOOR, NEAR, HIDDEN_COUNTS = 0.3, 0.5, 0.7  # of the weightiest function, of the nearest; of one that is not public
+FLOOR, NEAR, HIDDEN_COUNTS = (
+    0.3,
+    0.5,
+    0.7,
+)  # of the weightiest function, of the nearest; of one that is not public
 
 
 def symbols(view: View) -> Iterator[Finding]:
@@ -50,7 +65,9 @@ def symbols(view: View) -> Iterator[Finding]:
             head = phrases.definition(hot.file, symbol.start, symbol.name, "")
         told = OPENED.sub("", phrases.sentence(_said_of(hot), SAID)) if not _is_stale(hot) else ""
         said = phrases.plain(told)
-        named = symbol.name in view.spelled or near.named_in(symbol.name, symbol.container, said, hot.file.path)
+        named = symbol.name in view.spelled or near.named_in(
+            symbol.name, symbol.container, said, hot.file.path
+        )
         if symbol.container and symbol.container not in head:
             head += f" of {code(symbol.container) if phrases.provable(symbol.container) else symbol.container}"
         tells = _says(view, symbol, said, is_short) or _shows(hot, head, is_short)
@@ -62,7 +79,8 @@ def symbols(view: View) -> Iterator[Finding]:
             text=f"{head}: {said}" if said else head,
             sources=(hot.cite,),
             reason=f"`{symbol.name}` or what it holds is named by the request",
-            score=(0.3 + 0.4 * hot.score + (0.1 if said else 0.0)) * (0.6 if symbol.name in DULL_METHODS else 1.0),
+            score=(0.3 + 0.4 * hot.score + (0.1 if said else 0.0))
+            * (0.6 if symbol.name in DULL_METHODS else 1.0),
         )
 
 
@@ -70,9 +88,13 @@ def mains(view: View) -> Iterator[Finding]:
     """The main definitions of the first file and of those called as the feature: a type, and where most of it is."""
     first = view.sources[0].path.rpartition(".")[2] if view.sources else ""
     written = [file for file in view.sources[:FILES] if file.path.endswith(f".{first}")]
-    named = [file for file in written if view.relevance(_stem(file)) >= 1 or file is view.sources[0]]
+    named = [
+        file for file in written if view.relevance(_stem(file)) >= 1 or file is view.sources[0]
+    ]
     told: set[str] = set()
-    for place, file in enumerate(sorted(named[:MOST_FILES], key=lambda one: view.relevance(_stem(one)) < 1)):
+    for place, file in enumerate(
+        sorted(named[:MOST_FILES], key=lambda one: view.relevance(_stem(one)) < 1)
+    ):
         functions = _functions(file, view)
         kind = _type_of(view, file, functions)
         names = {one.name for one in functions}
@@ -84,7 +106,9 @@ def mains(view: View) -> Iterator[Finding]:
             rule="mains",
             kind="main",
             text=phrases.names([one.name for one in listed]),
-            sources=tuple(file.cite(at) for at in dict.fromkeys(_named_at(file, one) for one in listed)),
+            sources=tuple(
+                file.cite(at) for at in dict.fromkeys(_named_at(file, one) for one in listed)
+            ),
             reason="where most of the feature is",
             score=1 - 0.1 * place,
         )
@@ -95,13 +119,20 @@ def _functions(file: FileView, view: View) -> list[Symbol]:
     nearest: dict[Symbol, float] = {}
     for passage in passages(view):
         symbol = passage.symbol
-        if passage.file is file and symbol.kind in FUNCTIONS and not FOR_TESTS.search(symbol.container):
+        if (
+            passage.file is file
+            and symbol.kind in FUNCTIONS
+            and not FOR_TESTS.search(symbol.container)
+        ):
             nearest[symbol] = max(nearest.get(symbol, 0.0), passage.near)
     weights = {
         one: near * (one.end - one.start + 1) ** 0.5 * (HIDDEN_COUNTS if _is_hidden(one) else 1.0)
         for one, near in nearest.items()
     }
-    least, near = FLOOR * max(weights.values(), default=0.0), NEAR * max(nearest.values(), default=0.0)
+    least, near = (
+        FLOOR * max(weights.values(), default=0.0),
+        NEAR * max(nearest.values(), default=0.0),
+    )
     found: dict[str, Symbol] = {}
     for one in sorted(weights, key=lambda one: (-weights[one], one.start)):
         makes = one.name in DULL_METHODS | MAKES or one.name == one.container.rpartition(".")[2]
@@ -125,7 +156,12 @@ def _type_of(view: View, file: FileView, functions: list[Symbol]) -> Symbol | No
     def standing(one: Symbol) -> tuple[bool, bool, bool, int]:
         owns = 2 * owners.count(one.name) >= max(len(owners), 1)
         as_file, named = _plain(one.name) == _plain(_stem(file)), view.relevance(one.name) >= 1
-        return owns and (as_file or named), as_file, owns or (named and not owners), one.end - one.start
+        return (
+            owns and (as_file or named),
+            as_file,
+            owns or (named and not owners),
+            one.end - one.start,
+        )
 
     best = max(types, key=standing, default=None)
     return best if best is not None and any(standing(best)[:3]) else None
@@ -159,7 +195,9 @@ def _said_of(hot: HotSymbol) -> str:
     first = hot.symbol.doc
     if not first or _new(hot.symbol, first):
         return first
-    above = next((c for c in hot.file.details.comments if c.start < hot.symbol.start == c.end + 1), None)
+    above = next(
+        (c for c in hot.file.details.comments if c.start < hot.symbol.start == c.end + 1), None
+    )
     part = next(saying.parts(above.text), "") if above else ""
     second = part[slice(*spans[1])] if len(spans := saying.sentences(part)) > 1 else ""
     return second if _new(hot.symbol, second) else ""
@@ -183,7 +221,9 @@ def _says(view: View, symbol: Symbol, said: str, is_short: bool) -> bool:
     new = {
         words.stem(word.lower())
         for word in re.findall(r"[A-Za-z]{3,}", said)
-        if word.lower() not in OF_ANY and words.stem(word.lower()) not in known and word not in result
+        if word.lower() not in OF_ANY
+        and words.stem(word.lower()) not in known
+        and word not in result
     }
     return len(new) > ENOUGH
 
@@ -194,7 +234,9 @@ def _shows(hot: HotSymbol, head: str, is_short: bool) -> bool:
         return False
     given = re.sub(r"&?(?:mut )?self,", "", hot.symbol.signature.partition(hot.symbol.name)[2])
     is_open = not HIDDEN.match(hot.symbol.signature) and not hot.symbol.name.startswith("_")
-    return is_short or (is_open and "override " not in hot.symbol.signature and given.count(",") > 1)
+    return is_short or (
+        is_open and "override " not in hot.symbol.signature and given.count(",") > 1
+    )
 
 
 def _is_handed_on(view: View, hot: HotSymbol) -> bool:

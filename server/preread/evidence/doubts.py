@@ -6,10 +6,10 @@ bench/claims, where fit.py fits them.
 
 import math
 
-from preread.evidence import words
 from preread.evidence.nearness import Nearness, nearness, share
 from preread.evidence.view import View
 from preread.evidence.worth import GIVEN, RATES
+from preread.index import words
 from preread.models import Finding
 
 LIKELY: dict[str, float] = {
@@ -68,7 +68,10 @@ BY_RULE: dict[str, float] = {
     "warnings": -0.10,
 }
 LEAST = 0.005  # of a worth, whose logarithm counts
-TELLING, USUAL = 6.0, 0.4  # what the description's words have to tell to count whole; where there is no description
+TELLING, USUAL = (
+    6.0,
+    0.4,
+)  # what the description's words have to tell to count whole; where there is no description
 
 
 def properties(view: View, finding: Finding) -> dict[str, float]:

@@ -17,7 +17,9 @@ PAIRS = {"(": ")", "[": "]", "{": "}"}
 CUT = re.compile(
     r"(?:[<=.(\[,\\]|(?<!\+)\+|=>|\b(?:and|or|in|not)|\bdo(?:\s*\|[^|]*\|)?)$"
 )  # goes on, on the next line
-OPENER = re.compile(r"(?:try|do|begin|unsafe)\s*[:{]?$|@\w[\w.]*(?:\(.*\))?$")  # of what is done, not it itself
+OPENER = re.compile(
+    r"(?:try|do|begin|unsafe)\s*[:{]?$|@\w[\w.]*(?:\(.*\))?$"
+)  # of what is done, not it itself
 DECLARES = re.compile(  # names something, and does nothing with it
     r"(?:(?:using|const|let|var|val|final)\b\s*(?:mut\s+)?|[A-Z][\w.]*(?:<.*>)?(?:\[\])?\s+)"
     r"[\w{}, ]+(?:\s*:[^=]+)?\s*=[^=]"
@@ -67,7 +69,9 @@ def _before_open(code: str) -> str:
 def done(file: FileView, lines: list[str], number: int, above: int) -> tuple[str, str]:
     """The first two statements under a condition that tell something, the second if it stands at the same depth."""
     effect, after = _effect(lines, number)
-    then, next_ = _effect(lines, after) if effect and after and _is_level(lines, number, after) else ("", 0)
+    then, next_ = (
+        _effect(lines, after) if effect and after and _is_level(lines, number, after) else ("", 0)
+    )
     if effect and (_names_only(file, number, effect, above) or (then and LOGS.match(effect))):
         if not then:
             return "", ""
@@ -91,7 +95,10 @@ def _names_only(file: FileView, number: int, text: str, above: int) -> bool:
     if any(map(used.search, file.lines[max(above - 1, 0) : number])):
         return False
     below = file.lines[number + 1 : number + 1 + FAR]
-    ends = next((n for n, line in enumerate(below) if line.strip() and phrases.indent(line) < depth), len(below))
+    ends = next(
+        (n for n, line in enumerate(below) if line.strip() and phrases.indent(line) < depth),
+        len(below),
+    )
     return not any(map(used.search, below[ends:]))
 
 
@@ -105,18 +112,26 @@ def _is_level(lines: list[str], one: int, other: int) -> bool:
 def _effect(lines: list[str], number: int) -> tuple[str, int]:
     """The first statement under a condition, a text that stands so in the source, and the number of the line after."""
     while number < len(lines) and (
-        lines[number].strip() in {"", "{"} or COMMENT.match(lines[number]) or OPENER.match(lines[number].strip())
+        lines[number].strip() in {"", "{"}
+        or COMMENT.match(lines[number])
+        or OPENER.match(lines[number].strip())
     ):
         number += 1
     if number >= len(lines) or lines[number].lstrip().startswith(tuple(PAIRS.values())):
         return "", 0
     text, after = lines[number].strip(), number + 1
-    while (text.endswith("\\") or not phrases.closed(text)) and after < min(len(lines), number + 12):
+    while (text.endswith("\\") or not phrases.closed(text)) and after < min(
+        len(lines), number + 12
+    ):
         text, after = f"{text} {lines[after].strip()}", after + 1
     while after < len(lines) and CHAINED.match(lines[after]):
         text, after = f"{text} {lines[after].strip()}", after + 1
     if not phrases.closed(text):
         return "", 0
     text = re.sub(r"\s*[{;,:]$", "", re.sub(r"\s+(#|//)\s.*$", "", text))
-    is_none = any(one.match(text) for one in (CONDITION, BRANCH)) or CUT.search(text) or text in {"pass", "..."}
+    is_none = (
+        any(one.match(text) for one in (CONDITION, BRANCH))
+        or CUT.search(text)
+        or text in {"pass", "..."}
+    )
     return ("", 0) if is_none else (text, after)

@@ -7,14 +7,20 @@ from preread.evidence.view import FileView, View
 
 FIRST = 3  # words of a message that a test expects it by
 NEAREST = 4  # sources in which an error is counted
-EXPECTS_TYPE = re.compile(r"(?i)expect|raises|(?:must|to)_?raise|raise_error|throws|(?:to|be)throw|fails|assert")
+EXPECTS_TYPE = re.compile(
+    r"(?i)expect|raises|(?:must|to)_?raise|raise_error|throws|(?:to|be)throw|fails|assert"
+)
 TYPE = re.compile(r"[A-Z]\w{5,}")  # of an error
-CHECKS = re.compile(r"(?:validate|clean)_(\w{4,})$")  # a function that is called for a field, by its name
+CHECKS = re.compile(
+    r"(?:validate|clean)_(\w{4,})$"
+)  # a function that is called for a field, by its name
 IMPOSSIBLE = re.compile(
     r"(?i)\bunreachable\b|this is a bug"
     r"|\b(?:should|must|can)(?: ?not|n't| never) (?:be reached|reach|happen|get here|occur)"
 )
-ILLEGAL = re.compile(r"(?i)\billegal (?:state|type)|\bunhandled\b|^unexpected\b")  # where all others were taken before
+ILLEGAL = re.compile(
+    r"(?i)\billegal (?:state|type)|\bunhandled\b|^unexpected\b"
+)  # where all others were taken before
 OTHERWISE = re.compile(r"default:|else:|\}?\s*else\s*\{?|_\s*(?:=>|->)\s*\{?|case _:")
 EXPECTS = re.compile(r"(?i)expect|match|raises|throw|exception|error|assert|warns")
 
@@ -31,7 +37,9 @@ def is_expected_otherwise(view: View, message: Message) -> bool:
     the field that a function checks."""
     exception = re.split(r"\W+", message.exception)[-1]
     field = CHECKS.match(message.within.rpartition(".")[2])
-    if field is not None and _is_in_expectation(view, re.compile(rf"[\"']{field[1]}[\"']"), EXPECTS):
+    if field is not None and _is_in_expectation(
+        view, re.compile(rf"[\"']{field[1]}[\"']"), EXPECTS
+    ):
         return True
     if not message.raised or not TYPE.fullmatch(exception) or len(message.lines) > 1:
         return False
@@ -42,7 +50,13 @@ def is_expected_otherwise(view: View, message: Message) -> bool:
 
 def _is_in_expectation(view: View, held: re.Pattern[str], expects: re.Pattern[str]) -> bool:
     """Whether a line of the feature's tests expects something, and has this in it."""
-    found = (line for file in view.tests if held.search(file.text) for line in file.lines if held.search(line))
+    found = (
+        line
+        for file in view.tests
+        if held.search(file.text)
+        for line in file.lines
+        if held.search(line)
+    )
     return any(expects.search(held.sub("", line)) for line in found)
 
 
@@ -52,13 +66,17 @@ def is_expected(view: View, text: str) -> bool:
     begun = " ".join(text.split(" ")[:FIRST]).rstrip(",;:.-")
     if len(begun) >= LEAST and _is_in_expectation(view, re.compile(re.escape(begun)), EXPECTS):
         return True
-    return any(len(part) >= LEAST and part.count(" ") >= 2 and part in text for part in _literals(view))
+    return any(
+        len(part) >= LEAST and part.count(" ") >= 2 and part in text for part in _literals(view)
+    )
 
 
 def _literals(view: View) -> frozenset[str]:
     """What stands in quotes in the feature's tests, of several words."""
     if "gaps.literals" not in view.memo:
         held = (LITERAL.findall(file.text) for file in view.tests)
-        view.memo["gaps.literals"] = frozenset("".join(told).strip() for every in held for told in every)
+        view.memo["gaps.literals"] = frozenset(
+            "".join(told).strip() for every in held for told in every
+        )
     literals: frozenset[str] = view.memo["gaps.literals"]
     return literals

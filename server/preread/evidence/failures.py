@@ -14,8 +14,12 @@ from preread.reports import history
 from preread.reports.history import Past
 from preread.syntax import TestCase
 
-MARK = re.compile(r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b")
-ROWS = re.compile(r"^[@#\s]*[\w.]*parametrize\((?!.*\bmark\.)")  # what a test is given may be called like a mark
+MARK = re.compile(
+    r"(?i)skip(if|unless)?|xfail|fixme|flaky|todo|ignore|disabled|quarantine|retr(y|ies)|slow\b"
+)
+ROWS = re.compile(
+    r"^[@#\s]*[\w.]*parametrize\((?!.*\bmark\.)"
+)  # what a test is given may be called like a mark
 QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 CONDITION = re.compile(r"\s*(?:\}\s*)?(?:else\s+)?(?:if|unless|when|switch|guard)\b|\s*#\s*if")
 MOST = {"reported": 6, "failed": 4}  # findings of one kind
@@ -47,11 +51,15 @@ def failed(view: View) -> Iterator[Finding]:
 def belonging(view: View) -> list[Past]:
     """The tests with a past that belong to the feature: those that fail now, then its very own, then the worst."""
     counts = Counter(hot.file.path for hot in view.cases)
-    paths = {file.path for file in view.tests if 0 < counts[file.path] * 2 >= len(file.outline.tests)}
+    paths = {
+        file.path for file in view.tests if 0 < counts[file.path] * 2 >= len(file.outline.tests)
+    }
     cases: dict[str, list[str]] = defaultdict(list)
     for hot in view.cases:
         cases[" ".join(hot.case.name.split()).lower()].append(hot.file.path)
-    found = [(past, _belongs(view, past, paths, cases)) for past in history.pasts(view.services.tree)]
+    found = [
+        (past, _belongs(view, past, paths, cases)) for past in history.pasts(view.services.tree)
+    ]
     own = [(past, strength) for past, strength in found if strength]
     return [past for past, _ in sorted(own, key=lambda pair: (not pair[0].is_failing, -pair[1]))]
 
@@ -59,7 +67,11 @@ def belonging(view: View) -> list[Past]:
 def _belongs(view: View, past: Past, paths: set[str], cases: dict[str, list[str]]) -> int:
     """How closely a test belongs to the feature: one of its own; in a file mostly theirs, or named so; not at all."""
     name = " ".join(past.name.split()).lower()
-    if past.file and not past.file.startswith(view.query.scope) and not any(_stands_in(path, past) for path in paths):
+    if (
+        past.file
+        and not past.file.startswith(view.query.scope)
+        and not any(_stands_in(path, past) for path in paths)
+    ):
         return 0
     homes = cases.get(name) or cases.get(name.partition("[")[0]) or ()
     is_one = bool(homes) and (not past.file or any(_stands_in(path, past) for path in homes))
@@ -90,11 +102,22 @@ def _finding(tests: list[Past], kind: str) -> Finding:
     if kind == "reported":
         reason = f"{last.report}:{last.line} has it as failed"
     else:
-        reason = "it failed when it was last run" if past.is_failing else "it passes and fails by turns"
-    score = 0.8 + 0.03 * past.failures + (0.05 if kind == "reported" else 0.0) if past.is_failing else 0.75
+        reason = (
+            "it failed when it was last run" if past.is_failing else "it passes and fails by turns"
+        )
+    score = (
+        0.8 + 0.03 * past.failures + (0.05 if kind == "reported" else 0.0)
+        if past.is_failing
+        else 0.75
+    )
     cited = [source for source in past.cited if sources.parse(source) is not None][:MOST_RUNS]
     return Finding(
-        rule="failed", kind=kind, text=text, sources=tuple(cited), reason=reason, score=round(min(0.95, score), 2)
+        rule="failed",
+        kind=kind,
+        text=text,
+        sources=tuple(cited),
+        reason=reason,
+        score=round(min(0.95, score), 2),
     )
 
 
@@ -103,7 +126,9 @@ def counted(past: Past) -> str:
     day = time.strftime("%Y-%m-%d", time.gmtime(past.failed))
     in_runs = f"in {past.failures} of {past.runs} runs"
     if past.is_flaky and not past.failures:
-        text = f"passed only when it was tried again in {past.retried} of {past.runs} runs, last {day}"
+        text = (
+            f"passed only when it was tried again in {past.retried} of {past.runs} runs, last {day}"
+        )
     elif past.is_flaky:
         again = f", passed when tried again in {past.retried}" if past.retried else ""
         text = f"passes and fails by turns: failed {in_runs}{again}, last {day}"
@@ -129,7 +154,11 @@ def marked(view: View) -> Iterator[Finding]:
     """The feature's tests that are skipped, expected to fail, or flaky; those of one mark and reason together."""
     groups: dict[tuple[str, str], list[Marked]] = defaultdict(list)
     for file, case in _tests_of(view):
-        marks = [mark for mark in case.marks if MARK.search(QUOTED.sub("", mark)) and not ROWS.match(mark)]
+        marks = [
+            mark
+            for mark in case.marks
+            if MARK.search(QUOTED.sub("", mark)) and not ROWS.match(mark)
+        ]
         word = MARK.search(QUOTED.sub("", marks[0])) if marks else None
         if word is None:
             continue
@@ -166,7 +195,9 @@ def _condition(file: FileView, case: TestCase, mark: str) -> int:
     inside = file.lines[at - 1] if at else ""
     for number in range(at - 1, case.start, -1):
         line = file.lines[number - 1]
-        if CONDITION.match(line) and (line.lstrip().startswith("#") or phrases.indent(line) < phrases.indent(inside)):
+        if CONDITION.match(line) and (
+            line.lstrip().startswith("#") or phrases.indent(line) < phrases.indent(inside)
+        ):
             return number
         if line.strip() and phrases.indent(line) < phrases.indent(inside):
             inside = line

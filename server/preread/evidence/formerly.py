@@ -19,7 +19,9 @@ ONCE = re.compile(
     r"|(?:prior to|before|as of|since|until|from|in|with) (?:(?!\d)\w+ )?v?\d+\.\d+(?:\.[\dx]+)?\b"
     r"|(?:[Ii]nitially|[Oo]riginally) (?:used|was|were|had|did|called)|backwards?[- ]compat\w*)"
 )
-HINTS = re.compile(r"revious|ormer|istor|used to|arlier|lder|rior|nitially|riginally|ompat|\d\.\d")  # quick to see
+HINTS = re.compile(
+    r"revious|ormer|istor|used to|arlier|lder|rior|nitially|riginally|ompat|\d\.\d"
+)  # quick to see
 TO_COME = re.compile(r"(?i)\b(?:we will|will be|going to)\b")
 MOST, NEAR, SAID = 6, 0.3, 0.6
 
@@ -27,16 +29,29 @@ MOST, NEAR, SAID = 6, 0.3, 0.6
 def formerly(view: View) -> Iterator[Finding]:
     """Remarks on how something near the feature was before, and what it is since."""
     found = [finding for file in view.sources[:6] for finding in _of_comments(view, file)]
-    found += [finding for file in view.docs[:4] if not NEWS.search(file.path) for finding in _of_document(view, file)]
+    found += [
+        finding
+        for file in view.docs[:4]
+        if not NEWS.search(file.path)
+        for finding in _of_document(view, file)
+    ]
     found.sort(key=lambda finding: -finding.score)
-    yield from list({finding.text.partition(": ")[2]: finding for finding in reversed(found)}.values())[::-1][:MOST]
+    yield from list(
+        {finding.text.partition(": ")[2]: finding for finding in reversed(found)}.values()
+    )[::-1][:MOST]
 
 
 def _of_comments(view: View, file: FileView) -> Iterator[Finding]:
     for comment in file.details.comments:
-        if comment.start < 10 or not HINTS.search(comment.text) or saying.TOOLING.search(comment.text):
+        if (
+            comment.start < 10
+            or not HINTS.search(comment.text)
+            or saying.TOOLING.search(comment.text)
+        ):
             continue  # a file's head speaks of its origin
-        part = next((p for p in saying.parts(comment.text) if ONCE.search(p) and not p.startswith("@")), "")
+        part = next(
+            (p for p in saying.parts(comment.text) if ONCE.search(p) and not p.startswith("@")), ""
+        )
         match = None if TO_COME.search(part) else ONCE.search(part)
         near = _near(view, file, comment, part) if match else 0.0
         if match and near >= NEAR:
@@ -51,7 +66,9 @@ def _of_comments(view: View, file: FileView) -> Iterator[Finding]:
 
 def _near(view: View, file: FileView, comment: Comment, text: str) -> float:
     around = [
-        p.near for p in passages(view) if p.file is file and p.start <= comment.end + 1 and comment.start <= p.end
+        p.near
+        for p in passages(view)
+        if p.file is file and p.start <= comment.end + 1 and comment.start <= p.end
     ]
     said = nearness(view).of(text)
     return max([view.heat(file, comment.end + 1), *around, said if said >= SAID else 0.0])

@@ -6,18 +6,22 @@ from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import phrases
 from preread.evidence.expected import is_expected, is_expected_otherwise, is_impossible
 from preread.evidence.messages import LEAST, messages
 from preread.evidence.nearness import RARE, nearness
 from preread.evidence.proofs import absent, absent_shortly, gap, is_exported, is_reached, tests_for
 from preread.evidence.view import FileView, HotSymbol, View
+from preread.index import words
 from preread.models import Finding
 from preread.syntax import Parameter
 
 MOST, MOST_MESSAGES, MOST_OPTIONS, SHOWN = 4, 12, 4, 4
 NEAR = 0.45  # heat of a line that is the feature's own
-FIRST_SOURCES, LONG_NAME = 4, 7  # files, and letters of a file's name, by which a description means it
+FIRST_SOURCES, LONG_NAME = (
+    4,
+    7,
+)  # files, and letters of a file's name, by which a description means it
 SHORT, GIVES = 4, re.compile(r"[{:]\s*return\s+[A-Za-z_][\w.]*\s*;?\s*\}?\s*$")
 
 
@@ -26,7 +30,11 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
     found: dict[str, list[tuple[HotSymbol, tuple[str, ...]]]] = {}
     for hot in view.symbols:
         name = hot.symbol.name
-        if len(name) < 5 or hot.symbol.kind not in {"function", "method", "component"} or name.endswith("Impl"):
+        if (
+            len(name) < 5
+            or hot.symbol.kind not in {"function", "method", "component"}
+            or name.endswith("Impl")
+        ):
             continue  # classes are used through what makes them
         if not (view.is_telling(hot) or view.relevance(hot.file.path) >= 1) or hot.score < NEAR:
             continue
@@ -43,7 +51,9 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
         if proof := absent(view, name, tests_for(view, hot.file)):
             found.setdefault(hot.file.path, []).append((hot, proof))
     named = {
-        h.file.path for h in view.symbols if h.symbol.container and view.candidates(h.symbol.name, ("test", "support"))
+        h.file.path
+        for h in view.symbols
+        if h.symbol.container and view.candidates(h.symbol.name, ("test", "support"))
     }
     for path, group in found.items():
         if path not in named and all(hot.symbol.kind == "method" for hot, _ in group):
@@ -51,7 +61,13 @@ def unmentioned_symbols(view: View) -> Iterator[Finding]:
         cites = [s for hot, proof in group for s in (hot.file.cite(hot.symbol.start), *proof)]
         names = phrases.names([hot.symbol.name for hot, _ in group], MOST)
         reason = "public names of the feature that stand in no test"
-        yield gap("unmentioned_symbols", f"no test names {names}", cites, reason, 0.35 + 0.35 * group[0][0].score)
+        yield gap(
+            "unmentioned_symbols",
+            f"no test names {names}",
+            cites,
+            reason,
+            0.35 + 0.35 * group[0][0].score,
+        )
 
 
 class _Message(NamedTuple):
@@ -73,15 +89,25 @@ def unmentioned_messages(view: View) -> Iterator[Finding]:
         tests, named = tests_for(view, file), _is_described(view, file)
         for message in messages(file):
             text, others, lines, raised, name = message[:5]
-            heat = max(*(view.heat(file, line) for line in lines), min(1.0, view.relevance(text)), NEAR * named)
-            if heat < NEAR or n >= MOST_MESSAGES or any(view.holds(other, tests) for other in others):
+            heat = max(
+                *(view.heat(file, line) for line in lines),
+                min(1.0, view.relevance(text)),
+                NEAR * named,
+            )
+            if (
+                heat < NEAR
+                or n >= MOST_MESSAGES
+                or any(view.holds(other, tests) for other in others)
+            ):
                 continue
             by_name = absent(view, name, tests) if name else ()
             if name and not by_name:
                 continue  # tests compare with it
             if is_impossible(file, message) or is_expected_otherwise(view, message):
                 continue
-            if (named or _is_near(view, file, text, lines)) and (proof := absent_shortly(view, text, tests)):
+            if (named or _is_near(view, file, text, lines)) and (
+                proof := absent_shortly(view, text, tests)
+            ):
                 n += 1
                 found.append(_Message(text, lines, (*proof, *by_name), heat, raised, name))
         shared = _shared([one.text for one in found])
@@ -105,15 +131,25 @@ def _is_described(view: View, file: FileView) -> bool:
     said = re.findall(r"[a-z]+|[,.:;]", view.request.description.lower())
     rare = {stem for stem, worth in nearness(view).also.items() if worth >= RARE}
     pairs = {"".join(pair) for pair in pairwise(said)}
-    is_one = file in view.sources[:FIRST_SOURCES] and len(name) >= LONG_NAME and not folder.lower().endswith(name)
+    is_one = (
+        file in view.sources[:FIRST_SOURCES]
+        and len(name) >= LONG_NAME
+        and not folder.lower().endswith(name)
+    )
     return is_one and (words.stem(name) in rare or name in pairs)
 
 
 def _is_near(view: View, file: FileView, text: str, lines: Sequence[int]) -> bool:
     """Whether a message, the definitions around it or their file have the feature's name, not a common word of it."""
-    around = [s.name for s in file.outline.symbols if any(s.start <= line <= s.end for line in lines)]
+    around = [
+        s.name for s in file.outline.symbols if any(s.start <= line <= s.end for line in lines)
+    ]
     held = (file.path, text, *around)
-    return nearness(view).named_in(*held) or view.relevance(*held) >= 1 or not view.spelled.isdisjoint(around)
+    return (
+        nearness(view).named_in(*held)
+        or view.relevance(*held) >= 1
+        or not view.spelled.isdisjoint(around)
+    )
 
 
 def _shared(texts: Sequence[str]) -> str:
@@ -131,16 +167,24 @@ def _shared(texts: Sequence[str]) -> str:
 
 def _held_line(view: View, text: str) -> tuple[FileView, int] | None:
     """Where a test of the feature holds a text."""
-    found = ((file, n) for file in view.tests for n, line in enumerate(file.lines, 1) if text in line)
+    found = (
+        (file, n) for file in view.tests for n, line in enumerate(file.lines, 1) if text in line
+    )
     return next(found, None)
 
 
-def _asserted_partly(file: FileView, shared: str, group: list[_Message], held: tuple[FileView, int]) -> Finding:
+def _asserted_partly(
+    file: FileView, shared: str, group: list[_Message], held: tuple[FileView, int]
+) -> Finding:
     proof = [source for one in group[:SHOWN] for source in one.proof[:1]]
     return gap(
         "unmentioned_messages",
         f"of the {len(group)} messages that begin {phrases.quote(shared)} none is asserted beyond that",
-        [held[0].cite(held[1]), *(file.cite(line) for one in group for line in one.lines[:1]), *proof],
+        [
+            held[0].cite(held[1]),
+            *(file.cite(line) for one in group for line in one.lines[:1]),
+            *proof,
+        ],
         "a test that holds for each of them tells none from another",
         0.8,
     )
@@ -170,19 +214,27 @@ def unmentioned_options(view: View) -> Iterator[Finding]:
         found: dict[str, dict[str, tuple[int, str, tuple[str, ...]]]] = {}
         for parameter in file.details.parameters:
             name, function = parameter.name, parameter.function.rpartition(".")[2]
-            about = view.relevance(name) >= 1 and (function == "__init__" or not function.startswith("_"))
+            about = view.relevance(name) >= 1 and (
+                function == "__init__" or not function.startswith("_")
+            )
             if len(name) < 4 or name.startswith("_") or not (function in hot or about):
                 continue
             line = file.lines[parameter.line - 1] if parameter.line <= len(file.lines) else ""
             default = re.search(rf"(?<!\w){re.escape(name)}\s*(?::[^=]+)?=\s*(\S+)", line)
-            if default is None or name in told or not _is_passed_by_name(file, parameter, default[1]):
+            if (
+                default is None
+                or name in told
+                or not _is_passed_by_name(file, parameter, default[1])
+            ):
                 continue
             if _is_set_otherwise(view, file, parameter):
                 continue
             for spelled in _spelled(name, default[1].strip(",):")):
                 if proof := absent(view, spelled, tests_for(view, file)):
                     told.add(name)
-                    found.setdefault(function, {}).setdefault(name, (parameter.line, spelled, proof))
+                    found.setdefault(function, {}).setdefault(
+                        name, (parameter.line, spelled, proof)
+                    )
                     break
         for function, options in found.items():
             if n >= MOST_OPTIONS or len(options) > 6:
@@ -198,19 +250,34 @@ def _spelled(name: str, default: str) -> tuple[str, ...]:
     return name, f"{name}="
 
 
-def _unset(file: FileView, function: str, is_hot: bool, options: list[tuple[int, str, tuple[str, ...]]]) -> Finding:
+def _unset(
+    file: FileView, function: str, is_hot: bool, options: list[tuple[int, str, tuple[str, ...]]]
+) -> Finding:
     of = f" of {function}" if is_hot else ""
     cites = []
     for line, spelled, _ in options:
         cites.append(file.cite(line))
         name = re.escape(spelled.partition("=")[0])
-        read = re.compile(rf"\bif\b.*(?<![\w.]){name}\b(?!\s*=[^=])|\bself\.{name}\b.*[<>]|[<>]=?\s*self\.{name}\b")
-        end = next((s.end for s in file.outline.symbols if s.name == function and s.start <= line <= s.end), line)
-        cites += [file.cite(n) for n in range(line + 1, end + 1) if read.search(file.lines[n - 1])][:1]
+        read = re.compile(
+            rf"\bif\b.*(?<![\w.]){name}\b(?!\s*=[^=])|\bself\.{name}\b.*[<>]|[<>]=?\s*self\.{name}\b"
+        )
+        end = next(
+            (
+                s.end
+                for s in file.outline.symbols
+                if s.name == function and s.start <= line <= s.end
+            ),
+            line,
+        )
+        cites += [file.cite(n) for n in range(line + 1, end + 1) if read.search(file.lines[n - 1])][
+            :1
+        ]
     text = f"no test sets {phrases.names([spelled.rstrip('=') for _, spelled, _ in options], SHOWN)}{of}"
     proof = [source for _, _, proof in options for source in proof]
     reason = "options of the feature that no test passes by name"
-    return gap("unmentioned_options", text, [*cites, *proof], reason, 0.68 + (0.1 if is_hot else 0.05))
+    return gap(
+        "unmentioned_options", text, [*cites, *proof], reason, 0.68 + (0.1 if is_hot else 0.05)
+    )
 
 
 def _is_passed_by_name(file: FileView, parameter: Parameter, default: str) -> bool:
@@ -239,10 +306,15 @@ def _is_set_otherwise(view: View, file: FileView, parameter: Parameter) -> bool:
     called = owner.rpartition(".")[2] if function == "__init__" else function
     for test in view.tests:
         for call in test.details.calls:
-            if call.callee.rpartition(".")[2] == called and call.text.count(",") >= place + len(call.keywords):
+            if call.callee.rpartition(".")[2] == called and call.text.count(",") >= place + len(
+                call.keywords
+            ):
                 return True
     given = re.compile(rf"(?<![\w.]){re.escape(name)}=(?!{re.escape(name)}\b|None\b)")
     calls = (
-        call for source in view.sources for call in source.details.calls if call.callee.rpartition(".")[2] == called
+        call
+        for source in view.sources
+        for call in source.details.calls
+        if call.callee.rpartition(".")[2] == called
     )
     return any(name in call.keywords and given.search(call.text) for call in calls)

@@ -5,9 +5,16 @@ import re
 from preread.evidence import decisions, effects, phrases
 from preread.evidence.view import FileView
 
-FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun|lambda|class)\b|=>\s*\{?$|\bdo(?:\s*\|.*\|)?$")
-LABEL = re.compile(r"(?:\}\s*)?((?:case|when|except|catch|rescue)\b.*?)\s*(?:\s+then|:|:\s*\{|=>\s*\{|->\s*\{|->|\{)?$")
-ARM = {".rs": re.compile(r"([^=]+?)\s*=>\s*(?:\{|\w+!?\($)?$"), ".kt": re.compile(r"([\w\"][^{}]*?|in .+?)\s*->\s*\{$")}
+FUNCTION = re.compile(
+    r"\b(?:def|function|func|fn|fun|lambda|class)\b|=>\s*\{?$|\bdo(?:\s*\|.*\|)?$"
+)
+LABEL = re.compile(
+    r"(?:\}\s*)?((?:case|when|except|catch|rescue)\b.*?)\s*(?:\s+then|:|:\s*\{|=>\s*\{|->\s*\{|->|\{)?$"
+)
+ARM = {
+    ".rs": re.compile(r"([^=]+?)\s*=>\s*(?:\{|\w+!?\($)?$"),
+    ".kt": re.compile(r"([\w\"][^{}]*?|in .+?)\s*->\s*\{$"),
+}
 DEFAULT = re.compile(r"(?:default\s*(?::|->)|_\s*=>|else\s*->)\s*\{?$")
 ELSE = re.compile(r"(?:\}\s*)?else\s*[:{]?$")
 OTHER = re.compile(r"\W*(?:else|except|catch|case|default|finally|ensure)\b")
@@ -41,7 +48,9 @@ def guard(file: FileView, start: int, number: int) -> tuple[int, str]:
             return 0, ""
         if OTHER.match(text):
             return n + 1, ""
-        depth = phrases.indent(lines[n]) + (text[0] in ")]" or text == "{")  # the head that ends here begins above
+        depth = phrases.indent(lines[n]) + (
+            text[0] in ")]" or text == "{"
+        )  # the head that ends here begins above
     return 0, ""
 
 
@@ -56,7 +65,9 @@ def _asked(lines: list[str], n: int, match: re.Match[str], is_other: bool = Fals
     condition, after, _ = decisions.asked(lines, n, match)
     if not condition or after or len(condition) > GUARD:
         return ""
-    word, condition = decisions.turned("unless" if (decisions.word(match) == "if") == is_other else "if", condition)
+    word, condition = decisions.turned(
+        "unless" if (decisions.word(match) == "if") == is_other else "if", condition
+    )
     return f"{word} {decisions.quoted(condition)}"
 
 

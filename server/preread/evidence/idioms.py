@@ -7,10 +7,11 @@ from functools import partial
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import phrases
 from preread.evidence.callees import dotted, is_dull, kind_of
 from preread.evidence.cases import counted
 from preread.evidence.view import FileView, View
+from preread.index import words
 from preread.models import Finding
 from preread.syntax import Call
 
@@ -19,7 +20,9 @@ LONGEST, MOST_LISTED, MOST_ACTS, MOST_COMMON, FEW = 90, 3, 3, 20, 2
 SEVERAL = 8  # tests: of so many it is no news that they call what they test
 COMMON = 0.25  # of the other test files: what so many name is how the project's tests are written
 LEAST = 0.25  # of the feature's tests, for a call to be their habit
-PLAIN = re.compile(r"[^(]*\((?:[\w.$]+(?:, ?[\w.$]+)?)?\)[);]*")  # what is given are names or nothing
+PLAIN = re.compile(
+    r"[^(]*\((?:[\w.$]+(?:, ?[\w.$]+)?)?\)[);]*"
+)  # what is given are names or nothing
 
 
 class _Use(NamedTuple):
@@ -54,8 +57,12 @@ def calls(view: View) -> Iterator[Finding]:
     uses, total = _calls_in(view), len(view.cases)
     here = {hot.file.path for hot in view.cases}
     suffixes = {path.rpartition(".")[2] for path in here}
-    others = [path for path in view.test_paths if path not in here and path.rpartition(".")[2] in suffixes]
-    made = {symbol.name for file in view.tests for symbol in file.outline.symbols}  # helpers: told by themselves
+    others = [
+        path for path in view.test_paths if path not in here and path.rpartition(".")[2] in suffixes
+    ]
+    made = {
+        symbol.name for file in view.tests for symbol in file.outline.symbols
+    }  # helpers: told by themselves
     own = {hot.symbol.name for hot in view.symbols} if total >= SEVERAL else set()
     scored: list[_Scored] = []
     for callee, use in uses.items():
@@ -84,7 +91,9 @@ def calls(view: View) -> Iterator[Finding]:
     scored.sort(key=lambda one: (-one.score, one.callee))
     for kind in ("select", "wait", "replace"):
         yield from _listed(kind, [one for one in scored if one.kind == kind][:MOST_LISTED], total)
-    told = [] if total > FEW else [one.callee for one in scored]  # of so few tests nothing is a habit
+    told = (
+        [] if total > FEW else [one.callee for one in scored]
+    )  # of so few tests nothing is a habit
     acts = [one for one in scored if one.kind == "act"]
     forms = {one.callee: _form(one.use, {other.callee for other in acts}) for one in acts}
     acts = [one for one in acts if _tells(_shown(*forms[one.callee]), own)]
@@ -92,7 +101,11 @@ def calls(view: View) -> Iterator[Finding]:
         form = forms[one.callee]
         if any(map(partial(_within, one.callee, form[0]), told)) or len(told) >= MOST_ACTS:
             continue  # shown inside another, or another inside it
-        if any(_is_part(one, other, form[0], forms[other.callee][0]) for other in acts if other is not one):
+        if any(
+            _is_part(one, other, form[0], forms[other.callee][0])
+            for other in acts
+            if other is not one
+        ):
             continue
         told.append(form[0])
         yield _call(one, form, total, len(others))
@@ -116,8 +129,15 @@ def _beside(view: View, callee: str) -> float:
     """The share of the other tests in the feature's files that name a callee."""
     mine = {(hot.file.path, hot.case.start) for hot in view.cases}
     files = {hot.file.path: hot.file for hot in view.cases}.values()
-    others = [(file, case) for file in files for case in file.outline.tests if (file.path, case.start) not in mine]
-    held = sum(f"{callee}(" in "\n".join(file.lines[case.start - 1 : case.end]) for file, case in others)
+    others = [
+        (file, case)
+        for file in files
+        for case in file.outline.tests
+        if (file.path, case.start) not in mine
+    ]
+    held = sum(
+        f"{callee}(" in "\n".join(file.lines[case.start - 1 : case.end]) for file, case in others
+    )
     return held / len(others) if len(others) > MOST_COMMON else 0.0
 
 
@@ -133,8 +153,17 @@ def _form(use: _Use, known: Collection[str]) -> tuple[str, FileView, Call]:
     """The call as its source has it that holds the most of the other calls, the commonest of these."""
     forms = Counter(" ".join(call.text.split()) for _, call in use.calls)
     fitting = [form for form in forms if len(form) <= LONGEST] or list(forms)
-    best = max(fitting, key=lambda form: (min(sum(f"{name}(" in form for name in known), 3), forms[form], -len(form)))
-    ordered = sorted(use.calls, key=lambda item: (item[0].path != use.calls[0][0].path, item[1].line))
+    best = max(
+        fitting,
+        key=lambda form: (
+            min(sum(f"{name}(" in form for name in known), 3),
+            forms[form],
+            -len(form),
+        ),
+    )
+    ordered = sorted(
+        use.calls, key=lambda item: (item[0].path != use.calls[0][0].path, item[1].line)
+    )
     file, call = next((f, c) for f, c in ordered if " ".join(c.text.split()) == best)
     return best, file, call
 
@@ -166,7 +195,8 @@ def _listed(kind: str, chosen: list[_Scored], total: int) -> Iterator[Finding]:
         kind=kind,
         text=f"{', '.join(dict.fromkeys(said))}: in {many} of {counted(total)} here",
         sources=tuple(dict.fromkeys(sources)),
-        reason="what the feature's tests do to " + {"select": "find", "wait": "wait", "replace": "replace"}[kind],
+        reason="what the feature's tests do to "
+        + {"select": "find", "wait": "wait", "replace": "replace"}[kind],
         score=0.55 + 0.3 * many / total,
     )
 
@@ -174,14 +204,23 @@ def _listed(kind: str, chosen: list[_Scored], total: int) -> Iterator[Finding]:
 def _call(one: _Scored, form: tuple[str, FileView, Call], total: int, others: int) -> Finding:
     """One call as its source has it, and where else it is made."""
     best, file, call = form
-    ordered = sorted(one.use.calls, key=lambda item: (item[0].path != one.use.calls[0][0].path, item[1].line))
-    second = next(((f, c) for f, c in ordered if " ".join(c.text.split()) != best and c.line != call.line), None)
+    ordered = sorted(
+        one.use.calls, key=lambda item: (item[0].path != one.use.calls[0][0].path, item[1].line)
+    )
+    second = next(
+        ((f, c) for f, c in ordered if " ".join(c.text.split()) != best and c.line != call.line),
+        None,
+    )
     last = (re.findall(r"\w+", one.callee) or [one.callee])[-1]
     which = f" {code(last)}" if phrases.provable(last) else ""
     rare = (
-        f",{which} named in {one.named} of {others} other test files" if one.named else ", named in no other test file"
+        f",{which} named in {one.named} of {others} other test files"
+        if one.named
+        else ", named in no other test file"
     )
-    like = " and the like" if any(" ".join(c.text.split()) != best for _, c in one.use.calls) else ""
+    like = (
+        " and the like" if any(" ".join(c.text.split()) != best for _, c in one.use.calls) else ""
+    )
     rare = rare if others and one.named * 3 <= others else ""
     sources = [file.cite(call.line, min(call.end, call.line + 8))]
     if second is not None:
@@ -202,7 +241,9 @@ def keywords(view: View) -> Iterator[Finding]:
     for number, hot in enumerate(view.cases):
         for call in hot.file.calls_in(hot.case):
             for name in call.keywords:
-                if match := re.search(rf"(?<![\w.]){re.escape(name)}\s?[=:]\s?[\w.]+(?=[,)\s}}])", call.text):
+                if match := re.search(
+                    rf"(?<![\w.]){re.escape(name)}\s?[=:]\s?[\w.]+(?=[,)\s}}])", call.text
+                ):
                     uses[match[0]].append((number, hot.file, call))
     total = len(view.cases)
     found = []
@@ -225,7 +266,9 @@ def keywords(view: View) -> Iterator[Finding]:
             rule="keywords",
             kind="act",
             text=f"passed to the calls: {', '.join(said)} of {counted(total)}",
-            sources=tuple(dict.fromkeys(file.cite(call.line, call.end) for _, _, _, (_, file, call) in chosen)),
+            sources=tuple(
+                dict.fromkeys(file.cite(call.line, call.end) for _, _, _, (_, file, call) in chosen)
+            ),
             reason="options that this feature's tests pass more than others",
             score=0.6,
         )
@@ -233,25 +276,41 @@ def keywords(view: View) -> Iterator[Finding]:
 
 def _are_siblings(one: str, other: str) -> bool:
     """Whether two calls are ways to do much the same: called on one thing, or with a word of their names in common."""
-    mine, others = one.removeprefix("new ").rpartition("."), other.removeprefix("new ").rpartition(".")
-    return (mine[0] not in {"", "self", "this"} and mine[0] == others[0]) or not words.stems(mine[2]).isdisjoint(
-        words.stems(others[2])
+    mine, others = (
+        one.removeprefix("new ").rpartition("."),
+        other.removeprefix("new ").rpartition("."),
     )
+    return (mine[0] not in {"", "self", "this"} and mine[0] == others[0]) or not words.stems(
+        mine[2]
+    ).isdisjoint(words.stems(others[2]))
 
 
 def avoided(view: View) -> Iterator[Finding]:
     """What most other tests of the project call and this feature's hardly do."""
-    here = list(dict.fromkeys(hot.file.path for hot in view.cases if view.relevance(hot.file.path) >= 1))[:2]
+    here = list(
+        dict.fromkeys(hot.file.path for hot in view.cases if view.relevance(hot.file.path) >= 1)
+    )[:2]
     files = {hot.file.path: hot.file for hot in view.cases}
     others = [
-        file for file in view.tests if file.role == "test" and file.path not in here and len(file.outline.tests) > 3
+        file
+        for file in view.tests
+        if file.role == "test" and file.path not in here and len(file.outline.tests) > 3
     ]
     if not here or len(others) < 3 or len(view.cases) < 5:
         return
-    counts = Counter(name for file in others for name in set(CALLEE.findall(file.text)) if not is_dull(name))
+    counts = Counter(
+        name for file in others for name in set(CALLEE.findall(file.text)) if not is_dull(name)
+    )
     uses, total = _calls_in(view), len(view.cases)
-    rare = [name for name, use in uses.items() if len(use.cases) * 2 >= total and counts[name] * 2 <= len(others)]
-    own = sorted((name for name in rare if not is_dull(name)), key=lambda name: (-len(uses[name].cases), name))
+    rare = [
+        name
+        for name, use in uses.items()
+        if len(use.cases) * 2 >= total and counts[name] * 2 <= len(others)
+    ]
+    own = sorted(
+        (name for name in rare if not is_dull(name)),
+        key=lambda name: (-len(uses[name].cases), name),
+    )
     for callee, n in counts.most_common(MOST_COMMON) if own else ():
         instead = next((name for name in own if _are_siblings(name, callee)), "")
         if not instead:
@@ -262,14 +321,20 @@ def avoided(view: View) -> Iterator[Finding]:
         if n * 10 < 7 * len(others) or inside * 10 > total or ".mark." in callee:
             continue
         best, file, call = _form(uses[instead], list(uses))
-        first = [f.cite(c.line) for f, c in sorted(uses[instead].calls, key=lambda item: item[1].line)][:1]
-        example = next((f, k) for f in others for k, line in enumerate(f.lines, 1) if f"{callee}(" in line)
+        first = [
+            f.cite(c.line) for f, c in sorted(uses[instead].calls, key=lambda item: item[1].line)
+        ][:1]
+        example = next(
+            (f, k) for f in others for k, line in enumerate(f.lines, 1) if f"{callee}(" in line
+        )
         yield Finding(
             rule="avoided",
             kind="act",
             text=f"{phrases.quote(_shown(best, file, call))}, seldom {code(callee)}, which {n} of {len(others)} other "
             "test files call",
-            sources=tuple(dict.fromkeys((file.cite(call.line, call.end), *first, example[0].cite(example[1])))),
+            sources=tuple(
+                dict.fromkeys((file.cite(call.line, call.end), *first, example[0].cite(example[1])))
+            ),
             reason="this feature's tests go another way than others",
             score=0.6,
         )

@@ -34,8 +34,15 @@ def guarded(passage: Passage, chosen: list[Item], most: int) -> list[Item]:
     for item in chosen:
         line, condition = 0, ""
         if item.kind in {"decision", "plain", "statement"}:
-            line, condition = guards.guard(passage.file, max(passage.start, passage.symbol.start), item.line)
-        leaves = line and not condition and LEAVES.match(item.text) and not effects.MESSAGE.search(item.text)
+            line, condition = guards.guard(
+                passage.file, max(passage.start, passage.symbol.start), item.line
+            )
+        leaves = (
+            line
+            and not condition
+            and LEAVES.match(item.text)
+            and not effects.MESSAGE.search(item.text)
+        )
         if decisions.ASKS_LOG.search(condition) or leaves:
             continue
         if condition and line not in lines:
@@ -53,7 +60,11 @@ def _under(condition: str, item: Item) -> str:
     if item.kind == "statement":
         return f"{condition}: {item.text}"
     is_both = condition.startswith("if ") and item.text.startswith("if ")
-    return f"{condition} and {item.text.removeprefix('if ')}" if is_both else f"{condition}, {item.text}"
+    return (
+        f"{condition} and {item.text.removeprefix('if ')}"
+        if is_both
+        else f"{condition}, {item.text}"
+    )
 
 
 def _unequal(told: list[Item]) -> list[Item]:
@@ -62,7 +73,11 @@ def _unequal(told: list[Item]) -> list[Item]:
     for item in told:
         leads[item.text.partition("`: ")[0]].add(item.text)
     is_clear = {head: len(texts) == 1 or "`" not in head for head, texts in leads.items()}
-    found = [item for item in told if item.kind not in {"decision", "plain"} or is_clear[item.text.partition("`: ")[0]]]
+    found = [
+        item
+        for item in told
+        if item.kind not in {"decision", "plain"} or is_clear[item.text.partition("`: ")[0]]
+    ]
     return list({item.text: item for item in reversed(found)}.values())[::-1]
 
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from preread.evidence.history import CHORE, NOISE, Commit, Hunk, Patch
 from preread.evidence.passages import Passage, passages
 from preread.evidence.view import FileView, View, once
+from preread.index.gitlog import CHORE, NOISE, Commit, Hunk, Patch
 
 FILES, FEW = 3, 4  # files that are read, functions that a change of one thing touches
 LARGE = 150  # lines that a commit takes out of a file when it is about all of it
 MOST_PAIRS = 2_000  # of lines taken out and put in at one place, to see which came of which
-TELLING = re.compile(r"^(?!#|//|/\*|\*|--|<!--|import\b|use\b|from\b|@)(?=.{8}).*\w\W+\w")  # code of more than a word
+TELLING = re.compile(
+    r"^(?!#|//|/\*|\*|--|<!--|import\b|use\b|from\b|@)(?=.{8}).*\w\W+\w"
+)  # code of more than a word
 WORD = re.compile(r"\w+")
 ALIKE = 0.3  # of two lines' words that are the same when one came of the other
 AT_HOME = 0.5  # how near a line of a file is that is the feature's own by its name
@@ -35,7 +37,9 @@ class Step:
     """What one commit changed of what another had put in: the stories of these lines up to then."""
 
     stories: list[Story] = field(default_factory=list)
-    put: list[str] = field(default_factory=list)  # lines of the second beside these that still stand near the feature
+    put: list[str] = field(
+        default_factory=list
+    )  # lines of the second beside these that still stand near the feature
     nearest: float = 0.0  # of the lines to the feature
     known: int = 0  # how many of the lines are near at all
     share: float = 0.0  # of what the first put in that the second changed
@@ -66,41 +70,60 @@ class Step:
     @property
     def is_taken_out(self) -> bool:
         """Whether most of what was put in went without anything in its place."""
-        return self.share >= 0.5 and 2 * sum(not story.lines[-1] for story in self.stories) > len(self.stories)
+        return self.share >= 0.5 and 2 * sum(not story.lines[-1] for story in self.stories) > len(
+            self.stories
+        )
 
 
 class _File:
     """One file's lines with their stories, as far as its patches tell."""
 
-    def __init__(self, near: dict[str, float], home: float, found: dict[tuple[str, str], Step]) -> None:
+    def __init__(
+        self, near: dict[str, float], home: float, found: dict[tuple[str, str], Step]
+    ) -> None:
         self.near, self.home, self.found = near, home, found
         self.told: dict[str, list[Story]] = defaultdict(list)
 
     def take(self, patch: Patch) -> None:
         wide = sum(len(hunk.removed) for hunk in patch.hunks) > LARGE
-        spells = bool(wide or NOISE.search(patch.commit.subject) or CHORE.search(patch.commit.subject))
+        spells = bool(
+            wide or NOISE.search(patch.commit.subject) or CHORE.search(patch.commit.subject)
+        )
         for hunk in patch.hunks:
             self._take(patch.commit, hunk, spells)
 
     def _take(self, commit: Commit, hunk: Hunk, spells: bool) -> None:
         """A hunk's lines; those that are only moved or spelled otherwise keep their stories."""
-        old, new = (list(dict.fromkeys(" ".join(line.split()) for line in s)) for s in (hunk.removed, hunk.added))
+        old, new = (
+            list(dict.fromkeys(" ".join(line.split()) for line in s))
+            for s in (hunk.removed, hunk.added)
+        )
         goes_on: dict[str, Story] = {}
         here = max((self.near.get(line, 0.0) for line in new), default=0.0)
-        wraps = commit.is_fix and len(new) > len(old)  # a line that only moves is put under a condition
+        wraps = commit.is_fix and len(new) > len(
+            old
+        )  # a line that only moves is put under a condition
         for line in old:
             before = self.told.pop(line, [])
             if len(before) != 1 or not TELLING.match(line):
                 continue  # of several lines that read the same, nobody knows which went
             (story,) = before
-            now = line if line in new else _successor(line, new) if len(old) * len(new) <= MOST_PAIRS else ""
+            now = (
+                line
+                if line in new
+                else _successor(line, new)
+                if len(old) * len(new) <= MOST_PAIRS
+                else ""
+            )
             if (now == line and not wraps) or (now and spells):
                 goes_on[now] = Story(story.commits, (*story.lines[:-1], now))
             elif story.commits[-1].sha != commit.sha:
                 goes_on[now] = longer = story.then(commit, now)
                 step = self.found.setdefault((story.commits[-1].sha, commit.sha), Step())
                 step.stories.append(longer)
-                step.put += [one for one in new if one in self.near and one not in old and TELLING.match(one)]
+                step.put += [
+                    one for one in new if one in self.near and one not in old and TELLING.match(one)
+                ]
                 near = max(self.home, here, self.near.get(line, 0.0))
                 step.nearest, step.known = max(step.nearest, near), step.known + (near > 0)
         for line in new:
@@ -162,15 +185,22 @@ def lineage(view: View) -> list[Lineage]:
     return [Lineage(list(found.values()), list(_functions(view, files, order)))]
 
 
-def _functions(view: View, files: dict[str, _File], order: dict[str, int]) -> Iterator[tuple[Passage, list[Commit]]]:
+def _functions(
+    view: View, files: dict[str, _File], order: dict[str, int]
+) -> Iterator[tuple[Passage, list[Commit]]]:
     """The functions of the feature's passages with the commits that their lines of today were put in and changed by."""
     seen: set[tuple[str, int]] = set()
-    often = {path: Counter(" ".join(line.split()) for line in file.lines) for path, file in _first(view).items()}
+    often = {
+        path: Counter(" ".join(line.split()) for line in file.lines)
+        for path, file in _first(view).items()
+    }
     for passage in passages(view):
         path, symbol = passage.file.path, passage.symbol
         if path in files and (path, symbol.start) not in seen:
             seen.add((path, symbol.start))
-            folded = (" ".join(line.split()) for line in passage.file.lines[symbol.start - 1 : symbol.end])
+            folded = (
+                " ".join(line.split()) for line in passage.file.lines[symbol.start - 1 : symbol.end]
+            )
             own_lines = (line for line in folded if often[path][line] == 1 and TELLING.match(line))
             stories = [files[path].told.get(line, []) for line in own_lines]
             commits = {c.sha: c for own in stories if len(own) == 1 for c in own[0].commits}

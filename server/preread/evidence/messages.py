@@ -16,9 +16,13 @@ SAYS = re.compile(
 )
 LITERAL = re.compile(r"\"([^\"\\\n]* [^\"\\\n]+)\"|'([^'\\\n]* [^'\\\n]+)'|`([^`\\\n]* [^`\\\n]+)`")
 JOINED = re.compile(r"\s*\+?\s*[fFrRbB]?")  # what stands between two literals that are one message
-PLACEHOLDER = re.compile(r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|\\.")  # of any language's templates
+PLACEHOLDER = re.compile(
+    r"[$#]?\{[^{}]*\}|\$\w+|%[-+#\d.]*[a-zA-Z]|\{|\\."
+)  # of any language's templates
 ENDS = re.compile(r"^[\s,;:.)\]'\"]+|[\s,;:.(\['\"]+$")  # what stands around a placeholder
-ASSERTED = re.compile(r"\s*assert\b.*,\s*[fFrRbB]?(\"[^\"]* [^\"]+\"|'[^']* [^']+')\)?$")  # Python's, on one line
+ASSERTED = re.compile(
+    r"\s*assert\b.*,\s*[fFrRbB]?(\"[^\"]* [^\"]+\"|'[^']* [^']+')\)?$"
+)  # Python's, on one line
 NAMED = re.compile(  # an error that is made once, and compared with by its name
     r"^\s*(?:(?:var|const|let|export|pub|static|public|final|readonly)\s+)*(?:\w+\s+)?([A-Za-z_]\w{3,})\s*(?::\s*[\w.]+\s*)?"
     r"=\s*(?:new\s+)?(?:[\w.]+\.)?(?:errors\.New|Errorf|\w*Error|\w*Exception)\("
@@ -45,7 +49,9 @@ def messages(file: FileView) -> Iterator[Message]:
         text = fixed[0][:60] if fixed else ""
         if not text or not (at := _line_holding(file, said.line, said.end, text)):
             continue
-        new = Message(text, fixed[1:], [], said.raised, _name(file, at), said.exception, said.within)
+        new = Message(
+            text, fixed[1:], [], said.raised, _name(file, at), said.exception, said.within
+        )
         lines = found.setdefault(text, new).lines
         if at not in lines:
             lines.append(at)
@@ -73,7 +79,11 @@ def _shown(file: FileView) -> Iterator[_Said]:
     for call in file.details.calls:
         if SAYS.search(call.callee):
             told = LITERAL.search(call.text)
-            text = next(filter(None, told.groups())) if told else next((t for t in call.literals if " " in t), "")
+            text = (
+                next(filter(None, told.groups()))
+                if told
+                else next((t for t in call.literals if " " in t), "")
+            )
             yield _Said(text, call.line, call.end, False)
 
 
@@ -86,7 +96,11 @@ def _asserted(file: FileView) -> Iterator[_Said]:
 def _name(file: FileView, line: int) -> str:
     """What an error is called that is made on this line, outside of any function; empty for others."""
     made = NAMED.match(file.lines[line - 1])
-    inside = (s for s in file.outline.symbols if s.kind in {"function", "method"} and s.start <= line <= s.end)
+    inside = (
+        s
+        for s in file.outline.symbols
+        if s.kind in {"function", "method"} and s.start <= line <= s.end
+    )
     return made[1] if made and next(inside, None) is None else ""
 
 
@@ -108,11 +122,16 @@ def _whole(file: FileView, raised: Raise) -> str:
 def _fixed(message: str) -> list[str]:
     """The stretches of a message that are the same each time it is shown, the longest first."""
     parts = [
-        re.sub(r"^[\s,;:.)\]'\"]+|[\s,;:.(\['\"]+$", "", part) for part in PLACEHOLDER.split(" ".join(message.split()))
+        re.sub(r"^[\s,;:.)\]'\"]+|[\s,;:.(\['\"]+$", "", part)
+        for part in PLACEHOLDER.split(" ".join(message.split()))
     ]
-    return sorted((part for part in parts if len(part) >= LEAST and " " in part), key=lambda part: -len(part))
+    return sorted(
+        (part for part in parts if len(part) >= LEAST and " " in part), key=lambda part: -len(part)
+    )
 
 
 def _line_holding(file: FileView, line: int, end: int, literal: str) -> int:
     last = min(max(line + 5, end), len(file.lines))
-    return next((n for n in range(line, last + 1) if literal in " ".join(file.lines[n - 1].split())), 0)
+    return next(
+        (n for n in range(line, last + 1) if literal in " ".join(file.lines[n - 1].split())), 0
+    )

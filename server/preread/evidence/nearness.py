@@ -5,13 +5,16 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
-from preread.evidence import words
 from preread.evidence.view import View
+from preread.index import words
 
 SEPARATORS = re.compile(r"[\W_]+")
 
 ENOUGH = 0.49  # of what the name's words tell
-NAMED, RARE = 0.4, 1.6  # of it in all that is looked at; what a word tells that stands in a fifth of the files
+NAMED, RARE = (
+    0.4,
+    1.6,
+)  # of it in all that is looked at; what a word tells that stands in a fifth of the files
 
 
 class Nearness:
@@ -34,7 +37,10 @@ class Nearness:
     def _rarity(self, said: Iterable[str]) -> dict[str, float]:
         (total,) = self._view.connection.execute("SELECT count(*) FROM files").fetchone()
         mentions = self._view.mentions_of
-        return {words.stem(word): max(0.2, math.log((total + 1) / (mentions(word) + 0.5))) for word in said}
+        return {
+            words.stem(word): max(0.2, math.log((total + 1) / (mentions(word) + 0.5)))
+            for word in said
+        }
 
     def of(self, text: str) -> float:
         """What share of the feature's words a text holds, the description's counting less; 1 for a whole project."""
@@ -55,7 +61,11 @@ class Nearness:
         """Whether a name holds a rare word of the description, or it and a text the feature's name, or most of it."""
         held = words.stems_of(name)
         rare = any(worth >= RARE for stem, worth in self.also.items() if stem in held)
-        return rare or self._view.whole_project or share(self.own, held | words.stems_of(text)) >= NAMED
+        return (
+            rare
+            or self._view.whole_project
+            or share(self.own, held | words.stems_of(text)) >= NAMED
+        )
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
@@ -66,7 +76,9 @@ class Nearness:
 def share(wanted: dict[str, float], stems: Iterable[str]) -> float:
     """How much of what is wanted is among these stems, 0 to 1."""
     held = frozenset(stems)
-    return sum(worth for stem, worth in wanted.items() if stem in held) / (sum(wanted.values()) or 1.0)
+    return sum(worth for stem, worth in wanted.items() if stem in held) / (
+        sum(wanted.values()) or 1.0
+    )
 
 
 def nearness(view: View) -> Nearness:

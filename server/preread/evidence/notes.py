@@ -11,7 +11,9 @@ from preread.evidence.view import FileView, View
 from preread.models import Finding
 from preread.syntax import Symbol
 
-NEVER = re.compile(r"(?i)\b(never|don['’]?t|do not|not|avoid|trap|careful|wrong|flaky|known|only|nothing)\b")
+NEVER = re.compile(
+    r"(?i)\b(never|don['’]?t|do not|not|avoid|trap|careful|wrong|flaky|known|only|nothing)\b"
+)
 CRITERIA = re.compile(
     r"(?i)accept|criteri|requirement|definition of done|expected|must|scenario|should|steps|behaviou?r"
     r"|out of scope|notes?$"
@@ -112,7 +114,9 @@ def documents(view: View) -> Iterator[Finding]:
                 rule="documents",
                 kind="document",
                 text=code(symbol.name),
-                sources=(doc.cite(symbol.start, min(symbol.end, len(doc.lines))),),  # a final line end is no line
+                sources=(
+                    doc.cite(symbol.start, min(symbol.end, len(doc.lines))),
+                ),  # a final line end is no line
                 reason="a section of the documents about the feature",
                 score=0.4 + 0.2 * named + doc.score * 0.1,
             )

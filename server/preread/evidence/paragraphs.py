@@ -14,14 +14,20 @@ FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(.*)")
 SPOKEN = re.compile(
     r"\{?(?:eval_rst|note|warning|important|caution|attention|danger|admonition|tip)\b"
 )  # fences of prose
-BOX = re.compile(r"\s*(?:\.\. (?:warning|caution|danger|attention|important|note)::|!!! ?\w+|\?\?\?)")
-MARKUP = re.compile(r"\s*(?:[#|<=]|\+[-=]|\{[%{]|\.\. |import |export |:[\w-]+:(?!\S)|:::|---|===|\[!)")
+BOX = re.compile(
+    r"\s*(?:\.\. (?:warning|caution|danger|attention|important|note)::|!!! ?\w+|\?\?\?)"
+)
+MARKUP = re.compile(
+    r"\s*(?:[#|<=]|\+[-=]|\{[%{]|\.\. |import |export |:[\w-]+:(?!\S)|:::|---|===|\[!)"
+)
 DIRECTIVE = re.compile(r"\.\. (?:([\w:-]+)::(.*)|.*)")
 BODIES = re.compile(  # directives whose body is no prose of this place
     r"(?:code|source|parsed|literal|math|image|figure|toctree|(?:csv-|list-)?table$|test|doctest|production|raw|graph|high"
     r"|contents|index|auto|include|version|deprecated|seealso|tab)"
 )
-NAMES = re.compile(r"(?:\w+:)?(?:attribute|data|method|function|class|option|setting|confval|property|\w*method)$")
+NAMES = re.compile(
+    r"(?:\w+:)?(?:attribute|data|method|function|class|option|setting|confval|property|\w*method)$"
+)
 CELL = re.compile(r"(?<!\\)\|")
 NAME = re.compile(r"`+([^`]+?)`+|(\w+(?:[._-]\w+)+)")
 DEEP = 4  # columns that make code of a line
@@ -62,8 +68,17 @@ def paragraphs(doc: FileView) -> Iterator[Paragraph]:
 
 def _markdown(lines: list[str]) -> Iterator[_Line | None]:
     """Each line's prose, or None."""
-    head = next((n for n, line in enumerate(lines[1:60], 2) if line == "---"), 0) if lines[:1] == ["---"] else 0
-    fence, spoken, code, inner = "", False, False, 0  # inner: the column where the text of a list item begins
+    head = (
+        next((n for n, line in enumerate(lines[1:60], 2) if line == "---"), 0)
+        if lines[:1] == ["---"]
+        else 0
+    )
+    fence, spoken, code, inner = (
+        "",
+        False,
+        False,
+        0,
+    )  # inner: the column where the text of a list item begins
     goes_on = False  # whether the line before was prose
     for number, raw in enumerate(lines, 1):
         line = QUOTED.sub("", raw).expandtabs(DEEP)
@@ -103,7 +118,11 @@ def _row(line: str, number: int) -> _Line | None:
     """The last cell of a table's row, about what the first one names."""
     cells = [cell.strip() for cell in CELL.split(line.strip().strip("|"))]
     name = NAME.search(cells[0])
-    return _Line(cells[-1], (name[1] or name[2]).strip(), number, alone=True) if name and len(cells) > 1 else None
+    return (
+        _Line(cells[-1], (name[1] or name[2]).strip(), number, alone=True)
+        if name and len(cells) > 1
+        else None
+    )
 
 
 def _structured(lines: list[str]) -> Iterator[_Line | None]:

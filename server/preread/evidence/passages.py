@@ -5,14 +5,17 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread.evidence import phrases, words
+from preread.evidence import phrases
 from preread.evidence.nearness import ENOUGH, Nearness, nearness, share
 from preread.evidence.pieces import FileView
 from preread.evidence.view import View, once
+from preread.index import words
 from preread.syntax import Symbol
 
 FUNCTIONS = frozenset({"function", "method", "component"})
-DECLARED = frozenset({"interface", "type", "enum", "class"})  # short ones without functions of their own: options
+DECLARED = frozenset(
+    {"interface", "type", "enum", "class"}
+)  # short ones without functions of their own: options
 NAME = re.compile(r"[A-Za-z_]\w{2,}")
 FILES, LONG, LEAST = 8, 50, 0.1  # a passage has about so many lines at most
 MOST_DECLARED = 120
@@ -38,7 +41,11 @@ def passages(view: View) -> list[Passage]:
     """The passages of the feature's first sources, nearest first."""
     if view.whole_project:
         hot = [h for h in view.symbols if h.symbol.kind in FUNCTIONS]
-        return [Passage(h.file, h.symbol, start, end, h.score) for h in hot for start, end in _spans(h.file, h.symbol)]
+        return [
+            Passage(h.file, h.symbol, start, end, h.score)
+            for h in hot
+            for start, end in _spans(h.file, h.symbol)
+        ]
     measure = nearness(view)
     hot_ones = {(h.file.path, h.symbol.start): h.score for h in view.symbols}
     found: list[Passage] = []
@@ -47,14 +54,22 @@ def passages(view: View) -> list[Passage]:
         for symbol in _with_passages(file):
             for start, end in _spans(file, symbol):
                 held = {*NAME.findall("\n".join(file.lines[start - 1 : end])), symbol.name}
-                named = hot_ones.get((file.path, symbol.start), 0.0) if _is_named(file, symbol, measure) else 0.0
+                named = (
+                    hot_ones.get((file.path, symbol.start), 0.0)
+                    if _is_named(file, symbol, measure)
+                    else 0.0
+                )
                 near = HOT * named + _said(symbol.name, held, measure)
                 found.append(Passage(file, symbol, start, end, near * file.score))
                 names.append(held)
     best = max((p.near for p in found), default=0.0) or 1.0
     found = [p._replace(near=p.near / best) for p in found]
     reached = _called(found, names)
-    ranked = [p._replace(near=round(near, 4)) for p, near in zip(found, reached, strict=True) if near >= LEAST]
+    ranked = [
+        p._replace(near=round(near, 4))
+        for p, near in zip(found, reached, strict=True)
+        if near >= LEAST
+    ]
     return sorted(ranked, key=lambda p: (-p.near, p.file.path, p.start))
 
 
@@ -64,7 +79,9 @@ def _with_passages(file: FileView) -> Iterator[Symbol]:
     yield from functions
     for symbol in file.outline.symbols:
         is_short = symbol.kind in DECLARED and 1 < symbol.end - symbol.start <= MOST_DECLARED
-        if is_short and not any(symbol.start < one.end and one.start < symbol.end for one in functions):
+        if is_short and not any(
+            symbol.start < one.end and one.start < symbol.end for one in functions
+        ):
             yield symbol
 
 
@@ -72,8 +89,16 @@ def _spans(file: FileView, symbol: Symbol) -> Iterator[tuple[int, int]]:
     """A function's lines, a long one's in parts that end at blank lines, the outermost near."""
     start, last = symbol.start, min(symbol.end, len(file.lines))
     while last - start > LONG * 1.4:
-        blank = [n for n in range(start + LONG - 15, start + LONG + 15) if n < last and not file.lines[n - 1].strip()]
-        end = min(blank, key=lambda n: (phrases.indent(file.lines[n]), abs(n - start - LONG)), default=start + LONG)
+        blank = [
+            n
+            for n in range(start + LONG - 15, start + LONG + 15)
+            if n < last and not file.lines[n - 1].strip()
+        ]
+        end = min(
+            blank,
+            key=lambda n: (phrases.indent(file.lines[n]), abs(n - start - LONG)),
+            default=start + LONG,
+        )
         yield start, end
         start = end + 1
     yield start, last
@@ -88,7 +113,11 @@ def _said(name: str, held: set[str], measure: Nearness) -> float:
     stems = {one: words.stems(one) for one in held}
     shares = sorted((share(measure.own, found) for found in stems.values()), reverse=True)[:3]
     everything = frozenset().union(*stems.values())
-    near = NAMED * sum(shares) / 3 + OWN * share(measure.own, stems[name]) + DESCRIBED * share(measure.also, everything)
+    near = (
+        NAMED * sum(shares) / 3
+        + OWN * share(measure.own, stems[name])
+        + DESCRIBED * share(measure.also, everything)
+    )
     return near if share(measure.own, everything) >= ENOUGH else ELSEWHERE * near
 
 

@@ -29,7 +29,11 @@ def sentence(text: str, most: int = 140) -> str:
 
 def plain(text: str) -> str:
     """Words of the source as prose: nothing in it can be taken for a quote, a source or markup."""
-    return text.replace("`", "'").replace("(", "[").replace(")", "]") if text.endswith(")") else text.replace("`", "'")
+    return (
+        text.replace("`", "'").replace("(", "[").replace(")", "]")
+        if text.endswith(")")
+        else text.replace("`", "'")
+    )
 
 
 def quote(text: str, most: int = LINE) -> str:
@@ -63,7 +67,9 @@ def definition(file: FileView, start: int, name: str, signature: str) -> str:
 
 def balanced(text: str) -> bool:
     """Whether a line opens no bracket that it does not close."""
-    return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
+    return all(
+        text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}")
+    )
 
 
 def indent(line: str) -> int:
@@ -123,5 +129,8 @@ def paragraph(lines: Sequence[str], start: int, most: int = 4) -> tuple[str, int
 def shared(texts: Sequence[str]) -> str:
     """What all these texts begin with."""
     first, last = min(texts), max(texts)
-    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    same = next(
+        (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b),
+        min(len(first), len(last)),
+    )
     return first[:same]

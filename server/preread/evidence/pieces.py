@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from preread.evidence.kept import Kept
-from preread.evidence.rank import Hit
+from preread.index.analysis import Kept
+from preread.ranking.fusion import Hit
 from preread.services import Services
 from preread.sources import Ref
 from preread.syntax import Call, Details, Outline, Symbol, TestCase
@@ -43,7 +43,9 @@ class FileView:
     def calls_in(self, case: TestCase) -> Sequence[Call]:
         """The calls that begin in a test."""
         calls = self.details.calls
-        return calls[bisect_left(self._call_lines, case.start) : bisect_right(self._call_lines, case.end)]
+        return calls[
+            bisect_left(self._call_lines, case.start) : bisect_right(self._call_lines, case.end)
+        ]
 
     @cached_property
     def _call_lines(self) -> list[int]:

@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import islice
 
 from preread.evidence.view import FileView, View
-from preread.languages import language_of
 from preread.models import Finding
 from preread.sources import Ref
 from preread.syntax import Symbol, enclosing
+from preread.syntax.languages import language_of
 
 MOST_GLOBS = 3
 MOST_CALLERS, DEEP = 20, 3  # files that a name is looked for in; callers of callers
@@ -76,7 +76,11 @@ def _cited(paths: tuple[str, ...], near: tuple[str, ...]) -> list[str]:
 
 
 def _is_under(path: str, glob: str) -> bool:
-    return path.startswith(glob[:-2]) if glob.endswith("/**") else _is_named(path, glob.rpartition("/")[2])
+    return (
+        path.startswith(glob[:-2])
+        if glob.endswith("/**")
+        else _is_named(path, glob.rpartition("/")[2])
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -93,24 +97,35 @@ def tests_for(view: View, file: FileView) -> list[str]:
     language = language_of(file.path)
     mine = language.name if language else ""
     kin = next((group for group in KIN if mine in group), {mine})
-    return [p for p in view.test_paths if (other := language_of(p)) is not None and other.name in kin]
+    return [
+        p for p in view.test_paths if (other := language_of(p)) is not None and other.name in kin
+    ]
 
 
 def is_exported(view: View, file: FileView, symbol: Symbol) -> bool:
     """Whether callers outside can name a definition, by the rule of its language."""
     language, name = language_of(file.path), symbol.name
     spoken, line = language.name if language else "", file.lines[symbol.start - 1]
-    if name.startswith("_") or "._" in f".{symbol.container}" or HIDDEN.match(line) or HIDDEN.match(symbol.signature):
+    if (
+        name.startswith("_")
+        or "._" in f".{symbol.container}"
+        or HIDDEN.match(line)
+        or HIDDEN.match(symbol.signature)
+    ):
         return False
     if spoken == "Ruby" and _is_private_in_ruby(file, symbol):
         return False
     if spoken == "Go":
         return name[0].isupper() and not re.search(r"(?:^|/)(?:internal|cmd)/", file.path)
     if spoken in KIN[0] and not symbol.container:
-        return "export" in line or bool(re.search(rf"(?m)^export\b.*\b{re.escape(name)}\b", file.text))
+        return "export" in line or bool(
+            re.search(rf"(?m)^export\b.*\b{re.escape(name)}\b", file.text)
+        )
     if spoken == "Rust" and not _is_of_library(view, file.path):
         return False
-    return spoken not in SAID_OPEN or bool(re.search(SAID_OPEN[spoken], f"{line} {symbol.signature}"))
+    return spoken not in SAID_OPEN or bool(
+        re.search(SAID_OPEN[spoken], f"{line} {symbol.signature}")
+    )
 
 
 def _is_private_in_ruby(file: FileView, symbol: Symbol) -> bool:
@@ -122,32 +137,49 @@ def _is_private_in_ruby(file: FileView, symbol: Symbol) -> bool:
             break
         if above.rstrip() in {f"{indent}{word}" for word in ("private", "protected", "public")}:
             return above.strip() != "public" and not re.match(r"\s*def\s+self\.", line)
-    named = rf"(?m)^\s*(?:private|protected|private_class_method)\b[^\n]*:{re.escape(symbol.name)}\b"
+    named = (
+        rf"(?m)^\s*(?:private|protected|private_class_method)\b[^\n]*:{re.escape(symbol.name)}\b"
+    )
     return re.search(named, file.text) is not None
 
 
 def _is_of_library(view: View, path: str) -> bool:
     """Whether a Rust file is of a crate that others can use: one with a lib.rs."""
     folders = path.split("/")[:-1]
-    return any("/".join([*folders[:n], "lib.rs"]) in view.services.tree.files for n in range(len(folders) + 1))
+    return any(
+        "/".join([*folders[:n], "lib.rs"]) in view.services.tree.files
+        for n in range(len(folders) + 1)
+    )
 
 
 def is_reached(view: View, name: str, deep: int = DEEP) -> bool:
     """Whether a function that tests name calls this one, or calls one that does: it is tested without its name."""
     with_brackets = re.compile(rf"(?<!\w){re.escape(name)}\s*[(<]")
-    bare = re.compile(rf"^(?!\s*#).*(?<![\w:@]){re.escape(name)}(?![\w?!:]|\s*=[^=~])")  # as Ruby's calls
+    bare = re.compile(
+        rf"^(?!\s*#).*(?<![\w:@]){re.escape(name)}(?![\w?!:]|\s*=[^=~])"
+    )  # as Ruby's calls
     outer = set[str]()
     for path in view.candidates(name, ("source",))[:MOST_CALLERS]:
         called = bare if path.endswith((".rb", ".rake")) else with_brackets
         for number, line in enumerate(view.services.tree.lines(path) or (), 1):
-            if name in line and called.search(line) and (around := enclosing(view.outline(path), number)):
+            if (
+                name in line
+                and called.search(line)
+                and (around := enclosing(view.outline(path), number))
+            ):
                 if not isinstance(around, Symbol):
                     return True  # a test that stands beside it
-                own = around.container.rpartition(".")[2] if around.name in {"__init__", "new"} else around.name
+                own = (
+                    around.container.rpartition(".")[2]
+                    if around.name in {"__init__", "new"}
+                    else around.name
+                )
                 outer.update({own} - {name, ""})
     if any(view.candidates(caller, ("test", "support")) for caller in outer):
         return True
-    return deep > 1 and any(is_reached(view, caller, deep - 1) for caller in sorted(outer)[:MOST_CALLERS])
+    return deep > 1 and any(
+        is_reached(view, caller, deep - 1) for caller in sorted(outer)[:MOST_CALLERS]
+    )
 
 
 def _beside(view: View, literal: str) -> bool:
@@ -187,7 +219,9 @@ def proof(globs: Sequence[str], literal: str) -> tuple[str, ...]:
     return tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
 
 
-def absent_shortly(view: View, literal: str, paths: Sequence[str], least: int = 12) -> tuple[str, ...]:
+def absent_shortly(
+    view: View, literal: str, paths: Sequence[str], least: int = 12
+) -> tuple[str, ...]:
     """Sources for that no test holds a text, by as few of its first words as no test holds."""
     parts = literal.split(" ")
     for n in range(2, len(parts)):
@@ -204,5 +238,10 @@ def absent_shortly(view: View, literal: str, paths: Sequence[str], least: int = 
 
 def gap(rule: str, text: str, sources: Sequence[str], reason: str, score: float) -> Finding:
     return Finding(
-        rule=rule, kind="gap", text=text, sources=tuple(dict.fromkeys(sources)), reason=reason, score=round(score, 3)
+        rule=rule,
+        kind="gap",
+        text=text,
+        sources=tuple(dict.fromkeys(sources)),
+        reason=reason,
+        score=round(score, 3),
     )

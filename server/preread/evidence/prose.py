@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import phrases, words
+from preread.evidence import phrases
 from preread.evidence.nearness import nearness
 from preread.evidence.paragraphs import paragraphs
 from preread.evidence.pieces import FileView
 from preread.evidence.saying import HANGS
 from preread.evidence.view import View, once
+from preread.index import words
 from preread.models import Finding
 from preread.syntax import enclosing
 
-OTHER_DOCS = re.compile(r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d|-v\d+/")
+OTHER_DOCS = re.compile(
+    r"(?i)change|history|news|release|license|contribut|versioned_docs|/(version-|v)\d|-v\d+/"
+)
 LIMITS = re.compile(
     r"(?i)\b(only|never|not|cannot|can['’]t|won['’]t|does(?:n['’]t| not)|unless|except|must|however|instead|otherwise"
     r"|beware|careful|warning|always|ignored?|lost|overrid\w+|unlike|contrary|replaced|requires?|disabled?"
@@ -26,7 +29,9 @@ STRONG = re.compile(
     r"|overrid\w+|unlike|contrary|not supported|advised|will not|won['’]t|must|at least|even if"
     r"|(?:warning|caution|important|attention)(?=:))\b"
 )
-BINDS = re.compile(r"(?i)\b(?:must|never|cannot|can['’]t|only|will not|won['’]t|always|unless|ignored?)\b")
+BINDS = re.compile(
+    r"(?i)\b(?:must|never|cannot|can['’]t|only|will not|won['’]t|always|unless|ignored?)\b"
+)
 ENDS = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<=[.!?:])\s+(?=[\W_]*[A-Z`])")
 WARNS = re.compile(  # how a box opens that warns
     r"(?i)[>\s]*(?:\[!(?:warning|important|caution)\]|\.\. (?:warning|caution|danger|attention|important)::"
@@ -40,7 +45,9 @@ LEANS = re.compile(
     r"|^(?:both|here|now|next|first|the (?:latter|former)|you can)\b|,? (?:this|these) \w+ (?:is|are)\b"
     r"|\bwe(?:['’](?:ll|ve|re))?\b(?! (?:recommend|advise|suggest|do not|don['’]t|cannot))"
 )
-OF_BEFORE = re.compile(r"(?i)\binstead\W*$|^(?:by default|note that|in general),? (?:it|they|this|that|these)\b")
+OF_BEFORE = re.compile(
+    r"(?i)\binstead\W*$|^(?:by default|note that|in general),? (?:it|they|this|that|these)\b"
+)
 WISH = re.compile(r"(?i)^if you [^,]*,")  # who wants this: no limit of what is there
 HEDGED = re.compile(  # advice to whoever uses it: nothing that holds of it
     r"(?i)\b(?:likely|probably|perhaps|may want|might want|consider(?:ed)? using"
@@ -74,19 +81,29 @@ def limits(view: View) -> Iterator[Finding]:
             continue
         home = measure.of(doc.path)
         for sentence in sentences(doc):
-            if not LIMITS.search(WISH.sub("", SPAN.sub("", sentence.text))) or not stands_alone(sentence.text):
+            if not LIMITS.search(WISH.sub("", SPAN.sub("", sentence.text))) or not stands_alone(
+                sentence.text
+            ):
                 continue
             about = measure.of(sentence.text)
             section = enclosing(doc.outline, sentence.start)
             heading = f"{section.name if section else ''} {sentence.of}"
             under = measure.of(heading)
-            if max(about, 0.8 * under, 0.8 * home) < NEAR or not measure.named_in(sentence.text, heading, doc.path):
+            if max(about, 0.8 * under, 0.8 * home) < NEAR or not measure.named_in(
+                sentence.text, heading, doc.path
+            ):
                 continue
             named = KNOWN * (not known.isdisjoint(names_in(sentence)))
             above = doc.lines[max(0, sentence.start - 3) : sentence.start - 1]
             strong = STRONG.search(sentence.text) or any(map(WARNS.match, above))
             limits = named + 0.25 * bool(strong) + 0.05 * min(3, len(LIMITS.findall(sentence.text)))
-            worth = 0.35 * max(about, 0.6 * under, 0.6 * home) + 0.2 * under + 0.2 * home + 0.1 * doc.score + limits
+            worth = (
+                0.35 * max(about, 0.6 * under, 0.6 * home)
+                + 0.2 * under
+                + 0.2 * home
+                + 0.1 * doc.score
+                + limits
+            )
             found.append((worth, doc, sentence))
     found.sort(key=lambda one: (-one[0], one[1].path, one[2].start))
     counts: dict[str, int] = {}
@@ -131,14 +148,21 @@ def cites(doc: FileView, sentence: Sentence) -> tuple[str, ...]:
 def _again(text: str, other: str) -> bool:
     """Whether two sentences say the same, by their words."""
     one, two = ({words.stem(word) for word in words.of_sentence(said)} for said in (text, other))
-    return text in other or other in text or len(one & two) > max(FEW, ALIKE * min(len(one), len(two)))
+    return (
+        text in other or other in text or len(one & two) > max(FEW, ALIKE * min(len(one), len(two)))
+    )
 
 
 def stands_alone(text: str) -> bool:
     """Whether a reader needs nothing around a sentence: no example, list or sentence that it speaks of."""
     whole = phrases.provable(text) and phrases.complete(text) and len(text) <= MOST_SAID
     advice = HEDGED.search(text) and not BINDS.search(text)
-    return whole and not advice and not LEANS.search(text) and (len(list(ENDS.finditer(text))) > 0 or not leans(text))
+    return (
+        whole
+        and not advice
+        and not LEANS.search(text)
+        and (len(list(ENDS.finditer(text))) > 0 or not leans(text))
+    )
 
 
 def leans(text: str) -> bool:
@@ -158,7 +182,9 @@ def sentences(doc: FileView) -> Iterator[Sentence]:
             begin = before[0] if hangs else first
             said = text[begin:end].strip().rstrip(".")
             if len(said) >= LEAST:
-                start, last = (paragraph.start + _line_at(lines, at) for at in (begin, begin + len(said) - 1))
+                start, last = (
+                    paragraph.start + _line_at(lines, at) for at in (begin, begin + len(said) - 1)
+                )
                 yield Sentence(said, start, last, paragraph.of, paragraph.named)
             before = [begin]
 

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from preread.evidence import athome, phrases, words
+from preread.evidence import athome, phrases
 from preread.evidence.changelog import changelog
-from preread.evidence.history import Commit
 from preread.evidence.repeated import repeated_fixes
 from preread.evidence.reworked import reworked
 from preread.evidence.subjects import (
@@ -26,6 +25,8 @@ from preread.evidence.subjects import (
     without_twins,
 )
 from preread.evidence.view import View
+from preread.index import words
+from preread.index.gitlog import Commit
 from preread.models import Finding
 
 MOST_FIXES, MOST_TURNS, MOST_TOLD_OF = 5, 5, 4
@@ -33,7 +34,9 @@ TIDY = re.compile(
     r"(?i)\bclean(?:ed|ing)?[ -]?ups?\b|\btid(?:y|ied)\b|\bonly (?:call|use)\w* of\b"
     r"|\b(?:remov|drop)\w* (?:an? |the )?(?:extra|duplicate)\b"
 )
-FEWEST = 5  # words of a title that tells by itself what was done instead of what, unless it names code
+FEWEST = (
+    5  # words of a title that tells by itself what was done instead of what, unless it names code
+)
 
 
 def turned_round(view: View) -> Iterator[Finding]:
@@ -50,7 +53,9 @@ def turned_round(view: View) -> Iterator[Finding]:
             or f"commit:{commit.sha[:9]}" in told
         ):
             continue
-        if about < 0.5 and not (holds_name(view, commit.subject) or athome.is_small_at_home(view, commit)):
+        if about < 0.5 and not (
+            holds_name(view, commit.subject) or athome.is_small_at_home(view, commit)
+        ):
             continue
         if not view.whole_project and (only_tests(commit) or not stands(view, commit)):
             continue
@@ -59,7 +64,9 @@ def turned_round(view: View) -> Iterator[Finding]:
             continue
         if not (view.whole_project or is_named(view, commit) or why or _drops(view, commit)):
             continue
-        if (not why and (is_moved(view, commit) or not _says_enough(commit))) or is_gone(view, commit.subject):
+        if (not why and (is_moved(view, commit) or not _says_enough(commit))) or is_gone(
+            view, commit.subject
+        ):
             continue
         ranked.append((about, commit.date, commit))
     gone = athome.gone(view, [commit for *_, commit in ranked])
@@ -85,15 +92,24 @@ def _says_enough(commit: Commit) -> bool:
 
 def _drops(view: View, commit: Commit) -> bool:
     """Whether a subject names what its commit took out of the feature's files, as code is spelled."""
-    named = {name.lower() for name in words.IDENTIFIER.findall(commit.subject) if re.search(r"_|[a-z][A-Z]", name)}
-    gone = "\n".join(line for p in view.patches if p.commit.sha == commit.sha for line in p.removed).lower()
+    named = {
+        name.lower()
+        for name in words.IDENTIFIER.findall(commit.subject)
+        if re.search(r"_|[a-z][A-Z]", name)
+    }
+    gone = "\n".join(
+        line for p in view.patches if p.commit.sha == commit.sha for line in p.removed
+    ).lower()
     return any(name in gone for name in named)
 
 
 def fixes(view: View) -> Iterator[Finding]:
     """The latest fixes of the feature with what their authors wrote of the cause, the others on one line."""
     told = {
-        source for rule in (repeated_fixes, changelog, reworked) for finding in rule(view) for source in finding.sources
+        source
+        for rule in (repeated_fixes, changelog, reworked)
+        for finding in rule(view)
+        for source in finding.sources
     }
     plain, n = [], 0
     for commit in without_twins(view.told):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import athome, phrases, words
-from preread.evidence.history import Commit
+from preread.evidence import athome, phrases
 from preread.evidence.nearness import nearness
 from preread.evidence.subjects import (
     LINKED,
@@ -26,14 +25,19 @@ from preread.evidence.subjects import (
     without_twins,
 )
 from preread.evidence.view import View, once
-from preread.languages import own_role
+from preread.index import words
+from preread.index.gitlog import Commit
 from preread.models import Finding
+from preread.syntax.languages import own_role
 
 ADDITION = re.compile(
     r"(?i)(?:add(?:s|ed|ing)?|provid|implement|introduc|creat|support|new|initial|instrument"
     r"|allow|expos|updat|associat|map|includ)\w*\b"
 )
-OWN, BESIDE = 0.4, 0.2  # how near a title is to the feature that is about it; that is told with others of its topic
+OWN, BESIDE = (
+    0.4,
+    0.2,
+)  # how near a title is to the feature that is about it; that is told with others of its topic
 MOST_TOPICS, MOST_OWN, MOST_TOLD_OF, MOST_WORDS, FEW = 3, 120, 4, 2, 6
 LONG_AGO = 7 * 366 * 86_400  # seconds before the newest of the files' changes
 SPELL = 7 * 86_400  # seconds within which changes are one piece of work, if no fix followed another
@@ -56,7 +60,9 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
     """What was worked on again and again: changes whose subjects share a topic beside the feature, and their files."""
     told: set[str] = set()
     n = 0
-    for topic in sorted(_topics(view), key=lambda topic: (-topic.worth, topic.commits[0].sha, sorted(topic.stems))):
+    for topic in sorted(
+        _topics(view), key=lambda topic: (-topic.worth, topic.commits[0].sha, sorted(topic.stems))
+    ):
         if n >= MOST_TOPICS or sum(c.sha in told for c in topic.commits) * 2 >= len(topic.commits):
             continue
         n += 1
@@ -78,7 +84,9 @@ def repeated_fixes(view: View) -> Iterator[Finding]:
 def _topics(view: View) -> Iterator[Topic]:
     measure = nearness(view)
     changes = [
-        c for c in without_twins(view.told) if is_change(c) and says(c) and not only_tests(c) and stands(view, c)
+        c
+        for c in without_twins(view.told)
+        if is_change(c) and says(c) and not only_tests(c) and stands(view, c)
     ]
     own = [c for c in changes if athome.is_own(view, c)][:MOST_OWN]
     topics = {c.sha: _topic_of(view, c) for c in changes}
@@ -88,20 +96,40 @@ def _topics(view: View) -> Iterator[Topic]:
     for members, shared in _by_topic(own, topics).items():
         same = [c for c in own if c.sha in members and (len(topics[c.sha]) > 1 or c.is_fix)]
         rare = min(everywhere[topic] for topic in shared) <= FEW
-        if (rare or len(shared) > 1) and not view.whole_project and _is_about(view, same, shared, near, rare):
+        if (
+            (rare or len(shared) > 1)
+            and not view.whole_project
+            and _is_about(view, same, shared, near, rare)
+        ):
             # what else of the files' past is about it, though it does not name the feature
-            more = [c for c in changes if c not in same and shared <= topics[c.sha] and len(code_of(c)) <= 6]
+            more = [
+                c
+                for c in changes
+                if c not in same and shared <= topics[c.sha] and len(code_of(c)) <= 6
+            ]
             beside = {path for c in same for path in code_of(c) if own_role(path) == "source"}
             more = [c for c in more if near[c.sha] >= BESIDE and not beside.isdisjoint(c.files)]
-            same = sorted([*same, *more[: max(0, MOST_TOLD_OF - len(same))]], key=lambda c: c.date, reverse=True)
+            same = sorted(
+                [*same, *more[: max(0, MOST_TOLD_OF - len(same))]],
+                key=lambda c: c.date,
+                reverse=True,
+            )
         whole = _each_once(same)
         file, same = ("", whole) if view.whole_project else _in_one_place(view, whole)
         still = frozenset.intersection(*(topics[c.sha] for c in same)) if same else shared
         if not _is_about(view, same, still, near, rare):
-            file, same, still = "", _of_one_name(view, whole, shared), shared  # in several files, by one name
+            file, same, still = (
+                "",
+                _of_one_name(view, whole, shared),
+                shared,
+            )  # in several files, by one name
         if _is_about(view, same, still, near, rare):
             found.append((same, still, rare, file))
-    gone = athome.gone(view, {c.sha: c for same, *_ in found for c in same}.values()) if found else set()
+    gone = (
+        athome.gone(view, {c.sha: c for same, *_ in found for c in same}.values())
+        if found
+        else set()
+    )
     for before, shared, rare, file in found:
         same = [c for c in before if c.sha not in gone or view.told[0].at - c.at <= LONG_AGO]
         if all(c.sha in gone for c in same) or not _is_about(view, same, shared, near, rare):
@@ -122,7 +150,9 @@ def _bare(commit: Commit) -> str:
     return re.sub(r"^[\w./-]+:\s", "", ISSUE.sub(" ", short(commit)).strip())
 
 
-def _by_topic(own: list[Commit], topics: dict[str, frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:
+def _by_topic(
+    own: list[Commit], topics: dict[str, frozenset[str]]
+) -> dict[frozenset[str], frozenset[str]]:
     """Groups of commits that share a topic → all that they share."""
     counts = Counter(topic for c in own for topic in topics[c.sha])
     found: dict[frozenset[str], frozenset[str]] = {}
@@ -158,7 +188,12 @@ def _in_one_place(view: View, commits: list[Commit]) -> tuple[str, list[Commit]]
 
     def rank(name: str) -> tuple[int, bool, float, str]:
         own = max(map(view.relevance, paths[name]))
-        return len(changed[name]), any(own_role(path) == "source" for path in paths[name]), own, name
+        return (
+            len(changed[name]),
+            any(own_role(path) == "source" for path in paths[name]),
+            own,
+            name,
+        )
 
     best = max(changed, key=rank, default="")
     if len(changed[best]) > 1:
@@ -171,12 +206,17 @@ def _in_one_place(view: View, commits: list[Commit]) -> tuple[str, list[Commit]]
 def _of_one_name(view: View, commits: list[Commit], shared: frozenset[str]) -> list[Commit]:
     """Those commits that are the feature's, if one name is whole in all their subjects."""
     these = [c for c in commits if is_named(view, c) or athome.is_at_home(view, c)]
-    held = [{words.stem(name.lower().strip("_$")) for name in words.IDENTIFIER.findall(_bare(c))} for c in these]
+    held = [
+        {words.stem(name.lower().strip("_$")) for name in words.IDENTIFIER.findall(_bare(c))}
+        for c in these
+    ]
     whole = shared.intersection(*held) if held else frozenset[str]()
     return these if any(_is_name(frozenset({stem}), these) for stem in whole) else []
 
 
-def _is_about(view: View, commits: list[Commit], shared: frozenset[str], near: dict[str, float], rare: bool) -> bool:
+def _is_about(
+    view: View, commits: list[Commit], shared: frozenset[str], near: dict[str, float], rare: bool
+) -> bool:
     """Whether commits are about one thing of the feature that was worked on again."""
     if len(commits) < 2 or not _is_told_again(commits, shared, rare):
         return False
@@ -217,7 +257,9 @@ def _is_name(shared: frozenset[str], commits: list[Commit]) -> bool:
         any(
             stem in {*words.stems(found), words.stem(found.lower())}
             and (re.search(r"[A-Z_]", found[1:]) or (found[0].isupper() and at))
-            for at, found in enumerate(words.IDENTIFIER.findall(re.sub(r"^\W*\w+\W+", "x ", c.subject)))
+            for at, found in enumerate(
+                words.IDENTIFIER.findall(re.sub(r"^\W*\w+\W+", "x ", c.subject))
+            )
         )
         or re.search(rf"[`\"'][^`\"']*{re.escape(stem)}[^`\"']*[`\"']", c.subject.lower())
         for c in commits
@@ -228,10 +270,15 @@ def _is_name(shared: frozenset[str], commits: list[Commit]) -> bool:
 def _words(commits: list[Commit], shared: frozenset[str]) -> list[str]:
     """The shared words as they are spelled, names that all subjects hold first; none that only stand in other names."""
     held = [
-        {words.stem(name.lower().strip("_$")): name for name in words.IDENTIFIER.findall(short(c))} for c in commits
+        {words.stem(name.lower().strip("_$")): name for name in words.IDENTIFIER.findall(short(c))}
+        for c in commits
     ]
     counts = Counter(whole for names in held for whole in names)
-    said = [held[0][whole] for whole, count in counts.items() if count == len(commits) and whole in shared]
+    said = [
+        held[0][whole]
+        for whole, count in counts.items()
+        if count == len(commits) and whole in shared
+    ]
     some = [stem for stem in shared if 1 < counts[stem] < len(commits)]
     if not said and not some and len(shared) > 1:
         some = list(shared)

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import history, phrases
-from preread.evidence.history import CHORE, Commit
+from preread.evidence import phrases
 from preread.evidence.lineage import FILES, lineage
 from preread.evidence.nearness import nearness
 from preread.evidence.reworked import NEAR, SOON, VALUE
@@ -24,13 +23,21 @@ from preread.evidence.subjects import (
     topic_of,
 )
 from preread.evidence.view import View
+from preread.index import gitlog
+from preread.index.gitlog import CHORE, Commit
 from preread.models import Finding
 
-TAKEN = re.compile(r'(?i)(?:[\w-]+(?:\([^)]*\))?!?:\s+)?revert:?\s+"(.+)["…]')  # with the title of what is taken back
-REAPPLIED = re.compile(r'(?i)(?:re-?apply|re-?land)\b|revert:?\s+"')  # a title of what was put in again
+TAKEN = re.compile(
+    r'(?i)(?:[\w-]+(?:\([^)]*\))?!?:\s+)?revert:?\s+"(.+)["…]'
+)  # with the title of what is taken back
+REAPPLIED = re.compile(
+    r'(?i)(?:re-?apply|re-?land)\b|revert:?\s+"'
+)  # a title of what was put in again
 MERGE = re.compile(r"Merge (?:pull request|branch|remote)\b")  # says only where something came from
 AGAIN = re.compile(r'(?i)re-?apply|re-?land|revert:?\s+"revert')
-MOST_FILES = 8  # that a revert without the feature's name changes when it is about the feature's own
+MOST_FILES = (
+    8  # that a revert without the feature's name changes when it is about the feature's own
+)
 WAIT = re.compile(r"(?i)wait|poll|until|expect\(|toBe|clock|freeze|timers")
 SLEEP = re.compile(r"(\w+\.)*(waitForTimeout|sleep|setTimeout)\([^)]*\)")
 
@@ -63,7 +70,9 @@ def reverts(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="reverts",
             kind="reverted",
-            text=(said if tried else f"{commit.date[:4]}: {what}") + (f": {why}" if why else "") + again,
+            text=(said if tried else f"{commit.date[:4]}: {what}")
+            + (f": {why}" if why else "")
+            + again,
             sources=tuple(f"commit:{one.sha[:9]}" for one in (commit, original, anew) if one),
             reason="a revert that touched the feature's files",
             score=0.8 + 0.15 * min(1.0, view.relevance(commit.subject)),
@@ -86,7 +95,11 @@ def _anew(title: str, revert: Commit, later: list[Commit]) -> Commit | None:
     code, tried = {*code_of(revert)}, topic_of(title)
     for commit in reversed(later):
         topic = topic_of(commit.subject)
-        if is_change(commit) and 2 * len(topic & tried) > len(topic) and not code.isdisjoint(code_of(commit)):
+        if (
+            is_change(commit)
+            and 2 * len(topic & tried) > len(topic)
+            and not code.isdisjoint(code_of(commit))
+        ):
             return commit
     return None
 
@@ -96,14 +109,19 @@ def _is_about(view: View, commit: Commit, why: str) -> bool:
     if any(view.relevance(path) >= 1 for path in commit.files):
         return True
     patches = [patch for patch in view.patches if patch.commit.sha == commit.sha]
-    return nearness(view).named_in(why, *(line for patch in patches for line in (*patch.removed, *patch.added)))
+    return nearness(view).named_in(
+        why, *(line for patch in patches for line in (*patch.removed, *patch.added))
+    )
 
 
 def _tried(view: View, commit: Commit) -> tuple[str, Commit | None]:
     """The title of what a revert took back, and that commit if it is known; the whole title where the revert's is cut,
     and what was merged instead of the title of a merge."""
-    match, named = TAKEN.match(commit.subject), re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body)
-    original = history.one(view.kept.log, named[1]) if named else None
+    match, named = (
+        TAKEN.match(commit.subject),
+        re.search(r"reverts commit ([0-9a-f]{7,40})", commit.body),
+    )
+    original = gitlog.one(view.kept.log, named[1]) if named else None
     title = "" if match is None else original.subject if original and "…" in match[0] else match[1]
     if MERGE.match(title):
         title = original.body.partition("\n")[0].strip() if original else ""
@@ -112,7 +130,9 @@ def _tried(view: View, commit: Commit) -> tuple[str, Commit | None]:
 
 def _is_back(title: str, later: list[Commit]) -> bool:
     """Whether a later commit put in again what was taken back, as its title says."""
-    return bool(title) and any(title in c.subject and (not c.is_revert or AGAIN.match(c.subject)) for c in later)
+    return bool(title) and any(
+        title in c.subject and (not c.is_revert or AGAIN.match(c.subject)) for c in later
+    )
 
 
 def back_and_forth(view: View) -> Iterator[Finding]:
@@ -121,11 +141,23 @@ def back_and_forth(view: View) -> Iterator[Finding]:
     told: set[str] = set()
     for near, story in ((step.near, story) for step in past.steps for story in step.stories):
         match = VALUE.match(story.lines[-1])
-        if match is None or len(story.lines) < 3 or story.lines[-1] != story.lines[-3] or len(told) >= 4:
+        if (
+            match is None
+            or len(story.lines) < 3
+            or story.lines[-1] != story.lines[-3]
+            or len(told) >= 4
+        ):
             continue
-        name = re.findall(r"[\w.]+", re.sub(r":[^=:]+=\s*$", "", match[1]))[-1]  # without the type of `name: type =`
+        name = re.findall(r"[\w.]+", re.sub(r":[^=:]+=\s*$", "", match[1]))[
+            -1
+        ]  # without the type of `name: type =`
         between = VALUE.match(story.lines[-2])
-        if name in told or between is None or len(name) < 4 or not (view.relevance(name) or near >= NEAR):
+        if (
+            name in told
+            or between is None
+            or len(name) < 4
+            or not (view.relevance(name) or near >= NEAR)
+        ):
             continue
         if not any(story.lines[-1] in " ".join(file.text.split()) for file in view.sources[:FILES]):
             continue  # it has gone since
@@ -148,7 +180,12 @@ def replaced_sleeps(view: View) -> Iterator[Finding]:
     for patch in view.patches:
         if not any(file.path == patch.path and file.role != "source" for file in view.tests):
             continue
-        found = ((m[0], hunk) for hunk in patch.hunks for line in hunk.removed if (m := SLEEP.search(line)))
+        found = (
+            (m[0], hunk)
+            for hunk in patch.hunks
+            for line in hunk.removed
+            if (m := SLEEP.search(line))
+        )
         gone, hunk = next(found, ("", None))
         new = next((line.strip() for line in hunk.added if WAIT.search(line)), "") if hunk else ""
         if not new or n >= 3 or any(gone in file.text for file in view.tests):

@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from preread.dossier import code
 from preread.evidence import phrases
 from preread.evidence.effects import CONDITION
-from preread.evidence.history import Commit
 from preread.evidence.lineage import Step, Story, lineage
 from preread.evidence.nearness import Nearness, nearness
 from preread.evidence.repeated import repeated_fixes
-from preread.evidence.subjects import because, is_change, is_named, says, title, turned, without_twins
+from preread.evidence.subjects import (
+    because,
+    is_change,
+    is_named,
+    says,
+    title,
+    turned,
+    without_twins,
+)
 from preread.evidence.view import View, once
+from preread.index.gitlog import Commit
 from preread.models import Finding
 
 SOON = 60  # days within which a change of the same lines tells that the first was not enough
@@ -33,7 +41,9 @@ def reworked(view: View) -> Iterator[Finding]:
     measure = nearness(view)
     (past,) = lineage(view)
     steps = past.steps
-    ranked = sorted(((_worth(view, measure, step), step) for step in steps), key=lambda one: -one[0])
+    ranked = sorted(
+        ((_worth(view, measure, step), step) for step in steps), key=lambda one: -one[0]
+    )
     everything = [story for step in steps for story in step.stories]
     told: set[str] = set()
     n = 0
@@ -41,7 +51,9 @@ def reworked(view: View) -> Iterator[Finding]:
         if worth <= 0 or n >= MOST:
             return
         story = _longest(step, everything)
-        commits = [c for c in story.commits if c in (step.first, step.again) or _goes_on(view, c, story)][-LENGTH:]
+        commits = [
+            c for c in story.commits if c in (step.first, step.again) or _goes_on(view, c, story)
+        ][-LENGTH:]
         if sum(c.sha in told for c in commits) * 2 > len(commits):
             continue
         n += 1
@@ -49,7 +61,8 @@ def reworked(view: View) -> Iterator[Finding]:
         yield Finding(
             rule="reworked",
             kind="again",
-            text=_text(commits, step) + (_values(story) or (_why(step) if len(commits) == 2 else "")),
+            text=_text(commits, step)
+            + (_values(story) or (_why(step) if len(commits) == 2 else "")),
             sources=tuple(f"commit:{commit.sha[:9]}" for commit in commits),
             reason="a later commit changed the lines that an earlier one put in",
             score=min(0.95, 0.4 + 0.25 * worth),
@@ -59,8 +72,13 @@ def reworked(view: View) -> Iterator[Finding]:
 def _longest(step: Step, everything: list[Story]) -> Story:
     """The longest story that goes on from the step's lines, one of values before others."""
     mine = {story.commits for story in step.stories}
-    longer = [story for story in everything if any(story.commits[: len(one)] == one for one in mine)]
-    return max(longer, key=lambda story: (len(story.commits), bool(_values(story)), -sum(map(len, story.lines))))
+    longer = [
+        story for story in everything if any(story.commits[: len(one)] == one for one in mine)
+    ]
+    return max(
+        longer,
+        key=lambda story: (len(story.commits), bool(_values(story)), -sum(map(len, story.lines))),
+    )
 
 
 def _goes_on(view: View, commit: Commit, story: Story) -> bool:
@@ -71,18 +89,30 @@ def _goes_on(view: View, commit: Commit, story: Story) -> bool:
 def _worth(view: View, measure: Nearness, step: Step) -> float:
     """How much a step tells: most when it repairs soon after, near the feature, and little else is changed with it."""
     first, again = step.first, step.again
-    if not (is_change(first) and is_change(again)) or len(without_twins((first, again))) < 2 or step.hours < 0:
+    if (
+        not (is_change(first) and is_change(again))
+        or len(without_twins((first, again))) < 2
+        or step.hours < 0
+    ):
         return 0.0
     if any(RESHAPED.match(phrases.subject(c.subject)) for c in (first, again)):
         return 0.0
-    about = max(measure.of(c.subject) if measure.named_in(c.subject) else 0.0 for c in (first, again))
+    about = max(
+        measure.of(c.subject) if measure.named_in(c.subject) else 0.0 for c in (first, again)
+    )
     if (about < ABOUT and step.near < NEAR) or not step.nearest:
         return 0.0
     soon = max(0.0, 1 - step.days / SOON) if is_named(view, again) and step.share >= PART else 0.0
     values = any(len(story.lines) > 2 and _values(story) for story in step.stories)
     if not (values or is_named(view, first) or (is_named(view, again) and step.share >= PART)):
         return 0.0
-    if not (values or again.is_fix or turned(again) or step.is_taken_out or (soon and step.days <= HASTE)):
+    if not (
+        values
+        or again.is_fix
+        or turned(again)
+        or step.is_taken_out
+        or (soon and step.days <= HASTE)
+    ):
         return 0.0
     if step.days > LONG and not (values or is_named(view, again)):
         return 0.0
@@ -109,7 +139,11 @@ def _why(step: Step) -> str:
 def _by(step: Step) -> str:
     """The line that a fix put in, if it still stands: a condition before others, a short one before a long one."""
     lines = (re.sub(r"\s*[{;,:]+$", "", line) for line in step.put if step.again.is_fix)
-    fit = [one for one in lines if 12 <= len(one) <= LINE and phrases.balanced(one) and TELLS.match(one)]
+    fit = [
+        one
+        for one in lines
+        if 12 <= len(one) <= LINE and phrases.balanced(one) and TELLS.match(one)
+    ]
     best = min(fit, key=lambda one: (not CONDITION.match(one), len(one)), default="")
     return f", by {phrases.quote(best, LINE)}" if best else ""
 
@@ -118,9 +152,15 @@ def _values(story: Story) -> str:
     """What value a line had, one after the other; nothing for lines of another kind."""
     found = [VALUE.match(line) for line in story.lines[-LENGTH:]]
     values = [match[2] for match in found if match]
-    if len(values) < len(found) or len({match[1] for match in found if match}) > 1 or len(story.lines[-1]) > LINE + 20:
+    if (
+        len(values) < len(found)
+        or len({match[1] for match in found if match}) > 1
+        or len(story.lines[-1]) > LINE + 20
+    ):
         return ""
-    return f": {phrases.quote(story.lines[-1].rstrip(';,'), LINE + 20)}, before that " + ", ".join(values[-2::-1])
+    return f": {phrases.quote(story.lines[-1].rstrip(';,'), LINE + 20)}, before that " + ", ".join(
+        values[-2::-1]
+    )
 
 
 def fixed_functions(view: View) -> Iterator[Finding]:
@@ -132,13 +172,23 @@ def fixed_functions(view: View) -> Iterator[Finding]:
     topics = {source for finding in repeated_fixes(view) for source in finding.sources}
     ranked = []
     for passage, commits in past.functions:
-        fixes = [c for c in without_twins(commits) if is_change(c) and c.is_fix and says(c) and c.sha in home]
+        fixes = [
+            c
+            for c in without_twins(commits)
+            if is_change(c) and c.is_fix and says(c) and c.sha in home
+        ]
         new = sum(f"commit:{commit.sha[:9]}" not in told for commit in fixes)
         others = [commit for commit in fixes if f"commit:{commit.sha[:9]}" not in topics]
         own = max(view.relevance(passage.symbol.name), view.relevance(passage.file.path)) >= HOME
-        own = own or measure.is_about(passage.symbol.name) or any(is_named(view, commit) for commit in fixes)
+        own = (
+            own
+            or measure.is_about(passage.symbol.name)
+            or any(is_named(view, commit) for commit in fixes)
+        )
         if len(fixes) > 1 and new and passage.near >= HOME and own:
-            ranked.append((passage.near * new, passage, (others if len(others) > 1 else fixes)[-LENGTH:]))
+            ranked.append(
+                (passage.near * new, passage, (others if len(others) > 1 else fixes)[-LENGTH:])
+            )
     ranked.sort(key=lambda one: -one[0])
     for worth, passage, fixes in ranked[:MOST_FUNCTIONS]:
         name = passage.symbol.name

@@ -27,14 +27,19 @@ WHOLE = re.compile(
     r"(?:n't| (?:must|should|is|are|was|were|will|would|can|cannot|may|has|have|does|do))\b"
 )
 MARKUP = re.compile(
-    r"^\W*(?:@\w.*|(?:given|when|then|and|arrange|act|assert|setup|expect)\W*)$", re.MULTILINE | re.IGNORECASE
+    r"^\W*(?:@\w.*|(?:given|when|then|and|arrange|act|assert|setup|expect)\W*)$",
+    re.MULTILINE | re.IGNORECASE,
 )
 TELLS = re.compile(
     r"\b(not|never|only|must|should|because|since|instead|otherwise|without|unless|same|need|needs|todo|regression"
     r"|expected|always|ignored|still|too)\b|n't\b"
 )
 MOST_REMARKS, MOST_SAID, LEAST_SAID, SHORTEST, LONGEST = 2, 3, 1.4, 45, 170
-USUAL, SHORT, MOST_STEPS = 0.3, 40, 4  # share of the tests that make a usual call; lines of a short test
+USUAL, SHORT, MOST_STEPS = (
+    0.3,
+    40,
+    4,
+)  # share of the tests that make a usual call; lines of a short test
 
 
 def assertions(view: View) -> Iterator[Finding]:
@@ -45,11 +50,15 @@ def assertions(view: View) -> Iterator[Finding]:
             if hot.case.start <= item.line <= hot.case.end and not item.text.endswith("fail()"):
                 shapes[_shape(item.text)].append((hot, item))
     total = len(view.cases)
-    ordered = sorted(shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0]))
+    ordered = sorted(
+        shapes.items(), key=lambda item: (-len({id(hot) for hot, _ in item[1]}), item[0])
+    )
     told = set[tuple[str, ...]]()
     for shape, found in ordered[:3]:
         n = len({id(hot) for hot, _ in found})
-        is_rare = n < max(2, total / 4) and total > 3 and not re.search(r"raises|toThrow|rejects", shape)
+        is_rare = (
+            n < max(2, total / 4) and total > 3 and not re.search(r"raises|toThrow|rejects", shape)
+        )
         if is_rare or _begun(shape) in told:
             continue
         whole = [pair for pair in found if _is_whole(pair[0].file, pair[1].line)] or found
@@ -77,19 +86,28 @@ def _shape(text: str) -> str:
     """An assertion without its values."""
     text = re.sub(r"(\"[^\"]*\"|'[^']*'|`[^`]*`|\b\d[\d_.]*\b)", "…", text)
     text = (
-        re.sub(r"==.*|(?<=\().*(?=\))", "…", text) if text.startswith("assert ") else re.sub(r"\([^()]*\)", "(…)", text)
+        re.sub(r"==.*|(?<=\().*(?=\))", "…", text)
+        if text.startswith("assert ")
+        else re.sub(r"\([^()]*\)", "(…)", text)
     )
     return " ".join(text.split())[:60]
 
 
 def _begun(shape: str) -> tuple[str, ...]:
     """The first words of the names in a shape: the same for `assertTrue(x.hasOne())` and `assertFalse(x.hasTwo())`."""
-    return tuple(re.split(r"(?<=[a-z])(?=[A-Z])|_", name)[0].lower() for name in re.findall(r"[A-Za-z_]\w*", shape))
+    return tuple(
+        re.split(r"(?<=[a-z])(?=[A-Z])|_", name)[0].lower()
+        for name in re.findall(r"[A-Za-z_]\w*", shape)
+    )
 
 
 def example(view: View) -> Iterator[Finding]:
     """One short test as it stands, that shows the most of how the others do it."""
-    uses = Counter(callee for hot in view.cases for callee in {call.callee for call in hot.file.calls_in(hot.case)})
+    uses = Counter(
+        callee
+        for hot in view.cases
+        for callee in {call.callee for call in hot.file.calls_in(hot.case)}
+    )
     common = {callee for callee, n in uses.items() if n >= max(2, len(view.cases) // 4)}
     best: tuple[float, HotCase] | None = None
     for hot in view.cases:
@@ -99,7 +117,12 @@ def example(view: View) -> Iterator[Finding]:
             continue
         inside = {call.callee for call in hot.file.calls_in(hot.case)}
         checks = any(hot.case.start <= a.line <= hot.case.end for a in hot.file.details.assertions)
-        value = hot.score + 0.6 * min(len(inside & common), 4) - len(text) / 1000 + (0.5 if checks else -1.0)
+        value = (
+            hot.score
+            + 0.6 * min(len(inside & common), 4)
+            - len(text) / 1000
+            + (0.5 if checks else -1.0)
+        )
         if best is None or value > best[0]:
             best = (value, hot)
     if best is None or best[0] <= 0:
@@ -123,15 +146,21 @@ def steps(view: View) -> Iterator[Finding]:
     usual = {name for name, n in counts.items() if n >= max(2, len(made) * USUAL)}
     if view.whole_project or len(made) < 3 or not usual:
         return
-    short = [hot for hot in view.cases if hot.case.end - hot.case.start <= SHORT and not hot.case.marks]
+    short = [
+        hot for hot in view.cases if hot.case.end - hot.case.start <= SHORT and not hot.case.marks
+    ]
     inside = {id(hot): len(usual & callees) for hot, callees in zip(view.cases, made, strict=True)}
     most = max((inside[id(one)] for one in short), default=0)
     full = [one for one in short if inside[id(one)] * 3 >= most * 2]
-    hot = min(full, key=lambda one: (one.file is not view.cases[0].file, one.case.start), default=None)
+    hot = min(
+        full, key=lambda one: (one.file is not view.cases[0].file, one.case.start), default=None
+    )
     told = dict(_steps(hot, usual)) if hot is not None else {}
     if hot is None or len(told) < 2:
         return
-    shown = {call.callee for call in hot.file.calls_in(hot.case) if call.line in told.values()} & usual
+    shown = {
+        call.callee for call in hot.file.calls_in(hot.case) if call.line in told.values()
+    } & usual
     alike = sum(shown <= callees for callees in made)
     if len(shown) < 2 or alike * 2 < len(made):
         return
@@ -148,10 +177,18 @@ def steps(view: View) -> Iterator[Finding]:
 def _steps(hot: HotCase, usual: set[str]) -> Iterator[tuple[str, int]]:
     """The lines of a test on which it makes usual calls, and its first check, each with its number."""
     lines = dict.fromkeys(call.line for call in hot.file.calls_in(hot.case) if call.callee in usual)
-    checks = [item.line for item in hot.file.details.assertions if hot.case.start <= item.line <= hot.case.end][:1]
+    checks = [
+        item.line
+        for item in hot.file.details.assertions
+        if hot.case.start <= item.line <= hot.case.end
+    ][:1]
     for line in sorted({*list(lines)[:MOST_STEPS], *checks}):
         quoted = phrases.quote_line(hot.file, line, 80)
-        if line != hot.case.start and phrases.provable(hot.file.lines[line - 1].strip()) and phrases.balanced(quoted):
+        if (
+            line != hot.case.start
+            and phrases.provable(hot.file.lines[line - 1].strip())
+            and phrases.balanced(quoted)
+        ):
             yield quoted, line
 
 
@@ -160,12 +197,16 @@ def modules(view: View) -> Iterator[Finding]:
     for file in view.tests[:4]:
         if not any(hot.file is file for hot in view.cases):
             continue
-        mocks = [call for call in file.details.calls if MODULE.search(call.callee) and call.literals]
+        mocks = [
+            call for call in file.details.calls if MODULE.search(call.callee) and call.literals
+        ]
         names = list(dict.fromkeys(call.literals[0] for call in mocks))
         if names:
             first, last = mocks[0].line, max(call.end for call in mocks)
             spans = (
-                [file.cite(first, last)] if last - first < 60 else [file.cite(call.line, call.end) for call in mocks]
+                [file.cite(first, last)]
+                if last - first < 60
+                else [file.cite(call.line, call.end) for call in mocks]
             )
             yield Finding(
                 rule="modules",
@@ -183,13 +224,19 @@ def said_in_tests(view: View) -> Iterator[Finding]:
     seen = set[tuple[str, int]]()
     for hot in view.cases:
         remarks = [one for one in _remarks(view, hot) if (hot.file.path, one.line) not in seen]
-        best = sorted(sorted(remarks, key=lambda one: -one.score)[:MOST_SAID], key=lambda one: one.line)
+        best = sorted(
+            sorted(remarks, key=lambda one: -one.score)[:MOST_SAID], key=lambda one: one.line
+        )
         score = sum(one.score for one in best)
         if score >= LEAST_SAID:
             seen.update((hot.file.path, one.line) for one in best)
             found.append((score + 0.5 * hot.score, hot, best))
-    for score, hot, best in sorted(found, key=lambda item: (-item[0], item[1].case.start))[:MOST_REMARKS]:
-        name = phrases.quote(hot.case.name, 80) if phrases.provable(hot.case.name) else hot.case.name
+    for score, hot, best in sorted(found, key=lambda item: (-item[0], item[1].case.start))[
+        :MOST_REMARKS
+    ]:
+        name = (
+            phrases.quote(hot.case.name, 80) if phrases.provable(hot.case.name) else hot.case.name
+        )
         yield Finding(
             rule="said_in_tests",
             kind="act",
@@ -210,13 +257,25 @@ class _Remark(NamedTuple):
 
 def _remarks(view: View, hot: HotCase) -> Iterator[_Remark]:
     """Comments in a test and right above it that are sentences about the feature or explain something."""
-    first = max([1, *(case.end + 1 for case in hot.file.outline.tests if case.end < hot.case.start)])
+    first = max(
+        [1, *(case.end + 1 for case in hot.file.outline.tests if case.end < hot.case.start)]
+    )
     for comment in hot.file.details.comments:
         text = " ".join(MARKUP.sub("", comment.text).split())
         inside = max(first, hot.case.start - 30) <= comment.start <= hot.case.end
-        if not inside or not SHORTEST <= len(text) <= 260 or OLD_CODE.search(text) or text.count(" ") < 3:
+        if (
+            not inside
+            or not SHORTEST <= len(text) <= 260
+            or OLD_CODE.search(text)
+            or text.count(" ") < 3
+        ):
             continue
         told, near = len(set(TELLS.findall(text.lower()))), view.relevance(text)
         said = phrases.sentence(text, LONGEST)
-        if EXPLAINS.search(said) and not said.endswith("…") and WHOLE.match(said) and saying.stands(said):
+        if (
+            EXPLAINS.search(said)
+            and not said.endswith("…")
+            and WHOLE.match(said)
+            and saying.stands(said)
+        ):
             yield _Remark(said, comment.start, told + min(1.0, near) + 0.2)

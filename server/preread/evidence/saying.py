@@ -30,7 +30,9 @@ TOOLING = re.compile(
     r"(?i)^\W*(type:|noqa|pragma|eslint|biome|prettier|ts-(ignore|expect)|pylint|mypy|nosec|fmt:|ruff|isort|@ts-|istanbul"
     r"|v8 ignore|region|copyright|spdx|licensed?\b|sourcemapping|nolint|go:)"
 )
-CODE_LIKE = re.compile(r"[;{}]\s*$|^\s*(return|const|let|var|if|for|import|from|def|self\.)\b.*[=(:]")
+CODE_LIKE = re.compile(
+    r"[;{}]\s*$|^\s*(return|const|let|var|if|for|import|from|def|self\.)\b.*[=(:]"
+)
 HANGS = re.compile(
     r"(?i)^(so|this|that|these|it|they|and|but|however|instead|hence|thus|therefore|see|here|then|which|otherwise|or)\b|^\W*#\d"
     r"|^(?:\W*note,? (?:that )?,?)?(?:in|for|under) (?:this|that|these|those|which|such)"
@@ -53,7 +55,9 @@ TURNS = re.compile(r"(?i)(?:but|however|yet|still)\b")
 ELSEWHERE = re.compile(
     r"(?i)\b(?:above|following|previous) (?:example|condition|snippet|code)|\b(?:example|code) (?:above|below)"
 )
-OF_ITSELF = re.compile(r"(?i)this (?:method|function|class|option|field|type|test|should|must)\b|otherwise\b")
+OF_ITSELF = re.compile(
+    r"(?i)this (?:method|function|class|option|field|type|test|should|must)\b|otherwise\b"
+)
 LONGEST, LEAST, MOST_SAID, HUNG = 4000, 25, 190, 240
 WHOLE, FEWEST = 300, 5  # characters of a remark that is told, words
 OFTEN = 3  # what stands so often in one file is no remark on the place
@@ -94,7 +98,9 @@ def stands(said: str) -> bool:
     """Whether what a comment says is whole and needs no sentence before it."""
     leans = HANGS.match(said) and not OF_ITSELF.match(said) and len(sentences(said)) == 1
     leans = leans or ELSEWHERE.search(said) is not None
-    return phrases.complete(said) and len(said) <= WHOLE and not leans and len(said.split()) >= FEWEST
+    return (
+        phrases.complete(said) and len(said) <= WHOLE and not leans and len(said.split()) >= FEWEST
+    )
 
 
 def parts(text: str) -> Iterator[str]:

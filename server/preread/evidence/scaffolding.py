@@ -28,7 +28,9 @@ def fixtures(view: View) -> Iterator[Finding]:
         if name in BUILTIN_FIXTURES and n * 2 < total:
             continue  # every runner has it
         user = next(hot for hot in view.cases if name in asked[id(hot)])
-        used = _line_with(user.file, max(1, user.case.start - 6), min(user.case.end, user.case.start + 6), name)
+        used = _line_with(
+            user.file, max(1, user.case.start - 6), min(user.case.end, user.case.start + 6), name
+        )
         made = None if name in BUILTIN_FIXTURES else _fixture_definition(view, name)
         sources = [s for s in (made[0] if made else "", user.file.cite(used) if used else "") if s]
         if not sources:
@@ -46,13 +48,25 @@ def fixtures(view: View) -> Iterator[Finding]:
 
 def _asked(hot: HotCase) -> tuple[str, ...]:
     """The fixtures that a test asks for, by parameters and by marks."""
-    marked = [name for mark in hot.case.marks if "usefixtures" in mark for name in re.findall(r"[\"'](\w+)[\"']", mark)]
+    marked = [
+        name
+        for mark in hot.case.marks
+        if "usefixtures" in mark
+        for name in re.findall(r"[\"'](\w+)[\"']", mark)
+    ]
     return tuple(dict.fromkeys((*hot.case.params, *marked)))
 
 
 def _line_with(file: FileView, start: int, end: int, name: str) -> int:
     pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    return next((n for n in range(start, end + 1) if n <= len(file.lines) and pattern.search(file.lines[n - 1])), 0)
+    return next(
+        (
+            n
+            for n in range(start, end + 1)
+            if n <= len(file.lines) and pattern.search(file.lines[n - 1])
+        ),
+        0,
+    )
 
 
 def _fixture_definition(view: View, name: str) -> tuple[str, str] | None:
@@ -83,14 +97,18 @@ def _fixture_definition(view: View, name: str) -> tuple[str, str] | None:
                     ),
                     number,
                 )
-                return str(Ref("lines", path, number, max(number, end + 1))), _gives(lines, number, end + 1)
+                return str(Ref("lines", path, number, max(number, end + 1))), _gives(
+                    lines, number, end + 1
+                )
     return None
 
 
 def _gives(lines: list[str], start: int, end: int) -> str:
     """What a fixture hands to the test."""
     for line in lines[start - 1 : end]:
-        if match := re.search(r"\b(?:yield from|yield|return)\s+([^;]+?);?\s*$|\buse\((.+)\);?\s*$", line):
+        if match := re.search(
+            r"\b(?:yield from|yield|return)\s+([^;]+?);?\s*$|\buse\((.+)\);?\s*$", line
+        ):
             value = (match[1] or match[2]).strip()
             return f"gives {phrases.quote(value, 60)}" if len(value) >= 4 else ""
     return ""
@@ -103,10 +121,18 @@ def hooks(view: View) -> Iterator[Finding]:
             continue
         lines: dict[str, list[int]] = defaultdict(list)
         for call in file.details.calls:
-            if call.hook and not call.hook.startswith("fixture:") and call.line not in lines[call.hook]:
+            if (
+                call.hook
+                and not call.hook.startswith("fixture:")
+                and call.line not in lines[call.hook]
+            ):
                 lines[call.hook].append(call.line)
         for hook, numbers in lines.items():
-            shown = {n: phrases.quote_line(file, n, 80) for n in sorted(numbers) if hook not in file.lines[n - 1]}
+            shown = {
+                n: phrases.quote_line(file, n, 80)
+                for n in sorted(numbers)
+                if hook not in file.lines[n - 1]
+            }
             inner = [n for n, quoted in shown.items() if phrases.balanced(quoted)][:3]
             inner = sorted({file.lines[n - 1].strip(): n for n in reversed(inner)}.values())
             if not inner:

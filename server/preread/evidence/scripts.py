@@ -3,11 +3,13 @@
 import re
 from typing import NamedTuple
 
-from preread.tree import Tree, glob_pattern
+from preread.project.tree import Tree, glob_pattern
 
 SCRIPT = re.compile(r'\s*"((?!pre|post)[\w:.-]*(?:test|e2e)[\w:.-]*)"\s*:\s*"((?:[^"\\]|\\.)+)"')
 RUNNERS = re.compile(r"\b(?:vitest|jest|playwright|mocha|ava|karma)\b")
-WATCH = re.compile(r"(?i)watch|bench|codspeed|debug|--ui\b|--update|snapshot")  # no run that ends by itself
+WATCH = re.compile(
+    r"(?i)watch|bench|codspeed|debug|--ui\b|--update|snapshot"
+)  # no run that ends by itself
 SETTINGS = {  # of a runner, by how its files are called
     "karma": re.compile(r"karma\.conf\.\w+"),
     "mocha": re.compile(r"\.mocharc\.\w+"),
@@ -47,14 +49,26 @@ def _matches(tree: Tree, base: str, runs: str, inner: str) -> float:
     """1 where a script's patterns or those of its runner's settings match a test file, -1 where none of them does."""
     words = [word.strip("\"'") for word in runs.split()]
     globs = [word for word in words if "*" in word or ENDING.search(word)]
-    given = [word for word in globs if not any(kind.fullmatch(word.rpartition("/")[2]) for kind in SETTINGS.values())]
+    given = [
+        word
+        for word in globs
+        if not any(kind.fullmatch(word.rpartition("/")[2]) for kind in SETTINGS.values())
+    ]
     given = [word for word in given if not word.startswith("-") and "bin/" not in word]
     runner = RUNNERS.search(runs)
     kind = SETTINGS.get(runner[0]) if runner else None
     if not given and kind:
         home = f"{base}/" if base else ""
-        named = [f"{home}{word.removeprefix('./')}" for word in words if kind.fullmatch(word.rpartition("/")[2])]
-        beside = [path for path in tree.files if path.rpartition("/")[0] == base and kind.fullmatch(path[len(home) :])]
+        named = [
+            f"{home}{word.removeprefix('./')}"
+            for word in words
+            if kind.fullmatch(word.rpartition("/")[2])
+        ]
+        beside = [
+            path
+            for path in tree.files
+            if path.rpartition("/")[0] == base and kind.fullmatch(path[len(home) :])
+        ]
         for settings in (named or sorted(beside))[:1]:
             given = GLOB.findall(tree.text(settings) or "")
     elif not given:

@@ -22,8 +22,12 @@ ROUTERS = frozenset(
 ROUTE_DECORATOR = re.compile(
     r"@[\w.]*(?:route|get|post|put|delete|patch|head|websocket|RequestMapping|\w+Mapping)\(\s*[\"']([^\"']+)[\"']"
 )
-TEST_IDS = frozenset({"data-testid", "data-test", "data-test-id", "data-cy", "data-qa", "aria-label", "placeholder"})
-TEST_ID_TEXT = re.compile(r"\b(data-testid|data-test|data-cy|aria-label)[\"']?\s*[=,:]\s*[\"']([^\"'{}$]{4,60})[\"']")
+TEST_IDS = frozenset(
+    {"data-testid", "data-test", "data-test-id", "data-cy", "data-qa", "aria-label", "placeholder"}
+)
+TEST_ID_TEXT = re.compile(
+    r"\b(data-testid|data-test|data-cy|aria-label)[\"']?\s*[=,:]\s*[\"']([^\"'{}$]{4,60})[\"']"
+)
 ENVIRONMENT = re.compile(
     r"""process\.env\.([A-Z][A-Z0-9_]+)|process\.env\[["']([A-Z][A-Z0-9_]+)|import\.meta\.env\.([A-Z][A-Z0-9_]+)"""
     r"""|os\.environ(?:\.get)?[\[(]\s*["']([A-Z][A-Z0-9_]+)|os\.getenv\(\s*["']([A-Z][A-Z0-9_]+)|os\.Getenv\("([A-Z][A-Z0-9_]+)"""
@@ -42,14 +46,23 @@ def constants(view: View) -> Iterator[Finding]:
         families: dict[tuple[str, str], list[Member]] = defaultdict(list)
         values: dict[tuple[str, str], list[Member]] = defaultdict(list)
         for member in file.details.members:
-            near = view.is_hot(file, member.line) or view.relevance(member.name, member.owner) >= 0.5
+            near = (
+                view.is_hot(file, member.line) or view.relevance(member.name, member.owner) >= 0.5
+            )
             if near and member.kind == "constant" and member.value:
                 before, _, after = member.name.partition("_")
-                values[member.owner, before if after and member.name.isupper() else ""].append(member)
+                values[member.owner, before if after and member.name.isupper() else ""].append(
+                    member
+                )
             elif near and member.kind in {"enum", "union", "option"}:
                 families[member.owner, member.kind].append(member)
         for (_, beginning), members in values.items():
-            found = {m.line: one for m in members for one in _constant(view, file, m) if one.text not in seen}
+            found = {
+                m.line: one
+                for m in members
+                for one in _constant(view, file, m)
+                if one.text not in seen
+            }
             seen |= {one.text for one in found.values()}
             all_of_one = beginning and len(found) > 2
             for run in [list(found.values())] if all_of_one else _runs(found):
@@ -83,15 +96,23 @@ def _together(found: list[Finding]) -> Finding:
 
 
 def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
-    below = range(member.line, min(member.line + 4, len(file.lines) + 1))  # what is above may be an annotation's line
-    at = next((n for n in below if re.search(rf"\b{re.escape(member.name)}\b", file.lines[n - 1])), 0)
+    below = range(
+        member.line, min(member.line + 4, len(file.lines) + 1)
+    )  # what is above may be an annotation's line
+    at = next(
+        (n for n in below if re.search(rf"\b{re.escape(member.name)}\b", file.lines[n - 1])), 0
+    )
     line = file.lines[at - 1].strip() if at else ""
     if not re.search(r"[\d\"'TF\[({]", member.value) or len(member.value) > 60 or not line:
         return
     used = any(
-        re.search(rf"\b{re.escape(member.name)}\b", "\n".join(hot.file.lines[hot.symbol.start : hot.symbol.end]))
+        re.search(
+            rf"\b{re.escape(member.name)}\b",
+            "\n".join(hot.file.lines[hot.symbol.start : hot.symbol.end]),
+        )
         for hot in view.symbols
-        if hot.score >= NEAR and not (hot.file is file and hot.symbol.start <= member.line <= hot.symbol.end)
+        if hot.score >= NEAR
+        and not (hot.file is file and hot.symbol.start <= member.line <= hot.symbol.end)
     )
     at_home = view.whole_project or view.relevance(file.path) >= 1
     if not (used or at_home or view.relevance(member.name) >= 0.5):
@@ -110,8 +131,12 @@ def _constant(view: View, file: FileView, member: Member) -> Iterator[Finding]:
     )
 
 
-def _family(view: View, file: FileView, owner: str, kind: str, members: list[Member], many: int) -> Finding:
-    first = {member.name: member.line for member in sorted(members, key=lambda member: -member.line)}
+def _family(
+    view: View, file: FileView, owner: str, kind: str, members: list[Member], many: int
+) -> Finding:
+    first = {
+        member.name: member.line for member in sorted(members, key=lambda member: -member.line)
+    }
     shown = sorted(first.items(), key=lambda item: item[1])
     lines = [line for _, line in shown[:WIDE]]
     listed = phrases.names([name for name, _ in shown[:WIDE]], WIDE)
@@ -144,7 +169,12 @@ def routes(view: View) -> Iterator[Finding]:
             if c.callee.rpartition(".")[2].lower() in ROUTERS
             for lit in c.literals[:1]
         ]
-        found += [(s.start, m) for s in file.outline.symbols for d in s.decorators for m in ROUTE_DECORATOR.findall(d)]
+        found += [
+            (s.start, m)
+            for s in file.outline.symbols
+            for d in s.decorators
+            for m in ROUTE_DECORATOR.findall(d)
+        ]
         for line, literal in sorted(found):
             at = next(
                 (
@@ -162,7 +192,9 @@ def routes(view: View) -> Iterator[Finding]:
             yield Finding(
                 rule="routes",
                 kind="route",
-                text=f"route {phrases.quote_line(file, at, 90)}" if len(literal) < 4 else f"route {code(literal)}",
+                text=f"route {phrases.quote_line(file, at, 90)}"
+                if len(literal) < 4
+                else f"route {code(literal)}",
                 sources=(file.cite(at),),
                 reason="an address in the feature's files",
                 score=0.45 + 0.2 * min(1.0, view.relevance(literal)),
@@ -176,11 +208,17 @@ def selectors(view: View) -> Iterator[Finding]:
     for file in view.sources[:6]:
         groups: dict[str, dict[str, int]] = defaultdict(dict)
         for attribute in file.details.attributes:
-            if attribute.name in TEST_IDS and view.is_hot(file, attribute.line) and phrases.provable(attribute.value):
+            if (
+                attribute.name in TEST_IDS
+                and view.is_hot(file, attribute.line)
+                and phrases.provable(attribute.value)
+            ):
                 groups[attribute.name].setdefault(attribute.value, attribute.line)
         if not groups:
             for number, line in enumerate(file.lines, 1):
-                for name, value in TEST_ID_TEXT.findall(line) if "data-" in line or "aria-" in line else ():
+                for name, value in (
+                    TEST_ID_TEXT.findall(line) if "data-" in line or "aria-" in line else ()
+                ):
                     if view.is_hot(file, number):
                         groups[name].setdefault(value, number)
         for name, values in groups.items():
@@ -223,7 +261,13 @@ def callers(view: View) -> Iterator[Finding]:
             continue
         (path, _, within), total = sites[0], len(sites)
         where = f"in {code(within)}" if within and phrases.provable(within) else f"in {path}"
-        more = f", and in {total - 1} more places" if total > 2 else ", and once more" if total == 2 else ""
+        more = (
+            f", and in {total - 1} more places"
+            if total > 2
+            else ", and once more"
+            if total == 2
+            else ""
+        )
         yield Finding(
             rule="callers",
             kind="caller",
@@ -245,7 +289,9 @@ def _callables(view: View) -> list[HotSymbol]:
 
 def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
     """Calls of one symbol in other sources: path, line, and the symbol around it."""
-    call = re.compile(rf"(?<![\w.]){re.escape(hot.symbol.name)}\s*\(|<{re.escape(hot.symbol.name)}[\s/>]")
+    call = re.compile(
+        rf"(?<![\w.]){re.escape(hot.symbol.name)}\s*\(|<{re.escape(hot.symbol.name)}[\s/>]"
+    )
     if hot.symbol.kind == "method":
         call = re.compile(rf"\.{re.escape(hot.symbol.name)}\s*\(")
         if sum(s.name == hot.symbol.name for f in view.sources for s in f.outline.symbols) > 1:
@@ -264,6 +310,10 @@ def _sites(view: View, hot: HotSymbol) -> Iterator[tuple[str, int, str]]:
         if any(s.name == hot.symbol.name for s in outline.symbols):
             continue  # it has its own
         for number, line in enumerate(text.split("\n"), 1):
-            if hot.symbol.name in line and call.search(line) and not re.match(r"\s*(#|//|\*)", line):
+            if (
+                hot.symbol.name in line
+                and call.search(line)
+                and not re.match(r"\s*(#|//|\*)", line)
+            ):
                 around = syntax.enclosing(outline, number)
                 yield path, number, around.name if around else ""

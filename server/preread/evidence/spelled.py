@@ -8,7 +8,9 @@ from preread.syntax import Member, Symbol, enclosing
 
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # of a name
 MOST_USERS = 20  # files that a member is looked for in
-TAG = re.compile(r"\b(?:json|yaml|toml|xml|form|mapstructure):\"([A-Za-z][\w-]{3,})")  # what Go reads a field by
+TAG = re.compile(
+    r"\b(?:json|yaml|toml|xml|form|mapstructure):\"([A-Za-z][\w-]{3,})"
+)  # what Go reads a field by
 
 
 def is_reached_otherwise(view: View, file: FileView, member: Member) -> bool:
@@ -29,8 +31,13 @@ def _is_set_by_method(view: View, file: FileView, field: Member) -> bool:
     sets = re.compile(rf"\w\.{re.escape(field.name)}\s*=[^=]")
     lines = (n for n, line in enumerate(file.lines, 1) if sets.search(line))
     around = (enclosing(file.outline, n) for n in lines)
-    names = {one.name for one in around if isinstance(one, Symbol) and one.kind == "method"} - {field.name}
-    return any(view.holds(f".{name}(", view.candidates(name, ("test", "support"))) for name in sorted(names))
+    names = {one.name for one in around if isinstance(one, Symbol) and one.kind == "method"} - {
+        field.name
+    }
+    return any(
+        view.holds(f".{name}(", view.candidates(name, ("test", "support")))
+        for name in sorted(names)
+    )
 
 
 def _is_named_otherwise(view: View, member: Member) -> bool:
@@ -38,8 +45,12 @@ def _is_named_otherwise(view: View, member: Member) -> bool:
     parts = [part.lower() for part in WORDS.findall(member.name)]
     if len(parts) < 2 or member.kind == "field":
         return False
-    twins = {"_".join(parts), "_".join(parts).upper(), "".join(part.title() for part in parts)} - {member.name}
-    return any(view.holds(twin, view.candidates(twin, ("test", "support"))) for twin in sorted(twins))
+    twins = {"_".join(parts), "_".join(parts).upper(), "".join(part.title() for part in parts)} - {
+        member.name
+    }
+    return any(
+        view.holds(twin, view.candidates(twin, ("test", "support"))) for twin in sorted(twins)
+    )
 
 
 def _is_only_listed(view: View, member: Member) -> bool:
@@ -50,5 +61,7 @@ def _is_only_listed(view: View, member: Member) -> bool:
     used = re.compile(rf"(?<![\w.]){owner}(?:\.|::){name}\b")
     listed = re.compile(rf"\s*[\"']?\w+[\"']?\s*:\s*{used.pattern}\s*\}}?,?\s*")
     paths = view.candidates(member.name, ("source",))[:MOST_USERS]
-    lines = [line for path in paths for line in view.services.tree.lines(path) or () if used.search(line)]
+    lines = [
+        line for path in paths for line in view.services.tree.lines(path) or () if used.search(line)
+    ]
     return bool(lines) and all(map(listed.fullmatch, lines))

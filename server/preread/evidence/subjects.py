@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from preread.evidence import history, phrases, words
-from preread.evidence.history import CHORE, NOISE, Commit
+from preread.evidence import phrases
 from preread.evidence.nearness import nearness
 from preread.evidence.view import View, once
-from preread.languages import own_role
+from preread.index import gitlog, words
+from preread.index.gitlog import CHORE, NOISE, Commit
+from preread.syntax.languages import own_role
 
 TURN = re.compile(
     r"(?i)^(drop|remove|disable|stop|switch|swap|hide|undo|restore|bring back|add back|put back|do not|don['’]?t)"
@@ -37,7 +38,9 @@ GOES = re.compile(
 CODED = re.compile(
     r"`([^`]+)`|(--[a-z][\w-]{3,}|\b[A-Za-z]+(?:_[A-Za-z]+)+|\b[a-z]{2,}(?:[A-Z][a-z]+)+\w*|\b(?:[A-Z][a-z]+){3,}\b)"
 )
-NAME = re.compile(r"--[a-z][\w-]{3,}|\b[A-Za-z]+(?:_[A-Za-z]+)+|\b[A-Za-z]*[a-z][A-Z]\w+")  # of an option or of code
+NAME = re.compile(
+    r"--[a-z][\w-]{3,}|\b[A-Za-z]+(?:_[A-Za-z]+)+|\b[A-Za-z]*[a-z][A-Z]\w+"
+)  # of an option or of code
 TITLE = 140  # characters of a subject that are told
 CLAUSE = re.compile(
     r"[,;:.]? [(–—-]|[,;:.](?= )| (?=(?:in order )?(?:to|so|and|but|when|if|because|by|for) )"
@@ -79,7 +82,9 @@ def names(view: View) -> frozenset[str]:
 def _names(view: View) -> list[frozenset[str]]:
     hot = {hot.symbol.name for hot in view.symbols if hot.score >= HOT and view.is_telling(hot)}
     spelled = {name for name in hot if "_" in name.strip("_") or re.search(r"[a-z][A-Z]", name)}
-    return [view.spelled | {name for name in spelled if all(_holds(name, stem) for stem in view.wanted)}]
+    return [
+        view.spelled | {name for name in spelled if all(_holds(name, stem) for stem in view.wanted)}
+    ]
 
 
 def holds_most(view: View, text: str) -> bool:
@@ -91,7 +96,10 @@ def holds_most(view: View, text: str) -> bool:
 
 def _holds(name: str, stem: str) -> bool:
     """Whether a name has a word or another form of it: `complete` for `completion`."""
-    return any(part.startswith(stem) or (len(part) > 3 and stem.startswith(part)) for part in words.stems(name))
+    return any(
+        part.startswith(stem) or (len(part) > 3 and stem.startswith(part))
+        for part in words.stems(name)
+    )
 
 
 def compact(text: str) -> str:
@@ -129,13 +137,21 @@ def holds_name(view: View, text: str) -> bool:
 
 def topic_of(subject: str, shortest: int = 4) -> set[str]:
     """Stems of the words of a subject that say what it is about."""
-    found = {words.stem(word) for word in words.of_sentence(phrases.subject(subject)) if len(word) >= shortest}
+    found = {
+        words.stem(word)
+        for word in words.of_sentence(phrases.subject(subject))
+        if len(word) >= shortest
+    }
     return {stem for stem in found if stem not in GENERIC}
 
 
 def tells(view: View, subject: str) -> bool:
     """Whether a subject says more than that something of the feature was fixed."""
-    found = (name for name in words.IDENTIFIER.findall(subject) if not all(_holds(name, one) for one in view.wanted))
+    found = (
+        name
+        for name in words.IDENTIFIER.findall(subject)
+        if not all(_holds(name, one) for one in view.wanted)
+    )
     return len(topic_of(" ".join(found), 3) - view.wanted) >= TELLING
 
 
@@ -179,7 +195,7 @@ def _files_compact(view: View) -> list[str]:
 
 @once
 def _taken_back(view: View) -> list[str]:
-    return sorted(history.taken_back(view.kept.log))
+    return sorted(gitlog.taken_back(view.kept.log))
 
 
 def _is_elsewhere(view: View, commit: Commit) -> bool:
@@ -188,7 +204,9 @@ def _is_elsewhere(view: View, commit: Commit) -> bool:
     if view.whole_project or not commit.files:
         return False
     here, code = view.services.tree.files, code_of(commit)
-    if any(path in _own_files(view) or view.relevance(path) >= HALF for path in code or commit.files):
+    if any(
+        path in _own_files(view) or view.relevance(path) >= HALF for path in code or commit.files
+    ):
         return False
     if 2 * sum(path in here for path in code) >= len(code):
         return True
@@ -202,7 +220,11 @@ def _own_files(view: View) -> list[str]:
     """The files that were chosen for the feature and hold a word of its name."""
     held = [stem[:-1] for stem in view.wanted]
     files = (*view.sources, *view.tests, *view.docs)
-    return [file.path for file in files if any(word in f"{file.path}\n{file.text}".lower() for word in held)]
+    return [
+        file.path
+        for file in files
+        if any(word in f"{file.path}\n{file.text}".lower() for word in held)
+    ]
 
 
 @once
@@ -223,7 +245,9 @@ def is_moved(view: View, commit: Commit) -> bool:
 
 def without_twins(commits: Iterable[Commit]) -> list[Commit]:
     """The commits without those that were picked onto another branch: of several with one subject the first."""
-    return list({short(commit).lower(): commit for commit in reversed(list(commits))}.values())[::-1]
+    return list({short(commit).lower(): commit for commit in reversed(list(commits))}.values())[
+        ::-1
+    ]
 
 
 def short(commit: Commit) -> str:
@@ -256,7 +280,11 @@ def quoted(text: str) -> str:
 def because(commit: Commit) -> str:
     """The first sentence that a commit's author wrote of it beside the subject, of those who wrote any."""
     first = (
-        re.sub(r"This reverts commit [0-9a-f]+(?:, reversing\s+changes made to [0-9a-f]+)?[.,]?", "", commit.body)
+        re.sub(
+            r"This reverts commit [0-9a-f]+(?:, reversing\s+changes made to [0-9a-f]+)?[.,]?",
+            "",
+            commit.body,
+        )
         .strip()
         .partition("\n\n")[0]
     )

@@ -7,19 +7,27 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from preread.dossier import code
-from preread.evidence import past, phrases
+from preread.evidence import phrases
 from preread.evidence.view import FileView, View
+from preread.index import commits
 from preread.models import Finding
 from preread.sources import Ref
 
 if TYPE_CHECKING:
     from preread.syntax import Member, Symbol
 
-LEAST, MOST, WIDE = 3, 2, 10  # members or methods that make a family; facts; lines that one list takes
+LEAST, MOST, WIDE = (
+    3,
+    2,
+    10,
+)  # members or methods that make a family; facts; lines that one list takes
 ALONGSIDE = re.compile(
     r"(?i)(^|/)(change|history|news|release|readme|upgrad|migrat)|\.(md|mdx|rst|txt)$|(^|/)(docs?|newsfragments|changes)/"
 )
-LATEST, SHARE = 30, 0.4  # commits to the feature that are looked at, and how many of them must agree
+LATEST, SHARE = (
+    30,
+    0.4,
+)  # commits to the feature that are looked at, and how many of them must agree
 
 
 def facades(view: View) -> Iterator[Finding]:
@@ -31,7 +39,9 @@ def facades(view: View) -> Iterator[Finding]:
             if symbol.kind != "function" or symbol.container or symbol.name not in methods:
                 continue
             body = "\n".join(file.lines[symbol.start - 1 : symbol.end])
-            if symbol.end - symbol.start <= WIDE and re.search(rf"\w\.{re.escape(symbol.name)}\(", body):
+            if symbol.end - symbol.start <= WIDE and re.search(
+                rf"\w\.{re.escape(symbol.name)}\(", body
+            ):
                 pairs.append((methods[symbol.name], symbol))
         hot = [pair for pair in pairs if view.heat(file, pair[0].start) >= 0.45]
         hot.sort(key=lambda pair: (-view.heat(file, pair[0].start), pair[0].start))
@@ -54,8 +64,17 @@ def facades(view: View) -> Iterator[Finding]:
             )
 
 
-def _shape(rule: str, kind: str, text: str, sources: list[str], reason: str, score: float) -> Finding:
-    return Finding(rule=rule, kind=kind, text=text, sources=tuple(dict.fromkeys(sources)), reason=reason, score=score)
+def _shape(
+    rule: str, kind: str, text: str, sources: list[str], reason: str, score: float
+) -> Finding:
+    return Finding(
+        rule=rule,
+        kind=kind,
+        text=text,
+        sources=tuple(dict.fromkeys(sources)),
+        reason=reason,
+        score=score,
+    )
 
 
 def listed_again(view: View) -> Iterator[Finding]:
@@ -75,20 +94,36 @@ def listed_again(view: View) -> Iterator[Finding]:
             telling = sorted((name for name in names if len(name) >= 8), key=len, reverse=True)[:4]
             if len(names) < LEAST or not telling or n >= MOST or not phrases.provable(owner):
                 continue
-            places = [place for path in _holders(view, file, telling) for place in _lists(view, path, telling)][:3]
+            places = [
+                place
+                for path in _holders(view, file, telling)
+                for place in _lists(view, path, telling)
+            ][:3]
             if not places:
                 continue
             n += 1
             counts = Counter(path.rpartition("/")[2] for path, _, _ in places)
-            where = ", ".join(f"{name} twice" if many == 2 else name for name, many in counts.items())
+            where = ", ".join(
+                f"{name} twice" if many == 2 else name for name, many in counts.items()
+            )
             first, last = min(m.line for m in members), max(m.line for m in members)
-            at = next((line for line in range(first, max(0, first - 12), -1) if owner in file.lines[line - 1]), 0)
+            at = next(
+                (
+                    line
+                    for line in range(first, max(0, first - 12), -1)
+                    if owner in file.lines[line - 1]
+                ),
+                0,
+            )
             if at:
                 yield _shape(
                     "listed_again",
                     "twin",
                     f"a new option of {code(owner)} goes into {where} too, where the others stand",
-                    [*(str(Ref("lines", path, a, b)) for path, a, b in places), file.cite(at, last)],
+                    [
+                        *(str(Ref("lines", path, a, b)) for path, a, b in places),
+                        file.cite(at, last),
+                    ],
                     "other files name the same members one beside the other",
                     0.6,
                 )
@@ -96,7 +131,9 @@ def listed_again(view: View) -> Iterator[Finding]:
 
 def _holders(view: View, file: FileView, names: list[str]) -> list[str]:
     """Files that may hold the most telling of these names, the feature's own documents and code first."""
-    paths = [path for path in view.candidates(names[0], ("source", "doc")) if path != file.path][:20]
+    paths = [path for path in view.candidates(names[0], ("source", "doc")) if path != file.path][
+        :20
+    ]
     near = {one.path for one in (*view.sources, *view.docs)}
     return sorted(paths, key=lambda path: (path not in near, path))[:8]
 
@@ -120,7 +157,9 @@ def _lists(view: View, path: str, names: list[str]) -> Iterator[tuple[str, int, 
 def companions(view: View) -> Iterator[Finding]:
     """Documents that the commits to the feature's first files change too."""
     own = {file.path for file in view.sources[:2]}
-    latest = [one for one in past.commits(view.connection).values() if own.intersection(one.paths)][:LATEST]
+    latest = [
+        one for one in commits.commits(view.connection).values() if own.intersection(one.paths)
+    ][:LATEST]
     counts = Counter(path for one in latest for path in one.paths if ALONGSIDE.search(path))
     for path, many in counts.most_common(1):
         if many < LEAST or many < SHARE * len(latest) or path not in view.services.tree.files:

@@ -5,13 +5,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from preread.dossier import code
-from preread.evidence import phrases, saying, words
+from preread.evidence import phrases, saying
 from preread.evidence.passages import FUNCTIONS, passages
 from preread.evidence.view import FileView, View
+from preread.index import words
 from preread.models import Finding
 from preread.syntax import Symbol
 
-DEPRECATED = re.compile(r"(?i)@deprecated\b|\bdeprecated\b|DeprecationWarning|PendingDeprecationWarning")
+DEPRECATED = re.compile(
+    r"(?i)@deprecated\b|\bdeprecated\b|DeprecationWarning|PendingDeprecationWarning"
+)
 INSTEAD = re.compile(
     r"(?i)(?:use|call|prefer|replaced by|superseded by|in favou?r of|instead of \w+,? use|switch to|see)\s+"
     r"(?:\{@link\s+)?[`'\":]*(?:\w+:`)?[~.]*([A-Za-z_][\w.]*(?:\(\))?)"
@@ -25,14 +28,18 @@ CHANGERS = frozenset(  # words of names that say so
     """.split()
 )
 # Languages that hand over values: how a parameter reads through which the caller's own is changed.
-BY_REFERENCE = dict.fromkeys(("c", "cc", "cpp", "cxx", "h", "hpp", "php"), r"[&*]\s*\$?{name}\b") | {
+BY_REFERENCE = dict.fromkeys(
+    ("c", "cc", "cpp", "cxx", "h", "hpp", "php"), r"[&*]\s*\$?{name}\b"
+) | {
     "rs": r"\b{name}\s*:\s*&(?:'\w+\s+)?mut\b",
     "swift": r"\b{name}\s*:\s*inout\b",
 }
 NOTE = 12  # lines of a note on a version
 HEAD = 160  # characters of an overload that is told
 NEAR = 0.2  # of a passage whose function is looked at for what it changes
-VERSION_NOTE = re.compile(r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$")
+VERSION_NOTE = re.compile(
+    r"\s*\.\. (versionchanged|deprecated|warning|caution|danger|attention)::\s*([\d.]*)\s*(.*)$"
+)
 
 
 def version_notes(view: View) -> Iterator[Finding]:
@@ -43,15 +50,25 @@ def version_notes(view: View) -> Iterator[Finding]:
             match = VERSION_NOTE.match(lines[number - 1])
             if not match or n >= 3:
                 continue
-            rest = (n for n in range(number + 1, min(number + 3, len(lines))) if lines[n - 1].strip())
+            rest = (
+                n for n in range(number + 1, min(number + 3, len(lines))) if lines[n - 1].strip()
+            )
             first = number if match[3].strip() else next(rest, number + 1)
             said, end = phrases.paragraph(lines, first, NOTE)
-            said = said.partition("::")[2].strip().removeprefix(match[2]).strip() if first == number else said
+            said = (
+                said.partition("::")[2].strip().removeprefix(match[2]).strip()
+                if first == number
+                else said
+            )
             said = _whole(said.partition('"""')[0].strip())
             if not phrases.provable(said):
                 continue
             n += 1
-            what = f"{match[1]} {match[2]}".strip() if match[1].startswith(("version", "deprecated")) else match[1]
+            what = (
+                f"{match[1]} {match[2]}".strip()
+                if match[1].startswith(("version", "deprecated"))
+                else match[1]
+            )
             yield Finding(
                 rule="version_notes",
                 kind="warning",
@@ -73,20 +90,30 @@ def deprecated(view: View) -> Iterator[Finding]:
     for file in (*view.sources[:8], *view.tests[:6]):
         seen: set[str] = set()
         for symbol in file.outline.symbols:
-            if symbol.kind == "heading" or f"{symbol.name} {symbol.signature}" in seen or not _near(view, file, symbol):
+            if (
+                symbol.kind == "heading"
+                or f"{symbol.name} {symbol.signature}" in seen
+                or not _near(view, file, symbol)
+            ):
                 continue
             first = max(1, symbol.start - 14)
             above = _comment_above(file, symbol.start, first)
             body = file.lines[symbol.start - 1 : min(symbol.end, symbol.start + 25)]
-            marked = any(DEPRECATED.search(d) for d in symbol.decorators) or re.search(r"@deprecated", "\n".join(above))
+            marked = any(DEPRECATED.search(d) for d in symbol.decorators) or re.search(
+                r"@deprecated", "\n".join(above)
+            )
             warns = symbol.kind not in {"class", "interface"} and _warns_first(body)
             makes = symbol.name == symbol.container.rpartition(".")[2]
-            if not (marked or warns) or (makes and _does_nothing(body[: symbol.end - symbol.start + 1])):
+            if not (marked or warns) or (
+                makes and _does_nothing(body[: symbol.end - symbol.start + 1])
+            ):
                 continue
             seen.add(f"{symbol.name} {symbol.signature}")
             block = [*above, *body] if marked else body
             start = symbol.start - len(above) if marked else symbol.start
-            yield from _deprecated(view, file, symbol.name, block, start, symbol.start, bool(marked))
+            yield from _deprecated(
+                view, file, symbol.name, block, start, symbol.start, bool(marked)
+            )
 
 
 def _near(view: View, file: FileView, symbol: Symbol) -> bool:
@@ -100,7 +127,10 @@ def _warns_first(body: list[str]) -> bool:
     """Whether a function announces its own deprecation, at the level of its body and not for one argument."""
     indent = min((len(line) - len(line.lstrip()) for line in body[1:] if line.strip()), default=0)
     for i, line in enumerate(body[1:], 1):
-        if re.match(r"\s*(?:warnings\.)?warn\(|\s*console\.warn\(", line) and len(line) - len(line.lstrip()) == indent:
+        if (
+            re.match(r"\s*(?:warnings\.)?warn\(|\s*console\.warn\(", line)
+            and len(line) - len(line.lstrip()) == indent
+        ):
             return bool(re.search(r"DeprecationWarning|(?i:deprecated)", " ".join(body[i : i + 6])))
     return False
 
@@ -121,7 +151,9 @@ def _comment_above(file: FileView, start: int, first: int) -> list[str]:
 
 def _is_name(file: FileView, word: str, text: str) -> bool:
     """Whether a word of a sentence is the name of something: spelled as code, or defined beside it."""
-    spelled = re.search(r"[A-Z_.(]", word[1:]) or re.search(rf"[`{{]\s*(?:@link )?{re.escape(word)}", text)
+    spelled = re.search(r"[A-Z_.(]", word[1:]) or re.search(
+        rf"[`{{]\s*(?:@link )?{re.escape(word)}", text
+    )
     return bool(spelled) or any(symbol.name == word.strip("()") for symbol in file.outline.symbols)
 
 
@@ -131,7 +163,11 @@ def _words_of(lines: list[str], marked: bool) -> str:
     for line in "\n".join(lines).partition("*/")[0].split("\n"):
         bare = re.sub(r"^\s*(/?\*+|///?|#|\"\"\")\s?", "", line).strip()
         if marked and bare == line.strip() and not line.lstrip().startswith("."):
-            bare = re.sub(r"^@\w+(\(.*\))?\s*(//)?", r"\1", bare) if bare.startswith("@") and not said else ""
+            bare = (
+                re.sub(r"^@\w+(\(.*\))?\s*(//)?", r"\1", bare)
+                if bare.startswith("@") and not said
+                else ""
+            )
         if said and not bare:
             break
         said.append(bare)
@@ -143,7 +179,9 @@ def _deprecated(
 ) -> Iterator[Finding]:
     i = next((i for i, line in enumerate(block) if DEPRECATED.search(line)), 0)
     text = _words_of(block[i : i + 5], marked)
-    instead = next((m[1] for m in INSTEAD.finditer(text) if m[1] != name and _is_name(file, m[1], text)), "")
+    instead = next(
+        (m[1] for m in INSTEAD.finditer(text) if m[1] != name and _is_name(file, m[1], text)), ""
+    )
     end = max(at, min(start + i + 4, start + len(block) - 1))
     if instead and phrases.provable(instead.strip("()")):
         what = f": use {code(instead)}"
@@ -153,7 +191,9 @@ def _deprecated(
             if text
             else ""
         )
-    shared = sum(symbol.name == name for symbol in file.outline.symbols) > 1  # overloads: which one is it
+    shared = (
+        sum(symbol.name == name for symbol in file.outline.symbols) > 1
+    )  # overloads: which one is it
     line = next((n for n in range(at, end + 1) if shared and f"{name}(" in file.lines[n - 1]), 0)
     which, last = _head(file, line) if line else (code(name), end)
     yield Finding(
@@ -169,10 +209,16 @@ def _deprecated(
 def _head(file: FileView, line: int) -> tuple[str, int]:
     """A definition's first line, or as many as its brackets are open, as far as that is short; and the last of them."""
     last, text = line, file.lines[line - 1].strip()
-    while not phrases.balanced(text.removesuffix("{")) and last < len(file.lines) and len(text) < HEAD:
+    while (
+        not phrases.balanced(text.removesuffix("{")) and last < len(file.lines) and len(text) < HEAD
+    ):
         last, text = last + 1, f"{text} {file.lines[last].strip()}"
     text = re.sub(r"\s*[{;]$", "", text)
-    return (phrases.quote(text, HEAD), last) if len(text) <= HEAD else (phrases.quote_line(file, line, 90), line)
+    return (
+        (phrases.quote(text, HEAD), last)
+        if len(text) <= HEAD
+        else (phrases.quote_line(file, line, 90), line)
+    )
 
 
 def _is_handed_on(view: View, symbol: Symbol) -> bool:
@@ -181,7 +227,12 @@ def _is_handed_on(view: View, symbol: Symbol) -> bool:
     used = re.compile(rf"(?<![\w.])(?:\w+\.)*{name}\b(?!\s*[(:<=])")
     defined = re.compile(rf"\b(?:def|function|func|fn|import|from)\b.*\b{name}\b|^\s*(?:#|//|\*)")
     paths = view.candidates(symbol.name, ("source",))[:12]
-    lines = (line for path in paths for line in view.services.tree.lines(path) or () if symbol.name in line)
+    lines = (
+        line
+        for path in paths
+        for line in view.services.tree.lines(path) or ()
+        if symbol.name in line
+    )
     return any(used.search(line) and not defined.search(line) for line in lines)
 
 
@@ -203,7 +254,8 @@ def unread_parameters(view: View) -> Iterator[Finding]:
                 (
                     s
                     for s in file.outline.symbols
-                    if s.name == parameter.function.rpartition(".")[2] and s.start <= parameter.line <= s.end
+                    if s.name == parameter.function.rpartition(".")[2]
+                    and s.start <= parameter.line <= s.end
                 ),
                 None,
             )
@@ -224,7 +276,9 @@ def unread_parameters(view: View) -> Iterator[Finding]:
             bases = (owners.get(symbol_.container.rpartition(".")[2]) or [""])[0]
             if bases or re.search(
                 r"\b(implements|extends)\b",
-                next((s.signature for s in file.outline.symbols if s.name == symbol_.container), ""),
+                next(
+                    (s.signature for s in file.outline.symbols if s.name == symbol_.container), ""
+                ),
             ):
                 continue  # a base class may ask for it
             yield Finding(
@@ -246,9 +300,17 @@ def _changeable(file: FileView, symbol: Symbol) -> Iterator[str]:
     """The parameters of a function, not of those within it, through which it can change what its caller holds."""
     by_reference = BY_REFERENCE.get(file.path.rpartition(".")[2])
     for parameter in file.details.parameters:
-        own = parameter.function.rpartition(".")[2] == symbol.name and symbol.start <= parameter.line <= symbol.end
+        own = (
+            parameter.function.rpartition(".")[2] == symbol.name
+            and symbol.start <= parameter.line <= symbol.end
+        )
         name = parameter.name
-        if not own or not parameter.used or name in {"self", "cls", "this", "ctx", "kwargs"} or len(name) <= 2:
+        if (
+            not own
+            or not parameter.used
+            or name in {"self", "cls", "this", "ctx", "kwargs"}
+            or len(name) <= 2
+        ):
             continue
         head = "\n".join(file.lines[symbol.start - 1 : parameter.line])
         if by_reference is None or re.search(by_reference.format(name=re.escape(name)), head):
@@ -259,9 +321,14 @@ def changed_arguments(view: View) -> Iterator[Finding]:
     """Parameters that the feature's functions change in place: what the caller handed over is changed with them."""
     near = {(p.file.path, p.symbol.start): p for p in reversed(passages(view)) if p.near >= NEAR}
     for file, symbol in ((p.file, p.symbol) for p in reversed(near.values())):
-        if symbol.end - symbol.start > 200 or CHANGERS.intersection(map(str.lower, words.parts(symbol.name))):
+        if symbol.end - symbol.start > 200 or CHANGERS.intersection(
+            map(str.lower, words.parts(symbol.name))
+        ):
             continue
-        if any(s.name == symbol.container.rpartition(".")[2] and s.kind in FUNCTIONS for s in file.outline.symbols):
+        if any(
+            s.name == symbol.container.rpartition(".")[2] and s.kind in FUNCTIONS
+            for s in file.outline.symbols
+        ):
             continue  # a function's own helper: both know
         names = list(dict.fromkeys(_changeable(file, symbol)))
         body = "\n".join(file.lines[symbol.start : symbol.end])

@@ -11,9 +11,9 @@ from preread.evidence import phrases
 from preread.evidence.proofs import absent, gap, is_exported, tests_for
 from preread.evidence.spelled import is_reached_otherwise
 from preread.evidence.view import FileView, HotSymbol, View
-from preread.languages import language_of
 from preread.models import Finding
 from preread.syntax import Call, Member, Symbol
+from preread.syntax.languages import language_of
 
 MOST_CODES, SHOWN, NEAR = 2, 4, 0.45
 NAMES = re.compile(  # what another program or part is told or asked: of an event, a header, a key
@@ -59,8 +59,14 @@ def unmentioned_texts(view: View) -> Iterator[Finding]:
     for file in view.sources[:4]:
         found: dict[str, _Text] = {}
         for text, line in _texts(view, file):
-            if text not in found and (proof := absent(view, text, view.test_paths)) and not _is_cased(view, text):
-                known = 0.3 * bool(NAMES.search(file.lines[line - 1])) + 0.2 * min(1.0, view.relevance(text))
+            if (
+                text not in found
+                and (proof := absent(view, text, view.test_paths))
+                and not _is_cased(view, text)
+            ):
+                known = 0.3 * bool(NAMES.search(file.lines[line - 1])) + 0.2 * min(
+                    1.0, view.relevance(text)
+                )
                 found[text] = _Text(text, line, view.heat(file, line) + known, proof)
         ordered = sorted(found.values(), key=lambda one: (-one.score, one.line))
         if ordered:
@@ -74,7 +80,11 @@ def _texts(view: View, file: FileView) -> Iterator[tuple[str, int]]:
     functions = [s for s in functions if view.heat(file, s.start) >= NEAR]
     lines = {n for s in functions for n in range(s.start, min(s.end, s.start + LONG) + 1)} - prose
     for number in sorted(lines):
-        if number <= len(file.lines) and view.heat(file, number) >= NEAR and not SKIPPED.search(file.lines[number - 1]):
+        if (
+            number <= len(file.lines)
+            and view.heat(file, number) >= NEAR
+            and not SKIPPED.search(file.lines[number - 1])
+        ):
             for text in LITERAL.findall(file.lines[number - 1]):
                 told = not PLAIN.fullmatch(text) or NAMES.search(file.lines[number - 1]) is not None
                 if 6 <= len(text) <= 40 and told and TEXT.fullmatch(text) and not FORM.search(text):
@@ -83,7 +93,9 @@ def _texts(view: View, file: FileView) -> Iterator[tuple[str, int]]:
 
 def _is_cased(view: View, text: str) -> bool:
     """Whether tests have a header's name in other letters: `User-Agent` for `user-agent`."""
-    return "-" in text and any(view.holds(other, view.test_paths) for other in {text.title(), text.lower()} - {text})
+    return "-" in text and any(
+        view.holds(other, view.test_paths) for other in {text.title(), text.lower()} - {text}
+    )
 
 
 def _unheld_texts(file: FileView, chosen: list[_Text]) -> Finding:
@@ -101,7 +113,9 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
         sizes: Counter[str] = Counter()
         for member in file.details.members:
             is_field = member.kind == "field"
-            if len(member.name) < 4 or not (member.kind in FAMILIES or (is_field and _is_open(view, file, member))):
+            if len(member.name) < 4 or not (
+                member.kind in FAMILIES or (is_field and _is_open(view, file, member))
+            ):
                 continue
             if not _is_owner_open(view, file, member):
                 continue
@@ -117,7 +131,13 @@ def unmentioned_members(view: View) -> Iterator[Finding]:
                 families[member.owner].append(unnamed)
         for owner, members in families.items():
             # Where tests name none of many, or few of the fields, they reach them by another way.
-            most = sizes[owner] / 2 if members[0].is_field else sizes[owner] - 1 if sizes[owner] > 3 else sizes[owner]
+            most = (
+                sizes[owner] / 2
+                if members[0].is_field
+                else sizes[owner] - 1
+                if sizes[owner] > 3
+                else sizes[owner]
+            )
             if len(members) <= most:
                 yield _members(view, file, owner, members[:SHOWN])
 
@@ -130,7 +150,11 @@ def _is_used(view: View, member: Member) -> bool:
     for file in view.sources[:6]:
         for symbol in file.outline.symbols if name.search(file.text) else ():
             body = "\n".join(file.lines[symbol.start - 1 : symbol.end])
-            if symbol.kind in {"function", "method"} and name.search(body) and view.relevance(name.sub("", body)) >= 1:
+            if (
+                symbol.kind in {"function", "method"}
+                and name.search(body)
+                and view.relevance(name.sub("", body)) >= 1
+            ):
                 return True
     return False
 
@@ -138,21 +162,28 @@ def _is_used(view: View, member: Member) -> bool:
 def _is_owner_open(view: View, file: FileView, member: Member) -> bool:
     """Whether callers can name a member's family; those of errors are tested by their messages."""
     owner = member.owner.rpartition(".")[2]
-    made = next((s for s in file.outline.symbols if s.name == owner and s.start <= member.line), None)
+    made = next(
+        (s for s in file.outline.symbols if s.name == owner and s.start <= member.line), None
+    )
     return not ERRORS.search(owner) and (made is None or is_exported(view, file, made))
 
 
 def _is_open(view: View, file: FileView, field: Member) -> bool:
     """Whether a field of one of the feature's own types can be set by callers."""
     owner = field.owner.rpartition(".")[2]
-    if file.path.endswith(".py") or not any(h.symbol.name == owner and h.score >= NEAR for h in view.symbols):
+    if file.path.endswith(".py") or not any(
+        h.symbol.name == owner and h.score >= NEAR for h in view.symbols
+    ):
         return False
     language, line = language_of(file.path), file.lines[field.line - 1]
     if language is not None and language.name == "Go":
         return field.name[0].isupper()
     if language is not None and language.name in {"Rust", "C#"}:
         return bool(re.search(r"\b(?:pub|public)\b", line))
-    return not re.search(r"\b(?:private|protected|internal|static)\b", line) and field.name[0] not in "_#"
+    return (
+        not re.search(r"\b(?:private|protected|internal|static)\b", line)
+        and field.name[0] not in "_#"
+    )
 
 
 def _unnamed(view: View, file: FileView, member: Member) -> _Unnamed | None:
@@ -167,7 +198,11 @@ def _unnamed(view: View, file: FileView, member: Member) -> _Unnamed | None:
     if member.kind == "field":
         other = name[0].upper() + name[1:]  # of a method
     else:
-        other = value if value != member.name and len(value) > 3 and re.fullmatch(r"[\w.:/ -]+", value) else ""
+        other = (
+            value
+            if value != member.name and len(value) > 3 and re.fullmatch(r"[\w.:/ -]+", value)
+            else ""
+        )
     if (other and view.holds(other, view.test_paths)) or is_reached_otherwise(view, file, member):
         return None
     found = absent(view, name, view.test_paths)
@@ -177,25 +212,44 @@ def _unnamed(view: View, file: FileView, member: Member) -> _Unnamed | None:
 def _members(view: View, file: FileView, owner: str, members: list[_Unnamed]) -> Finding:
     cites = [file.cite(min(one.line for one in members), max(one.line for one in members))]
     for one in members:
-        used = ((f, n) for f in view.sources[:6] for n, line in enumerate(f.lines, 1) if one.name in line)
+        used = (
+            (f, n)
+            for f in view.sources[:6]
+            for n, line in enumerate(f.lines, 1)
+            if one.name in line
+        )
         cites += [f.cite(n) for f, n in used if "." in one.name and view.heat(f, n) >= NEAR][:1]
     of = f" of {owner}" if owner and "." not in members[0].name else ""
     text = f"no test names {phrases.names([one.name for one in members], SHOWN)}{of}"
     reason = "values of the feature that stand in no test"
-    return gap("unmentioned_members", text, [*cites, *(s for one in members for s in one.proof)], reason, 0.66)
+    return gap(
+        "unmentioned_members",
+        text,
+        [*cites, *(s for one in members for s in one.proof)],
+        reason,
+        0.66,
+    )
 
 
 def unmentioned_codes(view: View) -> Iterator[Finding]:
     """Named codes that a function of the feature compares with, when tests have neither their names nor values."""
     told, n = set[str](), 0
     for hot in view.symbols:
-        if hot.symbol.kind not in {"function", "method"} or hot.score < NEAR or hot.symbol.end - hot.symbol.start > 120:
+        if (
+            hot.symbol.kind not in {"function", "method"}
+            or hot.score < NEAR
+            or hot.symbol.end - hot.symbol.start > 120
+        ):
             continue
         found = []
         for line in range(hot.symbol.start, min(hot.symbol.end, len(hot.file.lines)) + 1):
             for name in set(REFERENCE.findall(hot.file.lines[line - 1])) - told:
                 told.add(name)
-                if len(told) <= 40 and (value := _value(view, name)) and (held := _unheld(view, hot, name, value)):
+                if (
+                    len(told) <= 40
+                    and (value := _value(view, name))
+                    and (held := _unheld(view, hot, name, value))
+                ):
                     found.append((name, value, line, held))
         if found and n < MOST_CODES:
             n += 1
@@ -254,11 +308,18 @@ def replaced_functions(view: View) -> Iterator[Finding]:
         whole = f"{symbol.container.rpartition('.')[2]}.{name}"
         shown = whole if symbol.container and whole in call.text else name
         fixture = call.hook.partition(":")[2]
-        who = f"the fixture {code(fixture)} replaces" if fixture and phrases.provable(fixture) else "tests replace"
+        who = (
+            f"the fixture {code(fixture)} replaces"
+            if fixture and phrases.provable(fixture)
+            else "tests replace"
+        )
         yield gap(
             "replaced_functions",
             f"{who} {code(shown)}: no test that does reaches what is there",
-            [test.cite(_defined(test, fixture) or call.line, call.end), file.cite(symbol.start, symbol.end)],
+            [
+                test.cite(_defined(test, fixture) or call.line, call.end),
+                file.cite(symbol.start, symbol.end),
+            ],
             "a function of the feature that its tests put another in place of",
             0.7,
         )
@@ -266,12 +327,19 @@ def replaced_functions(view: View) -> Iterator[Finding]:
 
 def _targets(call: Call) -> Sequence[str]:
     """What a call that replaces something names: the last part of a dotted text, or a text of its own."""
-    return [text.rpartition(".")[2] for text in call.literals[:2] if text.rpartition(".")[2].isidentifier()]
+    return [
+        text.rpartition(".")[2]
+        for text in call.literals[:2]
+        if text.rpartition(".")[2].isidentifier()
+    ]
 
 
 def _is_of(own: _Own, call: Call) -> bool:
     """Whether a call names the class or the module of a function too."""
-    home = own.symbol.container.rpartition(".")[2] or own.file.path.rpartition("/")[2].partition(".")[0]
+    home = (
+        own.symbol.container.rpartition(".")[2]
+        or own.file.path.rpartition("/")[2].partition(".")[0]
+    )
     return home in call.text
 
 

@@ -9,12 +9,13 @@ from functools import cached_property, wraps
 from itertools import chain
 from typing import Any, TypeVar
 
-from preread.evidence import cases, history, words
-from preread.evidence.kept import Kept
+from preread.evidence import cases
 from preread.evidence.pieces import FileView, HotCase, HotSymbol, views_of
-from preread.evidence.rank import Query
+from preread.index import gitlog, words
+from preread.index.analysis import Kept
 from preread.layout import PROJECT
 from preread.models import Request
+from preread.ranking.fusion import Query
 from preread.services import Services
 from preread.syntax import Outline, Symbol
 
@@ -40,7 +41,9 @@ class View:
     ticket: str = ""
     knowledge: str = ""
     notes: list[str] = field(default_factory=list)
-    memo: dict[str, Any] = field(default_factory=dict)  # what several rules ask for, by who works it out
+    memo: dict[str, Any] = field(
+        default_factory=dict
+    )  # what several rules ask for, by who works it out
 
     @property
     def whole_project(self) -> bool:
@@ -67,14 +70,21 @@ class View:
         """Identifiers that the description spells out: `BindEnv`, `line_ranges`, `click.confirm`, no plain words."""
         found = words.IDENTIFIER.findall(self.request.description)
         named = {name for name in found if "_" in name.strip("_") or re.search(r"[a-z][A-Z]", name)}
-        return frozenset(named) | frozenset(re.findall(r"(?<=\w\.)[A-Za-z]\w+", self.request.description))
+        return frozenset(named) | frozenset(
+            re.findall(r"(?<=\w\.)[A-Za-z]\w+", self.request.description)
+        )
 
     @cached_property
     def initials(self) -> frozenset[str]:
         """What three words of the description in a row are called for short: `sse` for server-sent events."""
-        runs = [run.lower().split() for run in re.split(r"[^A-Za-z\s-]", self.request.description.replace("-", " "))]
+        runs = [
+            run.lower().split()
+            for run in re.split(r"[^A-Za-z\s-]", self.request.description.replace("-", " "))
+        ]
         rows = [run[i : i + 3] for run in runs for i in range(len(run) - 2)]
-        return frozenset("".join(word[0] for word in row) for row in rows if not words.STOP.intersection(row))
+        return frozenset(
+            "".join(word[0] for word in row) for row in rows if not words.STOP.intersection(row)
+        )
 
     def relevance(self, *names: str) -> float:
         """How much these identifiers or sentences are about the feature: 1 when they hold all its words."""
@@ -94,7 +104,9 @@ class View:
             return 0.0
         found = set(chain.from_iterable(map(words.IDENTIFIER.findall, names)))
         held = frozenset().union(*map(words.stems, found))
-        short = self.initials & held and self.initials & {p.lower() for name in found for p in words.parts(name)}
+        short = self.initials & held and self.initials & {
+            p.lower() for name in found for p in words.parts(name)
+        }
         whole = short or (self.joined and any(self.joined in name.lower() for name in found))
         own = 1.0 if whole else len(self.wanted & held) / max(len(self.wanted), 1)
         # Half of a name is mostly another thing's name: it counts a quarter.
@@ -116,7 +128,11 @@ class View:
         found = []
         for file in self.sources:
             at_home = self.relevance(file.path)
-            functions = {s.name for s in file.outline.symbols if s.kind in {"function", "method", "component"}}
+            functions = {
+                s.name
+                for s in file.outline.symbols
+                if s.kind in {"function", "method", "component"}
+            }
             for symbol in file.outline.symbols:
                 if symbol.kind == "heading" or symbol.container.rpartition(".")[2] in functions:
                     continue  # what stands inside a function is its own affair
@@ -131,7 +147,10 @@ class View:
                 break
             key = (hot.file.path, hot.symbol.container, hot.symbol.name)
             other = unique.get(key)  # overloads: the longest one is the implementation
-            if other is None or hot.symbol.end - hot.symbol.start > other.symbol.end - other.symbol.start:
+            if (
+                other is None
+                or hot.symbol.end - hot.symbol.start > other.symbol.end - other.symbol.start
+            ):
                 unique[key] = HotSymbol(hot.file, hot.symbol, round(hot.score / best, 3))
         return list(unique.values())[:MOST_SYMBOLS]
 
@@ -142,7 +161,9 @@ class View:
         extra = len(words.stems(symbol.name) - self.wanted - self.also)
         if symbol.name in self.spelled:
             return 2.0  # whatever else its name holds
-        named = 2.0 * self.relevance(symbol.name) / (1 + 0.25 * extra) + 0.9 * self.relevance(symbol.container)
+        named = 2.0 * self.relevance(symbol.name) / (1 + 0.25 * extra) + 0.9 * self.relevance(
+            symbol.container
+        )
         body = " ".join(file.lines[symbol.start - 1 : min(symbol.end, symbol.start + 200)])
         said = 0.6 * min(1.0, self.relevance(body)) if not named else 0.0
         public = 0.8 if symbol.name.startswith("_") else 1.0
@@ -152,7 +173,11 @@ class View:
         """In how many files an identifier stands; cheap, from the index."""
         term = identifier.lower().replace('"', "")
         sql = "SELECT count(*) FROM words WHERE words MATCH ?"
-        return int(self.connection.execute(sql, (f'body : "{term}"',)).fetchone()[0]) if term.strip("_$") else 0
+        return (
+            int(self.connection.execute(sql, (f'body : "{term}"',)).fetchone()[0])
+            if term.strip("_$")
+            else 0
+        )
 
     @cached_property
     def cases(self) -> list[HotCase]:
@@ -162,8 +187,14 @@ class View:
     @cached_property
     def uses(self) -> re.Pattern[str]:
         """The names of the feature's own definitions."""
-        names = [hot.symbol.name for hot in self.symbols if len(hot.symbol.name) > 3 and self.is_telling(hot)]
-        return re.compile(r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b" if names else r"(?!)")
+        names = [
+            hot.symbol.name
+            for hot in self.symbols
+            if len(hot.symbol.name) > 3 and self.is_telling(hot)
+        ]
+        return re.compile(
+            r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b" if names else r"(?!)"
+        )
 
     def tests_it(self, hot: HotCase) -> bool:
         """Whether a test has to do with the feature beyond its name, which may be of another thing."""
@@ -172,15 +203,22 @@ class View:
     def is_telling(self, hot: HotSymbol) -> bool:
         """Whether to use a definition is to be about the feature: not if its name has but one word of several."""
         relevance, name = self.relevance(hot.symbol.name), hot.symbol.name
-        return relevance >= 0.5 or (relevance > 0 and hot.score >= 0.75 and not (name.isalpha() and name.islower()))
+        return relevance >= 0.5 or (
+            relevance > 0 and hot.score >= 0.75 and not (name.isalpha() and name.islower())
+        )
 
     @cached_property
     def case_text(self) -> str:
         """The source of the feature's tests."""
-        return "\n".join("\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end]) for hot in self.cases)
+        return "\n".join(
+            "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end]) for hot in self.cases
+        )
 
     def case_text_holds(self, name: str) -> bool:
-        return name in self.case_text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.case_text) is not None
+        return (
+            name in self.case_text
+            and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.case_text) is not None
+        )
 
     @cached_property
     def test_paths(self) -> list[str]:
@@ -190,11 +228,17 @@ class View:
         ).fetchall()
         homes = {path.rpartition("/")[0].split("/", 1)[0] for path, role in rows if role == "test"}
         # A library's own `testing.py` is no test of it.
-        return [path for path, role in rows if role == "test" or path.rpartition("/")[0].split("/", 1)[0] in homes]
+        return [
+            path
+            for path, role in rows
+            if role == "test" or path.rpartition("/")[0].split("/", 1)[0] in homes
+        ]
 
     @cached_property
     def support_paths(self) -> list[str]:
-        rows = self.connection.execute("SELECT path FROM files WHERE role = 'support' ORDER BY path")
+        rows = self.connection.execute(
+            "SELECT path FROM files WHERE role = 'support' ORDER BY path"
+        )
         return [path for (path,) in rows]
 
     def holds(self, literal: str, paths: Iterable[str]) -> bool:
@@ -215,37 +259,43 @@ class View:
             f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
         )
         return (
-            [path for (path,) in self.connection.execute(sql, (f'body : "{term}"', *roles))] if term.strip("_") else []
+            [path for (path,) in self.connection.execute(sql, (f'body : "{term}"', *roles))]
+            if term.strip("_")
+            else []
         )
 
     @cached_property
-    def commits(self) -> list[history.Commit]:
+    def commits(self) -> list[gitlog.Commit]:
         """The latest commits of the feature's files, newest first."""
         chosen = [f.path for f in (*self.sources[:6], *self.tests[:4])]
-        return history.commits_of(self.kept.log, chosen)
+        return gitlog.commits_of(self.kept.log, chosen)
 
     @cached_property
-    def told(self) -> list[history.Commit]:
+    def told(self) -> list[gitlog.Commit]:
         """Commits whose subjects are about the feature, and those of its files, newest first; the former reach back
         beyond renames."""
         found = {commit.sha: commit for commit in self.commits}
         if not self.whole_project:
             stems = sorted(self.wanted, key=len)
-            for commit in history.mentioning(self.kept.log, stems[-2:]):
+            for commit in gitlog.mentioning(self.kept.log, stems[-2:]):
                 if self.relevance(commit.subject) >= 1:
                     found.setdefault(commit.sha, commit)
         return sorted(found.values(), key=lambda commit: commit.date, reverse=True)
 
     @cached_property
-    def patches(self) -> list[history.Patch]:
+    def patches(self) -> list[gitlog.Patch]:
         """The latest changes of the feature's first files, line by line."""
-        return history.patches_of(self.kept.log, [f.path for f in (*self.sources[:3], *self.tests[:4])])
+        return gitlog.patches_of(
+            self.kept.log, [f.path for f in (*self.sources[:3], *self.tests[:4])]
+        )
 
     def heat(self, file: FileView, line: int) -> float:
         """How much a line belongs to the feature, 0 to 1: as the innermost definition around it that does."""
         if self.whole_project or self.relevance(file.path) >= 1:
             return 1.0
-        around = [h for h in self.symbols if h.file is file and h.symbol.start <= line <= h.symbol.end]
+        around = [
+            h for h in self.symbols if h.file is file and h.symbol.start <= line <= h.symbol.end
+        ]
         return min(around, key=lambda h: h.symbol.end - h.symbol.start).score if around else 0.0
 
     def is_hot(self, file: FileView, line: int) -> bool:

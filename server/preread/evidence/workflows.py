@@ -15,7 +15,9 @@ CHOSEN = re.compile(  # tests by a name, a module by its own
 def rows(run: str, lines: list[str]) -> list[tuple[int, str]]:
     """The lines of a workflow that list what the places of a command stand for."""
     listed = [re.compile(rf"\s*{name}:\s*\[.*\]") for name in dict.fromkeys(MATRIX.findall(run))]
-    found = (next(((n, row) for n, row in enumerate(lines, 1) if one.match(row)), None) for one in listed)
+    found = (
+        next(((n, row) for n, row in enumerate(lines, 1) if one.match(row)), None) for one in listed
+    )
     return [(one[0], one[1].strip()) for one in found if one is not None]
 
 
@@ -33,9 +35,15 @@ def is_of_others(view: View, run: str) -> bool:
     for word in re.split(r"[\s=]+", run):
         path = word.strip("\"'").removeprefix("./").removesuffix("...").rstrip("/")
         is_runner = "/" not in path and path in files  # as ./mvnw
-        named = "/" in word and path and not is_runner and any(f"{one}/".startswith(f"{path}/") for one in files)
+        named = (
+            "/" in word
+            and path
+            and not is_runner
+            and any(f"{one}/".startswith(f"{path}/") for one in files)
+        )
         if named and not any(one.startswith(f"{path}/") for one in own):
             return True
     return any(
-        view.relevance(name) < 1 and not any(f"/{name}/" in f"/{one}" for one in own) for name in CHOSEN.findall(run)
+        view.relevance(name) < 1 and not any(f"/{name}/" in f"/{one}" for one in own)
+        for name in CHOSEN.findall(run)
     )

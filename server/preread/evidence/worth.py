@@ -74,18 +74,31 @@ RATES: dict[str, float] = {
     "callers": 0.01,
 }
 DECAY = 0.88  # each further fact of one rule is worth this much of the one before
-DECAYS = {"symbols": 0.7, "groups": 0.95, "inside": 0.97, "changelog": 0.7, "reworked": 0.85, "repeated_fixes": 0.8}
+DECAYS = {
+    "symbols": 0.7,
+    "groups": 0.95,
+    "inside": 0.97,
+    "changelog": 0.7,
+    "reworked": 0.85,
+    "repeated_fixes": 0.8,
+}
 OWN = 0.3  # how much a rule's own score of a finding counts beside its place
 OF_GIVEN = 0.1  # so little that what people gave stays above all others
 OWNS = {"inside": 1.0}  # where it says how much is to be expected
 TOLD = 0.3  # what a finding is worth whose quotes others have told
-LEAST, BEGINNING = 24, 70  # characters of a quote of several words that can be told twice, and by which it is known
+LEAST, BEGINNING = (
+    24,
+    70,
+)  # characters of a quote of several words that can be told twice, and by which it is known
 
 
 def share(rule: str, place: int, score: float) -> float:
     """How much of its rule's rate a finding is worth, by its place among them and by its own score."""
     given = RATES.get(rule) == GIVEN
-    decay, own = 1.0 if given else DECAYS.get(rule, DECAY), OF_GIVEN if given else OWNS.get(rule, OWN)
+    decay, own = (
+        1.0 if given else DECAYS.get(rule, DECAY),
+        OF_GIVEN if given else OWNS.get(rule, OWN),
+    )
     return float(decay**place * (1 - own + own * min(1.0, score)))
 
 
@@ -102,8 +115,14 @@ def weighed(findings: Iterable[Finding]) -> list[Finding]:
     told: set[str] = set()
     weighed_ = []
     for worth, finding in scored:
-        said = {quote[:BEGINNING] for quote in quotes(finding.text) if len(quote) >= LEAST and " " in quote}
+        said = {
+            quote[:BEGINNING]
+            for quote in quotes(finding.text)
+            if len(quote) >= LEAST and " " in quote
+        }
         again = sum(map(len, said & told)) * 2 >= sum(map(len, said)) > 0
         told |= said
-        weighed_.append(finding.model_copy(update={"score": round(worth * (TOLD if again else 1.0), 4)}))
+        weighed_.append(
+            finding.model_copy(update={"score": round(worth * (TOLD if again else 1.0), 4)})
+        )
     return sorted(weighed_, key=lambda finding: -finding.score)

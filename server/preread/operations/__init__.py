@@ -24,7 +24,9 @@ MODULES = {
 
 def operation(command: str) -> Operation:
     """The operation that a command runs."""
-    found: tuple[Operation, ...] = import_module(f"preread.operations.{MODULES[command]}").OPERATIONS
+    found: tuple[Operation, ...] = import_module(
+        f"preread.operations.{MODULES[command]}"
+    ).OPERATIONS
     return next(operation for operation in found if operation.command == command)
 
 

@@ -7,13 +7,17 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, atomic, cache, dossier, facts, hints, pipeline, publish, published, runlog, validate
+from preread import cache, dossier, facts, pipeline, publish, published, runlog, stale_hints
+from preread.build_key import recipe
+from preread.check import check as check_drafts
+from preread.check import judge
 from preread.errors import PrereadError
+from preread.gates import aliases
+from preread.infra import atomic
 from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Model
 from preread.operations.registry import FEATURE, Asked, Context, Operation, in_thread
 from preread.operations.standing import Standing, serving, standing
-from preread.recipe import recipe
 from preread.services import Services
 
 
@@ -63,13 +67,18 @@ def _check(services: Services, request: CheckRequest) -> CheckReply:
         return _check_run(services, request.feature)
     found = serving(services, request.feature)
     drafts, format_problems = found.parsed()
-    checked = validate.check(services, found.feature, drafts, problems=format_problems, budget=False)
+    checked = check_drafts(services, found.feature, drafts, problems=format_problems, budget=False)
     problems = [
         ProblemFound(path=f"{found.path}{p.path}", line=p.line, code=p.code, message=p.message)
         for p in sorted(checked.problems, key=lambda p: (p.path, p.line))
     ]
     problems += [
-        ProblemFound(path=f"{found.path}{name}", line=1, code="E_FILE_MISSING", message="no dossier is without it")
+        ProblemFound(
+            path=f"{found.path}{name}",
+            line=1,
+            code="E_FILE_MISSING",
+            message="no dossier is without it",
+        )
         for name in REQUIRED
         if not found.texts.get(name, "").strip()
     ]
@@ -88,7 +97,7 @@ def _hint(services: Services, found: Standing) -> None:
     """Tell the gates of a dossier that does not hold, if a load would build it again."""
     looked = cache.lookup(services, pipeline.as_built(found.manifest), partial(recipe, services))
     if not looked.covers:
-        hints.stale(services.layout, found.feature, looked.why)
+        stale_hints.stale(services.layout, found.feature, looked.why)
 
 
 def _check_run(services: Services, name: str) -> CheckReply:
@@ -97,11 +106,28 @@ def _check_run(services: Services, name: str) -> CheckReply:
     found = runlog.check(services, served.feature)
     if found is None:
         path = services.layout.relative(services.layout.run_log(served.feature))
-        raise PrereadError("E_NOT_FOUND", f"There is no run log {path}.", "It is begun with the work that it tells of.")
-    about = RunLog(path=found.path, stage=found.stage, finished=found.finished, runs=found.runs, rounds=found.rounds)
-    problems = [ProblemFound(path=p.path, line=p.line, code=p.code, message=p.message) for p in found.problems]
+        raise PrereadError(
+            "E_NOT_FOUND",
+            f"There is no run log {path}.",
+            "It is begun with the work that it tells of.",
+        )
+    about = RunLog(
+        path=found.path,
+        stage=found.stage,
+        finished=found.finished,
+        runs=found.runs,
+        rounds=found.rounds,
+    )
+    problems = [
+        ProblemFound(path=p.path, line=p.line, code=p.code, message=p.message)
+        for p in found.problems
+    ]
     return CheckReply(
-        feature=served.feature, ok=not problems, run=about, problems=tuple(problems), warnings=served.warnings
+        feature=served.feature,
+        ok=not problems,
+        run=about,
+        problems=tuple(problems),
+        warnings=served.warnings,
     )
 
 
@@ -109,7 +135,9 @@ class WrongRequest(Asked):
     """Which fact is wrong."""
 
     fact: str = Field(description="Its id, as `facts` and `show --ids` give it, or its exact text.")
-    feature: str | None = Field(None, description="Only in this feature's dossier. Default: in all.")
+    feature: str | None = Field(
+        None, description="Only in this feature's dossier. Default: in all."
+    )
 
 
 class Dropped(Model):
@@ -136,25 +164,37 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
         async with pipeline.feature_lock(services, feature):
             ids = {fact.id for fact in dropped if fact.feature == feature}
             await in_thread(context, services, _drop, feature, ids)
-    await in_thread(context, services, facts.index, validate.judge)
+    await in_thread(context, services, facts.index, judge)
     return WrongReply(dropped=dropped)
 
 
 def _matching(services: Services, request: WrongRequest) -> tuple[Dropped, ...]:
     """The facts that are meant: of this id or text, and the same words in other files of that dossier."""
     layout = services.layout
-    features = [aliases.served(layout, request.feature).feature] if request.feature else published.features(layout)
+    features = (
+        [aliases.served(layout, request.feature).feature]
+        if request.feature
+        else published.features(layout)
+    )
     found: list[Dropped] = []
     for feature in features:
         there = list(_facts(standing(services, feature)))
-        meant = {_words(f.text) for f in there if request.fact == f.id or _words(request.fact) == _words(f.text)}
+        meant = {
+            _words(f.text)
+            for f in there
+            if request.fact == f.id or _words(request.fact) == _words(f.text)
+        }
         found += [fact for fact in there if _words(fact.text) in meant]
     if found:
         return tuple(found)
     message = f"No published fact is or says {request.fact[:120]!r}."
     if request.fact in published.wrong_ids(services.layout):
         message = f"The fact {request.fact} was dropped before; nothing publishes it."
-    raise PrereadError("E_NOT_FOUND", message, 'Ids are listed by: preread facts "WORDS", preread show FEATURE --ids')
+    raise PrereadError(
+        "E_NOT_FOUND",
+        message,
+        'Ids are listed by: preread facts "WORDS", preread show FEATURE --ids',
+    )
 
 
 def _words(text: str) -> str:
@@ -172,7 +212,11 @@ def _drop(services: Services, feature: str, ids: set[str]) -> None:
     """Publish the dossier again without these facts; the caller holds the feature's lock."""
     publish.recover(services, feature)
     found = standing(services, feature)
-    texts = {name: text for name, old in found.texts.items() if (text := _without(name, feature, old, ids))}
+    texts = {
+        name: text
+        for name, old in found.texts.items()
+        if (text := _without(name, feature, old, ids))
+    }
     drafts = [dossier.parse(name, feature, text)[0] for name, text in texts.items()]
     cited = _cited(drafts)
     manifest = found.manifest.model_copy(
@@ -194,7 +238,9 @@ def _drop(services: Services, feature: str, ids: set[str]) -> None:
 
 def _cited(drafts: Iterable[Draft]) -> set[str]:
     sections = [section for draft in drafts for section in draft.sections]
-    return {s.source for s in sections} | {ref for s in sections for fact in s.facts for ref in fact.sources}
+    return {s.source for s in sections} | {
+        ref for s in sections for fact in s.facts for ref in fact.sources
+    }
 
 
 def _without(name: str, feature: str, text: str, ids: set[str]) -> str:

@@ -5,12 +5,22 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, cache, dossier, hints, pipeline, project, published, spending
+from preread import cache, dossier, pipeline, published, resolve, spending, stale_hints
+from preread.build_key import recipe
+from preread.gates import aliases
 from preread.layout import BY_NAME
 from preread.models import Evidence, Model
-from preread.operations.registry import DESCRIPTION, FEATURE, SCOPE, TICKET, Asked, Context, Operation, in_thread
+from preread.operations.registry import (
+    DESCRIPTION,
+    FEATURE,
+    SCOPE,
+    TICKET,
+    Asked,
+    Context,
+    Operation,
+    in_thread,
+)
 from preread.operations.standing import missing, serving, standing
-from preread.recipe import recipe
 from preread.replies import INLINE_ORDER
 from preread.services import Services
 from preread.spending import Spent
@@ -20,7 +30,9 @@ class ShowRequest(Asked):
     """Which published dossier, and how much of it."""
 
     feature: str = Field(description=FEATURE)
-    file: str | None = Field(None, description="One file of it, like `patterns.md`. Default: all of them.")
+    file: str | None = Field(
+        None, description="One file of it, like `patterns.md`. Default: all of them."
+    )
     ids: bool = Field(False, description="List the facts with the ids that `wrong` takes.")
 
 
@@ -39,7 +51,9 @@ class ShowReply(Model):
     feature: str
     path: str
     files: tuple[str, ...]
-    edited: tuple[str, ...] = Field(description="Files that a person changed since they were published.")
+    edited: tuple[str, ...] = Field(
+        description="Files that a person changed since they were published."
+    )
     builder: str
     level: str
     status: str
@@ -104,13 +118,17 @@ class DossierStatus(Model):
     status: str
     facts: int
     tokens: int = Field(description="An estimate: 4 characters each.")
-    edited: tuple[str, ...] = Field(description="Files that a person changed since they were published.")
-    age: float | None = Field(description="Seconds since the last build; none when that was elsewhere.")
+    edited: tuple[str, ...] = Field(
+        description="Files that a person changed since they were published."
+    )
+    age: float | None = Field(
+        description="Seconds since the last build; none when that was elsewhere."
+    )
     run: published.RunRecord | None = Field(description="The last build here.")
 
 
 class StatusReply(Model):
-    """The dossiers of a project."""
+    """The dossiers of a resolve."""
 
     root: str
     dossiers: tuple[DossierStatus, ...]
@@ -123,7 +141,9 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
     services = context.services()
     served = aliases.served(services.layout, request.feature) if request.feature else None
     names = [served.feature] if served else published.features(services.layout)
-    found = await in_thread(context, services, lambda own: tuple(_status(own, name) for name in names))
+    found = await in_thread(
+        context, services, lambda own: tuple(_status(own, name) for name in names)
+    )
     return StatusReply(
         root=str(services.layout.root),
         dossiers=found,
@@ -139,9 +159,9 @@ def _status(services: Services, feature: str) -> DossierStatus:
     manifest = found.manifest
     looked = cache.lookup(services, pipeline.as_built(manifest), partial(recipe, services))
     if looked.covers:
-        hints.fresh(services.layout, found.feature)
+        stale_hints.fresh(services.layout, found.feature)
     else:
-        hints.stale(services.layout, found.feature, looked.why)
+        stale_hints.stale(services.layout, found.feature, looked.why)
     drafts = [dossier.parse(name, feature, text)[0] for name, text in found.texts.items()]
     run = published.recorded(services.layout, found.feature)
     return DossierStatus(
@@ -167,11 +187,15 @@ class EvidenceRequest(Asked):
     description: str | None = Field(None, description=DESCRIPTION)
     ticket: str | None = Field(None, description=TICKET)
     limit: int = Field(
-        20, ge=1, le=1000, description="At most so many of files, of tests, of documents and of findings."
+        20,
+        ge=1,
+        le=1000,
+        description="At most so many of files, of tests, of documents and of findings.",
     )
     scope: str | None = Field(None, description=SCOPE)
     include: tuple[str, ...] = Field(
-        (), description="What is left out and is to be in: `generated`, `vendored`, `minified`, `lock`, or a glob."
+        (),
+        description="What is left out and is to be in: `generated`, `vendored`, `minified`, `lock`, or a glob.",
     )
 
 
@@ -183,10 +207,13 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
         services = context.services(include=[*services.settings.include, *request.include])
     served = aliases.served(services.layout, request.feature)
     given = request.model_dump(exclude={"limit", "include"})
-    asked = project.resolve(services, **(given | {"feature": served.feature}))
+    asked = resolve.resolve(services, **(given | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
     found = found.model_copy(update={"notes": (*served.warnings, *found.notes)})
-    lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs", "findings")}
+    lists = {
+        name: getattr(found, name)[: request.limit]
+        for name in ("files", "tests", "docs", "findings")
+    }
     return found.model_copy(update=lists)
 
 

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preread import inputs
-from preread.languages import role_of
+from preread.project.tree import glob_pattern
 from preread.services import Services
-from preread.tree import glob_pattern
+from preread.syntax.languages import role_of
 
 MAX_PACKAGES = 50  # whose folders are searched for reports
 MAX_FOLDERS = 6  # of one pattern; where more hold such tests, the pattern is for any folder
-TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "e2e", "cypress", "playwright", "integration"})
+TEST_FOLDERS = frozenset(
+    {"test", "tests", "testing", "spec", "specs", "e2e", "cypress", "playwright", "integration"}
+)
 SCRIPTS = ("ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts")
 
 
@@ -21,8 +23,12 @@ class Framework(NamedTuple):
 
     name: str
     names: tuple[str, ...]  # of tests, with `{feature}`
-    configs: str = ""  # a regular expression for the names of files that configure it; none: at home anywhere
-    mention: tuple[str, str] | None = None  # a file's name, and what that file says when the framework is used
+    configs: str = (
+        ""  # a regular expression for the names of files that configure it; none: at home anywhere
+    )
+    mention: tuple[str, str] | None = (
+        None  # a file's name, and what that file says when the framework is used
+    )
     reports: tuple[str, ...] = ()  # relative to the folder of a package
     only_in: str = ""  # the folder outside which such a name is no test
 
@@ -33,7 +39,9 @@ def _scripts(*kinds: str) -> tuple[str, ...]:
 
 SPECS = _scripts("spec", "test")
 PYTHON = ("test_{feature}.py", "{feature}_test.py")
-JUNIT = tuple(f"{{feature}}{end}.{suffix}" for end in ("Test", "Tests", "IT") for suffix in ("java", "kt"))
+JUNIT = tuple(
+    f"{{feature}}{end}.{suffix}" for end in ("Test", "Tests", "IT") for suffix in ("java", "kt")
+)
 JUNIT_RESULTS = ("target/*-reports/*.xml", "build/test-results/**/*.xml")
 RESULTS = (
     "test-results/**/*.xml",
@@ -54,16 +62,33 @@ FRAMEWORKS: tuple[Framework, ...] = (
         r"cypress\.(config\.[cm]?[jt]s|json)",
         reports=("cypress/results/**/*.xml",),
     ),
-    Framework("Vitest", SPECS, r"vitest\.config\.[cm]?[jt]s", ("package.json", '"vitest"'), RESULTS),
-    Framework("Jest", SPECS, r"jest\.config\.([cm]?[jt]s|json)", ("package.json", '"jest"'), RESULTS),
+    Framework(
+        "Vitest", SPECS, r"vitest\.config\.[cm]?[jt]s", ("package.json", '"vitest"'), RESULTS
+    ),
+    Framework(
+        "Jest", SPECS, r"jest\.config\.([cm]?[jt]s|json)", ("package.json", '"jest"'), RESULTS
+    ),
     Framework("JavaScript tests", (*SPECS, *_scripts("cy", "e2e"))),
     Framework("pytest", PYTHON, r"conftest\.py|pytest\.ini", ("pyproject.toml", "pytest"), RESULTS),
     Framework("unittest", PYTHON, reports=RESULTS),
     Framework("Go", ("{feature}_test.go",), r"go\.mod", reports=("report.xml",)),
-    Framework("Rust", ("{feature}.rs",), r"Cargo\.toml", reports=("target/nextest/**/*.xml",), only_in="tests"),
+    Framework(
+        "Rust",
+        ("{feature}.rs",),
+        r"Cargo\.toml",
+        reports=("target/nextest/**/*.xml",),
+        only_in="tests",
+    ),
     Framework("JUnit", JUNIT, r"pom\.xml|build\.gradle(\.kts)?", reports=JUNIT_RESULTS),
-    Framework("RSpec", ("{feature}_spec.rb",), r"\.rspec|Gemfile", reports=("spec/reports/*.xml", "rspec.xml")),
-    Framework("Minitest", ("{feature}_test.rb", "test_{feature}.rb"), reports=("test/reports/*.xml",)),
+    Framework(
+        "RSpec",
+        ("{feature}_spec.rb",),
+        r"\.rspec|Gemfile",
+        reports=("spec/reports/*.xml", "rspec.xml"),
+    ),
+    Framework(
+        "Minitest", ("{feature}_test.rb", "test_{feature}.rb"), reports=("test/reports/*.xml",)
+    ),
 )
 TEST_DIR = re.compile(r"""testDir["']?\s*:\s*["']([\w./-]+)["']""")
 DECLARED = re.compile(
@@ -88,12 +113,23 @@ def conventions(services: Services) -> list[Convention]:
     found = []
     for framework in FRAMEWORKS:
         homes = tuple(_homes(services, framework))
-        mine = {name: _claimed(framework, name, homes, left) for name in framework.names} if homes else {}
+        mine = (
+            {name: _claimed(framework, name, homes, left) for name in framework.names}
+            if homes
+            else {}
+        )
         files = sorted(path for group in mine.values() for path in group)
         if files:
             left -= set(files)
-            rules = [rule for name, group in mine.items() if group for rule in _rules(framework, name, group)]
-            found.append(Convention(framework.name, tuple(dict.fromkeys(rules)), len(files), files[0]))
+            rules = [
+                rule
+                for name, group in mine.items()
+                if group
+                for rule in _rules(framework, name, group)
+            ]
+            found.append(
+                Convention(framework.name, tuple(dict.fromkeys(rules)), len(files), files[0])
+            )
     return found
 
 
@@ -102,13 +138,24 @@ def reports(services: Services) -> list[str]:
     tree = services.tree
     packages = sorted({_folder(path) for path in tree.files if _configures(path)} | {""}, key=len)
     declared = list(_declared(services))
-    usual = [f"{p}{glob}" for p in packages[:MAX_PACKAGES] for f in FRAMEWORKS for glob in f.reports]
+    usual = [
+        f"{p}{glob}" for p in packages[:MAX_PACKAGES] for f in FRAMEWORKS for glob in f.reports
+    ]
     wanted = list(
-        dict.fromkeys([*declared, *(glob for glob in usual if _is_literal(glob, "*")), *services.settings.reports])
+        dict.fromkeys(
+            [
+                *declared,
+                *(glob for glob in usual if _is_literal(glob, "*")),
+                *services.settings.reports,
+            ]
+        )
     )
     there = inputs.report_paths(tree, services.settings.model_copy(update={"reports": wanted}))
     patterns = {glob: glob_pattern(glob) for glob in wanted}
-    named = [next(glob for glob, pattern in patterns.items() if pattern.fullmatch(path)) for path in there]
+    named = [
+        next(glob for glob, pattern in patterns.items() if pattern.fullmatch(path))
+        for path in there
+    ]
     return list(dict.fromkeys([*declared, *named]))
 
 
@@ -184,5 +231,9 @@ def _declared(services: Services) -> Iterator[str]:
         if _configures(path):
             for match in DECLARED.finditer(services.tree.text(path) or ""):
                 relative = match[1].removeprefix("./")
-                if ".." not in relative and not relative.startswith("/") and _is_literal(_folder(path)):
+                if (
+                    ".." not in relative
+                    and not relative.startswith("/")
+                    and _is_literal(_folder(path))
+                ):
                     yield _folder(path) + relative

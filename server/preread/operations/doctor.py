@@ -10,19 +10,20 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
-from preread import __version__, db, project, published, settings
+from preread import __version__, published, resolve, settings
 from preread.builders import cli as claude
 from preread.builders import located, servers
 from preread.errors import PrereadError
-from preread.languages import LANGUAGES
+from preread.infra import db
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations import doctor_hooks
 from preread.operations.look import Look, fail, ok, warn
 from preread.operations.registry import Asked, Context, Operation, in_thread
-from preread.packages import packages
+from preread.project.packages import packages
 from preread.services import Services
 from preread.settings import Settings
+from preread.syntax.languages import LANGUAGES
 
 PROGRAM_SECONDS = 10.0
 PACKAGES = (
@@ -74,7 +75,9 @@ def _packages() -> Look:
         except metadata.PackageNotFoundError:
             missing.append(name)
     if missing:
-        return fail("packages", f"missing: {', '.join(missing)}", "Run: pip install --upgrade preread")
+        return fail(
+            "packages", f"missing: {', '.join(missing)}", "Run: pip install --upgrade preread"
+        )
     return ok("packages", ", ".join(there))
 
 
@@ -89,7 +92,11 @@ def _version(services: Services, program: str, *arguments: str) -> str:
         check=services.progress.check,
     )
     if done.timed_out or done.status:
-        why = "did not answer" if done.timed_out else done.err.decode("utf-8", "replace").strip() or "failed"
+        why = (
+            "did not answer"
+            if done.timed_out
+            else done.err.decode("utf-8", "replace").strip() or "failed"
+        )
         raise PrereadError("E_NOT_FOUND", f"{program}: {why}")
     return done.out.decode("utf-8", "replace").strip().partition("\n")[0]
 
@@ -98,13 +105,17 @@ def _git(services: Services) -> Look:
     try:
         return ok("git", _version(services, "git", "--version"))
     except PrereadError as error:
-        return warn("git", error.message, "Install git: without it dossiers lack the project's history.")
+        return warn(
+            "git", error.message, "Install git: without it dossiers lack the project's history."
+        )
 
 
 def _sqlite() -> Look:
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
-            connection.execute("CREATE VIRTUAL TABLE words USING fts5 (body, tokenize = 'porter unicode61')")
+            connection.execute(
+                "CREATE VIRTUAL TABLE words USING fts5 (body, tokenize = 'porter unicode61')"
+            )
     except sqlite3.Error as error:
         hint = "Use a Python whose sqlite3 is built with FTS5, such as one from python.org."
         return fail("sqlite", f"{sqlite3.sqlite_version}: {error}", hint)
@@ -125,7 +136,11 @@ def _claude(services: Services) -> Look:
         found = claude.find(services)
     except located.NoCli as error:
         look = ok if services.settings.claude == "off" or not located.is_there(services) else warn
-        return look("claude", f"{error.fault.reason}; the static builder serves every level", error.fault.hint)
+        return look(
+            "claude",
+            f"{error.fault.reason}; the static builder serves every level",
+            error.fault.hint,
+        )
     return ok("claude", f"Claude Code {found.text} at {found.path}")
 
 
@@ -135,7 +150,7 @@ def _claude(services: Services) -> Look:
 def _project(services: Services) -> Iterator[Look]:
     start = services.layout.root
     try:
-        layout = project.open_layout(start)
+        layout = resolve.open_layout(start)
     except PrereadError as error:
         yield fail("project", error.message, error.hint)
         return
@@ -154,7 +169,10 @@ def _project(services: Services) -> Iterator[Look]:
     yield from doctor_hooks.looks(replace(services, layout=layout))
     names = published.features(layout)
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    yield ok("dossiers", f"{len(names)}: {shown}" if names else "none yet; preread load FEATURE makes one")
+    yield ok(
+        "dossiers",
+        f"{len(names)}: {shown}" if names else "none yet; preread load FEATURE makes one",
+    )
     yield _database(layout)
 
 
@@ -166,12 +184,18 @@ def _monorepo(services: Services) -> Iterator[Look]:
         more = ", …" if len(found) > 8 else ""
         workspaces = sorted({package.workspace for package in found} - {""})
         listed = f"; listed in {', '.join(workspaces)}" if workspaces else ""
-        yield ok("monorepo", f"{len(found)} packages: {shown}{more}{listed}; --scope NAME takes one alone")
+        yield ok(
+            "monorepo",
+            f"{len(found)} packages: {shown}{more}{listed}; --scope NAME takes one alone",
+        )
 
 
 def _why(layout: Layout, start: Path) -> str:
     where = "here" if layout.root == start.resolve() else "the nearest folder above that has it"
-    for name, found in ((".project", layout.project.is_dir()), (".git", (layout.root / ".git").exists())):
+    for name, found in (
+        (".project", layout.project.is_dir()),
+        (".git", (layout.root / ".git").exists()),
+    ):
         if found:
             return f"it holds {name} ({where})"
     return "no folder above holds .project or .git, so it is the one you are in"
@@ -184,7 +208,11 @@ def _writable(layout: Layout) -> Look:
             pass
     except OSError as error:
         return fail("writable", f"{place}: {error.strerror}", f"Make {place} yours to write.")
-    note = "" if place == layout.project else "; .project will be made by the first load or by preread init"
+    note = (
+        ""
+        if place == layout.project
+        else "; .project will be made by the first load or by preread init"
+    )
     return ok("writable", f"{place}{note}")
 
 
@@ -203,12 +231,19 @@ def _origins(layout: Layout, chosen: Settings, services: Services) -> str:
 def _would_run(services: Services) -> Look:
     chosen = services.settings
     headless = located.is_there(services)
-    level = project.resolved_level(chosen.level, headless=headless, ticket=False)
-    text = f"load would use the {'static' if level == 'light' else 'claude'} builder at level {level}"
+    level = resolve.resolved_level(chosen.level, headless=headless, ticket=False)
+    text = (
+        f"load would use the {'static' if level == 'light' else 'claude'} builder at level {level}"
+    )
     text += f", at most {chosen.limit(level):g} s"
     if level == "light" or headless:
-        return ok("builder", text if level == "light" else f"{text} and ${chosen.max_usd:g}, model {chosen.model}")
-    return warn("builder", text, f'Level {level} needs Claude Code; install it, or set level = "auto".')
+        return ok(
+            "builder",
+            text if level == "light" else f"{text} and ${chosen.max_usd:g}, model {chosen.model}",
+        )
+    return warn(
+        "builder", text, f'Level {level} needs Claude Code; install it, or set level = "auto".'
+    )
 
 
 def _servers(services: Services) -> Look:
@@ -218,7 +253,11 @@ def _servers(services: Services) -> Look:
         return ok("servers", "none configured; dossiers come from the repository alone")
     found = servers.chosen(services)
     if found.warnings:
-        return warn("servers", " ".join(found.warnings), "Mend `mcp` and `mcp_tools` in .project/config.toml.")
+        return warn(
+            "servers",
+            " ".join(found.warnings),
+            "Mend `mcp` and `mcp_tools` in .project/config.toml.",
+        )
     return ok("servers", ", ".join(f"{name} ({len(found.rules)} tools)" for name in found.config))
 
 
@@ -226,7 +265,9 @@ def _database(layout: Layout) -> Look:
     if not layout.db.exists():
         return ok("database", "not there yet; it is derived from the files")
     try:
-        with closing(sqlite3.connect(f"{layout.db.as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
+        with closing(
+            sqlite3.connect(f"{layout.db.as_uri()}?mode=ro", uri=True, timeout=5)
+        ) as connection:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
     except sqlite3.Error as error:

@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 
 from preread.errors import PrereadError
+from preread.infra.subprocesses import Done
 from preread.operations import gates, hooks
 from preread.operations.hooks import Explained
 from preread.operations.look import Look, fail, ok, warn
 from preread.services import Services
-from preread.subprocesses import Done
 
 AGAIN = "Run: pip install --upgrade preread, or clone the plugin again."
 NAMED = re.compile(r"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/([\w.-]+)")
@@ -49,7 +49,9 @@ def _there(folder: Path) -> Look:
     missing = [name for name in (*names, "hook.py") if not (folder / name).is_file()]
     if missing or not names:
         return fail("hooks", f"not in {folder}: {', '.join(missing) or 'any hook'}", AGAIN)
-    if os.name == "posix" and (closed := [name for name in names if not os.access(folder / name, os.X_OK)]):
+    if os.name == "posix" and (
+        closed := [name for name in names if not os.access(folder / name, os.X_OK)]
+    ):
         return warn("hooks", f"not executable: {', '.join(closed)}", f"Run: chmod +x {folder}/*")
     return ok("hooks", f"{len(names)} for {len(events)} events in {folder}")
 
@@ -81,30 +83,46 @@ def _speed(services: Services, folder: Path) -> Look:
         done = _fire(services, folder, ".preread-doctor")
         spent.append(1000 * (time.perf_counter() - begun))
         if done.status or done.timed_out:
-            why = "took too long" if done.timed_out else done.err.decode("utf-8", "replace").strip()[:200]
-            look = warn if done.status == NOT_STARTED else fail  # what that means here, the look at the gates tells
+            why = (
+                "took too long"
+                if done.timed_out
+                else done.err.decode("utf-8", "replace").strip()[:200]
+            )
+            look = (
+                warn if done.status == NOT_STARTED else fail
+            )  # what that means here, the look at the gates tells
             return look("speed", f"pre-spec-write cannot be run: {why}", "The hooks need bash.")
     median = statistics.median(spent)
     found = f"{median:.0f} ms for a write that no rule concerns, the median of {TIMES}"
     if median > MOST_MS:
-        return warn("speed", found, f"Above {MOST_MS} ms it is felt: is the machine busy, or python3 a slow wrapper?")
+        return warn(
+            "speed",
+            found,
+            f"Above {MOST_MS} ms it is felt: is the machine busy, or python3 a slow wrapper?",
+        )
     return ok("speed", found)
 
 
 def _gates(services: Services, folder: Path, here: Explained) -> Look:
     """What holds in the project, by the hooks' own word; and that a hook which runs by itself says the same."""
     if here.broken is not None:
-        return fail("gates", gates.broken(here.broken), "Mend it: until then everything is let through.")
+        return fail(
+            "gates", gates.broken(here.broken), "Mend it: until then everything is let through."
+        )
     if here.gates is None:
         return warn("gates", "no .project/gates, so nothing is gated", "Run: preread init")
     said = f"mode {here.mode} ({here.mode_from})"
     if here.mode_from.endswith("gates-off"):
-        return warn("gates", f"switched off {gates.until(here)}", "Switch them on again: preread gates on")
+        return warn(
+            "gates", f"switched off {gates.until(here)}", "Switch them on again: preread gates on"
+        )
     done = _fire(services, folder, services.layout.relative(services.layout.gates))
     if (b"permissionDecision" in done.out) != (here.decision == "block"):
         told = done.out.decode("utf-8", "replace").strip()[:300] or "nothing"
         return fail(
-            "gates", f"{said}, but pre-spec-write says {told}", "The hooks need bash, and a Python 3.8 or newer."
+            "gates",
+            f"{said}, but pre-spec-write says {told}",
+            "The hooks need bash, and a Python 3.8 or newer.",
         )
     if here.notes:
         return warn("gates", f"{said}; ignored: {'; '.join(here.notes)}", "Mend it or remove it.")
@@ -119,7 +137,9 @@ def _fired(services: Services, *, gated: bool) -> Look:
     if not gated:
         return ok("fired", "not yet here: the hooks do nothing where nothing is gated")
     return warn(
-        "fired", "not yet here: is the plugin installed?", "See README.md on the plugin, then begin a session here."
+        "fired",
+        "not yet here: is the plugin installed?",
+        "See README.md on the plugin, then begin a session here.",
     )
 
 

@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from preread import aliases, inputs, packages, project
+from preread import inputs, resolve
+from preread.gates import aliases
 from preread.models import Model
 from preread.operations.registry import FEATURE, Asked, Context, Operation, in_thread
+from preread.project import packages
 from preread.services import Services
 
 if TYPE_CHECKING:
-    from preread.credentials import Credentials
+    from preread.infra.secrets import Credentials
     from preread.reports.history import Past
 
 MOST_RECENT = 20  # outcomes shown of each test
@@ -43,7 +45,9 @@ class FailedTest(Model):
     first_seen: str
     last_seen: str
     last_failed: str
-    report: str = Field(description="Where the last report that told of its failure has it: path and line.")
+    report: str = Field(
+        description="Where the last report that told of its failure has it: path and line."
+    )
     sources: tuple[str, ...] = Field(description="The runs in which it failed, the newest first.")
 
 
@@ -68,14 +72,20 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
         from preread.reports import history
 
         scope = packages.scope_of(services.tree, request.scope or "")
-        pasts = [past for past in history.pasts(services.tree) if past.file.startswith(f"{scope}/" if scope else "")]
+        pasts = [
+            past
+            for past in history.pasts(services.tree)
+            if past.file.startswith(f"{scope}/" if scope else "")
+        ]
     else:
         from preread.evidence import collect as evidence  # heavy
 
         served = aliases.served(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
-        pasts = evidence.failing(services, project.resolve(services, feature=feature, scope=request.scope))
-    from preread.credentials import Credentials
+        pasts = evidence.failing(
+            services, resolve.resolve(services, feature=feature, scope=request.scope)
+        )
+    from preread.infra.secrets import Credentials
 
     secrets = Credentials(services.layout.root)
     tests = tuple(_told(past, secrets) for past in pasts[: request.limit])

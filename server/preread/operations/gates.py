@@ -8,8 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import atomic, project
+from preread import resolve
 from preread.errors import PrereadError
+from preread.infra import atomic
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations import hooks
@@ -31,8 +32,12 @@ class GatesRequest(Asked):
         description="`off` and `on` switch them; `test` says what a write of each path "
         "would get, and exits 1 where one is blocked; `explain` says why."
     )
-    paths: tuple[str, ...] = Field((), description="Files, there or not, relative to where you are.")
-    for_: str | None = Field(None, description="Only with off: for so long, like 30m, 2h or 1d. Default: for good.")
+    paths: tuple[str, ...] = Field(
+        (), description="Files, there or not, relative to where you are."
+    )
+    for_: str | None = Field(
+        None, description="Only with off: for so long, like 30m, 2h or 1d. Default: for good."
+    )
 
 
 class GatesReply(Model):
@@ -43,14 +48,18 @@ class GatesReply(Model):
     root: str
     mode: str | None = Field(description="block, warn or off; none where nothing is gated.")
     mode_from: str
-    off_until: float | None = Field(description="Epoch seconds, where the gates are off and that has an end.")
-    says: tuple[str, ...] = Field(description="What was done, what holds now and what overrides it, in sentences.")
+    off_until: float | None = Field(
+        description="Epoch seconds, where the gates are off and that has an end."
+    )
+    says: tuple[str, ...] = Field(
+        description="What was done, what holds now and what overrides it, in sentences."
+    )
     paths: tuple[Explained, ...] = ()
 
 
 async def gates(context: Context, request: GatesRequest) -> GatesReply:
     # Without the project's settings: the switch has to work where those cannot be read.
-    services = Services(project.open_layout(context.start), Settings(), context.environ)
+    services = Services(resolve.open_layout(context.start), Settings(), context.environ)
     return await in_thread(context, services, _gates, request, context.start.absolute())
 
 
@@ -78,14 +87,20 @@ def _understood(request: GatesRequest) -> int | None:
     """For how many seconds the gates are to be off; None for good. Raises E_USAGE."""
     looks = request.action in {"test", "explain"}
     if looks and not all(request.paths or [""]):
-        raise PrereadError("E_USAGE", f"Which file? `{request.action}` takes paths.", f"Run: {GATES.example}")
+        raise PrereadError(
+            "E_USAGE", f"Which file? `{request.action}` takes paths.", f"Run: {GATES.example}"
+        )
     if request.paths and not looks:
-        raise PrereadError("E_USAGE", f"`{request.action}` is for the whole project, and takes no path.", OTHERS)
+        raise PrereadError(
+            "E_USAGE", f"`{request.action}` is for the whole project, and takes no path.", OTHERS
+        )
     if request.for_ is None:
         return None
     if request.action != "off":
         raise PrereadError(
-            "E_USAGE", f"`--for` belongs to `off`, not to `{request.action}`.", "Run: preread gates off --for 2h"
+            "E_USAGE",
+            f"`--for` belongs to `off`, not to `{request.action}`.",
+            "Run: preread gates off --for 2h",
         )
     match = DURATION.fullmatch(request.for_)
     seconds = int(match[1]) * UNITS[match[2]] if match else LONGEST + 1
@@ -127,7 +142,11 @@ def state(here: Explained) -> Iterator[str]:
     elif here.mode_from.endswith("gates-off"):
         yield f"{does} {until(here)}. On again: preread gates on"
     else:
-        where = f"{here.mode_from} of .project/gates" if here.mode_from.startswith("line") else here.mode_from
+        where = (
+            f"{here.mode_from} of .project/gates"
+            if here.mode_from.startswith("line")
+            else here.mode_from
+        )
         yield f"{does} ({where})."
     yield from (f"Ignored: {note}." for note in here.notes)
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from preread import assets
 from preread.errors import PrereadError
+from preread.infra import assets
 from preread.models import Model
 from preread.services import Services
 
@@ -50,13 +50,17 @@ class Explained(Told):
     notes: tuple[str, ...] = Field(description="Switches that are ignored, and why.")
     mode: Literal["block", "warn", "off"] | None
     mode_from: str
-    off_until: float | None = Field(description="Epoch seconds, where the gates are off and that has an end.")
+    off_until: float | None = Field(
+        description="Epoch seconds, where the gates are off and that has an end."
+    )
     own: bool = Field(description="One of the project's own files, which only people write.")
     line: int | None
     rule: str | None
     captured: str
     feature: str | None
-    served_by: str | None = Field(description="The feature whose dossier counts: an alias is followed.")
+    served_by: str | None = Field(
+        description="The feature whose dossier counts: an alias is followed."
+    )
     dossiers: tuple[DossierFound, ...]
     near: tuple[str, ...]
     decision: Decision
@@ -69,7 +73,9 @@ def folder() -> Path:
     try:
         return assets.folder("hooks")
     except FileNotFoundError as error:
-        raise PrereadError("E_GATES", f"{error}.".capitalize(), "Run: pip install --upgrade preread") from error
+        raise PrereadError(
+            "E_GATES", f"{error}.".capitalize(), "Run: pip install --upgrade preread"
+        ) from error
 
 
 def explain(services: Services, target: str, cwd: Path) -> Explained:
@@ -87,7 +93,9 @@ def explain(services: Services, target: str, cwd: Path) -> Explained:
         return Explained.model_validate_json(done.out)
     except ValidationError as error:
         raise PrereadError(
-            "E_GATES", f"The hooks do not answer: {_said(done.out, done.err)}", "Run: preread doctor"
+            "E_GATES",
+            f"The hooks do not answer: {_said(done.out, done.err)}",
+            "Run: preread doctor",
         ) from error
 
 

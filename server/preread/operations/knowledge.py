@@ -2,8 +2,9 @@
 
 from pydantic import Field
 
-from preread import aliases, facts, validate
+from preread import check, facts
 from preread.facts import FoundFact
+from preread.gates import aliases
 from preread.models import Model
 from preread.operations.registry import Asked, Context, Operation, in_thread
 from preread.services import Services
@@ -29,7 +30,7 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 
 def _search(services: Services, request: SearchRequest) -> SearchReply:
     feature = aliases.served(services.layout, request.feature).feature if request.feature else None
-    facts.index(services, validate.judge)
+    facts.index(services, check.judge)
     found = facts.search(services, request.query, feature=feature, limit=request.limit)
     return SearchReply(facts=tuple(found))
 

@@ -4,14 +4,24 @@ import time
 
 from pydantic import Field
 
-from preread import aliases, pipeline, published, witness
-from preread.aliases import Served
+from preread import fingerprint, pipeline, published
 from preread.builders import located
+from preread.fingerprint import Witness
+from preread.gates import aliases
+from preread.gates.aliases import Served
 from preread.models import LoadReply, Request
-from preread.operations.registry import DESCRIPTION, FEATURE, SCOPE, TICKET, Asked, Context, Operation, in_thread
+from preread.operations.registry import (
+    DESCRIPTION,
+    FEATURE,
+    SCOPE,
+    TICKET,
+    Asked,
+    Context,
+    Operation,
+    in_thread,
+)
 from preread.services import Services
 from preread.settings import Level
-from preread.witness import Witness
 
 
 class ExtendRequest(Asked):
@@ -28,7 +38,9 @@ class LoadRequest(Asked):
     ticket: str | None = Field(None, description=TICKET)
     description: str | None = Field(None, description=DESCRIPTION)
     force: bool = Field(False, description="Build again even if a dossier stands.")
-    level: Level | None = Field(None, description="How deep. Default: as deep as can be built here.")
+    level: Level | None = Field(
+        None, description="How deep. Default: as deep as can be built here."
+    )
     scope: str | None = Field(None, description=SCOPE)
 
 
@@ -43,7 +55,9 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     reply = _told(served, await pipeline.load(services, asked, context.jobs, context.caller))
     if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
         at_root = services.layout.root == context.start
-        seen = await in_thread(context, services, _witness, asked.feature, begun) if at_root else None
+        seen = (
+            await in_thread(context, services, _witness, asked.feature, begun) if at_root else None
+        )
         context.remembered.keep(key, seen, reply)
     return reply
 
@@ -72,13 +86,18 @@ def _witness(services: Services, feature: str, begun: int) -> Witness | None:
         return None
     # Where a program could be that was not there: with one, the same request asks for more.
     programs = located.places(services) if found.manifest.level == "light" else ()
-    return witness.of(services, found.manifest, begun, programs)
+    return fingerprint.of(services, found.manifest, begun, programs)
 
 
 async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     services = context.services()
     served = aliases.served(services.layout, request.feature)
-    return _told(served, await pipeline.extend(services, served.feature, request.files, context.jobs, context.caller))
+    return _told(
+        served,
+        await pipeline.extend(
+            services, served.feature, request.files, context.jobs, context.caller
+        ),
+    )
 
 
 def _limit(services: Services, request: LoadRequest) -> float:
@@ -86,7 +105,9 @@ def _limit(services: Services, request: LoadRequest) -> float:
 
 
 def _extension_limit(services: Services, request: ExtendRequest) -> float:
-    found = published.read(services.layout, aliases.served(services.layout, request.feature).feature)
+    found = published.read(
+        services.layout, aliases.served(services.layout, request.feature).feature
+    )
     level = found.manifest.level if found is not None and found.manifest is not None else "full"
     return services.settings.child_seconds(level)
 

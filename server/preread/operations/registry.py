@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import field_validator
 
-from preread import atomic, project, settings
+from preread import resolve, settings
 from preread.errors import PrereadError
+from preread.infra import atomic
 from preread.models import LoadReply, Model
-from preread.remembered import Remembered
+from preread.reply_cache import Remembered
 from preread.services import Progress, Services
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ P = ParamSpec("P")
 Effect = Literal["read", "write", "execute"]
 
 # What the fields of several requests mean.
-FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
+FEATURE = "The feature's name, like `checkout`; `_project` for the whole resolve."
 DESCRIPTION = "What is to be written, in a sentence: guides the search."
 SCOPE = "A folder or a package's name: only its files are ranked."
 TICKET = "A ticket's id, like SHOP-142, whose criteria belong in."
@@ -43,7 +44,7 @@ def services_of(
     start: Path, environ: Mapping[str, str], progress: Progress | None = None, **arguments: object
 ) -> Services:
     """Fresh services for the project around `start`; `arguments` override settings for this call."""
-    layout = project.open_layout(start)
+    layout = resolve.open_layout(start)
     return Services(
         layout=layout,
         settings=settings.load(layout, environ, arguments),
@@ -60,7 +61,9 @@ class Context:
     environ: Mapping[str, str]
     jobs: "Jobs"
     caller: "Caller"
-    remembered: Remembered[LoadReply] | None = None  # a server's; a single command has nothing to remember
+    remembered: Remembered[LoadReply] | None = (
+        None  # a server's; a single command has nothing to remember
+    )
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """Fresh services for the project around `start`; `arguments` override settings for this call."""
@@ -79,7 +82,9 @@ class Operation:
     example: str  # a command line that works
     run: Callable[[Context, Any], Awaitable[Any]]
     command: str  # the CLI's word for it
-    limit: Callable[[Services, Any], float] | None = None  # seconds after which it ends what it started
+    limit: Callable[[Services, Any], float] | None = (
+        None  # seconds after which it ends what it started
+    )
     # The reply, where it needs no waiting: it spares a command line the event loop. None: run it.
     at_once: Callable[[Services, Any], Any] | None = None
     personal: bool = False  # for people alone: no agent is offered it, or may call it
@@ -135,7 +140,7 @@ async def _stop_when_cancelled(progress: Progress) -> None:
 
 def log_file(start: str) -> Path:
     """The project's log, for the traceback of a bug; raises when there is no project folder for it."""
-    layout = project.open_layout(Path(start))
+    layout = resolve.open_layout(Path(start))
     if not layout.project.is_dir():
         raise PrereadError("E_NOT_FOUND", "There is no .project folder.")
     atomic.make_folder(layout.cache)

@@ -5,7 +5,7 @@ import os
 
 from pydantic import Field
 
-from preread import assets, atomic
+from preread.infra import assets, atomic
 from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
 from preread.operations.registry import Asked, Context, Operation, in_thread
@@ -19,7 +19,10 @@ ATTRIBUTES = "context/**/*.md merge=union\nknowledge.md merge=union\n"
 class InitRequest(Asked):
     """How the project wants its files."""
 
-    share: bool = Field(False, description="Commit dossiers: they are not ignored, and git merges them line by line.")
+    share: bool = Field(
+        False,
+        description="Commit dossiers: they are not ignored, and git merges them line by line.",
+    )
 
 
 class Found(Model):
@@ -35,7 +38,9 @@ class InitReply(Model):
 
     root: str
     written: tuple[str, ...]
-    kept: tuple[str, ...] = Field(description="Files that were there already; they were not touched.")
+    kept: tuple[str, ...] = Field(
+        description="Files that were there already; they were not touched."
+    )
     found: tuple[Found, ...]
     reports: tuple[str, ...] = Field(description="Globs of test reports that are there or will be.")
     notes: tuple[str, ...] = ()
@@ -96,18 +101,30 @@ def _config(*, share: bool, globs: list[str]) -> str:
         # A JSON value of these types is a TOML value.
         text = json.dumps(value, ensure_ascii=False)
         note = "The first of these were found here." if key == "reports" and globs else ""
-        rows.append({"key": key, "doc": about.description, "value": text, "chosen": key in chosen, "note": note})
+        rows.append(
+            {
+                "key": key,
+                "doc": about.description,
+                "value": text,
+                "chosen": key in chosen,
+                "note": note,
+            }
+        )
     return assets.render("init/config.toml.j2", {"settings": rows})
 
 
-def _notes(services: Services, kept: list[str], found: list[Convention], *, share: bool) -> list[str]:
+def _notes(
+    services: Services, kept: list[str], found: list[Convention], *, share: bool
+) -> list[str]:
     notes = [] if found else ["No tests were found, so .project/gates gates nothing yet."]
     if ".project/.gitignore" in kept:
         has = (services.layout.project / ".gitignore").read_text("utf-8", "replace").split()
         lacking = [line for line in _ignored(share=share) if line not in has]
         notes += [f".project/.gitignore was kept; it does not name {line}" for line in lacking]
         if share and "context/" in has:
-            notes.append(".project/.gitignore was kept; take `context/` out of it to share dossiers.")
+            notes.append(
+                ".project/.gitignore was kept; take `context/` out of it to share dossiers."
+            )
     if share and ".project/config.toml" in kept and not services.settings.share:
         notes.append(".project/config.toml was kept; set `share = true` in it.")
     return notes

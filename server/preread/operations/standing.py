@@ -3,8 +3,9 @@
 import difflib
 from dataclasses import dataclass, replace
 
-from preread import aliases, dossier, published
+from preread import dossier, published
 from preread.errors import PrereadError
+from preread.gates import aliases
 from preread.layout import Layout, feature_name
 from preread.models import Draft, Manifest, Problem
 from preread.services import Services
@@ -24,7 +25,9 @@ class Standing:
     def parsed(self) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
         """Its files as drafts, and what breaks the format in them."""
         pairs = [dossier.parse(name, self.feature, text) for name, text in self.texts.items()]
-        return tuple(draft for draft, _ in pairs), tuple(p for _, problems in pairs for p in problems)
+        return tuple(draft for draft, _ in pairs), tuple(
+            p for _, problems in pairs for p in problems
+        )
 
 
 def standing(services: Services, feature: str) -> Standing:
@@ -44,12 +47,18 @@ def serving(services: Services, name: str) -> Standing:
     return replace(standing(services, served.feature), warnings=served.warnings)
 
 
-def missing(layout: Layout, feature: str, file: str = "", files: tuple[str, ...] = ()) -> PrereadError:
+def missing(
+    layout: Layout, feature: str, file: str = "", files: tuple[str, ...] = ()
+) -> PrereadError:
     """E_NOT_FOUND for a dossier, or for one file of a dossier that is there."""
     if file:
         message = f"The dossier of {feature} has no file {file!r}; it has {', '.join(files)}."
-        return PrereadError("E_NOT_FOUND", message, f"Run: preread show {feature}", {"files": list(files)})
+        return PrereadError(
+            "E_NOT_FOUND", message, f"Run: preread show {feature}", {"files": list(files)}
+        )
     names = published.features(layout)
     near = difflib.get_close_matches(feature, names, n=1, cutoff=0.3)
     message = f"There is no dossier of {feature}." + (f" The nearest is {near[0]}." if near else "")
-    return PrereadError("E_NOT_FOUND", message, f"Make it: preread load {feature}", {"features": names})
+    return PrereadError(
+        "E_NOT_FOUND", message, f"Make it: preread load {feature}", {"features": names}
+    )

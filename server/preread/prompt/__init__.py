@@ -9,9 +9,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preread import assets, atomic, sandbox
 from preread.errors import PrereadError
-from preread.sandbox import Fault, Template, TemplateError
+from preread.infra import assets, atomic, sandbox
+from preread.infra.sandbox import Fault, Template, TemplateError
 
 if TYPE_CHECKING:
     from preread.models import Evidence, Problem, Request
@@ -140,10 +140,14 @@ def _override(services: "Services") -> str | None:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise PrereadError("E_PROMPT", f"{OVERRIDE} is not UTF-8: {error}.", "Save it as UTF-8.") from error
+        raise PrereadError(
+            "E_PROMPT", f"{OVERRIDE} is not UTF-8: {error}.", "Save it as UTF-8."
+        ) from error
 
 
-def _in_a_process(services: "Services", templates: Mapping[str, Template], given: Mapping[str, object]) -> str:
+def _in_a_process(
+    services: "Services", templates: Mapping[str, Template], given: Mapping[str, object]
+) -> str:
     """The project's template rendered where it cannot hang or fill this process: it came with the repository."""
     import tempfile
 
@@ -156,7 +160,9 @@ def _in_a_process(services: "Services", templates: Mapping[str, Template], given
     }
     with (
         atomic.write_errors(Path(tempfile.gettempdir())),
-        tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="preread-", suffix=".json") as file,
+        tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="preread-", suffix=".json"
+        ) as file,
     ):
         json.dump(order, file)
         file.flush()
@@ -173,7 +179,11 @@ def _in_a_process(services: "Services", templates: Mapping[str, Template], given
             return str(answer["text"])
         fault = Fault(*answer["fault"])
     except ValueError:
-        why = f"it was not rendered within {RENDER_SECONDS:.0f} seconds" if done.timed_out else "its rendering died"
+        why = (
+            f"it was not rendered within {RENDER_SECONDS:.0f} seconds"
+            if done.timed_out
+            else "its rendering died"
+        )
         tail = done.err.decode("utf-8", "replace").strip().rpartition("\n")[2]
         fault = Fault(why + (f": {tail[:200]}" if tail else ""), OVERRIDE, 0)
     raise TemplateError(fault)
@@ -186,14 +196,20 @@ def _explained(fault: Fault, given: Mapping[str, object]) -> PrereadError:
     place = f"{fault.shown} line {fault.line}" if fault.line else fault.shown
     details = {"template": fault.shown, "line": fault.line, "variable": fault.name}
     if not fault.name:
-        return PrereadError("E_PROMPT", f"{place}: {fault.message}", f"Mend the template. {DOCUMENT}", details)
+        return PrereadError(
+            "E_PROMPT", f"{place}: {fault.message}", f"Mend the template. {DOCUMENT}", details
+        )
     near = difflib.get_close_matches(fault.name, sorted(_names(given)), n=1, cutoff=0.6)
     guess = f"; did you mean `{near[0]}`?" if near else "."
-    return PrereadError("E_PROMPT", f"Unknown variable `{fault.name}` in {place}{guess}", DOCUMENT, details)
+    return PrereadError(
+        "E_PROMPT", f"Unknown variable `{fault.name}` in {place}{guess}", DOCUMENT, details
+    )
 
 
 def _names(given: object) -> set[str]:
     """Every name that a template can use in these values."""
     if isinstance(given, Mapping):
-        return {str(name) for name in given} | {name for value in given.values() for name in _names(value)}
+        return {str(name) for name in given} | {
+            name for value in given.values() for name in _names(value)
+        }
     return {name for value in given for name in _names(value)} if isinstance(given, list) else set()

@@ -5,7 +5,7 @@ import re
 from itertools import count
 
 from preread.errors import PrereadError
-from preread.sandbox import CLOSE, MARK, OPEN
+from preread.infra.sandbox import CLOSE, MARK, OPEN
 
 # What a reader does not see, or sees in another order than it stands: controls, formats, marks of direction, blanks
 # of no width, tags, lone surrogates. A model reads them all the same.

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from preread.models import Evidence
+from preread.project.tree import Tree
 from preread.services import Services
-from preread.tree import Tree
 
 MOST_FILES, MOST_LINES, MOST_VALUE = 12, 2000, 200
 VALUE = r"""((?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`|[^,}"'`\n])+)"""  # an expression, to the comma or bracket that ends it
@@ -29,7 +29,12 @@ ENTRANCES = re.compile(
 )
 STRATEGIES = tuple(
     re.compile(rf"^.*?({words}.*)")
-    for words in (r"\bstorageState\b", r"\bcy\.session\(", r"\bhttpCredentials\b", r"\bforce_(?:login|authenticate)\(")
+    for words in (
+        r"\bstorageState\b",
+        r"\bcy\.session\(",
+        r"\bhttpCredentials\b",
+        r"\bforce_(?:login|authenticate)\(",
+    )
 )
 COMMENT = re.compile(r"\s*(?://|#|\*|/\*|;)")
 
@@ -39,7 +44,9 @@ def base_url(services: Services, evidence: Evidence) -> str:
     for names, pattern in ADDRESSES:
         for path in _nearest(services.tree, names, evidence):
             for number, line in _lines(services.tree, path):
-                if (match := pattern.search(line)) and "@" not in match[1]:  # no names and passwords of an address
+                if (match := pattern.search(line)) and "@" not in match[
+                    1
+                ]:  # no names and passwords of an address
                     return f"{_bare(match[1])} ({path}:{number})"
     return ""
 
@@ -59,7 +66,9 @@ def auth_strategy(services: Services, evidence: Evidence) -> str:
 def test_folders(evidence: Evidence) -> list[str]:
     """The folders of the feature's tests, best first, without those inside others of them."""
     folders = [os.path.dirname(ranked.path) for ranked in evidence.tests]  # noqa: PTH120 - posix, as evidence has them
-    outer = [f for f in dict.fromkeys(folders) if not any(f.startswith(f"{other}/") for other in folders)]
+    outer = [
+        f for f in dict.fromkeys(folders) if not any(f.startswith(f"{other}/") for other in folders)
+    ]
     return [folder or "." for folder in outer]
 
 
@@ -76,7 +85,10 @@ def _nearest(tree: Tree, names: re.Pattern[str], evidence: Evidence) -> list[str
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
     """How many folders two paths have in common, from the root."""
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
 
 
 def _lines(tree: Tree, path: str) -> Iterator[tuple[int, str]]:

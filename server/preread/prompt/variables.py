@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preread import dossier, inputs
-from preread.credentials import Credentials
 from preread.errors import PrereadError
+from preread.infra.sandbox import MARK
+from preread.infra.secrets import Credentials
 from preread.layout import BY_NAME, FILES, PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.prompt import surroundings
 from preread.prompt.outside import block, line
-from preread.sandbox import MARK
 from preread.services import Services
 
 VERSION = 1  # raised when a variable goes or changes its meaning; new ones may come without
@@ -29,18 +29,34 @@ class Variable(NamedTuple):
 
 ROW = "each with `path`, `score`, `reasons`, `lines`"
 VARIABLES: tuple[Variable, ...] = (
-    Variable("version", "number", "of this list; raised when a variable goes or changes its meaning"),
-    Variable("mark", "text", "the mark of this prompt's blocks: `<data-{{ mark }}`; it stands in no outside text"),
+    Variable(
+        "version", "number", "of this list; raised when a variable goes or changes its meaning"
+    ),
+    Variable(
+        "mark",
+        "text",
+        "the mark of this prompt's blocks: `<data-{{ mark }}`; it stands in no outside text",
+    ),
     Variable("feature", "text", "the feature's name, or `_project`"),
     Variable("is_project", "true or false", "whether it is the whole project"),
     Variable("ticket", "text", "the ticket's id; empty without one"),
     Variable("ticket_text", "outside text", "the ticket's text; empty when no file holds it"),
     Variable("description", "outside text", "what the caller said it is about to write"),
     Variable("project_root", "text", "the project's absolute real path, where the builder works"),
-    Variable("output_directory", "text", "the absolute real path of the folder that takes the drafts"),
+    Variable(
+        "output_directory", "text", "the absolute real path of the folder that takes the drafts"
+    ),
     Variable("test_folders", "list of outside text", "folders of the feature's tests, best first"),
-    Variable("base_url", "outside text", "the tests' base URL as their settings write it, with its place; or empty"),
-    Variable("auth_strategy", "outside text", "the line that says how the tests log in, with its place; or empty"),
+    Variable(
+        "base_url",
+        "outside text",
+        "the tests' base URL as their settings write it, with its place; or empty",
+    ),
+    Variable(
+        "auth_strategy",
+        "outside text",
+        "the line that says how the tests log in, with its place; or empty",
+    ),
     Variable(
         "evidence",
         "object",
@@ -49,11 +65,25 @@ VARIABLES: tuple[Variable, ...] = (
         "texts are outside text",
     ),
     Variable("level", "text", "`standard` or `full`"),
-    Variable("budget", "object", "most `facts` and `tokens` of the dossier, `codebase_tokens` of codebase.md alone"),
-    Variable("files", "list of objects", "what to draft, in its order: `name`, `title`, `holds` (what belongs in)"),
-    Variable("standing", "list of objects", "files that stand already and are not to be drafted: `name`, `text`"),
     Variable(
-        "servers", "list of objects", "MCP servers that may be searched: `name`, `tools` as the builder names them"
+        "budget",
+        "object",
+        "most `facts` and `tokens` of the dossier, `codebase_tokens` of codebase.md alone",
+    ),
+    Variable(
+        "files",
+        "list of objects",
+        "what to draft, in its order: `name`, `title`, `holds` (what belongs in)",
+    ),
+    Variable(
+        "standing",
+        "list of objects",
+        "files that stand already and are not to be drafted: `name`, `text`",
+    ),
+    Variable(
+        "servers",
+        "list of objects",
+        "MCP servers that may be searched: `name`, `tools` as the builder names them",
     ),
     Variable("seconds", "number", "how long the builder may take"),
     Variable("max_turns", "number", "how many turns it may take"),
@@ -83,7 +113,9 @@ KINDS = tuple(
 MOST_TICKET, MOST_STANDING, MOST_FENCE = 20_000, 20_000, 40
 MOST_FINDINGS, MOST_ROWS = 90, 24
 MOST_TOKENS = 3000  # of files, tests and findings together, estimated
-SHOWN = frozenset(("path", "reasons", "lines", "kind", "text", "sources", "fence"))  # what our template shows of a row
+SHOWN = frozenset(
+    ("path", "reasons", "lines", "kind", "text", "sources", "fence")
+)  # what our template shows of a row
 CODEBASE_SHARE = 4  # codebase.md takes a quarter at most
 
 
@@ -119,7 +151,9 @@ def values(
             "tokens": settings.max_tokens,
             "codebase_tokens": settings.max_tokens // CODEBASE_SHARE,
         },
-        "files": [{"name": name, "title": BY_NAME[name].title, "holds": HOLDS[name]} for name in files],
+        "files": [
+            {"name": name, "title": BY_NAME[name].title, "holds": HOLDS[name]} for name in files
+        ],
         "standing": [
             {"name": row.name, "text": block(without.lines(standing[row.name]), MOST_STANDING)}
             for row in FILES
@@ -152,13 +186,19 @@ class _WithoutSecrets:
 
     def holds(self, finding: Finding) -> bool:
         """Whether a finding says a secret, which is counted."""
-        found = bool(self.credentials.found("\n".join((finding.text, *finding.sources, *finding.fence))))
+        found = bool(
+            self.credentials.found("\n".join((finding.text, *finding.sources, *finding.fence)))
+        )
         self.count += found
         return found
 
 
-def _evidence(evidence: Evidence, without: _WithoutSecrets, *, whole_ticket: bool) -> dict[str, object]:
-    files, tests = (_fitting(map(_ranked, rows), MOST_TOKENS // 4) for rows in (evidence.files, evidence.tests))
+def _evidence(
+    evidence: Evidence, without: _WithoutSecrets, *, whole_ticket: bool
+) -> dict[str, object]:
+    files, tests = (
+        _fitting(map(_ranked, rows), MOST_TOKENS // 4) for rows in (evidence.files, evidence.tests)
+    )
     left = MOST_TOKENS - sum(map(_tokens, (*files, *tests)))
     return {
         "files": files,
@@ -218,7 +258,9 @@ def _finding(finding: Finding) -> dict[str, object]:
     }
 
 
-def _chosen(evidence: Evidence, without: _WithoutSecrets, left: int, *, whole_ticket: bool) -> list[dict[str, object]]:
+def _chosen(
+    evidence: Evidence, without: _WithoutSecrets, left: int, *, whole_ticket: bool
+) -> list[dict[str, object]]:
     """The best findings that fit, by kind; the ticket's criteria only where the ticket itself is not shown, and no
     main definitions, whose places stand beside the files."""
     order = {kind: place for place, kind in enumerate(KINDS)}
@@ -228,7 +270,15 @@ def _chosen(evidence: Evidence, without: _WithoutSecrets, left: int, *, whole_ti
         row = _finding(finding)
         if (cost := _tokens(row)) <= left and not without.holds(finding):
             left -= cost
-            chosen.append((order.get(finding.kind, len(order)), finding.kind, -finding.score, finding.text, row))
+            chosen.append(
+                (
+                    order.get(finding.kind, len(order)),
+                    finding.kind,
+                    -finding.score,
+                    finding.text,
+                    row,
+                )
+            )
     return [row for *_, row in sorted(chosen, key=lambda one: one[:4])]
 
 
@@ -236,9 +286,18 @@ def _servers(names: list[str], tools: list[str]) -> list[dict[str, object]]:
     """Each configured server that has a tool to call, with its tools as Claude Code names them."""
     rows: list[dict[str, object]] = []
     for name in dict.fromkeys(names):
-        own = [tool.removeprefix(f"{name}.") for tool in dict.fromkeys(tools) if tool.startswith(f"{name}.")]
+        own = [
+            tool.removeprefix(f"{name}.")
+            for tool in dict.fromkeys(tools)
+            if tool.startswith(f"{name}.")
+        ]
         if own:
-            rows.append({"name": _plain(name), "tools": [f"mcp__{_plain(name)}__{_plain(tool)}" for tool in own]})
+            rows.append(
+                {
+                    "name": _plain(name),
+                    "tools": [f"mcp__{_plain(name)}__{_plain(tool)}" for tool in own],
+                }
+            )
     return rows
 
 

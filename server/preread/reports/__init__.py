@@ -26,7 +26,11 @@ def read(data: bytes) -> Report:
             from preread.reports import pytests
 
             return pytests.read_log(text.split("\n"))
-        return _json(json.loads(text), Lines(text)) if any(mark in text for mark in MARKS) else Report()
+        return (
+            _json(json.loads(text), Lines(text))
+            if any(mark in text for mark in MARKS)
+            else Report()
+        )
     except (ValueError, RecursionError) as error:
         return Report(problem=f"it is no JSON: {error}")
 

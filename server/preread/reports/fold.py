@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from preread.db import transaction
+from preread.infra.db import transaction
 from preread.reports.outcomes import Outcome
 from preread.reports.store import Row, look
 
@@ -38,14 +38,21 @@ def fold(connection: sqlite3.Connection, row: Row, told: Iterable[Told]) -> None
             return  # another process was faster
         ran = [one for one in _worst(told) if one.outcome.verdict != "skipped"]
         bad = sorted(
-            (one for one in ran if one.outcome.verdict != "passed"), key=lambda one: -WORSE[one.outcome.verdict]
+            (one for one in ran if one.outcome.verdict != "passed"),
+            key=lambda one: -WORSE[one.outcome.verdict],
         )
-        record = _record(row, bad[:MOST_NAMED], len(ran), sum(one.outcome.verdict == "failed" for one in bad))
+        record = _record(
+            row, bad[:MOST_NAMED], len(ran), sum(one.outcome.verdict == "failed" for one in bad)
+        )
         if record:
             connection.execute("INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", record)
-        _add_passed(connection, [one for one in ran if one.outcome.verdict == "passed"], row.at, report)
+        _add_passed(
+            connection, [one for one in ran if one.outcome.verdict == "passed"], row.at, report
+        )
         for number, one in enumerate(bad):
-            _add(connection, one, row.at, report, record[0] if record and number < MOST_NAMED else "")
+            _add(
+                connection, one, row.at, report, record[0] if record and number < MOST_NAMED else ""
+            )
         _prune(connection)
 
 
@@ -54,7 +61,9 @@ def _worst(told: Iterable[Told]) -> list[Told]:
     found: dict[str, Told] = {}
     for one in told:
         other = found.get(one.key)
-        if other is None or WORSE.get(one.outcome.verdict, -1) > WORSE.get(other.outcome.verdict, -1):
+        if other is None or WORSE.get(one.outcome.verdict, -1) > WORSE.get(
+            other.outcome.verdict, -1
+        ):
             found[one.key] = one
     return list(found.values())
 
@@ -93,7 +102,9 @@ CUT = """DELETE FROM outcomes WHERE test = ?1 AND at <
 def _add_passed(connection: sqlite3.Connection, passed: list[Told], at: float, report: int) -> None:
     """Most tests pass, and are many: all at once."""
     given = {"at": at, "near": SAME_RUN, "report": report}
-    connection.execute("CREATE TEMP TABLE IF NOT EXISTS told (key TEXT PRIMARY KEY, file, groups, name, line, test)")
+    connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS told (key TEXT PRIMARY KEY, file, groups, name, line, test)"
+    )
     connection.execute("DELETE FROM told")
     rows = [(one.key, one.file, one.group, one.outcome.name, one.outcome.line) for one in passed]
     connection.executemany("INSERT INTO told VALUES (?, ?, ?, ?, ?, 0)", rows)
@@ -105,7 +116,8 @@ def _add_passed(connection: sqlite3.Connection, passed: list[Told], at: float, r
         given,
     )
     connection.execute(
-        "INSERT OR IGNORE INTO outcomes SELECT test, :at, :report, 'passed', '', '', line FROM told", given
+        "INSERT OR IGNORE INTO outcomes SELECT test, :at, :report, 'passed', '', '', line FROM told",
+        given,
     )
     connection.execute("UPDATE tests SET runs = runs + 1 WHERE id IN (SELECT test FROM told)")
     sql = "SELECT id, ? FROM tests WHERE runs > ? AND id IN (SELECT test FROM told)"
@@ -117,7 +129,12 @@ def _add(connection: sqlite3.Connection, one: Told, at: float, report: int, run:
     """Add a failure, or a pass that took more tries than one."""
     outcome = one.outcome
     values = "VALUES (:key, :file, :group, :name, 0, 0, 0, :at, :at, 0, '{}', '')"
-    given: dict[str, object] = {"key": one.key, "file": one.file, "group": one.group, "name": outcome.name}
+    given: dict[str, object] = {
+        "key": one.key,
+        "file": one.file,
+        "group": one.group,
+        "name": outcome.name,
+    }
     given |= {"at": at, "near": SAME_RUN, "report": report}
     sql = f"{NEW_TEST.format(values=values)} RETURNING id, kinds"
     test, kinds = connection.execute(sql, given).fetchone()
@@ -130,7 +147,9 @@ def _add(connection: sqlite3.Connection, one: Told, at: float, report: int, run:
         connection.execute(sql, (outcome.message, test, same[0]))
         return
     if same:  # another report of the same run knows more
-        connection.execute("DELETE FROM outcomes WHERE test = ? AND at = ? AND report = ?", (test, *same[:2]))
+        connection.execute(
+            "DELETE FROM outcomes WHERE test = ? AND at = ? AND report = ?", (test, *same[:2])
+        )
     row = (test, at, report, outcome.verdict, outcome.kind, run, outcome.line)
     connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     failed, flaky = outcome.verdict == "failed", (outcome.verdict == "flaky") - (before == "flaky")
@@ -140,7 +159,9 @@ def _add(connection: sqlite3.Connection, one: Told, at: float, report: int, run:
     connection.execute(CUT, (test, MOST_OUTCOMES - 1))
 
 
-def _failed(connection: sqlite3.Connection, test: int, at: float, outcome: Outcome, kinds: dict[str, int]) -> None:
+def _failed(
+    connection: sqlite3.Connection, test: int, at: float, outcome: Outcome, kinds: dict[str, int]
+) -> None:
     if outcome.kind:
         kinds[outcome.kind] = kinds.get(outcome.kind, 0) + 1
     sql = """UPDATE tests SET kinds = ?, message = CASE WHEN ? >= failed THEN ? ELSE message END,
@@ -150,7 +171,9 @@ def _failed(connection: sqlite3.Connection, test: int, at: float, outcome: Outco
 
 def _prune(connection: sqlite3.Connection) -> None:
     """Keep the history within its bounds."""
-    tests, oldest, newest = connection.execute("SELECT count(*), min(last), max(last) FROM tests").fetchone()
+    tests, oldest, newest = connection.execute(
+        "SELECT count(*), min(last), max(last) FROM tests"
+    ).fetchone()
     if tests > MOST_TESTS * 1.1 or (tests and oldest < newest - MONTHS):
         _drop_tests(connection, newest - MONTHS)
     for table, order in (("seen", "rowid"), ("reports", "at")):

@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from preread import results
-from preread.reports import store
+from preread.project.tree import Tree
+from preread.reports import results, store
 from preread.reports.fold import MOST_OUTCOMES, SAME_RUN, label
 from preread.reports.kinds import KINDS
+from preread.reports.results import Run
 from preread.reports.store import Try
-from preread.results import Run
-from preread.tree import Tree
 
 TURNS = 3  # changes between passed and failed; a test that was broken and mended has two
 MOST_NAMES = 200  # tests that the record has as failed, the latest
@@ -137,10 +136,16 @@ def _is_same(one: Past, other: Past) -> bool:
 
 def _one(one: Past, other: Past) -> Past:
     """Two tellings of one test's past; what both tell counts once."""
-    more = [try_ for try_ in other.tries if not any(_tell_of_one_run(try_, known) for known in one.tries)]
+    more = [
+        try_
+        for try_ in other.tries
+        if not any(_tell_of_one_run(try_, known) for known in one.tries)
+    ]
     tries = sorted((*one.tries, *more), key=lambda try_: try_.at)[-MOST_OUTCOMES:]
     verdicts = Counter(try_.verdict for try_ in more)
-    kinds = Counter(one.kinds) + Counter(try_.kind for try_ in more if try_.verdict != "passed" and try_.kind in KINDS)
+    kinds = Counter(one.kinds) + Counter(
+        try_.kind for try_ in more if try_.verdict != "passed" and try_.kind in KINDS
+    )
     newest = max((try_.at for try_ in more if try_.verdict != "passed"), default=0.0)
     return replace(
         one,
@@ -193,7 +198,9 @@ class _Record:
         targets = {target for number in broken for target in self.runs[number].targets}
         named = [self.by_command.get(command, ()) for command in commands]
         named += [self.by_target.get(target, ()) for target in targets]
-        return [(self.runs[number], number not in broken) for number in sorted(broken.union(*named))]
+        return [
+            (self.runs[number], number not in broken) for number in sorted(broken.union(*named))
+        ]
 
 
 def _recorded(runs: list[Run]) -> Iterable[Past]:
@@ -241,7 +248,11 @@ def _parts(name: str) -> tuple[str, str, str]:
     if not others:
         return "", "", name
     file = first if re.search(r"/|\.\w+$", first) else ""
-    return file, " > ".join(others[:-1] if file else (first, *others[:-1])), others[-1] + bracket + parameters
+    return (
+        file,
+        " > ".join(others[:-1] if file else (first, *others[:-1])),
+        others[-1] + bracket + parameters,
+    )
 
 
 def failed(run: Run) -> tuple[str, ...]:

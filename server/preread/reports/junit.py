@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from preread.reports.outcomes import MAX_TEXT, MOST, Outcome, Report, Verdict, clean, joined, moment, path, said
+from preread.reports.outcomes import (
+    MAX_TEXT,
+    MOST,
+    Outcome,
+    Report,
+    Verdict,
+    clean,
+    joined,
+    moment,
+    path,
+    said,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +123,10 @@ class _Reader:
             case.retries += tag in FLAKES
             if case.verdict in {"passed", "skipped"}:  # the first failure speaks
                 case.verdict = "flaky" if tag in FLAKES else "failed"
-                case.message, self.inside = attributes.get("message") or attributes.get("type") or "", tag
+                case.message, self.inside = (
+                    attributes.get("message") or attributes.get("type") or "",
+                    tag,
+                )
 
     def text(self, content: str) -> None:
         if self.inside and self.case is not None and len(self.case.text) < MAX_TEXT:
@@ -135,9 +149,15 @@ class _Reader:
         titles: list[str] = []
         if _is_script(group):  # Playwright, Vitest: the file stands as the class
             file, group = path(group), ""
-            *titles, title = TITLES.split(title if title != file else file.rpartition("/")[2])  # it could not be run
+            *titles, title = TITLES.split(
+                title if title != file else file.rpartition("/")[2]
+            )  # it could not be run
             if self.projects and suite.get("hostname"):
                 titles.insert(0, f"[{suite['hostname']}]")
         name = clean(title)
-        message, kind = said(case.message, case.text, name) if case.verdict in {"failed", "flaky"} else ("", "")
-        return Outcome(file, joined(group, *titles), name, case.verdict, message, kind, case.retries, case.line)
+        message, kind = (
+            said(case.message, case.text, name) if case.verdict in {"failed", "flaky"} else ("", "")
+        )
+        return Outcome(
+            file, joined(group, *titles), name, case.verdict, message, kind, case.retries, case.line
+        )

@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from preread.errors import PrereadError
+from preread.project.tree import Tree, is_young
 from preread.reports import read, store
 from preread.reports.fold import Told, fold
 from preread.reports.outcomes import LATEST, clean
 from preread.reports.places import Places
 from preread.reports.store import Row
-from preread.tree import Tree, is_young
 
 MAX_BYTES = 32_000_000  # of one report; a larger one is noted, and not read
 DAY = 86_400.0
@@ -72,24 +72,34 @@ class _Look:
         for path, info in stats.items():
             self.tree.check()
             row = self.before.get(path)
-            if row is None or (row.size, row.mtime, row.changed) != (info.st_size, info.st_mtime_ns, info.st_ctime_ns):
+            if row is None or (row.size, row.mtime, row.changed) != (
+                info.st_size,
+                info.st_mtime_ns,
+                info.st_ctime_ns,
+            ):
                 row = self._changed(path, info)
             rows.append(row)
         if self.connection and self.fresh:
-            store.remember(self.connection, self.fresh)  # at once: a folder may hold thousands that are no reports
+            store.remember(
+                self.connection, self.fresh
+            )  # at once: a folder may hold thousands that are no reports
         return rows
 
     def _changed(self, path: str, info: os.stat_result) -> Row:
         """A report that looks changed: read, if its content is not known."""
         is_trusted = not is_young(max(info.st_mtime_ns, info.st_ctime_ns), int(self.now * 1e9))
         mtime = info.st_mtime_ns if is_trusted else 0
-        row = Row(path, info.st_size, mtime, info.st_ctime_ns, "", "", "", self._possible(info.st_mtime))
+        row = Row(
+            path, info.st_size, mtime, info.st_ctime_ns, "", "", "", self._possible(info.st_mtime)
+        )
         data = _bytes(self.tree, path) if info.st_size <= MAX_BYTES else None
         told: list[Told] = []
         if data is None:
             large = info.st_size > MAX_BYTES
             row = row._replace(
-                problem=f"it has more than {MAX_BYTES // 1_000_000} MB" if large else "it cannot be opened"
+                problem=f"it has more than {MAX_BYTES // 1_000_000} MB"
+                if large
+                else "it cannot be opened"
             )
         else:
             row = row._replace(digest=hashlib.sha256(data).hexdigest()[:32])
@@ -107,7 +117,9 @@ class _Look:
     def _read(self, row: Row, data: bytes) -> tuple[Row, list[Told]]:
         report = read(data)
         told = [self.places.told(outcome) for outcome in report.outcomes if outcome.name]
-        failed = sorted({f"{one.key} {one.outcome.message}" for one in told if one.outcome.verdict == "failed"})
+        failed = sorted(
+            {f"{one.key} {one.outcome.message}" for one in told if one.outcome.verdict == "failed"}
+        )
         says = hashlib.sha256("\n".join(failed).encode()).hexdigest()[:16] if failed else ""
         at = self._possible(report.at) if report.at else row.at
         return row._replace(says=says, problem=clean(report.problem), at=at), told
@@ -121,7 +133,8 @@ def _bytes(tree: Tree, path: str) -> bytes | None:
     """The bytes of a regular file, no link; larger ones than a source may be."""
     try:
         handle = os.open(
-            f"{tree.root}/{path}", os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+            f"{tree.root}/{path}",
+            os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0),
         )
     except OSError:
         return None

@@ -9,7 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 from preread.reports import kinds
 
-Verdict = Literal["passed", "failed", "skipped", "flaky"]  # flaky: failed, and passed when it was tried again
+Verdict = Literal[
+    "passed", "failed", "skipped", "flaky"
+]  # flaky: failed, and passed when it was tried again
 MOST = 50_000  # outcomes of one report
 MAX_NAME, MAX_MESSAGE = 300, 300
 MAX_TEXT = 20_000  # characters of one failure that are looked at
@@ -20,7 +22,9 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 # What a reader does not see, or sees elsewhere: marks of direction and of no width.
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb]")
 _SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout|failure)\b.*[:\w]|\bexpect(ed)?\b|\bassert")
-_MORE = re.compile(r"(?:\w*Error: )?expect\(|AssertionError(?: \[\w+\])?:?$")  # what was expected stands below
+_MORE = re.compile(
+    r"(?:\w*Error: )?expect\(|AssertionError(?: \[\w+\])?:?$"
+)  # what was expected stands below
 _CODE = re.compile(r"^\s*(?:>?\s*\d* ?\||at |❯ )")
 
 

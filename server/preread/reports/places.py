@@ -3,9 +3,9 @@
 import hashlib
 import re
 
+from preread.project.tree import Tree
 from preread.reports.fold import Told
 from preread.reports.outcomes import Outcome
-from preread.tree import Tree
 
 MOST_PLACES = 20_000  # that are known at once
 

@@ -49,7 +49,9 @@ def read_json(value: dict[str, Any], lines: Lines) -> Report:
         message, kind = ("", "") if verdict != "failed" else _said(bad or {})
         line = lines.of(json.dumps(test["nodeid"])) if verdict in {"failed", "flaky"} else 0
         report.outcomes.append(
-            Outcome(*place(node), verdict, message, kind, retries=int(outcome == "rerun"), line=line)
+            Outcome(
+                *place(node), verdict, message, kind, retries=int(outcome == "rerun"), line=line
+            )
         )
     if len(tests) > MOST:
         report.problem = f"it has more than {MOST} tests"
@@ -106,7 +108,9 @@ def read_log(lines: Iterable[str]) -> Report:
         verdict: Verdict = "failed" if test.failed else "skipped" if test.skipped else "passed"
         if verdict == "passed" and test.tries:
             verdict = "flaky"
-        report.outcomes.append(Outcome(*place(node), verdict, test.message, test.kind, test.tries, test.line))
+        report.outcomes.append(
+            Outcome(*place(node), verdict, test.message, test.kind, test.tries, test.line)
+        )
     if log.broken:
         report.problem = f"line {log.broken} is no JSON"
     elif len(log.tests) >= MOST:
@@ -134,7 +138,9 @@ def _add(log: _Log, value: dict[str, Any], line: int) -> None:
         found = value.get("longrepr")
         crash = found.get("reprcrash") if isinstance(found, dict) else None
         text = found if isinstance(found, str) else "\n".join(_marked(found))
-        test.message, test.kind = said(crash.get("message") if isinstance(crash, dict) else "", text)
+        test.message, test.kind = said(
+            crash.get("message") if isinstance(crash, dict) else "", text
+        )
         test.line = line
 
 

@@ -42,7 +42,9 @@ def read_playwright(value: dict[str, Any], lines: Lines) -> Report:
     root = clean(config.get("rootDir")) if isinstance(config, dict) else ""
     report = Report(at=moment(stats.get("startTime")) if isinstance(stats, dict) else 0.0)
     # The suites of a file, whose title is its name; below it `describe` blocks.
-    suites: list[tuple[dict[str, Any], tuple[str, ...]]] = [(one, ()) for one in reversed(dicts(value.get("suites")))]
+    suites: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+        (one, ()) for one in reversed(dicts(value.get("suites")))
+    ]
     while suites:
         suite, titles = suites.pop()
         for spec in dicts(suite.get("specs")):
@@ -51,7 +53,9 @@ def read_playwright(value: dict[str, Any], lines: Lines) -> Report:
                 if len(report.outcomes) >= MOST:
                     report.problem = f"it has more than {MOST} tests"
                     return report
-                report.outcomes += _playwright(test, spec, f"{root}/{file}" if root else file, titles, lines)
+                report.outcomes += _playwright(
+                    test, spec, f"{root}/{file}" if root else file, titles, lines
+                )
         inner = dicts(suite.get("suites"))
         if len(titles) >= MAX_DEPTH and inner:
             report.problem = f"its suites stand more than {MAX_DEPTH} deep"
@@ -68,9 +72,15 @@ def _playwright(
     if verdict is None or not name:
         return []
     tries = dicts(test.get("results"))
-    errors = [error for one in tries for error in (one.get("error"), *dicts(one.get("errors"))) if error]
+    errors = [
+        error for one in tries for error in (one.get("error"), *dicts(one.get("errors"))) if error
+    ]
     error = next((error for error in errors if isinstance(error, dict)), {})
-    told = said(error.get("message") or error.get("value"), error.get("stack")) if verdict in FAILED else ("", "")
+    told = (
+        said(error.get("message") or error.get("value"), error.get("stack"))
+        if verdict in FAILED
+        else ("", "")
+    )
     project = clean(test.get("projectName"))
     group = joined(f"[{project}]" if project else "", *titles)
     line = lines.of(json.dumps(spec["title"], ensure_ascii=False)) if verdict in FAILED else 0
@@ -86,10 +96,14 @@ def read_jest(value: dict[str, Any], lines: Lines) -> Report:
     for suite in dicts(value.get("testResults")):
         file = path(suite.get("name") or suite.get("testFilePath"))
         tests = dicts(suite.get("assertionResults") or suite.get("testResults"))
-        if not tests and suite.get("status") == "failed" and file:  # the file itself could not be run
+        if (
+            not tests and suite.get("status") == "failed" and file
+        ):  # the file itself could not be run
             line = lines.of(json.dumps(suite.get("name"), ensure_ascii=False))
             message, kind = said("", suite.get("message"))
-            report.outcomes.append(Outcome(file, "", file.rpartition("/")[2], "failed", message, kind, 0, line))
+            report.outcomes.append(
+                Outcome(file, "", file.rpartition("/")[2], "failed", message, kind, 0, line)
+            )
         for test in tests:
             if len(report.outcomes) >= MOST:
                 report.problem = f"it has more than {MOST} tests"
@@ -105,7 +119,9 @@ def _jest(test: dict[str, Any], file: str, lines: Lines) -> list[Outcome]:
         return []
     failures = texts(test.get("failureMessages"))
     tries = int(number(test.get("invocations")))
-    if verdict == "passed" and (tries > 1 or failures):  # Jest counts tries, Vitest keeps what failed before
+    if verdict == "passed" and (
+        tries > 1 or failures
+    ):  # Jest counts tries, Vitest keeps what failed before
         verdict = "flaky"
     told = said("", failures[0] if failures else "") if verdict in FAILED else ("", "")
     line = lines.of(json.dumps(test["title"], ensure_ascii=False)) if verdict in FAILED else 0

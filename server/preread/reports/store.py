@@ -11,11 +11,11 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import NamedTuple, TypeVar
 
-from preread import atomic
-from preread.db import transaction
 from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.infra.db import transaction
 from preread.layout import Layout
-from preread.results import Line
+from preread.reports.results import Line
 
 T = TypeVar("T")
 PATIENCE = 30.0  # seconds to wait for other processes
@@ -139,7 +139,10 @@ def _put_aside(layout: Layout) -> None:
     from filelock import FileLock
 
     atomic.make_folder(layout.lock("_tests").parent)
-    with atomic.write_errors(layout.test_history), FileLock(layout.lock("_tests"), timeout=PATIENCE):
+    with (
+        atomic.write_errors(layout.test_history),
+        FileLock(layout.lock("_tests"), timeout=PATIENCE),
+    ):
         try:
             with closing(_open(layout)) as connection:
                 if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok":
@@ -163,7 +166,9 @@ def rows(connection: sqlite3.Connection) -> dict[str, Row]:
 
 def known(connection: sqlite3.Connection, digest: str) -> tuple[str, str, float] | None:
     """What a content that was folded in says, its problem and when its run began."""
-    found = connection.execute("SELECT says, problem, at FROM seen WHERE digest = ?", (digest,)).fetchone()
+    found = connection.execute(
+        "SELECT says, problem, at FROM seen WHERE digest = ?", (digest,)
+    ).fetchone()
     return tuple(found) if found else None
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from preread.languages import Language, language_of
 from preread.syntax.comments import split_comments
 from preread.syntax.editions import edition
 from preread.syntax.embedded import split_script
+from preread.syntax.languages import Language, language_of
 from preread.syntax.model import (
     Assertion,
     Attribute,
@@ -116,7 +116,9 @@ def details(path: str, text: str) -> Details:
     found: Details = _rules("details", language)(source, _outline(source, language))
     if language.name in _COMPONENTS:
         _, comments = split_comments(language, split_script(text)[1].split("\n"))
-        found = found._replace(comments=tuple(sorted((*found.comments, *comments), key=lambda comment: comment.start)))
+        found = found._replace(
+            comments=tuple(sorted((*found.comments, *comments), key=lambda comment: comment.start))
+        )
     return found
 
 
@@ -133,7 +135,11 @@ def _parsed(path: str, text: str, language: Language) -> "Source | None":
 
     if language.name in _COMPONENTS:
         script = language_of("component.ts")
-        return parse(path, split_script(text)[0], script) if script is not None and "<script" in text else None
+        return (
+            parse(path, split_script(text)[0], script)
+            if script is not None and "<script" in text
+            else None
+        )
     return parse(path, text, language)
 
 

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 _LAST = re.compile(r"[`#]?(\w+[!?]?)`?$")
 _CLOSURES = frozenset(
-    ("anonymous_function", "anonymous_function_creation_expression", "arrow_function", "lambda_literal")
+    (
+        "anonymous_function",
+        "anonymous_function_creation_expression",
+        "arrow_function",
+        "lambda_literal",
+    )
 )
 _PENDING = re.compile(r"[xf](?=[a-z])|pending|skip|ignore|disabled|todo|broken", re.IGNORECASE)
 _MARK_KINDS = frozenset(("simple_symbol", "pair"))
@@ -29,7 +34,9 @@ class _Walk:
         self.source = source
         self.table = table
         self.tests: list[TestCase] = []
-        self._groups: dict[int, str] = {}  # of blocks that stand behind the call that names them, by their offset
+        self._groups: dict[
+            int, str
+        ] = {}  # of blocks that stand behind the call that names them, by their offset
 
     def run(self) -> list[TestCase]:
         """Every test in the order of the text."""
@@ -41,7 +48,9 @@ class _Walk:
                 group = self._call(node, group)
             elif table.kinds.get(node.type) in TYPES:
                 found = next(iter(table.named(self.source, node)), None)
-                group = nested(group, found.name, " > ") if found is not None and found.name else group
+                group = (
+                    nested(group, found.name, " > ") if found is not None and found.name else group
+                )
             elif node.start_byte in self._groups and node.type == "compound_statement":
                 group = self._groups[node.start_byte]
             stack.extend((child, group) for child in reversed(node.named_children))
@@ -63,8 +72,14 @@ class _Walk:
         if closure is None or not title:
             return group
         if is_case:
-            end = last_line(block) if block is not None and block.end_byte > node.end_byte else last_line(node)
-            self.tests.append(TestCase(title, first_line(node), end, group, (), self._marks(node, parts, name)))
+            end = (
+                last_line(block)
+                if block is not None and block.end_byte > node.end_byte
+                else last_line(node)
+            )
+            self.tests.append(
+                TestCase(title, first_line(node), end, group, (), self._marks(node, parts, name))
+            )
         inside = nested(group, title, " > ")
         if block is not None and block.start_byte >= node.end_byte:
             self._groups[block.start_byte] = inside
@@ -92,7 +107,11 @@ class _Walk:
             if part.type in self.table.strings:
                 return self.source.fold(part).strip("\"'")
         first = self.source.fold(given[0], 80) if given else ""
-        return first if first and self.table.tests.groups.fullmatch(name) and re.fullmatch(r"[\w:.]+", first) else ""
+        return (
+            first
+            if first and self.table.tests.groups.fullmatch(name) and re.fullmatch(r"[\w:.]+", first)
+            else ""
+        )
 
     def _marks(self, node: "Node", parts: Parts, name: str) -> tuple[str, ...]:
         given = parts.arguments.named_children if parts.arguments is not None else []
@@ -113,7 +132,9 @@ class _Walk:
         if parent is None or parent.type not in ("expression_statement", "ERROR"):
             return None
         following = parent.next_named_sibling
-        return following if following is not None and following.type == "compound_statement" else None
+        return (
+            following if following is not None and following.type == "compound_statement" else None
+        )
 
     def _closure(self, arguments: "Node | None") -> "Node | None":
         for argument in arguments.named_children if arguments is not None else ():

@@ -14,7 +14,9 @@ _ASSERTING = re.compile(
     r"(t|b|tb|s\.T\(…\))\.(Error|Errorf|Fatal|Fatalf|Fail|FailNow)|(require|assert|is|qt|cmp)\.\w+"
     r"|s\.(Require\(…\)\.|Assert\(…\)\.)?(Equal|NoError|Error|True|False|Nil|NotNil|Contains|Len)\w*"
 )
-_RAISING = frozenset(("errors.New", "fmt.Errorf", "panic", "errors.Errorf", "errors.Wrap", "errors.Wrapf"))
+_RAISING = frozenset(
+    ("errors.New", "fmt.Errorf", "panic", "errors.Errorf", "errors.Wrap", "errors.Wrapf")
+)
 _HOOK = re.compile(r"(Set[Uu]p|Tear[Dd]own)(Test|Suite|SubTest)|TestMain")
 
 
@@ -52,7 +54,11 @@ class _Go(Collector):
         is_stub = not body.named_children or "not implemented" in self.source.fold(body)
         if first_line(node) not in self.test_lines and not is_stub and parameters is not None:
             for child in parameters.named_children:
-                for inner in child.children_by_field_name("name") if child.type == "parameter_declaration" else ():
+                for inner in (
+                    child.children_by_field_name("name")
+                    if child.type == "parameter_declaration"
+                    else ()
+                ):
                     self.add_parameter(inner, self.source.text(inner), name, body.end_byte)
         return name if _HOOK.fullmatch(name) else hook
 
@@ -70,7 +76,9 @@ class _Go(Collector):
             for name in spec.children_by_field_name("name"):
                 if name.type == "identifier":
                     family = counted or owner not in ("", "string", "int", "bool")
-                    self.add_member(spec, self.source.text(name), value, owner, "enum" if family else "constant")
+                    self.add_member(
+                        spec, self.source.text(name), value, owner, "enum" if family else "constant"
+                    )
         return hook
 
     def _type(self, node: "Node", hook: str) -> str:
@@ -83,5 +91,7 @@ class _Go(Collector):
                 for inner in field.children_by_field_name("name"):
                     if written is not None:
                         text = self.source.fold_between(written.start_byte, field.end_byte, 120)
-                        self.add_member(field, self.source.text(inner), text, self.source.text(name), "field")
+                        self.add_member(
+                            field, self.source.text(inner), text, self.source.text(name), "field"
+                        )
         return hook

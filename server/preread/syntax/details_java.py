@@ -11,8 +11,12 @@ from preread.syntax.outline_java import annotations
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ASSERTING = re.compile(r"((\w+\.)*Assert(ions|ions4j)?\.)?(assert\w*|fail|verify)|assertThat\(…\).*", re.DOTALL)
-_HOOK = re.compile(r"@(BeforeEach|BeforeAll|Before|BeforeClass|AfterEach|AfterAll|After|AfterClass)\b")
+_ASSERTING = re.compile(
+    r"((\w+\.)*Assert(ions|ions4j)?\.)?(assert\w*|fail|verify)|assertThat\(…\).*", re.DOTALL
+)
+_HOOK = re.compile(
+    r"@(BeforeEach|BeforeAll|Before|BeforeClass|AfterEach|AfterAll|After|AfterClass)\b"
+)
 _UPPER = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -73,11 +77,17 @@ class _Java(Collector):
         line = first_line(name_node or node)
         imposed = line in self.test_lines or "@Override" in marks
         if name_node is not None and body is not None and parameters is not None and not imposed:
-            statements = [child.type for child in body.named_children if not child.type.endswith("comment")]
-            for child in parameters.named_children if statements not in ([], ["throw_statement"]) else ():
+            statements = [
+                child.type for child in body.named_children if not child.type.endswith("comment")
+            ]
+            for child in (
+                parameters.named_children if statements not in ([], ["throw_statement"]) else ()
+            ):
                 inner = child.child_by_field_name("name")
                 if child.type == "formal_parameter" and inner is not None:
-                    self.add_parameter(inner, self.source.text(inner), self.source.text(name_node), body.end_byte)
+                    self.add_parameter(
+                        inner, self.source.text(inner), self.source.text(name_node), body.end_byte
+                    )
         found = next((match[1] for mark in marks if (match := _HOOK.match(mark))), None)
         return found or hook
 
@@ -87,7 +97,10 @@ class _Java(Collector):
             if child.type != "field_declaration" or owner is None:
                 continue
             for declarator in child.children_by_field_name("declarator"):
-                name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
+                name, value = (
+                    declarator.child_by_field_name("name"),
+                    declarator.child_by_field_name("value"),
+                )
                 if name is not None:
                     written = self.source.text(name)
                     kind: MemberKind = "constant" if _UPPER.fullmatch(written) else "field"
@@ -101,5 +114,7 @@ class _Java(Collector):
             name = child.child_by_field_name("name")
             if child.type == "enum_constant" and name is not None and owner is not None:
                 value = child.child_by_field_name("arguments")
-                self.add_member(child, self.source.text(name), value, self.source.text(owner), "enum")
+                self.add_member(
+                    child, self.source.text(name), value, self.source.text(owner), "enum"
+                )
         return hook

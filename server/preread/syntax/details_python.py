@@ -101,7 +101,9 @@ class _Python(Collector):
         name = definition.child_by_field_name("name") if definition is not None else None
         if definition is None or name is None:
             return hook
-        decorators = [self.source.fold(child) for child in node.children if child.type == "decorator"]
+        decorators = [
+            self.source.fold(child) for child in node.children if child.type == "decorator"
+        ]
         self._decorations[definition.start_byte] = decorators
         self._decorating = (definition.start_byte, self.source.text(name))
         return hook
@@ -114,18 +116,27 @@ class _Python(Collector):
         decorators = self._decorations.get(node.start_byte, [])
         imposed = any(_IMPOSED_DECORATOR.match(decorator) for decorator in decorators)
         is_dunder = name.startswith("__") and name.endswith("__") and name not in _CONSTRUCTORS
-        if not imposed and not is_dunder and first_line(node) not in self.test_lines and not self._is_stub(body):
+        if (
+            not imposed
+            and not is_dunder
+            and first_line(node) not in self.test_lines
+            and not self._is_stub(body)
+        ):
             self._note_parameters(node, name, body, decorators)
         if any(re.match(r"@(\w+\.)*fixture\b", decorator) for decorator in decorators):
             return f"fixture:{name}"
         return name if name in _HOOKS else hook
 
-    def _note_parameters(self, node: "Node", name: str, body: "Node", decorators: list[str]) -> None:
+    def _note_parameters(
+        self, node: "Node", name: str, body: "Node", decorators: list[str]
+    ) -> None:
         names = {parameter for parameter, _ in parameter_names(self.source, node)}
         is_method = node.start_byte in self._methods and "@staticmethod" not in decorators
         parameters = node.child_by_field_name("parameters")
         for index, child in enumerate(parameters.named_children if parameters is not None else ()):
-            inner = child.child_by_field_name("name") or (child.children[0] if child.children else child)
+            inner = child.child_by_field_name("name") or (
+                child.children[0] if child.children else child
+            )
             text = self.source.text(inner)
             if inner.type == "identifier" and text in names and not (is_method and index == 0):
                 self.add_parameter(child, text, name, body.end_byte)
@@ -136,7 +147,11 @@ class _Python(Collector):
             if child.type in ("pass_statement", "comment"):
                 continue
             inner = child.named_children[0] if child.named_children else None
-            if child.type == "expression_statement" and inner is not None and inner.type in ("string", "ellipsis"):
+            if (
+                child.type == "expression_statement"
+                and inner is not None
+                and inner.type in ("string", "ellipsis")
+            ):
                 continue
             if child.type == "raise_statement" and "NotImplemented" in self.source.fold(child):
                 continue
@@ -164,7 +179,11 @@ class _Python(Collector):
         bases = node.child_by_field_name("superclasses")
         is_enum = bases is not None and _ENUM_BASE.search(self.source.fold(bases)) is not None
         for child in body.named_children:
-            function = child.child_by_field_name("definition") if child.type == "decorated_definition" else child
+            function = (
+                child.child_by_field_name("definition")
+                if child.type == "decorated_definition"
+                else child
+            )
             if function is not None and function.type == "function_definition":
                 self._methods.add(function.start_byte)
         for name, value, child, annotation in self._assignments(body):
@@ -177,7 +196,11 @@ class _Python(Collector):
                 kind = "field"
             if kind is not None:
                 written = annotation or value
-                text = self.source.fold_between(written.start_byte, child.end_byte, 120) if written else ""
+                text = (
+                    self.source.fold_between(written.start_byte, child.end_byte, 120)
+                    if written
+                    else ""
+                )
                 self.add_member(child, name, text, owner, kind)
         return hook
 
@@ -186,10 +209,17 @@ class _Python(Collector):
         found = []
         for statement in block.named_children:
             node = statement.named_children[0] if statement.named_children else None
-            if statement.type != "expression_statement" or node is None or node.type != "assignment":
+            if (
+                statement.type != "expression_statement"
+                or node is None
+                or node.type != "assignment"
+            ):
                 continue
             left = node.child_by_field_name("left")
             if left is not None and left.type == "identifier":
-                right, annotation = node.child_by_field_name("right"), node.child_by_field_name("type")
+                right, annotation = (
+                    node.child_by_field_name("right"),
+                    node.child_by_field_name("type"),
+                )
                 found.append((self.source.text(left), right, node, annotation))
         return found

@@ -50,14 +50,21 @@ class _Rust(Collector):
         return hook
 
     def _string(self, node: "Node", hook: str) -> str:
-        for name in re.findall(r"\{([a-z_]\w*)", self.source.text(node)):  # format!("{name}") reads a variable
+        for name in re.findall(
+            r"\{([a-z_]\w*)", self.source.text(node)
+        ):  # format!("{name}") reads a variable
             self.note_use(name, node.start_byte)
         return hook
 
     def _function(self, node: "Node", hook: str) -> str:
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         parameters = node.child_by_field_name("parameters")
-        if name_node is None or body is None or parameters is None or first_line(node) in self.test_lines:
+        if (
+            name_node is None
+            or body is None
+            or parameters is None
+            or first_line(node) in self.test_lines
+        ):
             return hook
         if not body.named_children or _STUB.match(self.source.fold(body)):
             return hook
@@ -74,7 +81,9 @@ class _Rust(Collector):
             name = child.child_by_field_name("name")
             if child.type == "enum_variant" and name is not None and owner is not None:
                 value = self.source.fold_between(name.end_byte, child.end_byte, 120).lstrip("= ")
-                self.add_member(child, self.source.text(name), value, self.source.text(owner), "enum")
+                self.add_member(
+                    child, self.source.text(name), value, self.source.text(owner), "enum"
+                )
         return hook
 
     def _struct(self, node: "Node", hook: str) -> str:
@@ -83,7 +92,9 @@ class _Rust(Collector):
             name = child.child_by_field_name("name")
             if child.type == "field_declaration" and name is not None and owner is not None:
                 value = child.child_by_field_name("type")
-                self.add_member(child, self.source.text(name), value, self.source.text(owner), "field")
+                self.add_member(
+                    child, self.source.text(name), value, self.source.text(owner), "field"
+                )
         return hook
 
     def _constant(self, node: "Node", hook: str) -> str:

@@ -11,7 +11,9 @@ from preread.syntax.outline_script import FUNCTIONS, function_of, unwrapped
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_HOOK = re.compile(r"(?:(?:\w+\.)?(beforeEach|beforeAll|afterEach|afterAll)|(before|after|suiteSetup|suiteTeardown))")
+_HOOK = re.compile(
+    r"(?:(?:\w+\.)?(beforeEach|beforeAll|afterEach|afterAll)|(before|after|suiteSetup|suiteTeardown))"
+)
 _ASSERTING = re.compile(
     r"expect(\.\w+)?\(…\)(\.|\?\.).*|(assert|chai\.assert)(\.\w+)*|cy\..*\.(should|and)|.*\.should(\.\w+)+",
     re.DOTALL,
@@ -45,7 +47,9 @@ class _Script(Collector):
     def __init__(self, source: Source, outline: Outline) -> None:
         super().__init__(source, outline)
         self._fixtures: dict[int, str] = {}  # offset of a property given to test.extend → its name
-        self._top_level = {s.name for s in outline.symbols if s.kind == "constant" and not s.container}
+        self._top_level = {
+            s.name for s in outline.symbols if s.kind == "constant" and not s.container
+        }
         self._asserted: set[int] = set()  # offsets at which a recorded chain of calls starts
 
     def handlers(self) -> dict[str, Handler]:
@@ -81,7 +85,11 @@ class _Script(Collector):
         return (found[1] or found[2]) if found else hook
 
     def _options(self, arguments: "Node | None") -> None:
-        first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+        first = (
+            arguments.named_children[0]
+            if arguments is not None and arguments.named_children
+            else None
+        )
         if first is not None and first.type == "string" and self.raw(first).startswith("-"):
             raw = self.raw(first)
             for option in _OPTION.findall(raw):
@@ -102,7 +110,9 @@ class _Script(Collector):
     def _throw(self, node: "Node", hook: str) -> str:
         value = node.named_children[0] if node.named_children else None
         if value is not None and value.type in ("new_expression", "call_expression"):
-            named = value.child_by_field_name("constructor") or value.child_by_field_name("function")
+            named = value.child_by_field_name("constructor") or value.child_by_field_name(
+                "function"
+            )
             self.add_raise(node, self.callee(named), value.child_by_field_name("arguments"))
         return hook
 
@@ -144,7 +154,9 @@ class _Script(Collector):
                     self.add_member(pair, self.source.fold(key).strip("'\""), item, name, "enum")
         elif plain.type == "array" and value.type == "as_expression":
             self._strings(plain, name)
-        elif plain.type == "call_expression" and self.callee(plain.child_by_field_name("function")).endswith("z.enum"):
+        elif plain.type == "call_expression" and self.callee(
+            plain.child_by_field_name("function")
+        ).endswith("z.enum"):
             arguments = plain.child_by_field_name("arguments")
             for argument in arguments.named_children if arguments is not None else ():
                 self._strings(argument, name)
@@ -182,7 +194,9 @@ class _Script(Collector):
                 continue
             name = child.child_by_field_name("name") or child
             value = child.child_by_field_name("value")
-            self.add_member(child, self.source.fold(name).strip("'\""), value, self.source.text(owner), "enum")
+            self.add_member(
+                child, self.source.fold(name).strip("'\""), value, self.source.text(owner), "enum"
+            )
         return hook
 
     def _interface(self, node: "Node", hook: str) -> str:
@@ -207,7 +221,10 @@ class _Script(Collector):
 
     def _signatures(self, body: "Node", owner: str) -> None:
         for child in body.named_children:
-            name_node, annotation = child.child_by_field_name("name"), child.child_by_field_name("type")
+            name_node, annotation = (
+                child.child_by_field_name("name"),
+                child.child_by_field_name("type"),
+            )
             if child.type != "property_signature" or name_node is None:
                 continue
             name = self.source.fold(name_node).strip("'\"")
@@ -223,7 +240,11 @@ class _Script(Collector):
             part = stack.pop()
             if part.type == "union_type":
                 stack.extend(reversed(part.named_children))
-            elif part.type == "literal_type" and part.named_children and part.named_children[0].type == "string":
+            elif (
+                part.type == "literal_type"
+                and part.named_children
+                and part.named_children[0].type == "string"
+            ):
                 self.add_member(part, self.raw(part.named_children[0]), part, owner, "union")
 
     def _jsx_attribute(self, node: "Node", hook: str) -> str:
@@ -232,7 +253,11 @@ class _Script(Collector):
             value: Node | None = parts[1]
             if value is not None and value.type == "jsx_expression":
                 value = value.named_children[0] if value.named_children else None
-            if value is not None and value.type in ("string", "template_string") and node.parent is not None:
+            if (
+                value is not None
+                and value.type in ("string", "template_string")
+                and node.parent is not None
+            ):
                 element = node.parent.child_by_field_name("name")
                 self._attribute(node, element, parts[0], value)
         return hook
@@ -240,7 +265,9 @@ class _Script(Collector):
     def _attribute(self, node: "Node", element: "Node | None", name: "Node", value: "Node") -> None:
         line = first_line(node)
         tag = self.source.fold(element) if element is not None else ""
-        self.attributes.append(Attribute(tag, self.source.fold(name), self.raw(value), line, self.within(line)))
+        self.attributes.append(
+            Attribute(tag, self.source.fold(name), self.raw(value), line, self.within(line))
+        )
 
     def _note_parameters(self, function: "Node", name: str) -> None:
         body = function.child_by_field_name("body")
@@ -249,7 +276,11 @@ class _Script(Collector):
         parameters = function.child_by_field_name("parameters")
         for child in parameters.named_children if parameters is not None else ():
             if child.type in ("required_parameter", "optional_parameter"):
-                if child.children[0].type in ("accessibility_modifier", "override_modifier", "readonly"):
+                if child.children[0].type in (
+                    "accessibility_modifier",
+                    "override_modifier",
+                    "readonly",
+                ):
                     continue  # a parameter property is a field
                 pattern = child.child_by_field_name("pattern")
             else:
@@ -268,7 +299,9 @@ class _Script(Collector):
             if any(child.type == "rest_pattern" for child in children):
                 return
             for child in children:
-                inner = child.child_by_field_name("value") or child.child_by_field_name("left") or child
+                inner = (
+                    child.child_by_field_name("value") or child.child_by_field_name("left") or child
+                )
                 if inner.type == "assignment_pattern":
                     inner = inner.child_by_field_name("left") or inner
                 if inner.type in ("identifier", "shorthand_property_identifier_pattern"):

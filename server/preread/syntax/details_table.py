@@ -4,9 +4,9 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from preread.languages import role_of
 from preread.syntax.details_walk import SUBSCRIPTS, Collector, Handler
 from preread.syntax.grammars import Source, first_line
+from preread.syntax.languages import role_of
 from preread.syntax.model import Details, Member, Outline, Symbol
 from preread.syntax.table import NEVER, TYPES, Parts, Table, child
 
@@ -48,7 +48,9 @@ class _Collector(Collector):
         self.identifiers = table.identifiers
         self.in_tests = role_of(source.path) in ("test", "support")
         self._by_start: dict[int, Symbol] = {
-            symbol.start: symbol for symbol in reversed(outline.symbols) if symbol.kind in ("function", "method")
+            symbol.start: symbol
+            for symbol in reversed(outline.symbols)
+            if symbol.kind in ("function", "method")
         }
         self._types = [symbol for symbol in outline.symbols if symbol.kind in TYPES]
         self._type_starts = [symbol.start for symbol in self._types]
@@ -91,15 +93,25 @@ class _Collector(Collector):
         callee = self._callee_of(node, parts)
         self.add_call(node, callee, parts.arguments, hook)
         tests = self.table.tests
-        if self.in_tests and tests.assertions.fullmatch(callee) and node.start_byte not in self._asserted:
+        if (
+            self.in_tests
+            and tests.assertions.fullmatch(callee)
+            and node.start_byte not in self._asserted
+        ):
             self._asserted.add(node.start_byte)
             self.add_assertion(node)
         if self.table.raising.fullmatch(callee):
             self._raise(node, callee, parts)
         if parts.block is None and parts.arguments is None:
             return hook
-        if tests.fixtures.fullmatch(callee) and parts.arguments is not None and parts.arguments.named_children:
-            return "fixture:" + self.source.fold(parts.arguments.named_children[0], 80).strip(":\"'")
+        if (
+            tests.fixtures.fullmatch(callee)
+            and parts.arguments is not None
+            and parts.arguments.named_children
+        ):
+            return "fixture:" + self.source.fold(parts.arguments.named_children[0], 80).strip(
+                ":\"'"
+            )
         return callee if tests.hooks.fullmatch(callee) else hook
 
     def _raise(self, node: "Node", callee: str, parts: Parts) -> None:
@@ -114,14 +126,22 @@ class _Collector(Collector):
 
     def _throw(self, node: "Node", hook: str) -> str:
         value = node.named_children[-1] if node.named_children else None
-        if value is not None and value.type in self.table.calls and self.source.fold(node, 8).startswith("throw"):
+        if (
+            value is not None
+            and value.type in self.table.calls
+            and self.source.fold(node, 8).startswith("throw")
+        ):
             exception = self._callee_of(value, self.table.parts(value)).removeprefix("new ")
             self.add_raise(node, exception, value)
         return hook
 
     def _check(self, node: "Node", hook: str) -> str:
         pattern = self.table.checks[node.type]
-        if self.in_tests and node.start_byte not in self._asserted and pattern.search(self.source.fold(node)):
+        if (
+            self.in_tests
+            and node.start_byte not in self._asserted
+            and pattern.search(self.source.fold(node))
+        ):
             self._asserted.add(node.start_byte)
             self.add_assertion(node)
         return hook
@@ -159,20 +179,37 @@ class _Collector(Collector):
             # Some grammars have the parameters in a list of their own, some right in the function.
             for held in (
                 node,
-                *(part for part in node.named_children if part.type.endswith(("parameters", "parameter_list"))),
+                *(
+                    part
+                    for part in node.named_children
+                    if part.type.endswith(("parameters", "parameter_list"))
+                ),
             ):
                 for part in held.named_children:
                     if part.type in self.table.parameters:
-                        names = part.children_by_field_name(self.table.parameters[part.type]) or part.named_children[:1]
+                        names = (
+                            part.children_by_field_name(self.table.parameters[part.type])
+                            or part.named_children[:1]
+                        )
                         name = next(
-                            (n for n in names if n.type in self.identifiers and n.start_byte < body.start_byte), None
+                            (
+                                n
+                                for n in names
+                                if n.type in self.identifiers and n.start_byte < body.start_byte
+                            ),
+                            None,
                         )
                         if name is not None:
-                            self.add_parameter(name, self.source.text(name), symbol.name, body.end_byte)
+                            self.add_parameter(
+                                name, self.source.text(name), symbol.name, body.end_byte
+                            )
         hooks = self.table.tests.hooks
         if not self.in_tests:
             return hook
-        marked = next((found[0] for mark in symbol.decorators if (found := hooks.search(mark.strip("@[]#")))), "")
+        marked = next(
+            (found[0] for mark in symbol.decorators if (found := hooks.search(mark.strip("@[]#")))),
+            "",
+        )
         return marked or (symbol.name if hooks.fullmatch(symbol.name) else hook)
 
     def _symbol_of(self, node: "Node") -> Symbol | None:
@@ -195,7 +232,8 @@ class _Collector(Collector):
             return True
         outer = self._type_at(symbol.start)
         inherits = outer is not None and (
-            outer.kind == "interface" or re.search(r"\w\W*:|\b(extends|implements)\b", outer.signature) is not None
+            outer.kind == "interface"
+            or re.search(r"\w\W*:|\b(extends|implements)\b", outer.signature) is not None
         )
         return inherits and "private" not in symbol.signature
 
@@ -210,7 +248,9 @@ class _Collector(Collector):
             if kind in self.table.calls:
                 parts = self.table.parts(node)
                 shape = self.table.calls[kind]
-                links.append("(…)" if parts.arguments is not None or parts.block is not None else "")
+                links.append(
+                    "(…)" if parts.arguments is not None or parts.block is not None else ""
+                )
                 if parts.receiver is not None and parts.function is not None:
                     links.append(self._between(parts.receiver.end_byte, parts.function.end_byte))
                     node = parts.receiver
@@ -221,7 +261,9 @@ class _Collector(Collector):
                     node = parts.function
             elif kind in self.table.links:
                 inner = child(node, self.table.links[kind])
-                links.append(self._between(inner.end_byte, node.end_byte) if inner is not None else "")
+                links.append(
+                    self._between(inner.end_byte, node.end_byte) if inner is not None else ""
+                )
                 node = inner
             elif kind in SUBSCRIPTS:
                 links.append("[…]")
@@ -241,7 +283,9 @@ class _Collector(Collector):
         if prefix:
             return prefix + self._first(parts.function)
         if parts.receiver is not None and parts.function is not None:
-            return self.callee(parts.receiver) + self._between(parts.receiver.end_byte, parts.function.end_byte)
+            return self.callee(parts.receiver) + self._between(
+                parts.receiver.end_byte, parts.function.end_byte
+            )
         return self.callee(parts.function)
 
     def _between(self, start: int, end: int) -> str:
@@ -259,7 +303,12 @@ class _Collector(Collector):
 
     def key(self, node: "Node") -> "Node | None":
         name = node.child_by_field_name(_KEYS[node.type]) if node.type in _KEYS else None
-        if name is None and node.type == "value_argument" and len(node.children) > 2 and node.children[1].type == "=":
+        if (
+            name is None
+            and node.type == "value_argument"
+            and len(node.children) > 2
+            and node.children[1].type == "="
+        ):
             return node.children[0]
         return name
 
@@ -268,7 +317,9 @@ class _Collector(Collector):
         quotes = [part for part in string.children if not part.is_named]
         if len(quotes) < 2:
             return self.source.text(string).lstrip("@$LuU8R").strip("\"'`")
-        return self.source.data[quotes[0].end_byte : quotes[-1].start_byte].decode("utf-8", "ignore")
+        return self.source.data[quotes[0].end_byte : quotes[-1].start_byte].decode(
+            "utf-8", "ignore"
+        )
 
     def runs_of(self, string: "Node") -> list[str]:
         """The literal parts of a string."""

@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 _MAX_LINKS = 40  # of a call chain that a callee spells out
 _MAX_LITERALS = 60  # of one call
 _STRINGS = frozenset(
-    ("string", "template_string", "interpreted_string_literal", "raw_string_literal", "string_literal")
+    (
+        "string",
+        "template_string",
+        "interpreted_string_literal",
+        "raw_string_literal",
+        "string_literal",
+    )
 )
 _NAMES = frozenset(
     "identifier this super self import field_identifier type_identifier package_identifier property_identifier"
@@ -44,7 +50,9 @@ _MEMBERS = {
     "field_access": ("object", "field"),
 }
 _CALLS = frozenset(("call_expression", "call"))
-_TRANSPARENT = frozenset(("non_null_expression", "generic_function", "type_instantiation_expression"))
+_TRANSPARENT = frozenset(
+    ("non_null_expression", "generic_function", "type_instantiation_expression")
+)
 # Arguments in which literals still count as given to the call.
 _CARRIERS = frozenset(
     "array list tuple set object dictionary pair keyword_argument parenthesized_expression spread_element as_expression"
@@ -84,7 +92,9 @@ class Collector:
         self.members: list[Member] = []
         self.raises: list[Raise] = []
         self.attributes: list[Attribute] = []
-        self.not_uses: set[int] = set()  # offsets of identifiers that name a property, not a variable
+        self.not_uses: set[int] = (
+            set()
+        )  # offsets of identifiers that name a property, not a variable
         self._comments: list[Node] = []
         self._pending: list[_Pending] = []
         self._uses: dict[str, list[int]] = defaultdict(list)
@@ -131,16 +141,26 @@ class Collector:
         literals, keywords = self.arguments(arguments)
         line = first_line(node)
         text = self.source.fold(node, 120)
-        self.calls.append(Call(callee, text, line, last_line(node), literals, keywords, self.within(line), hook))
+        self.calls.append(
+            Call(callee, text, line, last_line(node), literals, keywords, self.within(line), hook)
+        )
 
     def add_assertion(self, node: "Node") -> None:
         """Records a check."""
         line = first_line(node)
-        self.assertions.append(Assertion(self.source.fold(node, 200), line, last_line(node), self.within(line)))
+        self.assertions.append(
+            Assertion(self.source.fold(node, 200), line, last_line(node), self.within(line))
+        )
 
-    def add_member(self, node: "Node", name: str, value: "Node | str | None", owner: str, kind: MemberKind) -> None:
+    def add_member(
+        self, node: "Node", name: str, value: "Node | str | None", owner: str, kind: MemberKind
+    ) -> None:
         """Records a member of a family at the node's line."""
-        text = self.source.fold(value, 120) if value is not None and not isinstance(value, str) else value or ""
+        text = (
+            self.source.fold(value, 120)
+            if value is not None and not isinstance(value, str)
+            else value or ""
+        )
         self.members.append(Member(name, text, first_line(node), owner, kind))
 
     def add_raise(self, node: "Node", exception: str, value: "Node | None") -> None:
@@ -171,7 +191,9 @@ class Collector:
                 inner, name = (node.child_by_field_name(field) for field in _MEMBERS[kind])
                 if inner is None or name is None:
                     break
-                parts.append(self.source.fold_between(inner.end_byte, name.end_byte).replace(" ", ""))
+                parts.append(
+                    self.source.fold_between(inner.end_byte, name.end_byte).replace(" ", "")
+                )
                 node = inner
             elif kind in _CALLS:
                 parts.append("(…)")
@@ -179,7 +201,11 @@ class Collector:
             elif kind == "method_invocation":
                 parts.append("(…)")
                 name, inner = node.child_by_field_name("name"), node.child_by_field_name("object")
-                parts.append((("." if inner is not None else "") + self.source.text(name)) if name is not None else "")
+                parts.append(
+                    (("." if inner is not None else "") + self.source.text(name))
+                    if name is not None
+                    else ""
+                )
                 node = inner
             elif kind in SUBSCRIPTS:
                 parts.append("[…]")
@@ -262,7 +288,10 @@ class Collector:
     def _parameters(self) -> list[Parameter]:
         found = []
         for pending in self._pending:
-            used = any(self._stands_between(name, pending.start, pending.end) for name in (pending.name, *self.see_all))
+            used = any(
+                self._stands_between(name, pending.start, pending.end)
+                for name in (pending.name, *self.see_all)
+            )
             found.append(Parameter(pending.name, pending.function, pending.line, used))
         return found
 

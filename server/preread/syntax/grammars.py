@@ -6,7 +6,7 @@ import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
-from preread.languages import Language
+from preread.syntax.languages import Language
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
@@ -80,7 +80,9 @@ def parse(path: str, text: str, language: Language) -> Source | None:
 
     import tree_sitter
 
-    parser = tree_sitter.Parser(grammar)  # a new one: builds run in several threads, and a parser serves one
+    parser = tree_sitter.Parser(
+        grammar
+    )  # a new one: builds run in several threads, and a parser serves one
     try:
         return Source(path, data, parser.parse(read, progress_callback=gives_up).root_node)
     except ValueError:  # over the deadline

@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
-from preread.languages import language_of
 from preread.syntax.grammars import Source, first_line, last_line
+from preread.syntax.languages import language_of
 from preread.syntax.model import Outline, Symbol, TestCase
 from preread.syntax.plain import plain_outline
 from preread.syntax.table import TYPES, Table
@@ -46,10 +46,14 @@ def mended(source: Source, table: Table, found: Outline, misread: list["Node"]) 
             added[-1] = before._replace(end=symbol.start - 1)
         added.append(_test_of(symbol, lines, table) or symbol)
     known = [entry for entry in entries if _is_function(entry)]
-    return _joined(entries, [_cut(entry, known, lines) for entry in added], found) if added else found
+    return (
+        _joined(entries, [_cut(entry, known, lines) for entry in added], found) if added else found
+    )
 
 
-def _cut(entry: Symbol | TestCase, known: list[Symbol | TestCase], lines: list[str]) -> Symbol | TestCase:
+def _cut(
+    entry: Symbol | TestCase, known: list[Symbol | TestCase], lines: list[str]
+) -> Symbol | TestCase:
     """A function that ends where the next one begins: its braces may not be balanced."""
     if not _is_function(entry):
         return entry
@@ -61,7 +65,11 @@ def _cut(entry: Symbol | TestCase, known: list[Symbol | TestCase], lines: list[s
 
 def _broken_lines(root: "Node", table: Table, last: int) -> set[int]:
     """The lines of errors, of what is not in the tree, and of functions that hold an error: they swallow the next."""
-    lines = set(range(last_line(root.children[-1]) + 1, last + 1)) if root.children and root.has_error else set()
+    lines = (
+        set(range(last_line(root.children[-1]) + 1, last + 1))
+        if root.children and root.has_error
+        else set()
+    )
     stack = [root]
     for _ in range(_MOST_NODES):
         if not stack:
@@ -112,7 +120,9 @@ def _test_of(symbol: Symbol, lines: list[str], table: Table) -> TestCase | None:
     return TestCase(symbol.name, symbol.start, symbol.end, symbol.container, (), others)
 
 
-def _joined(entries: list[Symbol | TestCase], added: list[Symbol | TestCase], found: Outline) -> Outline:
+def _joined(
+    entries: list[Symbol | TestCase], added: list[Symbol | TestCase], found: Outline
+) -> Outline:
     """All of them in order: what an added definition ends does end, and what an added type holds is in it."""
     starts = sorted(entry.start for entry in added)
     types = [entry for entry in added if isinstance(entry, Symbol) and entry.kind in TYPES]
@@ -123,9 +133,15 @@ def _joined(entries: list[Symbol | TestCase], added: list[Symbol | TestCase], fo
         cut = next((start for start in starts if entry.start < start <= entry.end), None)
         if cut is not None and _is_function(entry):
             placed = placed._replace(end=cut - 1)
-        home = next((outer for outer in reversed(types) if outer.start < entry.start <= outer.end), None)
+        home = next(
+            (outer for outer in reversed(types) if outer.start < entry.start <= outer.end), None
+        )
         if isinstance(placed, TestCase):
-            tests.append(placed._replace(group=home.name) if home is not None and not placed.group else placed)
+            tests.append(
+                placed._replace(group=home.name)
+                if home is not None and not placed.group
+                else placed
+            )
         elif home is not None and not placed.container:
             kind = "method" if placed.kind == "function" else placed.kind
             symbols.append(placed._replace(container=home.name, kind=kind))

@@ -68,7 +68,9 @@ class _Walk:
         receiver = node.child_by_field_name("receiver")
         container = self._receiver(receiver) if receiver is not None else ""
         is_suite = "Suite" in container and name.startswith("Test")
-        is_plain = receiver is None and _TEST.fullmatch(name) and (given == "()" or "testing." in given)
+        is_plain = (
+            receiver is None and _TEST.fullmatch(name) and (given == "()" or "testing." in given)
+        )
         if self.is_test_file and (is_plain or is_suite) and name != "TestMain":
             self._test(node, name, container, body)
             return
@@ -91,20 +93,29 @@ class _Walk:
             if part.type != "call_expression":
                 stack.extend((child, outer) for child in reversed(part.named_children))
                 continue
-            function, arguments = part.child_by_field_name("function"), part.child_by_field_name("arguments")
+            function, arguments = (
+                part.child_by_field_name("function"),
+                part.child_by_field_name("arguments"),
+            )
             callee = self.source.fold(function) if function is not None else ""
             given = arguments.named_children if arguments is not None else []
             inside = outer
             if callee.endswith(".Run") and len(given) == 2:
                 literal = given[0].type.endswith("string_literal")
-                inside = self.source.fold(given[0]).strip('"`') if literal else self.source.fold(given[0])
+                inside = (
+                    self.source.fold(given[0]).strip('"`')
+                    if literal
+                    else self.source.fold(given[0])
+                )
                 test = TestCase(inside, first_line(part), last_line(part), outer, (), ())
                 subtests.append(test)
                 inside = f"{outer} > {inside}" if len(outer) < 300 else outer
             elif _MARK.match(self.source.fold(part)) and outer == name:
                 marks.append(self.source.fold(part))
             stack.extend((child, inside) for child in reversed(given))
-        self.tests.append(TestCase(name, first_line(node), last_line(node), group, (), tuple(marks)))
+        self.tests.append(
+            TestCase(name, first_line(node), last_line(node), group, (), tuple(marks))
+        )
         self.tests += subtests
 
     def _imports(self, node: "Node") -> None:
@@ -113,7 +124,9 @@ class _Walk:
             child = stack.pop()
             path = child.child_by_field_name("path")
             if path is not None:
-                self.imports.append(Import(self.source.fold(path).strip('"`'), (), first_line(child)))
+                self.imports.append(
+                    Import(self.source.fold(path).strip('"`'), (), first_line(child))
+                )
             elif child.type == "import_spec_list":
                 stack.extend(reversed(child.named_children))
 
@@ -126,7 +139,9 @@ class _Walk:
             elif name.type == "identifier":
                 kind = "constant"
                 end = self.source.data.find(b"\n", spec.start_byte, spec.end_byte)
-                signature = self.source.fold_between(spec.start_byte, end if end >= 0 else spec.end_byte)
+                signature = self.source.fold_between(
+                    spec.start_byte, end if end >= 0 else spec.end_byte
+                )
             else:
                 continue
             self._add(self.source.text(name), kind, spec, "", signature, comments)
@@ -140,5 +155,9 @@ class _Walk:
         signature: str,
         comments: list["Node"],
     ) -> None:
-        doc = first_sentence("\n".join(comment_text(self.source.text(comment)) for comment in comments))
-        self.symbols.append(Symbol(name, kind, first_line(node), last_line(node), container, signature, doc, ()))
+        doc = first_sentence(
+            "\n".join(comment_text(self.source.text(comment)) for comment in comments)
+        )
+        self.symbols.append(
+            Symbol(name, kind, first_line(node), last_line(node), container, signature, doc, ())
+        )

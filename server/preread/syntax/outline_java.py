@@ -49,7 +49,11 @@ def outline_java(source: Source) -> Outline:
                 else:
                     symbols.append(found)
                 body = node.child_by_field_name("body")
-                if body is not None and "method" not in node.type and "constructor" not in node.type:
+                if (
+                    body is not None
+                    and "method" not in node.type
+                    and "constructor" not in node.type
+                ):
                     stack.append((body, nested(container, found.name)))
             comment = None
     return Outline(
@@ -66,7 +70,9 @@ def annotations(source: Source, node: "Node") -> tuple[str, ...]:
     return tuple(source.fold(child) for child in found if child.type.endswith("annotation"))
 
 
-def _definition(source: Source, node: "Node", container: str, comment: "Node | None") -> Symbol | TestCase:
+def _definition(
+    source: Source, node: "Node", container: str, comment: "Node | None"
+) -> Symbol | TestCase:
     name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     name = source.text(name_node) if name_node is not None else ""
     marks = annotations(source, node)
@@ -81,18 +87,36 @@ def _definition(source: Source, node: "Node", container: str, comment: "Node | N
             begin = written[-1].end_byte if written else begin
     end = body.start_byte if body is not None else node.end_byte
     signature = source.fold_between(begin, end).rstrip("; ")
-    return Symbol(name, _KINDS[node.type], start, last_line(node), container, signature, _doc(source, comment), marks)
+    return Symbol(
+        name,
+        _KINDS[node.type],
+        start,
+        last_line(node),
+        container,
+        signature,
+        _doc(source, comment),
+        marks,
+    )
 
 
-def _constants(source: Source, node: "Node", container: str, comment: "Node | None") -> list[Symbol]:
+def _constants(
+    source: Source, node: "Node", container: str, comment: "Node | None"
+) -> list[Symbol]:
     """The `static final` fields of a class."""
     signature = source.fold(node).rstrip("; ")
     if "static" not in signature or "final" not in signature:
         return []
-    names = [declarator.child_by_field_name("name") for declarator in node.children_by_field_name("declarator")]
+    names = [
+        declarator.child_by_field_name("name")
+        for declarator in node.children_by_field_name("declarator")
+    ]
     lines = first_line(node), last_line(node)
     doc = _doc(source, comment)
-    return [Symbol(source.text(name), "constant", *lines, container, signature, doc, ()) for name in names if name]
+    return [
+        Symbol(source.text(name), "constant", *lines, container, signature, doc, ())
+        for name in names
+        if name
+    ]
 
 
 def _import(source: Source, node: "Node") -> Import:

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preread.languages import role_of
 from preread.syntax.grammars import Source, first_line, last_line
+from preread.syntax.languages import role_of
 from preread.syntax.model import Import, Outline, Symbol, TestCase
 from preread.syntax.text import comment_text, first_sentence, nested
 
@@ -20,7 +20,9 @@ _TRANSPARENT = frozenset(
 _CONSTANT = re.compile(r"_{0,2}[A-Z]\w*")
 _SKIP_CALL = re.compile(r"(pytest\.(skip|xfail|importorskip|fail)|self\.skipTest)\(")
 # A patch that makes its own mock hands it to the test before any fixture.
-_PATCH = re.compile(r"@(\w+\.)*patch(\.object)?\((?!.*\bnew(_callable)?=)(?!([^,(]+,){2}\s*[^=,]+[,)])")
+_PATCH = re.compile(
+    r"@(\w+\.)*patch(\.object)?\((?!.*\bnew(_callable)?=)(?!([^,(]+,){2}\s*[^=,]+[,)])"
+)
 _TEST_CLASS_BASE = re.compile(r"Test\b|Case\b|Tests?\w*$|Mixin\b")
 
 
@@ -60,7 +62,9 @@ class _Walk:
                 if kind == "expression_statement":
                     self._statement(node, scope, comment)
                 elif kind == "decorated_definition":
-                    decorators = tuple(child for child in node.children if child.type == "decorator")
+                    decorators = tuple(
+                        child for child in node.children if child.type == "decorator"
+                    )
                     definition = node.child_by_field_name("definition")
                     if definition is not None:
                         stack.append(self._definition(definition, decorators, scope, comment))
@@ -68,7 +72,11 @@ class _Walk:
                     stack.append(self._definition(node, (), scope, comment))
                 elif kind in _TRANSPARENT:
                     stack.append((node, scope))
-                elif kind in ("import_statement", "import_from_statement", "future_import_statement"):
+                elif kind in (
+                    "import_statement",
+                    "import_from_statement",
+                    "future_import_statement",
+                ):
                     self._import(node)
                 elif kind == "type_alias_statement":
                     self._named(node, "type", scope, comment)
@@ -77,7 +85,12 @@ class _Walk:
     def finished(self) -> Outline:
         tests = [
             TestCase(
-                test.name, test.start, test.end, test.group, test.params, (*test.marks, *self.module_marks, *marks)
+                test.name,
+                test.start,
+                test.end,
+                test.group,
+                test.params,
+                (*test.marks, *self.module_marks, *marks),
             )
             for test, marks in self.tests
         ]
@@ -146,7 +159,11 @@ class _Walk:
                 self._constant(inner, name, scope, comment)
 
     def _constant(self, node: "Node", name: str, scope: _Scope, comment: "Node | None") -> None:
-        signature = self.source.fold(node) if node.start_point[0] == node.end_point[0] else self._line_of(node)
+        signature = (
+            self.source.fold(node)
+            if node.start_point[0] == node.end_point[0]
+            else self._line_of(node)
+        )
         self.symbols.append(
             Symbol(
                 name,
@@ -187,7 +204,9 @@ class _Walk:
         module = node.child_by_field_name("module_name")
         if any(child.type == "wildcard_import" for child in node.children):
             names = ["*"]
-        self.imports.append(Import(self.source.fold(module) if module else "__future__", tuple(names), line))
+        self.imports.append(
+            Import(self.source.fold(module) if module else "__future__", tuple(names), line)
+        )
 
     def _import_name(self, node: "Node") -> str:
         original = node.child_by_field_name("name") if node.type == "aliased_import" else node
@@ -205,13 +224,16 @@ class _Walk:
     def _is_test_class(self, node: "Node", name: str) -> bool:
         bases = node.child_by_field_name("superclasses")
         return name.lower().startswith("test") or (
-            bases is not None and _TEST_CLASS_BASE.search(self.source.fold(bases).strip("()")) is not None
+            bases is not None
+            and _TEST_CLASS_BASE.search(self.source.fold(bases).strip("()")) is not None
         )
 
     def _signature(self, node: "Node", body: "Node | None") -> str:
         end = body.start_byte if body is not None else node.end_byte
         comment = next((child for child in node.children if child.type == "comment"), None)
-        if comment is not None and comment.start_byte < end:  # a comment after the colon is no signature
+        if (
+            comment is not None and comment.start_byte < end
+        ):  # a comment after the colon is no signature
             end = comment.start_byte
         return self.source.fold_between(node.start_byte, end, 10_000).rstrip(": ")[:160]
 
@@ -219,15 +241,23 @@ class _Walk:
         for child in body.children if body is not None else ():
             if child.type == "comment":
                 continue
-            string = child.children[0] if child.type == "expression_statement" and child.children else None
+            string = (
+                child.children[0]
+                if child.type == "expression_statement" and child.children
+                else None
+            )
             if string is None or string.type != "string":
                 return ""
-            content = next((part for part in string.children if part.type == "string_content"), None)
+            content = next(
+                (part for part in string.children if part.type == "string_content"), None
+            )
             return first_sentence(self.source.text(content)) if content is not None else ""
         return ""
 
     def _leading(self, comment: "Node | None") -> str:
-        return first_sentence(comment_text(self.source.text(comment))) if comment is not None else ""
+        return (
+            first_sentence(comment_text(self.source.text(comment))) if comment is not None else ""
+        )
 
     def _line_of(self, node: "Node") -> str:
         end = self.source.data.find(b"\n", node.start_byte)
@@ -260,7 +290,11 @@ def _parametrized(source: Source, decorators: tuple["Node", ...]) -> frozenset[s
             continue
         function = call.child_by_field_name("function")
         arguments = call.child_by_field_name("arguments")
-        if function is None or arguments is None or not source.text(function).endswith("parametrize"):
+        if (
+            function is None
+            or arguments is None
+            or not source.text(function).endswith("parametrize")
+        ):
             continue
         first = next((child for child in arguments.named_children if child.type != "comment"), None)
         if first is not None:

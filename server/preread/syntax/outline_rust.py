@@ -22,8 +22,12 @@ _KINDS: dict[str, SymbolKind] = {
     "const_item": "constant",
     "static_item": "constant",
 }
-_TEST_ATTRIBUTE = re.compile(r"#\[\s*((\w+::)*test|rstest|test_case|wasm_bindgen_test|quickcheck|proptest)\b")
-_USE = re.compile(r"^(?P<module>[\w:]*?)(?:::)?(?:\{(?P<group>.*)\}|(?P<name>\w+|\*)(?:\s+as\s+\w+)?)$", re.DOTALL)
+_TEST_ATTRIBUTE = re.compile(
+    r"#\[\s*((\w+::)*test|rstest|test_case|wasm_bindgen_test|quickcheck|proptest)\b"
+)
+_USE = re.compile(
+    r"^(?P<module>[\w:]*?)(?:::)?(?:\{(?P<group>.*)\}|(?P<name>\w+|\*)(?:\s+as\s+\w+)?)$", re.DOTALL
+)
 
 
 def outline_rust(source: Source) -> Outline:
@@ -43,7 +47,9 @@ class _Walk:
         self.symbols: list[Symbol] = []
         self.tests: list[TestCase] = []
         self.imports: list[Import] = []
-        self.stack: list[tuple[Node, str, bool]] = []  # block, container, whether its functions are methods
+        self.stack: list[
+            tuple[Node, str, bool]
+        ] = []  # block, container, whether its functions are methods
 
     def run(self) -> None:
         self.stack.append((self.source.root, "", False))
@@ -61,7 +67,12 @@ class _Walk:
                     comments, attributes = [], []
 
     def _item(
-        self, node: "Node", container: str, methods: bool, comments: list["Node"], attributes: tuple[str, ...]
+        self,
+        node: "Node",
+        container: str,
+        methods: bool,
+        comments: list["Node"],
+        attributes: tuple[str, ...],
     ) -> None:
         kind = node.type
         body = node.child_by_field_name("body")
@@ -75,14 +86,20 @@ class _Walk:
             target = node.child_by_field_name("type")
             owner = self.source.fold(target).partition("<")[0] if target is not None else ""
             self.stack.append((body, nested(container, owner), True))
-        elif kind == "function_item" and any(_TEST_ATTRIBUTE.match(attribute) for attribute in attributes):
+        elif kind == "function_item" and any(
+            _TEST_ATTRIBUTE.match(attribute) for attribute in attributes
+        ):
             marks = tuple(a for a in attributes if not _TEST_ATTRIBUTE.match(a) or "(" in a)
-            self.tests.append(TestCase(name, first_line(node), last_line(node), container, (), marks))
+            self.tests.append(
+                TestCase(name, first_line(node), last_line(node), container, (), marks)
+            )
         elif kind in _KINDS:
             symbol_kind = "method" if methods and _KINDS[kind] == "function" else _KINDS[kind]
             end = body.start_byte if body is not None else node.end_byte
             signature = self.source.fold_between(node.start_byte, end).rstrip("; ")
-            doc = first_sentence("\n".join(comment_text(self.source.text(comment)) for comment in comments))
+            doc = first_sentence(
+                "\n".join(comment_text(self.source.text(comment)) for comment in comments)
+            )
             self.symbols.append(
                 Symbol(
                     name,

@@ -132,7 +132,9 @@ class _Walk:
         elif kind in _TRANSPARENT:
             self.stack.append((node, scope))
 
-    def _export(self, node: "Node", scope: _Scope, comment: "Node | None", decorators: list["Node"]) -> None:
+    def _export(
+        self, node: "Node", scope: _Scope, comment: "Node | None", decorators: list["Node"]
+    ) -> None:
         decorators = decorators + [child for child in node.children if child.type == "decorator"]
         declaration = node.child_by_field_name("declaration")
         if declaration is not None:
@@ -140,9 +142,13 @@ class _Walk:
             return
         module = node.child_by_field_name("source")
         if module is not None:
-            clause = next((child for child in node.named_children if child.type == "export_clause"), None)
+            clause = next(
+                (child for child in node.named_children if child.type == "export_clause"), None
+            )
             names = self._specifiers(clause) if clause is not None else ["*"]
-            self.imports.append(Import(raw_string(self.source, module), tuple(names), first_line(node)))
+            self.imports.append(
+                Import(raw_string(self.source, module), tuple(names), first_line(node))
+            )
             return
         value = node.child_by_field_name("value")
         function = function_of(self.source, value) if value is not None else None
@@ -152,7 +158,12 @@ class _Walk:
             self._call(value, scope)
 
     def _definition(
-        self, node: "Node", scope: _Scope, comment: "Node | None", decorators: list["Node"], outer: "Node"
+        self,
+        node: "Node",
+        scope: _Scope,
+        comment: "Node | None",
+        decorators: list["Node"],
+        outer: "Node",
     ) -> None:
         name_node = node.child_by_field_name("name")
         name = self.source.fold(name_node) if name_node is not None else "default"
@@ -175,12 +186,25 @@ class _Walk:
         if name_node.type == "identifier":
             if value is None:
                 if scope.kind == "module":
-                    self._record(self.source.text(name_node), "constant", node, scope, self._line(outer), comment)
+                    self._record(
+                        self.source.text(name_node),
+                        "constant",
+                        node,
+                        scope,
+                        self._line(outer),
+                        comment,
+                    )
                 return
             self._value(self.source.text(name_node), value, scope, comment, node, outer)
 
     def _value(
-        self, name: str, value: "Node", scope: _Scope, comment: "Node | None", node: "Node", outer: "Node"
+        self,
+        name: str,
+        value: "Node",
+        scope: _Scope,
+        comment: "Node | None",
+        node: "Node",
+        outer: "Node",
     ) -> None:
         """A name bound to a function, a class, an object of functions, or to a value."""
         value = unwrapped(value)
@@ -216,7 +240,9 @@ class _Walk:
             if argument.type == "object":
                 self.stack.append((argument, _Scope(inside, "object")))
 
-    def _member(self, node: "Node", scope: _Scope, comment: "Node | None", decorators: list["Node"]) -> None:
+    def _member(
+        self, node: "Node", scope: _Scope, comment: "Node | None", decorators: list["Node"]
+    ) -> None:
         """A method or field of a class, or a property of an object."""
         name_node = node.child_by_field_name("name") or node.child_by_field_name("property")
         name_node = name_node or node.child_by_field_name("key")
@@ -250,12 +276,16 @@ class _Walk:
             self._call(inner, scope)
         elif inner.type == "internal_module":
             self._definition(inner, scope, None, [], inner)
-        elif inner.type == "assignment_expression":  # exports.name = function …, Class.prototype.name = …
+        elif (
+            inner.type == "assignment_expression"
+        ):  # exports.name = function …, Class.prototype.name = …
             left, right = inner.child_by_field_name("left"), inner.child_by_field_name("right")
             if left is not None and right is not None and left.type == "member_expression":
                 value = unwrapped(right)
                 if function_of(self.source, value) is not None or value.type == "class":
-                    self._value(self.source.fold(left).rpartition(".")[2], value, scope, None, inner, inner)
+                    self._value(
+                        self.source.fold(left).rpartition(".")[2], value, scope, None, inner, inner
+                    )
 
     def _call(self, call: "Node", scope: _Scope) -> None:
         found = self.calls.read(call)
@@ -283,14 +313,18 @@ class _Walk:
         )
         self.tests.append((test, body_marks))
         if found.body is not None:
-            self.stack.append((found.body, _Scope(scope.container, "function", scope.group, (), body_marks)))
+            self.stack.append(
+                (found.body, _Scope(scope.container, "function", scope.group, (), body_marks))
+            )
 
     def _import(self, node: "Node") -> None:
         module = node.child_by_field_name("source")
         if module is None:
             return
         names: list[str] = []
-        clause = next((child for child in node.named_children if child.type == "import_clause"), None)
+        clause = next(
+            (child for child in node.named_children if child.type == "import_clause"), None
+        )
         for child in clause.named_children if clause is not None else ():
             if child.type == "identifier":
                 names.append(self.source.text(child))
@@ -315,7 +349,10 @@ class _Walk:
         """Records `const x = require("module")`."""
         if value.type != "call_expression":
             return False
-        function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
+        function, arguments = (
+            value.child_by_field_name("function"),
+            value.child_by_field_name("arguments"),
+        )
         if function is None or arguments is None or function.type != "identifier":
             return False
         first = arguments.named_children[0] if arguments.named_children else None
@@ -323,7 +360,9 @@ class _Walk:
             return False
         names = [self.source.fold(child).split(":")[0].strip() for child in target.named_children]
         name = self.source.fold(target)
-        self.imports.append(Import(raw_string(self.source, first), tuple(names or [name]), first_line(value)))
+        self.imports.append(
+            Import(raw_string(self.source, first), tuple(names or [name]), first_line(value))
+        )
         return True
 
     def _is_component(self, name: str, body: "Node | None") -> bool:
@@ -346,9 +385,13 @@ class _Walk:
     ) -> None:
         doc = first_sentence(comment_text(self.source.text(comment))) if comment is not None else ""
         marks = tuple(self.source.fold(decorator) for decorator in decorators or ())
-        start = node.child_by_field_name("name") if decorators else None  # decorators may be children of the class
+        start = (
+            node.child_by_field_name("name") if decorators else None
+        )  # decorators may be children of the class
         line = first_line(start or node)
-        self.symbols.append(Symbol(name, kind, line, last_line(node), scope.container, signature, doc, marks))
+        self.symbols.append(
+            Symbol(name, kind, line, last_line(node), scope.container, signature, doc, marks)
+        )
 
     def _signature(self, outer: "Node", body: "Node | None") -> str:
         """What stands before the body; of a type alias, all of it."""
@@ -360,7 +403,9 @@ class _Walk:
 
     def _line(self, node: "Node") -> str:
         end = self.source.data.find(b"\n", node.start_byte, node.end_byte)
-        return self.source.fold_between(node.start_byte, end if end >= 0 else node.end_byte).rstrip("; ")
+        return self.source.fold_between(node.start_byte, end if end >= 0 else node.end_byte).rstrip(
+            "; "
+        )
 
 
 def function_of(source: Source, value: "Node") -> "Node | None":
@@ -370,7 +415,10 @@ def function_of(source: Source, value: "Node") -> "Node | None":
             return value
         if value.type != "call_expression":
             return None
-        function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
+        function, arguments = (
+            value.child_by_field_name("function"),
+            value.child_by_field_name("arguments"),
+        )
         if function is None or arguments is None or not _WRAPPERS.fullmatch(source.fold(function)):
             return None
         first = next((child for child in arguments.named_children if child.type != "comment"), None)

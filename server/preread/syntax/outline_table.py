@@ -3,9 +3,9 @@
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from preread.languages import role_of
 from preread.syntax.call_tests import call_tests
 from preread.syntax.grammars import Source, first_line, last_line
+from preread.syntax.languages import role_of
 from preread.syntax.model import Import, Outline, Symbol, SymbolKind, TestCase
 from preread.syntax.table import NEVER, TYPES, Named, Table
 from preread.syntax.text import comment_text, first_sentence, nested
@@ -66,7 +66,9 @@ class _Walk:
     def _read(self, block: _Block) -> None:
         table = self.table
         above = list(block.above)
-        inherited = bool(above)  # the comments stand above the holder: what comes first in it may be far below
+        inherited = bool(
+            above
+        )  # the comments stand above the holder: what comes first in it may be far below
         ended = -1  # the row on which the last node that is no comment ended
         for node in block.node.named_children:
             kind = node.type
@@ -83,7 +85,9 @@ class _Walk:
             if kind in table.kinds:
                 self._define(node, block, above)
             if kind in table.holders or kind == "ERROR":
-                self._stack.append(block._replace(node=node, above=tuple(above) if kind in table.wrappers else ()))
+                self._stack.append(
+                    block._replace(node=node, above=tuple(above) if kind in table.wrappers else ())
+                )
             elif kind in table.misread:
                 self.misread.append(node)
             elif inherited and kind not in table.kinds:
@@ -136,10 +140,15 @@ class _Walk:
             found.kind == "test"
             or any(tests.marks.search(mark) for mark in marks)
             or (self.in_tests and tests.names.fullmatch(found.name) is not None)
-            or (tests.doc is not NEVER and any(tests.doc.search(self.source.text(comment)) for comment in above))
+            or (
+                tests.doc is not NEVER
+                and any(tests.doc.search(self.source.text(comment)) for comment in above)
+            )
         )
 
-    def _test(self, node: "Node", found: Named, container: str, marks: tuple[str, ...], begin: int) -> None:
+    def _test(
+        self, node: "Node", found: Named, container: str, marks: tuple[str, ...], begin: int
+    ) -> None:
         tests = self.table.tests
         others = [mark for mark in marks if not tests.marks.search(mark) or "(" in mark]
         if tests.skips is not NEVER:
@@ -148,7 +157,9 @@ class _Walk:
                 skip = tests.skips.search(line)
                 others += [skip[0].strip()] if skip else []
         start = line_at(self.source, node, begin)
-        self.tests.append(TestCase(found.name, start, last_line(node), container, (), tuple(others)))
+        self.tests.append(
+            TestCase(found.name, start, last_line(node), container, (), tuple(others))
+        )
 
 
 def annotations(source: Source, node: "Node", table: Table) -> tuple[tuple[str, ...], int]:

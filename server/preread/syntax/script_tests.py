@@ -11,12 +11,28 @@ if TYPE_CHECKING:
 _GROUP_ROOTS = frozenset(("describe", "context", "suite", "fdescribe", "xdescribe", "xcontext"))
 _TEST_ROOTS = frozenset(("it", "test", "specify", "fit", "xit", "xtest", "xspecify"))
 _STATES = frozenset(
-    ("skip", "fixme", "only", "fail", "fails", "failing", "todo", "skipIf", "runIf", "slow", "concurrent")
+    (
+        "skip",
+        "fixme",
+        "only",
+        "fail",
+        "fails",
+        "failing",
+        "todo",
+        "skipIf",
+        "runIf",
+        "slow",
+        "concurrent",
+    )
 )
-_MODIFIERS = _STATES | frozenset(("each", "for", "serial", "parallel", "sequential", "shuffle", "describe", "extend"))
+_MODIFIERS = _STATES | frozenset(
+    ("each", "for", "serial", "parallel", "sequential", "shuffle", "describe", "extend")
+)
 _MARKED_ROOTS = frozenset(("fdescribe", "xdescribe", "xcontext", "fit", "xit", "xtest", "xspecify"))
 _BODY_MARKS = frozenset(("skip", "fixme", "fail", "slow"))
-_NAMES = frozenset(("string", "template_string", "identifier", "member_expression", "binary_expression"))
+_NAMES = frozenset(
+    ("string", "template_string", "identifier", "member_expression", "binary_expression")
+)
 _FUNCTIONS = frozenset(("arrow_function", "function_expression", "generator_function", "function"))
 
 
@@ -35,7 +51,9 @@ class TestCall:
 
 def raw_string(source: Source, node: "Node") -> str:
     """The raw inner text of a string or template literal node."""
-    return source.data[node.start_byte + 1 : max(node.start_byte + 1, node.end_byte - 1)].decode("utf-8", "ignore")
+    return source.data[node.start_byte + 1 : max(node.start_byte + 1, node.end_byte - 1)].decode(
+        "utf-8", "ignore"
+    )
 
 
 class TestCallReader:
@@ -68,32 +86,57 @@ class TestCallReader:
         if chain is None:
             return None
         root, properties, states = chain
-        if (root not in self._roots and root not in _GROUP_ROOTS) or not _MODIFIERS.issuperset(properties):
+        if (root not in self._roots and root not in _GROUP_ROOTS) or not _MODIFIERS.issuperset(
+            properties
+        ):
             return None
         arguments = call.child_by_field_name("arguments")
-        given = [child for child in arguments.named_children if child.type != "comment"] if arguments else []
+        given = (
+            [child for child in arguments.named_children if child.type != "comment"]
+            if arguments
+            else []
+        )
         if not given or given[0].type not in _NAMES:
             return None
         function = next((child for child in given[1:] if child.type in _FUNCTIONS), None)
-        if function is None and "todo" not in properties and not (given[1:] and given[0].type == "string"):
+        if (
+            function is None
+            and "todo" not in properties
+            and not (given[1:] and given[0].type == "string")
+        ):
             return None
         is_group = root in _GROUP_ROOTS or "describe" in properties
-        if function is None and (is_group or (properties[-1:] and properties[-1] in _BODY_MARKS and len(given) < 2)):
+        if function is None and (
+            is_group or (properties[-1:] and properties[-1] in _BODY_MARKS and len(given) < 2)
+        ):
             return None
         literal = given[0].type in ("string", "template_string")
         name = raw_string(self.source, given[0]) if literal else self.source.fold(given[0])
         rows = "each" in properties or "for" in properties
         params = () if function is None or is_group or rows else self._destructured(function)
         marks = ((root,) if root in _MARKED_ROOTS else ()) + tuple(states)
-        return TestCall(name, is_group, params, marks, function.child_by_field_name("body") if function else None)
+        return TestCall(
+            name,
+            is_group,
+            params,
+            marks,
+            function.child_by_field_name("body") if function else None,
+        )
 
     def body_mark(self, call: "Node") -> str:
         """`test.skip(condition, "reason")` in the body of a test, folded, else ""."""
         function = call.child_by_field_name("function")
         if function is None or function.type != "member_expression":
             return ""
-        root, property_node = function.child_by_field_name("object"), function.child_by_field_name("property")
-        if root is None or property_node is None or self.source.fold(root) not in self._roots | {"this", "ctx"}:
+        root, property_node = (
+            function.child_by_field_name("object"),
+            function.child_by_field_name("property"),
+        )
+        if (
+            root is None
+            or property_node is None
+            or self.source.fold(root) not in self._roots | {"this", "ctx"}
+        ):
             return ""
         return self.source.fold(call) if self.source.text(property_node) in _BODY_MARKS else ""
 
@@ -108,7 +151,9 @@ class TestCallReader:
                 return None
             if node.type == "identifier":
                 return self.source.text(node), properties[::-1], states[::-1]
-            if node.type == "call_expression":  # it.each(rows)(name, …), test.skipIf(condition)(name, …)
+            if (
+                node.type == "call_expression"
+            ):  # it.each(rows)(name, …), test.skipIf(condition)(name, …)
                 given = node.child_by_field_name("arguments")
                 arguments = self.source.fold(given, 80) if given is not None else ""
                 node = node.child_by_field_name("function")
@@ -129,7 +174,11 @@ class TestCallReader:
     def _destructured(self, function: "Node") -> tuple[str, ...]:
         """The names that a test takes out of its first parameter: its fixtures."""
         parameters = function.child_by_field_name("parameters")
-        first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
+        first = (
+            parameters.named_children[0]
+            if parameters is not None and parameters.named_children
+            else None
+        )
         pattern = first.child_by_field_name("pattern") or first if first is not None else None
         if pattern is None or pattern.type != "object_pattern":
             return ()

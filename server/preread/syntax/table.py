@@ -42,7 +42,9 @@ class Parts(NamedTuple):
     receiver: "Node | None"
     arguments: "Node | None"
     block: "Node | None"
-    inner: "Node | None" = None  # a call node that is a part of this call: `f(x) { … }` is two in some grammars
+    inner: "Node | None" = (
+        None  # a call node that is a part of this call: `f(x) { … }` is two in some grammars
+    )
 
 
 Reader = Callable[[Source, "Node"], Iterable[tuple[str, str]]]
@@ -63,13 +65,19 @@ class Tests:
     marks: re.Pattern[str] = NEVER  # an annotation that makes a function a test
     names: re.Pattern[str] = NEVER  # of functions that are tests, in a test file
     doc: re.Pattern[str] = NEVER  # searched in the comment above a function
-    declared: re.Pattern[bytes] | None = None  # what a file holds where calls declare tests; None: they never do
+    declared: re.Pattern[bytes] | None = (
+        None  # what a file holds where calls declare tests; None: they never do
+    )
     cases: re.Pattern[str] = NEVER  # what is called to declare a test
     groups: re.Pattern[str] = NEVER  # … or a group of them
     untitled: re.Pattern[str] = NEVER  # cases that may go without a title
     skips: re.Pattern[str] = NEVER  # calls in a test that skip it
-    hooks: re.Pattern[str] = NEVER  # functions, annotations or calls with a block that run around tests
-    fixtures: re.Pattern[str] = NEVER  # calls that define what tests are given, by their first argument
+    hooks: re.Pattern[str] = (
+        NEVER  # functions, annotations or calls with a block that run around tests
+    )
+    fixtures: re.Pattern[str] = (
+        NEVER  # calls that define what tests are given, by their first argument
+    )
     assertions: re.Pattern[str] = NEVER  # callees, with "(…)" for arguments
 
 
@@ -79,7 +87,9 @@ class Table:
 
     kinds: Mapping[str, SymbolKind]  # of nodes that define something
     calls: Mapping[str, Shape]
-    links: Mapping[str, str]  # member access: the field of what is accessed; "" for the first named child
+    links: Mapping[
+        str, str
+    ]  # member access: the field of what is accessed; "" for the first named child
     strings: frozenset[str]
     identifiers: frozenset[str]
     define: Callable[[Source, "Node"], Iterable[Named]] | None = None  # None: the field "name"
@@ -90,13 +100,19 @@ class Table:
     )  # nodes that are no declarations, where the grammar took one for another thing
     bodies: frozenset[str] = frozenset()  # bodies of definitions, where no field is called so
     marks: frozenset[str] = frozenset()  # annotations
-    imports: Mapping[str, Callable[[Source, "Node"], Iterable[Import]]] = field(default_factory=dict)
+    imports: Mapping[str, Callable[[Source, "Node"], Iterable[Import]]] = field(
+        default_factory=dict
+    )
     families: Mapping[str, Family] = field(default_factory=dict)
     throws: frozenset[str] = frozenset()
     raising: re.Pattern[str] = NEVER  # callees that raise
-    checks: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # assertions that are no calls, by their text
+    checks: Mapping[str, re.Pattern[str]] = field(
+        default_factory=dict
+    )  # assertions that are no calls, by their text
     parameters: Mapping[str, str] = field(default_factory=dict)  # node kind -> field of the name
-    imposed: re.Pattern[str] = NEVER  # searched in a signature: its parameters are not the author's choice
+    imposed: re.Pattern[str] = (
+        NEVER  # searched in a signature: its parameters are not the author's choice
+    )
     embedded: re.Pattern[str] = NEVER  # variables in strings that the grammar does not show
     tests: Tests = field(default_factory=Tests)
 
@@ -109,7 +125,9 @@ class Table:
     def body(self, node: "Node") -> "Node | None":
         """The body of a definition."""
         found = node.child_by_field_name("body")
-        return found or next((child for child in node.named_children if child.type in self.bodies), None)
+        return found or next(
+            (child for child in node.named_children if child.type in self.bodies), None
+        )
 
     def parts(self, node: "Node") -> Parts:
         """A node of one of `calls`, taken apart."""
@@ -123,11 +141,22 @@ class Table:
                     block = of
                 elif of.type in _ARGUMENTS:
                     arguments = of
-        if block is not None and arguments is None and function is not None and function.type == node.type:
+        if (
+            block is not None
+            and arguments is None
+            and function is not None
+            and function.type == node.type
+        ):
             last = function.named_children[-1:]
             if last and last[0].type in _ARGUMENTS:
                 return self.parts(function)._replace(block=block, inner=function)
-        return Parts(function, child(node, shape.receiver) if shape.receiver else None, arguments, block, inner)
+        return Parts(
+            function,
+            child(node, shape.receiver) if shape.receiver else None,
+            arguments,
+            block,
+            inner,
+        )
 
 
 def child(node: "Node", field_name: str) -> "Node | None":
@@ -145,7 +174,9 @@ def by_name(source: Source, node: "Node", kind: SymbolKind) -> list[Named]:
 
 def words_before(source: Source, node: "Node", end: "Node | None") -> str:
     """The text of a node up to another one in it."""
-    return source.fold_between(node.start_byte, end.start_byte if end is not None else node.end_byte)
+    return source.fold_between(
+        node.start_byte, end.start_byte if end is not None else node.end_byte
+    )
 
 
 def entries(source: Source, node: "Node") -> list[tuple[str, str]]:
@@ -161,4 +192,8 @@ def entries(source: Source, node: "Node") -> list[tuple[str, str]]:
 def typed(source: Source, node: "Node") -> list[tuple[str, str]]:
     """The field that a node with a name and a type declares."""
     name, of = node.child_by_field_name("name"), node.child_by_field_name("type")
-    return [(source.fold(name), source.fold(of, 120) if of is not None else "")] if name is not None else []
+    return (
+        [(source.fold(name), source.fold(of, 120) if of is not None else "")]
+        if name is not None
+        else []
+    )

@@ -49,7 +49,12 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
     if kind == "type_definition":
         return _typedef(source, node)
     name = node.child_by_field_name("name")
-    needs_body = kind in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier")
+    needs_body = kind in (
+        "struct_specifier",
+        "class_specifier",
+        "union_specifier",
+        "enum_specifier",
+    )
     if name is None or (needs_body and node.child_by_field_name("body") is None):
         return ()
     if kind == "preproc_def" and node.child_by_field_name("value") is None:  # an include guard
@@ -68,7 +73,10 @@ def _function(source: Source, node: "Node") -> Iterable[Named]:
     written = source.fold(name)
     if _TEST_MACRO.fullmatch(written) and declarator is not None:
         begin = declarator.start_byte
-        given = [part.strip() for part in source.fold(declarator).partition("(")[2].rstrip(") ").split(",")]
+        given = [
+            part.strip()
+            for part in source.fold(declarator).partition("(")[2].rstrip(") ").split(",")
+        ]
         if written.startswith("BOOST"):
             return (Named(given[0], "test", begin=begin),)
         return (Named(given[-1], "test", given[0] if len(given) > 1 else "", begin=begin),)
@@ -94,7 +102,8 @@ def _declaration(source: Source, node: "Node") -> Iterable[Named]:
         return (Named(source.fold(name), "method"),) if in_type else ()
     before = source.fold_between(node.start_byte, name.start_byte)
     is_constant = (
-        re.search(r"\b(const|constexpr|constinit)\b", before) is not None and "*" not in before.split("const")[-1]
+        re.search(r"\b(const|constexpr|constinit)\b", before) is not None
+        and "*" not in before.split("const")[-1]
     )
     valued = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
     return (Named(source.fold(name), "constant"),) if is_constant and valued is not None else ()
@@ -105,7 +114,11 @@ def _typedef(source: Source, node: "Node") -> Iterable[Named]:
     of, name = node.child_by_field_name("type"), _name(node.child_by_field_name("declarator"))
     if name is None:
         return ()
-    unnamed = of is not None and of.child_by_field_name("name") is None and of.child_by_field_name("body") is not None
+    unnamed = (
+        of is not None
+        and of.child_by_field_name("name") is None
+        and of.child_by_field_name("body") is not None
+    )
     kind = _KINDS.get(of.type, "type") if unnamed and of is not None else "type"
     return (Named(source.fold(name), kind),)
 
@@ -117,7 +130,14 @@ def _name(node: "Node | None") -> "Node | None":
             return node
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in _DECLARATORS:
-            inner = next((child for child in node.named_children if child.type in _PLAIN_NAMES | _DECLARATORS), None)
+            inner = next(
+                (
+                    child
+                    for child in node.named_children
+                    if child.type in _PLAIN_NAMES | _DECLARATORS
+                ),
+                None,
+            )
         node = inner
     return None
 
@@ -128,7 +148,9 @@ def _is_function(node: "Node | None") -> bool:
         if node is None or node.type == "function_declarator":
             inner = node.child_by_field_name("declarator") if node is not None else None
             return inner is not None and inner.type != "parenthesized_declarator"
-        node = node.child_by_field_name("declarator") or (node.named_children[-1] if node.named_children else None)
+        node = node.child_by_field_name("declarator") or (
+            node.named_children[-1] if node.named_children else None
+        )
     return False
 
 
@@ -142,7 +164,11 @@ def _fields(source: Source, node: "Node") -> list[tuple[str, str]]:
 
 def _include(source: Source, node: "Node") -> list[Import]:
     path = node.child_by_field_name("path")
-    return [Import(source.fold(path).strip('<>"'), (), node.start_point[0] + 1)] if path is not None else []
+    return (
+        [Import(source.fold(path).strip('<>"'), (), node.start_point[0] + 1)]
+        if path is not None
+        else []
+    )
 
 
 _C = Table(
@@ -152,7 +178,9 @@ _C = Table(
         "preproc_if preproc_ifdef preproc_elif preproc_else linkage_specification declaration_list namespace_definition"
         " template_declaration export_declaration type_definition declaration friend_declaration".split()
     ),
-    wrappers=frozenset(("template_declaration", "export_declaration", "type_definition", "declaration")),
+    wrappers=frozenset(
+        ("template_declaration", "export_declaration", "type_definition", "declaration")
+    ),
     marks=frozenset(("attribute_declaration",)),
     imports={"preproc_include": _include},
     calls={"call_expression": Shape("function")},
@@ -160,7 +188,9 @@ _C = Table(
     strings=frozenset(("string_literal", "raw_string_literal", "concatenated_string")),
     identifiers=frozenset(("identifier",)),
     families={"enumerator": Family("enum", entries), "field_declaration": Family("field", _fields)},
-    raising=re.compile(r"(\w+::)*\w*(error|fatal|die|panic|invalid|errx?|warnx?|perror)\w*", re.IGNORECASE),
+    raising=re.compile(
+        r"(\w+::)*\w*(error|fatal|die|panic|invalid|errx?|warnx?|perror)\w*", re.IGNORECASE
+    ),
     tests=Tests(
         names=re.compile(r"(test_|Test)\w+|test[A-Z]\w*|\w+_test"),
         declared=re.compile(rb"TEST_CASE|SCENARIO|TEST_SUITE"),
@@ -170,7 +200,9 @@ _C = Table(
         ),
         groups=re.compile(r"TEST_SUITE(_BEGIN)?|BOOST_AUTO_TEST_SUITE"),
         skips=re.compile(r"(GTEST_SKIP|SKIP|TEST_IGNORE(_MESSAGE)?|skip)\([^)]*\)"),
-        hooks=re.compile(r"(SetUp|TearDown)(TestSuite|TestCase)?|setUp|tearDown|(group_)?(setup|teardown)"),
+        hooks=re.compile(
+            r"(SetUp|TearDown)(TestSuite|TestCase)?|setUp|tearDown|(group_)?(setup|teardown)"
+        ),
         assertions=re.compile(
             r"(\w+::)*((EXPECT|ASSERT|CHECK|REQUIRE|BOOST_(CHECK|REQUIRE|TEST)|TEST_ASSERT|ck_assert|assert|FAIL|ADD_FAILURE"
             r"|SUCCEED|STATIC_REQUIRE|munit_assert|cr_assert|g_assert)\w*)"

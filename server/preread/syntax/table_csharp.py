@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from preread.syntax.grammars import Source
 from preread.syntax.model import Import, SymbolKind
-from preread.syntax.table import Family, Named, Shape, Table, Tests, by_name, entries, typed, words_before
+from preread.syntax.table import (
+    Family,
+    Named,
+    Shape,
+    Table,
+    Tests,
+    by_name,
+    entries,
+    typed,
+    words_before,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -36,12 +46,18 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
 
 
 def _declared(node: "Node") -> "Node | None":
-    return next((child for child in node.named_children if child.type == "variable_declaration"), None)
+    return next(
+        (child for child in node.named_children if child.type == "variable_declaration"), None
+    )
 
 
 def _names(declared: "Node | None") -> list["Node"]:
     children = declared.named_children if declared is not None else []
-    names = [child.child_by_field_name("name") for child in children if child.type == "variable_declarator"]
+    names = [
+        child.child_by_field_name("name")
+        for child in children
+        if child.type == "variable_declarator"
+    ]
     return [name for name in names if name is not None]
 
 
@@ -54,7 +70,13 @@ def _field(source: Source, node: "Node") -> list[tuple[str, str]]:
 
 
 def _import(source: Source, node: "Node") -> list[Import]:
-    written = source.fold(node).rstrip("; ").removeprefix("global ").removeprefix("using ").removeprefix("static ")
+    written = (
+        source.fold(node)
+        .rstrip("; ")
+        .removeprefix("global ")
+        .removeprefix("using ")
+        .removeprefix("static ")
+    )
     return [Import(written.rpartition("=")[2].strip(), (), node.start_point[0] + 1)]
 
 
@@ -66,16 +88,26 @@ TABLES = {
             "namespace_declaration file_scoped_namespace_declaration declaration_list preproc_if preproc_else"
             " preproc_elif preproc_region global_statement".split()
         ),
-        bodies=frozenset(("declaration_list", "enum_member_declaration_list", "block", "arrow_expression_clause")),
+        bodies=frozenset(
+            ("declaration_list", "enum_member_declaration_list", "block", "arrow_expression_clause")
+        ),
         marks=frozenset(("attribute_list",)),
         imports={"using_directive": _import},
         calls={
             "invocation_expression": Shape("function"),
             "object_creation_expression": Shape("type", prefix="new "),
         },
-        links={"member_access_expression": "expression", "conditional_access_expression": "condition"},
+        links={
+            "member_access_expression": "expression",
+            "conditional_access_expression": "condition",
+        },
         strings=frozenset(
-            ("string_literal", "interpolated_string_expression", "verbatim_string_literal", "raw_string_literal")
+            (
+                "string_literal",
+                "interpolated_string_expression",
+                "verbatim_string_literal",
+                "raw_string_literal",
+            )
         ),
         identifiers=frozenset(("identifier",)),
         families={

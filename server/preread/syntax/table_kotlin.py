@@ -32,31 +32,50 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
             return ()
     elif node.type == "class_declaration":
         before = words_before(source, node, name)
-        kind = "enum" if re.search(r"\benum\b", before) else "interface" if "interface" in before else "class"
+        kind = (
+            "enum"
+            if re.search(r"\benum\b", before)
+            else "interface"
+            if "interface" in before
+            else "class"
+        )
     elif node.type == "companion_object" and name is None:
         return (Named("Companion", kind),)
     return (Named(source.fold(name).strip("`"), kind),) if name is not None else ()
 
 
 def _variable(node: "Node") -> "Node | None":
-    held = next((child for child in node.named_children if child.type == "variable_declaration"), None)
+    held = next(
+        (child for child in node.named_children if child.type == "variable_declaration"), None
+    )
     return held.named_children[0] if held is not None and held.named_children else None
 
 
 def _property(source: Source, node: "Node") -> list[tuple[str, str]]:
     """A property of a class; the same node in a function is a variable."""
     name = _variable(node)
-    if name is None or node.parent is None or node.parent.type != "class_body" or any(_define(source, node)):
+    if (
+        name is None
+        or node.parent is None
+        or node.parent.type != "class_body"
+        or any(_define(source, node))
+    ):
         return []
-    return [(source.text(name), source.fold_between(name.end_byte, node.end_byte, 120).lstrip(": "))]
+    return [
+        (source.text(name), source.fold_between(name.end_byte, node.end_byte, 120).lstrip(": "))
+    ]
 
 
 def _parameter(source: Source, node: "Node") -> list[tuple[str, str]]:
     """A property that the primary constructor declares."""
     name = next((child for child in node.named_children if child.type == "identifier"), None)
-    if name is None or not re.search(r"\b(val|var)\s*$", source.fold_between(node.start_byte, name.start_byte)):
+    if name is None or not re.search(
+        r"\b(val|var)\s*$", source.fold_between(node.start_byte, name.start_byte)
+    ):
         return []
-    return [(source.text(name), source.fold_between(name.end_byte, node.end_byte, 120).lstrip(": "))]
+    return [
+        (source.text(name), source.fold_between(name.end_byte, node.end_byte, 120).lstrip(": "))
+    ]
 
 
 def _import(source: Source, node: "Node") -> list[Import]:
@@ -70,7 +89,9 @@ TABLES = {
         kinds=_KINDS,
         define=_define,
         bodies=frozenset(("class_body", "enum_class_body", "function_body")),
-        misread=frozenset(("annotated_expression",)),  # a class with a comment among its annotations
+        misread=frozenset(
+            ("annotated_expression",)
+        ),  # a class with a comment among its annotations
         marks=frozenset(("annotation",)),
         imports={"import": _import},
         calls={"call_expression": Shape()},

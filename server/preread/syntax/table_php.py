@@ -25,13 +25,21 @@ _KINDS: dict[str, SymbolKind] = {
 def _define(source: Source, node: "Node") -> Iterable[Named]:
     if node.type != "const_declaration":
         return by_name(source, node, _KINDS[node.type])
-    elements = [child for child in node.named_children if child.type == "const_element" and child.named_children]
+    elements = [
+        child
+        for child in node.named_children
+        if child.type == "const_element" and child.named_children
+    ]
     return [Named(source.text(element.named_children[0]), "constant") for element in elements]
 
 
 def _property(source: Source, node: "Node") -> list[tuple[str, str]]:
     of = node.child_by_field_name("type")
-    elements = [child.child_by_field_name("name") for child in node.named_children if child.type == "property_element"]
+    elements = [
+        child.child_by_field_name("name")
+        for child in node.named_children
+        if child.type == "property_element"
+    ]
     return [
         (source.fold(name).lstrip("$"), source.fold(of, 120) if of is not None else "")
         for name in elements
@@ -65,7 +73,9 @@ TABLES = {
     "PHP": Table(
         kinds=_KINDS,
         define=_define,
-        holders=frozenset(("namespace_definition", "compound_statement", "if_statement", "declaration_list")),
+        holders=frozenset(
+            ("namespace_definition", "compound_statement", "if_statement", "declaration_list")
+        ),
         bodies=frozenset(("declaration_list", "enum_declaration_list", "compound_statement")),
         marks=frozenset(("attribute_group",)),
         imports={"namespace_use_declaration": _use, "expression_statement": _include},

@@ -21,8 +21,12 @@ _KINDS: dict[str, SymbolKind] = {
 }
 _MADE = re.compile(r"(Struct|Data|Class|Module)\.(new|define)\b")
 _DEFINING = frozenset(("define_method", "scope", "define_singleton_method"))
-_FIELDS = frozenset(("attr_accessor", "attr_reader", "attr_writer", "attribute", "property", "option"))
-_WRAPPING = frozenset(("private", "public", "protected", "module_function", "private_class_method", "memoize"))
+_FIELDS = frozenset(
+    ("attr_accessor", "attr_reader", "attr_writer", "attribute", "property", "option")
+)
+_WRAPPING = frozenset(
+    ("private", "public", "protected", "module_function", "private_class_method", "memoize")
+)
 
 
 def _define(source: Source, node: "Node") -> Iterable[Named]:
@@ -40,7 +44,14 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
         head = " ".join(source.text(first).partition("\n")[0].split())[:160]
         return [named._replace(signature=head) for named in by_name(source, first, "function")]
     if called in _DEFINING and first.type == "simple_symbol":
-        return (Named(source.fold(first).lstrip(":"), "function", "", source.fold(node).split("{")[0].split(" do")[0]),)
+        return (
+            Named(
+                source.fold(first).lstrip(":"),
+                "function",
+                "",
+                source.fold(node).split("{")[0].split(" do")[0],
+            ),
+        )
     return ()
 
 
@@ -60,11 +71,17 @@ def _attributes(source: Source, node: "Node") -> list[tuple[str, str]]:
     called = source.fold(method)
     if called not in _FIELDS:
         return []
-    return [(source.text(name).lstrip(":"), called) for name in given.named_children if name.type == "simple_symbol"]
+    return [
+        (source.text(name).lstrip(":"), called)
+        for name in given.named_children
+        if name.type == "simple_symbol"
+    ]
 
 
 def _require(source: Source, node: "Node") -> list[Import]:
-    found = re.match(r"(require|require_relative|load|autoload)\b.*?['\"]([^'\"]+)['\"]", source.fold(node))
+    found = re.match(
+        r"(require|require_relative|load|autoload)\b.*?['\"]([^'\"]+)['\"]", source.fold(node)
+    )
     if not found or node.child_by_field_name("receiver") is not None:
         return []
     relative = "./" if found[1] == "require_relative" and not found[2].startswith(".") else ""
@@ -75,7 +92,9 @@ TABLES = {
     "Ruby": Table(
         kinds=_KINDS,
         define=_define,
-        holders=frozenset(("singleton_class", "body_statement", "begin", "if", "unless", "then", "else")),
+        holders=frozenset(
+            ("singleton_class", "body_statement", "begin", "if", "unless", "then", "else")
+        ),
         bodies=frozenset(("body_statement",)),
         imports={"call": _require},
         calls={"call": Shape("method", receiver="receiver")},
@@ -86,9 +105,13 @@ TABLES = {
         raising=re.compile(r"(Kernel\.)?(raise|fail|abort)"),
         tests=Tests(
             names=re.compile(r"test_\w+[?!]?"),
-            declared=re.compile(rb"\b(it|specify|example|scenario|test|should|describe|context|feature)\b"),
+            declared=re.compile(
+                rb"\b(it|specify|example|scenario|test|should|describe|context|feature)\b"
+            ),
             cases=re.compile(r"[xf]?(it|specify|example|scenario)|its|test|should|pending"),
-            groups=re.compile(r"[xf]?(describe|context|feature|example_group)|shared_examples(_for)?|shared_context"),
+            groups=re.compile(
+                r"[xf]?(describe|context|feature|example_group)|shared_examples(_for)?|shared_context"
+            ),
             untitled=re.compile(r"[xf]?(it|specify|example)|its"),
             skips=re.compile(r"^\s*(skip|pending|omit)\b.*"),
             hooks=re.compile(

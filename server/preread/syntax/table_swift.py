@@ -34,7 +34,9 @@ def _define(source: Source, node: "Node") -> Iterable[Named]:
         kind = "enum" if re.search(r"\benum\b", words_before(source, node, name)) else "class"
     elif node.type == "init_declaration":
         return (Named("init", kind),)
-    return (Named(source.fold(name).strip("`").partition("<")[0], kind),) if name is not None else ()
+    return (
+        (Named(source.fold(name).strip("`").partition("<")[0], kind),) if name is not None else ()
+    )
 
 
 def _is_constant(source: Source, node: "Node", name: "Node | None") -> bool:
@@ -48,16 +50,27 @@ def _is_constant(source: Source, node: "Node", name: "Node | None") -> bool:
 def _property(source: Source, node: "Node") -> list[tuple[str, str]]:
     """A property of a type; the same node in a function is a variable."""
     name = node.child_by_field_name("name")
-    inside = node.parent is not None and node.parent.type in ("class_body", "enum_class_body", "protocol_body")
+    inside = node.parent is not None and node.parent.type in (
+        "class_body",
+        "enum_class_body",
+        "protocol_body",
+    )
     if name is None or not inside or _is_constant(source, node, name):
         return []
-    value = source.fold_between(name.end_byte, node.end_byte, 120).lstrip(": ").partition("{")[0].rstrip()
+    value = (
+        source.fold_between(name.end_byte, node.end_byte, 120)
+        .lstrip(": ")
+        .partition("{")[0]
+        .rstrip()
+    )
     return [(source.fold(name).removeprefix("var ").removeprefix("let "), value)]
 
 
 def _import(source: Source, node: "Node") -> list[Import]:
     written = re.sub(
-        r"^.*?\bimport\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?", "", source.fold(node)
+        r"^.*?\bimport\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?",
+        "",
+        source.fold(node),
     )
     module, _, name = written.partition(".")
     return [Import(module, (name,) if name else (), node.start_point[0] + 1)]
@@ -73,7 +86,9 @@ TABLES = {
         imports={"import_declaration": _import},
         calls={"call_expression": Shape(), "macro_invocation": Shape(prefix="#")},
         links={"navigation_expression": "target"},
-        strings=frozenset(("line_string_literal", "multi_line_string_literal", "raw_string_literal")),
+        strings=frozenset(
+            ("line_string_literal", "multi_line_string_literal", "raw_string_literal")
+        ),
         identifiers=frozenset(("simple_identifier",)),
         families={
             "enum_entry": Family("enum", entries),
@@ -91,7 +106,9 @@ TABLES = {
             cases=re.compile(r"[xf]?it|test"),
             groups=re.compile(r"[xf]?(describe|context)"),
             skips=re.compile(r"XCTSkip(If|Unless)?\([^)]*\)?"),
-            hooks=re.compile(r"(setUp|tearDown)(WithError)?|(before|after)(Each|All|Suite)|justBeforeEach"),
+            hooks=re.compile(
+                r"(setUp|tearDown)(WithError)?|(before|after)(Each|All|Suite)|justBeforeEach"
+            ),
             assertions=re.compile(
                 r"XCT(Assert|Fail|Unwrap)\w*|#(expect|require)|expect\(…\)\.(to|notTo|toNot|toEventually)\w*"
             ),

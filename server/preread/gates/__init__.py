@@ -1,0 +1,1 @@
+"""What the hooks and the package share; standard library only."""

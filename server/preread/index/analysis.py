@@ -1,0 +1,161 @@
+"""What a build would read with effort each time, kept in the derived database: outlines, details, git's log.
+
+The former are kept with the row of their file, which goes when the file's text does. A log is kept under all that it is
+made from. Whatever cannot be read or written here is worked out again: the database only ever saves time.
+"""
+
+import hashlib
+import sqlite3
+import zlib
+from functools import cached_property
+from typing import NamedTuple
+
+from preread import syntax
+from preread.index import reader
+from preread.index.serialization import pack, unpack
+from preread.infra import db
+from preread.project.tree import Tree
+from preread.syntax import Details, Outline
+
+ANALYSIS = "1:"  # raise it when details of the same text come out otherwise
+MOST_BYTES = 6_000_000  # of a log
+MOST_LOGS = 100  # a build asks for two
+PATIENCE = (
+    1_000  # milliseconds to wait for other writers: longer, and it is quicker to work it out again
+)
+GARBAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
+
+
+class _State(NamedTuple):
+    """What every log of this repository depends on beside its arguments: its commits and git's settings."""
+
+    head: str
+    rest: tuple[object, ...]
+
+
+class Kept:
+    """What is kept, for the time of one build; `store` writes what was not there."""
+
+    def __init__(self, tree: Tree, connection: sqlite3.Connection) -> None:
+        self._tree, self._connection = tree, connection
+        self._outlines: list[tuple[bytes, str, str]] = []
+        self._details: list[tuple[bytes, str, str]] = []
+        self._logs: list[tuple[str, str, bytes]] = []
+
+    def outline(self, path: str) -> Outline:
+        """The outline of a file as it stands."""
+        known = self._tree.outlines
+        if path in known:
+            return known[path]
+        digest = reader.digest_of(self._tree.text(path) or "")
+        sql = "SELECT outline FROM files WHERE path = ? AND digest = ?"
+        try:
+            if packed := self._kept(sql, path, digest):
+                known[path] = unpack(Outline, zlib.decompress(packed).decode())
+                return known[path]
+        except GARBAGE:
+            pass
+        found = self._tree.outline(path)
+        self._outlines.append((_compressed(found), path, digest))
+        return found
+
+    def text(self, path: str) -> str | None:
+        return self._tree.text(path)
+
+    def details(self, path: str, text: str) -> Details:
+        """The details of a file with this text."""
+        digest = reader.digest_of(text)
+        sql = "SELECT details FROM files WHERE path = ? AND digest = ?"
+        packed = self._kept(sql, path, digest)
+        try:
+            if packed.startswith(ANALYSIS.encode()):
+                return unpack(Details, zlib.decompress(packed[len(ANALYSIS) :]).decode())
+        except GARBAGE:
+            pass
+        found = syntax.details(path, text)
+        self._details.append((ANALYSIS.encode() + _compressed(found), path, digest))
+        return found
+
+    def log(self, *arguments: str) -> bytes:
+        """What `git log` prints, cut at a bound; nothing where there is no history."""
+        if (state := self._state) is None:
+            return b""
+        key = self._key(state, arguments)
+        try:
+            if packed := self._kept("SELECT output FROM logs WHERE key = ?", key):
+                return zlib.decompress(packed)
+        except GARBAGE:
+            pass
+        done = self._tree.git("log", *arguments)
+        output = done.out[:MOST_BYTES]
+        if done.status == 0 and not done.timed_out:
+            self._logs.append((key, state.head, zlib.compress(output, 1)))
+        return output
+
+    def _kept(self, sql: str, *values: str) -> bytes:
+        try:
+            row = self._connection.execute(sql, values).fetchone()
+        except sqlite3.Error:
+            return b""
+        return row[0] if row is not None and isinstance(row[0], bytes) else b""
+
+    @cached_property
+    def _state(self) -> _State | None:
+        """None without any commit. Commits never change, but a shallow clone or a graft cuts or adds parents."""
+        if not self._tree.is_git:
+            return None
+        places = ("--git-path", "shallow", "--git-path", "info/grafts")
+        done = self._tree.git("rev-parse", "HEAD", "--show-prefix", *places)
+        if done.status != 0:
+            return None
+        head, *paths = done.out.decode("utf-8", "surrogateescape").split("\n")
+        cuts = [self._content(path) for path in paths if path]
+        settings = self._tree.git("config", "--list", "-z")
+        return _State(head, (done.out, *cuts, settings.status, settings.out))
+
+    def _content(self, path: str) -> bytes:
+        try:
+            return (self._tree.root / path).read_bytes()
+        except OSError:
+            return b""
+
+    def _key(self, state: _State, arguments: tuple[str, ...]) -> str:
+        """Commits, settings, arguments, and for patches the attributes, which say what counts as text."""
+        paths = arguments[arguments.index("--") :]
+        attributes = (
+            self._tree.git("check-attr", "-a", "-z", *paths).out if "--patch" in arguments else b""
+        )
+        return hashlib.sha256(
+            repr((state, arguments, attributes)).encode("utf-8", "surrogateescape")
+        ).hexdigest()
+
+    def store(self) -> None:
+        """Write what was worked out, for the next build; without effect where the database takes no writes."""
+        if not self._outlines and not self._details and not self._logs:
+            return
+        try:
+            self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
+            with db.transaction(self._connection):
+                self._write()
+        except sqlite3.Error:
+            return
+
+    def _write(self) -> None:
+        self._connection.executemany(
+            "UPDATE files SET outline = ? WHERE path = ? AND digest = ?", self._outlines
+        )
+        self._connection.executemany(
+            "UPDATE files SET details = ? WHERE path = ? AND digest = ?", self._details
+        )
+        if self._logs:
+            self._connection.execute("DELETE FROM logs WHERE head != ?", (self._logs[0][1],))
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO logs (key, head, output) VALUES (?, ?, ?)", self._logs
+            )
+            newest = "SELECT rowid FROM logs ORDER BY rowid DESC LIMIT ?"
+            oldest = f"DELETE FROM logs WHERE rowid NOT IN ({newest})"  # noqa: S608 - a constant
+            self._connection.execute(oldest, (MOST_LOGS,))
+
+
+def _compressed(whole: Outline | Details) -> bytes:
+    return zlib.compress(pack(whole).encode(), 1)

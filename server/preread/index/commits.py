@@ -1,0 +1,158 @@
+"""The past in the derived database: what the newest commits before HEAD said, and which files they changed."""
+
+import hashlib
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from preread.index import words
+from preread.index.gitlog import BOT, FIELD, RECORD
+from preread.infra import db
+from preread.project.tree import Tree
+
+MOST_COMMITS = 3_000  # the newest that are no merges
+MOST_FILES = 30  # a commit that changed more is about all of them and none
+MOST_TEXT = 600  # characters of a commit's body
+MOST_NAMED = 400  # commits asked for by their ids: for more of them, the whole log is quicker
+LAYOUT = "--format=%x1e%H%x1f%an%x1f%s%x1f%b%x1f"
+LOG = (
+    "--no-color",
+    "--relative",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--name-status",
+    "-M100%",
+    LAYOUT,
+)
+TRAILER = re.compile(r"^[A-Z][\w-]+-by: .*$", re.MULTILINE)
+
+
+class Past(NamedTuple):
+    """One commit before HEAD: how many came after it, and what its files are called today."""
+
+    place: int
+    sha: str
+    paths: tuple[str, ...]
+
+
+class _Commit(NamedTuple):
+    sha: str
+    text: str
+    changes: tuple[tuple[str, str], ...]  # (path, what it was called before or "")
+
+
+def update(tree: Tree, connection: sqlite3.Connection) -> None:
+    """Bring the past in line with HEAD: commits that are not known yet are read, others leave or come back."""
+    state, prefix = _state(tree)
+    row = connection.execute("SELECT state FROM past").fetchone()
+    if row is not None and row[0] == state:
+        return
+    shas = _reachable(tree, prefix) if state else []
+    known = {sha for (sha,) in connection.execute("SELECT sha FROM commits")}
+    missing = [sha for sha in shas if sha not in known]
+    found = list(_read(tree, missing, prefix)) if missing else []
+    try:
+        with db.transaction(connection):
+            _insert(connection, found)
+            _place(connection, shas)
+            connection.execute("DELETE FROM past")
+            connection.execute("INSERT INTO past (state) VALUES (?)", (state,))
+    except sqlite3.OperationalError as error:  # not ours to write: ranked by the past that is known
+        if error.sqlite_errorcode != sqlite3.SQLITE_READONLY:
+            raise
+
+
+def commits(connection: sqlite3.Connection) -> dict[int, Past]:
+    """The commits before HEAD, by their row, newest first."""
+    sql = "SELECT id, place, sha, paths FROM commits WHERE place IS NOT NULL ORDER BY place"
+    return {
+        row: Past(place, sha, tuple(paths.split("\n") if paths else ()))
+        for row, place, sha, paths in connection.execute(sql)
+    }
+
+
+def _state(tree: Tree) -> tuple[str, str]:
+    """What the past depends on, "" without any; and the root's path in its repository."""
+    if not tree.is_git:
+        return "", ""
+    done = tree.git("rev-parse", "HEAD", "--show-prefix", "--git-path", "shallow")
+    if done.status != 0:
+        return "", ""
+    _, prefix, shallow, *_ = done.out.decode("utf-8", "surrogateescape").split("\n")
+    try:
+        cut = (tree.layout.root / shallow).read_bytes()
+    except OSError:
+        cut = b""
+    return hashlib.sha256(done.out + cut).hexdigest(), prefix
+
+
+def _reachable(tree: Tree, prefix: str) -> list[str]:
+    within = ("--", ".") if prefix else ()
+    done = tree.git("rev-list", "--no-merges", f"-n{MOST_COMMITS}", "HEAD", *within)
+    return done.out.decode().split() if done.status == 0 else []
+
+
+def _read(tree: Tree, missing: list[str], prefix: str) -> Iterator[_Commit]:
+    if len(missing) <= MOST_NAMED:
+        done = tree.git("log", "--no-walk=unsorted", *LOG, *missing, "--", ".")
+    else:
+        within = ("--", ".") if prefix else ()
+        done = tree.git("log", "--no-merges", f"-n{MOST_COMMITS}", *LOG, "HEAD", *within)
+    wanted = set(missing)
+    for record in done.out.decode("utf-8", "replace").split(RECORD)[1:]:
+        fields = record.split(FIELD)
+        if len(fields) == 5 and fields[0] in wanted:
+            yield _commit(*fields)
+
+
+def _commit(sha: str, author: str, subject: str, body: str, listed: str) -> _Commit:
+    changes = []
+    for line in listed.split("\n"):
+        kind, *paths = line.split("\t")
+        if paths:
+            changes.append((paths[-1], paths[0] if kind.startswith("R") else ""))
+    if len(changes) > MOST_FILES or BOT.search(author):
+        return _Commit(sha, "", tuple(change for change in changes if change[1]))
+    return _Commit(sha, f"{subject}\n{TRAILER.sub('', body)[:MOST_TEXT]}", tuple(changes))
+
+
+def _insert(connection: sqlite3.Connection, found: Iterable[_Commit]) -> None:
+    for commit in found:
+        cursor = connection.execute(
+            "INSERT OR IGNORE INTO commits (sha, changes, paths) VALUES (?, ?, '')",
+            (commit.sha, json.dumps(commit.changes)),
+        )
+        if commit.text and cursor.rowcount:
+            connection.execute(
+                "INSERT INTO messages (rowid, text) VALUES (?, ?)",
+                (cursor.lastrowid, words.bag(commit.text)),
+            )
+
+
+def _place(connection: sqlite3.Connection, shas: list[str]) -> None:
+    """Number the commits before HEAD from the newest on, with their files' names of today; forget what is long gone."""
+    rows = {
+        sha: (row, changes)
+        for row, sha, changes in connection.execute("SELECT id, sha, changes FROM commits")
+    }
+    talking = {row for (row,) in connection.execute("SELECT rowid FROM messages")}
+    later: dict[str, str] = {}  # an old name → the name of today
+    placed = []
+    for place, sha in enumerate(sha for sha in shas if sha in rows):
+        row, changes = rows[sha]
+        paths = []
+        for path, before in json.loads(changes):
+            today = later.get(path, path)
+            if before:
+                later[before] = today
+            paths.append(today)
+        placed.append((place, "\n".join(paths if row in talking else []), row))
+    connection.execute("UPDATE commits SET place = NULL WHERE place IS NOT NULL")
+    connection.executemany("UPDATE commits SET place = ?, paths = ? WHERE id = ?", placed)
+    if len(rows) > 2 * MOST_COMMITS:
+        connection.execute(
+            "DELETE FROM messages WHERE rowid IN (SELECT id FROM commits WHERE place IS NULL)"
+        )
+        connection.execute("DELETE FROM commits WHERE place IS NULL")

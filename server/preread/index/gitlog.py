@@ -1,0 +1,244 @@
+"""What git's history says of a few files: fixes, reverts, values that changed, commits that belong together."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+Log = Callable[..., bytes]  # what `git log` prints, given its arguments
+
+MOST_COMMITS = 400  # looked at for subjects and files
+MOST_MENTIONING = 150  # whose messages are read
+MOST_PATCHES = 150  # looked at line by line
+RECORD, FIELD = "\x1e", "\x1f"
+FIX = re.compile(
+    r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
+    re.IGNORECASE,
+)
+NOISE = re.compile(
+    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|documentation|docblocks?|(java|php|go|rust)docs?|readme"
+    r"|whitespace|formatting|changelog|ci|mypy|phpstan|phpunit|psalm|rubocop|clippy|go(lint|fmt|vet)|fix(e[sd])? tests?"
+    r"|findbugs|spotbugs|(?-i:CS)|code ?style|visibility|intelli[sc]en[sc]e|flaky|error ?prone|checkstyle|mutants?)\b"
+    r"|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b|^\W*(document(ed|s|ing)?|mention|clarify)\b"
+    r"|\b(go|cargo|npm|eslint|ruff|clippy|rubocop) (--)?fix\b|--fix\b|^\W*run (\w+ ){0,3}fix(es)?\b",
+    re.IGNORECASE,
+)
+CHORE = re.compile(
+    r"(?i)\b(bump|upgrade|drop (?:support for )?(?:eol |old )?(?:python|php|node|java|go|ruby)|eol"
+    r"|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
+    r"|intelli[sc]en[sc]e|console\.\w+|(?:replace|remove) (?:all )?uses? of"
+    r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
+    r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
+    r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"
+    r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:un(?:necessary|needed)|redundant|superfluous"
+    r"|obsolete|useless|outdated|stale)\b"
+)
+ASIDE = re.compile(
+    r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:"
+)  # whatever follows
+REVERT = re.compile(
+    r'^([\w-]+(\([^)]*\))?!?:\s+)?(Revert(?:ed|s)?|Back out|Reapply)\b|\breverts? (commit|"|#)',
+    re.IGNORECASE,
+)
+TAKES_BACK = re.compile(r"^This reverts commit\s*([0-9a-f]{7,40})?", re.MULTILINE)
+SQUASHED = re.compile(
+    r"^\s*\* ", re.MULTILINE
+)  # what several commits said, of which one may have taken another back
+BOT = re.compile(
+    r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE
+)
+ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit as far as evidence needs it. `files` are relative to the project's root."""
+
+    sha: str
+    subject: str
+    body: str
+    date: str  # YYYY-MM-DD, when it was written: a rebase leaves it alone
+    author: str
+    files: tuple[str, ...] = ()
+    at: int = 0  # the same moment in seconds
+
+    @property
+    def is_revert(self) -> bool:
+        return bool(
+            REVERT.search(self.subject)
+            or (TAKES_BACK.search(self.body) and not SQUASHED.search(self.body))
+        )
+
+    @property
+    def is_fix(self) -> bool:
+        aside = NOISE.search(self.subject) or ASIDE.match(self.subject)
+        return bool(FIX.search(self.subject)) and not aside and not self.is_revert
+
+    @property
+    def issues(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ISSUE.findall(f"{self.subject}\n{self.body}")))
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that stood together and were taken out, and those that took their place."""
+
+    removed: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What one commit changed in one file."""
+
+    commit: Commit
+    path: str
+    hunks: tuple[Hunk, ...]
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return tuple(line for hunk in self.hunks for line in hunk.removed)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        return tuple(line for hunk in self.hunks for line in hunk.added)
+
+
+def _records(log: Log, *arguments: str) -> Iterator[list[str]]:
+    """Records of `git log`, each as its fields and the text after them."""
+    layout = "--format=%x1e%H%x1f%as%x1f%at%x1f%an%x1f%s%x1f%b%x1f"
+    output = log("--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
+    for record in output.decode("utf-8", "replace").split(RECORD)[1:]:
+        fields = record.split(FIELD)
+        if len(fields) == 7:
+            yield fields
+
+
+def _commit(fields: list[str], files: Iterable[str] = ()) -> Commit:
+    sha, date, at, author, subject, body, _ = fields
+    return Commit(sha, " ".join(subject.split()), body.strip(), date, author, tuple(files), int(at))
+
+
+def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
+    """The latest commits that touched any of these files, newest first, each with all files that it changed; without
+    merges and bots."""
+    if not paths:
+        return []
+    records = _records(
+        log,
+        f"-n{MOST_COMMITS}",
+        "--no-merges",
+        "--no-renames",
+        "--name-only",
+        "--full-diff",
+        "--",
+        *paths,
+    )
+    found = [_commit(fields, [p for p in fields[-1].split("\n") if p]) for fields in records]
+    return [commit for commit in found if not BOT.search(commit.author)]
+
+
+def one(log: Log, sha: str) -> Commit | None:
+    """The commit of this id, a merge too, without its files; none where it is not known."""
+    return next(
+        (
+            _commit(fields)
+            for fields in _records(log, "-n1", "--no-patch", f"{sha}^{{commit}}", "--")
+        ),
+        None,
+    )
+
+
+def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
+    """The latest commits whose messages hold any of these, wherever the files then stood; newest first."""
+    if not patterns:
+        return []
+    wanted = [f"--grep={pattern}" for pattern in patterns]
+    records = _records(
+        log,
+        f"-n{MOST_MENTIONING}",
+        "--no-merges",
+        "-i",
+        "-F",
+        *wanted,
+        "--no-renames",
+        "--name-only",
+        "--",
+        ".",
+    )
+    found = [_commit(fields, [p for p in fields[-1].split("\n") if p]) for fields in records]
+    return [commit for commit in found if not BOT.search(commit.author)]
+
+
+def taken_back(log: Log) -> frozenset[str]:
+    """The ids of commits, some cut short, that others took back, as these say; not of those that came back so."""
+    taken: dict[str, list[str]] = {}  # a commit → those that it took back
+    gone: set[str] = set()
+    for fields in reversed(
+        list(_records(log, "--no-merges", "-F", "--grep=This reverts commit", "--"))
+    ):
+        body = fields[-2]
+        taken[fields[0]] = (
+            [] if SQUASHED.search(body) else [sha for sha in TAKES_BACK.findall(body) if sha]
+        )
+        for sha in taken[fields[0]]:
+            again = (others for other, others in taken.items() if other.startswith(sha))
+            gone = gone.difference(*again) | {sha}
+    return frozenset(gone)
+
+
+def churn(log: Log) -> dict[str, int]:
+    """How many of the latest commits changed each file."""
+    counts: dict[str, int] = {}
+    for fields in _records(log, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", "."):
+        for path in fields[-1].split("\n"):
+            if path:
+                counts[path] = counts.get(path, 0) + 1
+    return counts
+
+
+def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
+    """The latest changes of these files, newest first, each with its removed and added lines."""
+    if not paths:
+        return []
+    found: list[Patch] = []
+    for fields in _records(
+        log,
+        f"-n{MOST_PATCHES}",
+        "--no-merges",
+        "--patch",
+        "--unified=0",
+        "--no-renames",
+        "--",
+        *paths,
+    ):
+        commit = _commit(fields)
+        if not BOT.search(commit.author):
+            found += _patches(commit, fields[-1])
+    return found
+
+
+def patches_in(log: Log, shas: Sequence[str]) -> list[Patch]:
+    """What these commits changed in all files."""
+    if not shas:
+        return []
+    records = _records(log, "--no-walk", "--patch", "--unified=0", "--no-renames", *shas, "--", ".")
+    return [patch for fields in records for patch in _patches(_commit(fields), fields[-1])]
+
+
+def _patches(commit: Commit, text: str) -> Iterator[Patch]:
+    path, hunks = "", list[Hunk]()
+    for line in text.split("\n"):
+        if line.startswith("diff --git "):
+            if path:
+                yield Patch(commit, path, tuple(hunks))
+            path, hunks = "", []
+        elif line.startswith("@@"):
+            hunks.append(Hunk())
+        elif not hunks and line.startswith("+++ b/"):
+            path = line[6:].rstrip("\t")
+        elif hunks and line.startswith("-"):
+            hunks[-1].removed.append(line[1:])
+        elif hunks and line.startswith("+"):
+            hunks[-1].added.append(line[1:])
+    if path:
+        yield Patch(commit, path, tuple(hunks))

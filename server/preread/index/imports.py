@@ -1,0 +1,144 @@
+"""Imports in the derived database: what each file is called as a module, and which modules it names.
+
+Read line by line without a grammar: a name that is missed or means another file costs a place in a ranking and no more.
+"""
+
+import posixpath
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from preread.infra import db
+
+HEAD = 5_000  # characters of a file that are looked at: imports stand at its top
+LINKED = frozenset({"source", "test", "support"})  # roles
+MOST_LINKS = 100  # of a file
+MOST_ALIKE = 2  # files that one name may mean: of more, it means none
+BEGINNINGS = ("import ", "import{", "import(", "from ", "use ", "using ", "pub use ", "mod ", "pub mod ", "include ",
+              "#include", "require", "export ", "} from", "@use", "@import", "@forward", '"', "_ ")  # fmt: skip
+QUOTED = re.compile(r"""["'<]([\w@./~-]+)["'>]""")
+DOTTED = re.compile(
+    r"(?:pub )?(import|from|use|using|mod)\s+(?:static\s+|type\s+)?([\w.:\\]+)"
+    r"(?:\s+import\s+\(?([\w ,]+)|\{([\w ,:]+)\})?"
+)
+ENDING = re.compile(r"(\.d)?\.[A-Za-z]+$")
+CODE = re.compile(
+    r"\.(?:[cm]?[jt]sx?|vue|svelte|s[ac]ss|css|less|h|hh|hpp|py|rb|php)$"
+)  # `./user.component` ends in none
+CALLED_AS_FOLDER = re.compile(r"/(index|__init__|mod)$")
+OUTER = frozenset({"crate", "self", "super", ""})
+
+
+class Link(NamedTuple):
+    """A module's name, from the project's root when it begins with a slash."""
+
+    tail: str  # its last part, by which it is looked up
+    whole: str
+
+
+def of(path: str, role: str, text: str) -> tuple[Link, ...]:
+    """What a file is called itself, then the modules that it names; none of prose and data."""
+    if role not in LINKED:
+        return ()
+    found = dict.fromkeys(_named(path, text))
+    return (_link("/" + own(path)), *map(_link, list(found)[:MOST_LINKS]))
+
+
+@lru_cache(maxsize=200_000)
+def own(path: str) -> str:
+    """`src/cart/index.ts` → src/cart."""
+    return CALLED_AS_FOLDER.sub("", ENDING.sub("", path))
+
+
+def _link(whole: str) -> Link:
+    return Link(whole.rpartition("/")[2], whole)
+
+
+def _named(path: str, text: str) -> Iterator[str]:
+    folder = posixpath.dirname(path)
+    for line in text[:HEAD].split("\n"):
+        bare = line.strip()
+        if not bare.startswith(BEGINNINGS) and "require(" not in bare:
+            continue
+        if quoted := QUOTED.search(bare):
+            yield _of_path(folder, quoted[1], near=bare.startswith("require_relative"))
+        elif dotted := DOTTED.match(bare):
+            yield from _of_name(folder, *dotted.groups())
+
+
+def _of_path(folder: str, name: str, near: bool) -> str:
+    bare = CODE.sub("", name)
+    if near or bare.startswith("."):
+        return CALLED_AS_FOLDER.sub("", "/" + posixpath.normpath(posixpath.join(folder, bare)))
+    return CALLED_AS_FOLDER.sub("", bare.lstrip("@~/"))
+
+
+def _of_name(
+    folder: str, keyword: str, name: str, taken: str | None, listed: str | None
+) -> Iterator[str]:
+    """A module by dots, colons or backslashes, and what is taken from it: that may be a module too."""
+    bare = name.lstrip(".")
+    up = len(name) - len(bare)
+    parts = [part for part in re.split(r"[.\\:]+", bare) if part not in OUTER]
+    root = ""
+    if up and keyword == "from":  # Python counts folders by dots
+        for _ in range(up - 1):
+            folder = posixpath.dirname(folder)
+        root = f"/{folder}/" if folder else "/"
+    whole = root + "/".join(parts)
+    more = [each.split()[0] for each in (taken or listed or "").split(",") if each.split()]
+    if parts:
+        yield whole
+    if keyword == "use" and len(parts) > 1:
+        yield root + "/".join(parts[:-1])  # the last part may be a name inside of it
+    for each in more:
+        yield f"{whole}/{each}" if parts else root + each
+
+
+def insert(connection: sqlite3.Connection, files: Iterable[tuple[int, Sequence[Link]]]) -> None:
+    """Keep the links of files, by their rows in the index; they go with these."""
+    rows = [
+        (row, link.tail, link.whole, int(n == 0))
+        for row, links in files
+        for n, link in enumerate(links)
+    ]
+    db.insert(connection, "links (file, tail, whole, own)", rows)
+
+
+def imported_by(connection: sqlite3.Connection, row: int) -> set[int]:
+    """The files whose names a file imports."""
+    sql = "SELECT tail, whole FROM links WHERE file = ? AND own = 0"
+    found: set[int] = set()
+    for tail, whole in connection.execute(sql, (row,)).fetchall():
+        found |= meant(connection, tail, whole)
+    return found - {row}
+
+
+def importers_of(connection: sqlite3.Connection, row: int) -> set[int]:
+    """The files that import a file."""
+    found: set[int] = set()
+    for tail, own in connection.execute(
+        "SELECT tail, whole FROM links WHERE file = ? AND own = 1", (row,)
+    ).fetchall():
+        known: dict[str, bool] = {}
+        for file, whole in connection.execute(
+            "SELECT file, whole FROM links WHERE tail = ? AND own = 0", (tail,)
+        ):
+            if whole not in known:
+                known[whole] = _can_mean(whole, own) and row in meant(connection, tail, whole)
+            if known[whole]:
+                found.add(file)
+    return found - {row}
+
+
+def meant(connection: sqlite3.Connection, tail: str, whole: str) -> set[int]:
+    """The files that a module's name can mean: by its last part alone it has to be the only one."""
+    rows = connection.execute("SELECT file, whole FROM links WHERE tail = ? AND own = 1", (tail,))
+    found = {file for file, name in rows if _can_mean(whole, name)}
+    return found if len(found) <= (MOST_ALIKE if "/" in whole else 1) else set()
+
+
+def _can_mean(whole: str, name: str) -> bool:
+    return name == whole if whole.startswith("/") else name.endswith("/" + whole)

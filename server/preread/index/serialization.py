@@ -1,0 +1,63 @@
+"""Outlines and details as compact JSON, for the derived database."""
+
+import json
+from typing import Any, NamedTuple, TypeVar
+
+from preread.syntax import (
+    Assertion,
+    Attribute,
+    Call,
+    Comment,
+    Details,
+    Import,
+    Member,
+    Outline,
+    Parameter,
+    Raise,
+    Symbol,
+    TestCase,
+)
+
+Whole = TypeVar("Whole", Outline, Details)
+
+
+class _Kind(NamedTuple):
+    """One kind of record, and which of its fields are tuples: JSON has them as lists."""
+
+    record: Any
+    tuples: tuple[int, ...]
+
+
+def _kinds(*records: type) -> tuple[_Kind, ...]:
+    return tuple(
+        _Kind(
+            record,
+            tuple(
+                i for i, of in enumerate(record.__annotations__.values()) if of == tuple[str, ...]
+            ),
+        )
+        for record in records
+    )
+
+
+KINDS = {
+    Outline: _kinds(Symbol, TestCase, Import),
+    Details: _kinds(Call, Comment, Assertion, Member, Raise, Parameter, Attribute),
+}
+
+
+def pack(whole: Outline | Details) -> str:
+    return json.dumps(whole, separators=(",", ":"))
+
+
+def unpack(kind: type[Whole], text: str) -> Whole:
+    """What `pack` was given; the empty record for no text. Raises ValueError, TypeError, LookupError for garbage."""
+    groups = json.loads(text) if text else [[]] * len(KINDS[kind])
+    return kind(*(_records(of, rows) for of, rows in zip(KINDS[kind], groups, strict=True)))
+
+
+def _records(kind: _Kind, rows: list[list[Any]]) -> tuple[Any, ...]:
+    for row in rows:
+        for place in kind.tuples:
+            row[place] = tuple(row[place])
+    return tuple(map(kind.record._make, rows))

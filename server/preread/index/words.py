@@ -1,0 +1,176 @@
+"""Words of identifiers and sentences: what a feature is called, and what counts as the same word."""
+
+import itertools
+import re
+from collections import Counter
+from functools import lru_cache
+from operator import mul
+
+LONGEST = 61  # characters of an identifier
+IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{LONGEST - 1}}}|\$[\w$]{{1,{LONGEST - 1}}}")
+_WORDS = bytes(
+    c if chr(c) in "$_" or (c < 128 and chr(c).isalnum()) else ord(" ") for c in range(256)
+)
+PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+MARKS = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
+LETTERS = re.compile(r"[^\W\d_]+")
+REPEAT = 30  # more mentions than this say nothing more about a file
+MOST_SPLIT = 200_000  # words whose tokens are kept
+STOP = frozenset(
+    """
+    a about above after again all also an and any are as at be because been before being below between both but
+    by can could did do does done down during each else ever every few for from further get gets had has have he
+    her here him his how i if in into is it its itself just let like make makes many may me might more most must
+    my new no nor not now of off on once one only or other our out over own per please same say set she should
+    so some such than that the their them then there these they thing this those through to too two under until
+    up upon us use used uses using very via want was way we well were what when where whether which while who
+    whom why will with within without would yes you your add added adds allow allows change changes code ensure
+    feature file files fix fixes function functionality implement implementation need needs project support
+    supports test tests testing update user users work works write
+    avoid chore correctly enhancement feat handle handles handling improve improved improvement improves improving
+    introduce introduces issue issues now perf possible properly refactor refactored refactoring remove removed
+    removes reduce replace replaced replaces updated updates
+    """.split()
+)
+
+
+TROUBLE = frozenset(  # what reports say of anything: in a title it tells no more than in the text
+    """
+    actual behavior behaviour break breaking breaks broken bug bugs crash crashed crashes crashing error errors
+    exception exceptions expected fail failed failing fails failure failures inconsistent incorrect incorrectly
+    missing problem problems raise raised raises raising regression report running sometimes strange throw
+    throwing thrown throws trying unexpected unexpectedly version versions weird working wrong wrongly
+    """.split()
+)
+
+
+@lru_cache(maxsize=200_000)
+def parts(identifier: str) -> tuple[str, ...]:
+    """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay whole."""
+    if not identifier.isascii():
+        return tuple(LETTERS.findall(identifier.lower()))
+    if identifier.islower() and identifier.isalpha():
+        return (identifier,)
+    return tuple(map(str.lower, PART.findall(identifier)))
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """A word without its plural and verb endings; enough to meet `payment` by `payments`, `rounding` by `rounded`."""
+    for ending, kept in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ing", ""),
+        ("ed", ""),
+        ("es", ""),
+        ("s", ""),
+        ("e", ""),
+    ):
+        if (
+            word.endswith(ending)
+            and not word.endswith("ss")
+            and len(word) - len(ending) + len(kept) >= 3
+        ):
+            word = word[: len(word) - len(ending)] + kept
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
+
+
+@lru_cache(maxsize=200_000)
+def stems(identifier: str) -> frozenset[str]:
+    """The stems of an identifier's parts."""
+    return frozenset(stem(part) for part in parts(identifier))
+
+
+def of_sentence(text: str) -> tuple[str, ...]:
+    """The words of a sentence that can be searched for, each once, in their order: no stop words, no numbers."""
+    found: dict[str, None] = {}
+    for identifier in IDENTIFIER.findall(text):
+        whole = identifier.lower().strip("_$")
+        split = parts(identifier)
+        if len(split) > 1 and len(whole) > 3:
+            found[whole] = None  # an identifier spelled out is worth more than its parts
+        for part in split:
+            if len(part) > 1 and part not in STOP and not part.isdigit():
+                found[part] = None
+    return tuple(found)
+
+
+def of_feature(feature: str) -> tuple[str, ...]:
+    """The words of a feature's name; all of them, even common ones, when it has no others."""
+    split = [part for part in feature.split("-") if part]
+    return tuple(part for part in split if part not in STOP and len(part) > 1) or tuple(split)
+
+
+def compounds(feature: str) -> tuple[str, ...]:
+    """How the whole name reads as one identifier: tmp-path → tmp_path, tmppath."""
+    split = feature.split("-")
+    return ("_".join(split), "".join(split)) if len(split) > 1 else ()
+
+
+class _Tokens(dict[str, tuple[str, ...]]):
+    """What the full-text index is given for a word, each token with a blank behind it; nothing for numbers."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if word.isdecimal():
+            return ()
+        if len(self) >= MOST_SPLIT:
+            self.clear()
+        if 1 < len(word) <= LONGEST and not word[0].isdigit():
+            found = self[word] = _split(word)
+            return found
+        return tuple([token for name in IDENTIFIER.findall(word) for token in _split(name)])
+
+
+class _Capped(dict[int, int]):
+    def __missing__(self, n: int) -> int:
+        return REPEAT
+
+
+_tokens, _capped = _Tokens(), _Capped({n: n for n in range(REPEAT)})
+
+
+def _split(identifier: str) -> tuple[str, ...]:
+    """Its parts and, if it has several, itself, each with a blank behind it."""
+    lower = identifier.lower()
+    if lower == identifier and lower.isascii() and lower.isalpha():
+        return (f"{lower} ",)
+    whole = lower.strip("$")
+    # As `parts` does, without keeping what is kept here: of a hundred thousand names it would be felt.
+    split = PART.findall(identifier) if identifier.isascii() else LETTERS.findall(lower)
+    if len(split) != 1 or len(split[0]) != len(whole):
+        split.append(whole)
+    return tuple([f"{token} " for token in map(str.lower, split)])
+
+
+def identifiers(text: str) -> list[str]:
+    """Nearly what IDENTIFIER finds: for plain letters, words at several times its speed."""
+    return (
+        text.encode().translate(_WORDS).decode().split()
+        if text.isascii()
+        else IDENTIFIER.findall(text)
+    )
+
+
+def bag(text: str) -> str:
+    """What the full-text index is given for a text: every identifier's parts and, if it has several, itself."""
+    counts: dict[str, int] = {}
+    known = counts.get
+    for word, n in Counter(identifiers(text)).items():
+        for token in _tokens[word]:
+            counts[token] = known(token, 0) + n
+    return "".join(map(mul, counts, map(_capped.__getitem__, counts.values())))
+
+
+def stems_of(text: str) -> frozenset[str]:
+    """The stems of all words of a text, and of neighbours written together: `time-out` holds `timeout` too."""
+    split = [part for identifier in IDENTIFIER.findall(text) for part in parts(identifier)]
+    joined = (a + b for a, b in itertools.pairwise(split))
+    return frozenset(stem(word) for word in (*split, *joined))
+
+
+def stem_of(path: str) -> str:
+    """A file's name without its endings and what marks it as a test."""
+    name = path.rpartition("/")[2]
+    name = name.rpartition(".")[0] or name
+    return MARKS.sub("", name).removeprefix("_").lower()

@@ -1,0 +1,1 @@
+"""Infrastructure that knows nothing of dossiers: files, processes, the database, secrets."""

@@ -1,0 +1,28 @@
+"""Files that come with the package: beside it in a checkout, inside it in a wheel; templates."""
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def folder(name: str) -> Path:
+    """The folder of assets called `name`, like `prompts`. Raises FileNotFoundError."""
+    for place in (PACKAGE / "data" / name, PACKAGE.parents[1] / name):
+        if place.is_dir():
+            return place
+    raise FileNotFoundError(f"the package's folder {name!r} is not there; install preread again")
+
+
+def render(template: str, values: dict[str, object]) -> str:
+    """The template at this path below `prompts/`, rendered; a name that nobody gave is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(folder("prompts")),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - TOML, gate rules and prompts are no HTML
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(values)

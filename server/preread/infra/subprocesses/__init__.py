@@ -1,0 +1,6 @@
+"""The one place that spawns: every program in a session of its own, ended whole, every wait bounded."""
+
+from preread.infra.subprocesses.streamed import Child, Ended, Starter, child
+from preread.infra.subprocesses.whole import Done, Runner, kill_tree, never, run
+
+__all__ = ["Child", "Done", "Ended", "Runner", "Starter", "child", "kill_tree", "never", "run"]

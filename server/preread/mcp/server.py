@@ -1,0 +1,252 @@
+"""The server: the protocol's requests, each handed to a tool row or to the resources."""
+
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    InputRequiredResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    TextContent,
+)
+
+from preread import __version__, pipeline, published
+from preread.errors import PrereadError
+from preread.infra import assets
+from preread.jobs import Caller, Jobs
+from preread.mcp import resources, tools
+from preread.mcp.arguments import nearest
+from preread.mcp.asking import Asker, InputRequired
+from preread.mcp.ending import Ending
+from preread.mcp.wire import connected
+from preread.models import LoadReply, Model
+from preread.operations import every
+from preread.operations.load import LOAD
+from preread.operations.registry import Context, Operation, log_file, services_of
+from preread.reply_cache import Remembered
+from preread.services import step
+
+T = TypeVar("T")
+Call = ServerRequestContext[Any, Any]
+Page = PaginatedRequestParams | None
+# Clients that wait for minutes; the others give up on a call after about one.
+PATIENT = ("claude-code",)
+MOST_RESULTS = 16  # kept by the identity of their reply, which each of them keeps alive
+STEP = 0.001  # progress has to grow from one notification to the next, even where the work has none to tell
+PROMPT = Prompt(
+    name="load",
+    title="Load context",
+    description="Have a feature's dossier built, and read it, before writing.",
+    arguments=[
+        PromptArgument(
+            name="feature", description="The feature's name, like `checkout`.", required=True
+        )
+    ],
+)
+
+
+class Progress:
+    """What a build tells, passed on to the client that asked for it with a progress token."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._told = -STEP
+
+    async def tell(self, message: str, done: float, total: float) -> None:
+        self._told = max(done, round(self._told + STEP, 3))
+        await self._call.session.report_progress(
+            self._told, total if total >= self._told else None, message
+        )
+
+
+class Face:
+    """What the handlers share: where the project is, the builds under way, the tools."""
+
+    def __init__(
+        self,
+        start: Path,
+        environ: Mapping[str, str],
+        jobs: Jobs,
+        operations: Iterable[Operation] | None = None,
+    ) -> None:
+        self.start, self.environ, self.jobs = start, environ, jobs
+        self.tools = tools.rows(every() if operations is None else operations, LOAD)
+        self.remembered: Remembered[LoadReply] = Remembered()
+        self.results: dict[int, tuple[Model, CallToolResult]] = {}
+
+    def server(self) -> Server[Any]:
+        server: Server[Any] = Server(
+            "preread",
+            version=__version__,
+            title="Preread",
+            instructions=(assets.folder("prompts") / "instructions.md").read_text(encoding="utf-8"),
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
+            on_list_resources=self.list_resources,
+            on_list_resource_templates=self.list_templates,
+            on_read_resource=self.read_resource,
+            on_list_prompts=self.list_prompts,
+            on_get_prompt=self.get_prompt,
+            on_completion=self.complete,
+        )
+        return server
+
+    def context(self, call: Call, params: CallToolRequestParams) -> Context:
+        client = call.session.client_params
+        patient = client is not None and client.client_info.name.startswith(PATIENT)
+        asker = Asker(call, params)
+        caller = Caller(
+            None,
+            Progress(call).tell,
+            impatient=not patient,
+            ask=asker if asker.can else None,
+            outlived=True,
+        )
+        return Context(self.start, self.environ, self.jobs, caller, self.remembered)
+
+    async def list_tools(self, _call: Call, _page: Page) -> ListToolsResult:
+        return ListToolsResult(tools=[row.tool for row in self.tools.values()])
+
+    async def call_tool(
+        self, call: Call, params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        row = self.tools.get(params.name)
+        if row is None:
+            raise MCPError(
+                INVALID_PARAMS,
+                f"There is no tool `{params.name}`.{nearest(params.name, self.tools)}",
+            )
+        arguments = params.arguments or {}
+        try:
+            reply = await row.run(self.context(call, params), arguments)
+        except InputRequired as needed:
+            return needed.result
+        except PrereadError as error:
+            return tools.failed(row, arguments, error)
+        except Exception as error:
+            return tools.failed(row, arguments, self.internal(error))
+        return self.result(reply)
+
+    def result(self, reply: Model) -> CallToolResult:
+        """The result that a reply makes. A remembered reply is the same object again, and so is its result."""
+        made = self.results.get(id(reply))
+        if made is None or made[0] is not reply:
+            if len(self.results) > MOST_RESULTS:
+                self.results.clear()
+            made = self.results[id(reply)] = (reply, tools.succeeded(reply))
+        return made[1]
+
+    async def list_resources(self, _call: Call, _page: Page) -> ListResourcesResult:
+        return ListResourcesResult(resources=await self.of_dossiers(resources.listed))
+
+    async def list_templates(self, _call: Call, _page: Page) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=[resources.template()])
+
+    async def read_resource(
+        self, _call: Call, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        return ReadResourceResult(contents=[await self.of_dossiers(resources.read, params.uri)])
+
+    async def list_prompts(self, _call: Call, _page: Page) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[PROMPT])
+
+    async def get_prompt(self, _call: Call, params: GetPromptRequestParams) -> GetPromptResult:
+        feature = (params.arguments or {}).get("feature")
+        if params.name != PROMPT.name or not feature:
+            raise MCPError(
+                INVALID_PARAMS, "The only prompt is `load`, with the argument `feature`."
+            )
+        text = f"Call the tool load_context with feature={feature!r} and read its dossier before you write."
+        message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+        return GetPromptResult(description=PROMPT.description, messages=[message])
+
+    async def complete(self, _call: Call, params: CompleteRequestParams) -> CompleteResult:
+        known = (params.context.arguments if params.context else None) or {}
+        name, start = params.argument.name, params.argument.value
+        found = await self.of_dossiers(resources.completed, name, start, known.get("feature", ""))
+        return CompleteResult(completion=found)
+
+    async def of_dossiers(self, look: Callable[..., T], *arguments: str) -> T:
+        """Look at the published dossiers in a worker thread; an expected failure is the protocol's error."""
+        try:
+            layout = services_of(self.start, self.environ).layout
+            return await anyio.to_thread.run_sync(look, layout, *arguments)
+        except PrereadError as error:
+            raise MCPError(
+                INVALID_PARAMS, str(error), {"code": error.code, **error.details}
+            ) from error
+
+    def internal(self, error: Exception) -> PrereadError:
+        """A mistake of ours: its traceback goes to the project's log, else to standard error."""
+        head = f"\n{time.strftime('%Y-%m-%d %H:%M:%S')} preread {__version__} mcp\n"
+        text = head + "".join(traceback.format_exception(error))
+        try:
+            path = log_file(str(self.start))
+            with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+            where = f"the end of {path}"
+        except (PrereadError, OSError):
+            sys.stderr.write(text)
+            where = "what the server wrote to standard error"
+        message = f"{type(error).__name__}: {error}".rstrip(".")
+        return PrereadError("E_INTERNAL", f"{message}.", f"Please report it with {where}.")
+
+
+async def serve(
+    start: Path, environ: Mapping[str, str], wire: tuple[int, int], ending: Ending
+) -> None:
+    """Serve one client on a pair of descriptors until it is gone or `ending` begins."""
+    loop = asyncio.get_running_loop()
+    with anyio.CancelScope() as scope:
+        async with Jobs() as jobs:
+
+            def clean() -> None:
+                jobs.stop()
+                if ending.status:  # after a signal nobody waits for answers
+                    scope.cancel()
+
+            ending.cleans_by(partial(loop.call_soon_threadsafe, clean))
+            server = Face(start, environ, jobs).server()
+            async with (
+                connected(wire, ending.on_end_of_input) as streams,
+                anyio.create_task_group() as tasks,
+            ):
+                tasks.start_soon(tidy, start, environ)
+                await server.run(
+                    streams.read, streams.write, server.create_initialization_options()
+                )
+                tasks.cancel_scope.cancel()
+
+
+async def tidy(start: Path, environ: Mapping[str, str]) -> None:
+    """Finish what killed builds left; where that cannot be done, the calls say why."""
+    with suppress(PrereadError):
+        services = services_of(start, environ)
+        if published.abandoned(services.layout):
+            await step(pipeline.tidy, services)

@@ -1,0 +1,147 @@
+"""JSON-RPC lines on two file descriptors: whole messages in, whole lines out, an answer to garbled ones."""
+
+import json
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import NamedTuple
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from anyio.lowlevel import EventLoopToken, current_token
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    RequestId,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+MAX_LINE = 8 * 2**20  # bytes; a tool call needs a few thousand
+CHUNK = 2**16
+
+
+class Streams(NamedTuple):
+    """What the SDK's server reads from and writes to."""
+
+    read: MemoryObjectReceiveStream[SessionMessage | Exception]
+    write: MemoryObjectSendStream[SessionMessage]
+
+
+def lines(descriptor: int) -> Iterator[bytes | None]:
+    """The lines of a descriptor without their ends, to the end of input; None for one above MAX_LINE."""
+    held, too_long = bytearray(), False
+    while True:
+        try:
+            chunk = os.read(descriptor, CHUNK)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            return
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            held += part
+            yield None if too_long or len(held) > MAX_LINE else bytes(held)
+            held, too_long = bytearray(), False
+        held += rest
+        if len(held) > MAX_LINE:
+            held, too_long = bytearray(), True
+
+
+def understood(line: bytes | None) -> SessionMessage | JSONRPCError:
+    """The message that a line is, or the answer that JSON-RPC 2.0 (section 5.1) gives to a garbled one."""
+    if line is None:
+        return _refusal(INVALID_REQUEST, f"The line is longer than {MAX_LINE} bytes.")
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        message = None
+    if message is not None and not isinstance(message, JSONRPCNotification):
+        return SessionMessage(message)
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return _refusal(PARSE_ERROR, "The line is not JSON.")
+    if (
+        message is not None and "id" not in value
+    ):  # with one it is a request whose id is of the wrong type
+        return SessionMessage(message)
+    name = value.get("id") if isinstance(value, dict) else None
+    usable = isinstance(name, str | int) and not isinstance(name, bool)
+    return _refusal(
+        INVALID_REQUEST, "The line is no JSON-RPC 2.0 message.", name if usable else None
+    )
+
+
+def _refusal(code: int, message: str, name: RequestId | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=name, error=ErrorData(code=code, message=message))
+
+
+@asynccontextmanager
+async def connected(wire: tuple[int, int], on_end: Callable[[], None]) -> AsyncIterator[Streams]:
+    """The SDK's streams over two descriptors; `on_end` is called, in some thread, when the client is gone.
+
+    Reading is a daemon thread's work: nothing can interrupt a blocked read, and nobody waits for this one.
+    """
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+    answers = write.clone()
+    async with anyio.create_task_group() as tasks, incoming, answers:
+        tasks.start_soon(_write, wire[1], outgoing, incoming, on_end)
+        reader = partial(_read, wire[0], incoming, answers, on_end, current_token())
+        threading.Thread(target=reader, name="reader", daemon=True).start()
+        yield Streams(read, write)
+
+
+def _read(
+    descriptor: int,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    answers: MemoryObjectSendStream[SessionMessage],
+    on_end: Callable[[], None],
+    loop: EventLoopToken,
+) -> None:
+    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.RunFinishedError):
+        for line in lines(descriptor):
+            if line is not None and not line.strip():
+                continue
+            found = understood(line)
+            if isinstance(found, JSONRPCError):
+                anyio.from_thread.run(answers.send, SessionMessage(found), token=loop)
+            else:
+                anyio.from_thread.run(incoming.send, found, token=loop)
+    on_end()
+    with suppress(anyio.RunFinishedError):
+        anyio.from_thread.run_sync(incoming.close, token=loop)
+
+
+async def _write(
+    descriptor: int,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    on_end: Callable[[], None],
+) -> None:
+    async with outgoing:
+        async for item in outgoing:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                await anyio.to_thread.run_sync(
+                    _write_all, descriptor, f"{text}\n".encode(), abandon_on_cancel=True
+                )
+            except OSError:  # nobody reads any more: for us that is the end of input too
+                on_end()
+                incoming.close()
+                return
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

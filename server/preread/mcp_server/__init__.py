@@ -1,5 +1,0 @@
-"""MCP over stdio: the registry's operations as tools, the dossiers as resources."""
-
-from preread.mcp_server.stdio import serve_stdio
-
-__all__ = ["serve_stdio"]

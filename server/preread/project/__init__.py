@@ -1,0 +1,1 @@
+"""The user's project: its files, ignore rules and packages."""

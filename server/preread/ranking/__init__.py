@@ -1,0 +1,1 @@
+"""Ranking: which files a request is about."""
