@@ -14,7 +14,7 @@ from conftest import git
 from preread import syntax
 from preread.evidence.view import View
 from preread.index import analysis, gitlog
-from preread.index.analysis import Kept
+from preread.index.analysis import AnalysisCache
 from preread.index.serialization import pack, unpack
 from preread.infra import db, subprocesses
 from preread.infra.subprocesses import Done
@@ -87,7 +87,7 @@ def log(root: Path, *arguments: str) -> tuple[str, bool]:
         return subprocesses.run(argv, **options)
 
     def work(connection: sqlite3.Connection) -> bytes:
-        known = Kept(replace(services(root), run=run).tree, connection)
+        known = AnalysisCache(replace(services(root), run=run).tree, connection)
         output = known.log(*arguments)
         known.store()
         return output
@@ -97,7 +97,7 @@ def log(root: Path, *arguments: str) -> tuple[str, bool]:
 
 def patch_lines(root: Path) -> list[str]:
     def work(connection: sqlite3.Connection) -> list[str]:
-        known = Kept(services(root).tree, connection)
+        known = AnalysisCache(services(root).tree, connection)
         patches = gitlog.patches_of(known.log, ["src/cart.py"])
         known.store()
         return [line for patch in patches for line in patch.added if "LIMIT" in line]
@@ -113,7 +113,7 @@ def outline_of(root: Path, path: str) -> syntax.Outline:
     asked, wanted = services(root), request("cart")
 
     def work(connection: sqlite3.Connection) -> syntax.Outline:
-        known = Kept(asked.tree, connection)
+        known = AnalysisCache(asked.tree, connection)
         return View(asked, connection, wanted, query_of(wanted, ""), known, [], [], []).outline(
             path
         )
@@ -183,7 +183,7 @@ def test_a_text_other_than_the_indexed_one_has_its_own_details(root: Path) -> No
     found(root)
 
     def work(connection: sqlite3.Connection) -> syntax.Details:
-        known = Kept(services(root).tree, connection)
+        known = AnalysisCache(services(root).tree, connection)
         details = known.details("src/cart.py", "def other():\n    call()\n")
         known.store()
         return details

@@ -110,7 +110,7 @@ class Preread:
     def _ranked(services: Services, task: Task, connection: object) -> Ranking:
         request = asked(services, task)
         hits = collect._hits(
-            request, query(services, request), connection, analysis.Kept(services.tree, connection)
+            request, query(services, request), connection, analysis.AnalysisCache(services.tree, connection)
         )
         tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
         return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])

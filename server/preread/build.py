@@ -19,7 +19,7 @@ from preread import (
     spending,
 )
 from preread.build_key import recipe
-from preread.builders import CLAUDE, DRAFTED, STATIC, static, summary
+from preread.builders import CLAUDE, DRAFTED, STATIC, static
 from preread.errors import Cancelled, PrereadError
 from preread.evidence.collect import collect
 from preread.infra import atomic
@@ -42,7 +42,7 @@ from preread.services import Services, step
 
 SUMMARY = "summary.md"
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # required, and no index of the others
-HISTORY = {"reported", "failed", "again"}  # findings that are a history of failures
+HISTORY = frozenset({"failing", "flaky"})  # rules whose findings are a history of failures
 MOST_LOST = 0.25  # of a draft's facts; with more it is rejected
 BACKGROUND = "A deeper dossier is being built in the background; call load_context again in a minute or two for it."
 
@@ -102,7 +102,7 @@ async def _early(services: Services, plan: Plan, evidence: Evidence, started: fl
 
 
 def _plan(services: Services, request: Request, evidence: Evidence) -> Plan:
-    if request.auto and any(finding.kind in HISTORY for finding in evidence.findings):
+    if request.auto and any(finding.rule in HISTORY for finding in evidence.findings):
         request = request.model_copy(update={"level": "full"})
     asked = DRAFTED[request.level]
     found = published.read(services.layout, request.feature)
@@ -276,9 +276,6 @@ def _assemble(
         for draft in (*_that_hold(services, plan, (*earlier, *plan.kept)), *held.values())
     }
     others = [draft for draft in static.drafts(request, evidence) if draft.name not in chosen]
-    alone = replace(
-        alone, cut=alone.cut + static.left_out(evidence, BY_NAME.keys() - chosen.keys())
-    )
     checked, own = _together(services, plan, evidence, (*chosen.values(), *others), alone, outcome)
     _restage(staging, checked.drafts)
     written = {draft.name for draft in checked.drafts if draft.facts}
@@ -319,19 +316,19 @@ def _together(
     alone: Checked,
     outcome: Outcome,
 ) -> tuple[Checked, tuple[str, ...]]:
-    """Check everything against the budget, with what people wrote; the summary comes last if nobody drafted it."""
+    """Check everything against the budget, with what people wrote."""
     request = plan.request
     everything, people = check.with_people(services, request.feature, drafts)
-    ranks = {finding.text: finding.score for finding in evidence.findings}
-    checking = partial(
-        check.check, services, request.feature, budget=True, ranks=ranks, external=outcome.external
+    checked = check.check(
+        services,
+        request.feature,
+        everything,
+        problems=alone.problems,
+        budget=True,
+        ranks={finding.text: finding.score for finding in evidence.findings},
+        before=replace(alone, drafts=(), verdicts=()),
+        external=outcome.external,
     )
-    before = replace(alone, drafts=(), verdicts=())
-    checked = checking(everything, problems=alone.problems, before=before)
-    if not any(draft.name == SUMMARY and draft.facts for draft in checked.drafts):
-        index = summary.summarise(request, evidence, checked)
-        others = tuple(draft for draft in checked.drafts if draft.name != SUMMARY)
-        checked = checking((*others, index), problems=checked.problems, before=checked)
     return checked, tuple(sorted(_ids(checked.drafts) - people))
 
 

@@ -24,7 +24,7 @@ KIND_FACTOR: dict[str, float] = {
     "summary": 0.9,
 }
 # Of one fact with its sources, and of one fence. With the default budget a whole dossier has 8,000 characters.
-MOST_CHARACTERS, MOST_SOURCES, MOST_QUOTES, MOST_LINES = 2000, 12, 30, 500
+MOST_CHARACTERS, MOST_SOURCES, MOST_QUOTES, MOST_LINES = 2000, 30, 30, 500
 MOST_FACTS, MOST_TIMES = (
     240,
     4,
@@ -82,7 +82,7 @@ class _Checker:
                 self.problem(name, fact.line, found.code, str(found))
             else:
                 spans[source] = found
-        if not spans:
+        if not spans or not self.anchors_check_out(name, section, fact, spans):
             return None
         missing = next(
             (
@@ -103,6 +103,18 @@ class _Checker:
         return Verdict(
             name, section.heading, replace(fact, sources=tuple(spans)), state, round(sure, 2)
         )
+
+    def anchors_check_out(
+        self, name: str, section: Section, fact: Fact, spans: Mapping[str, Span]
+    ) -> bool:
+        """Whether each name that a fact gives a line for is on that line."""
+        for quote, source in dossier.anchors(fact, section.source):
+            span = spans.get(source)
+            if span is None or not self.lookups.stands(quote, source, span):
+                message = f"`{quote[:80]}` is not at {source}"
+                self.problem(name, fact.line, "E_QUOTE", message)
+                return False
+        return True
 
     def is_sound(self, name: str, fact: Fact, quotes: list[str], identity: str) -> bool:
         """What is asked of a fact before its sources are."""

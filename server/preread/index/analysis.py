@@ -33,7 +33,7 @@ class _State(NamedTuple):
     rest: tuple[object, ...]
 
 
-class Kept:
+class AnalysisCache:
     """What is kept, for the time of one build; `store` writes what was not there."""
 
     def __init__(self, tree: Tree, connection: sqlite3.Connection) -> None:

@@ -11,7 +11,7 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from preread.index import words
-from preread.ranking.fusion import Query
+from preread.ranking.query import Query
 from preread.syntax import Outline
 
 MOST_SPANS, MOST_PARTS = 5, 7  # of a file: parts that touch are one span

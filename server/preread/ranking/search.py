@@ -93,6 +93,12 @@ class Asked:
         return sorted(known, key=lambda term: len(term.rows) / term.weight)[:MOST_TERMS]
 
     @cached_property
+    def rarities(self) -> dict[str, float]:
+        """How rare each known word is among the project's files: 0 for what every file contains."""
+        total = len(self.files)
+        return {term.word: rarity(total, len(term.rows)) for term in self.terms}
+
+    @cached_property
     def rows(self) -> dict[str, int]:
         return {path: row for row, (path, _) in self.files.items()}
 
