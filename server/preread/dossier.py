@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -108,16 +108,19 @@ def anchors(fact: Fact, base: str = "") -> list[Anchor]:
     return [Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(fact.text, base)]
 
 
-def _anchored(text: str, base: str) -> Iterator[tuple[re.Match[str], Ref]]:
-    """Each anchor of a text with the lines that it names, as written."""
+def _anchored(
+    text: str, base: str, expand: Callable[[Ref, str], Ref] = lambda ref, _: ref
+) -> Iterator[tuple[re.Match[str], Ref]]:
+    """Each anchor of a text with the lines that it names; `expand` makes a written path whole."""
     ref = sources.parse(base) if base else None
-    path = ref.path if ref is not None else ""
+    path = own = ref.path if ref is not None else ""
     for match in ANCHOR.finditer(text):
         written = match["path"] or (sources.quoted_path(path) if path else "")
         ref = sources.parse(f"{written}:{match['start']}-{match['end'] or match['start']}")
-        if ref is None or not (match["path"].startswith("<") or sources.is_path_shaped(ref.path)):
+        if ref is None or not (written.startswith("<") or sources.is_path_shaped(ref.path)):
             continue
-        path = path or ref.path  # without a section's source, the last path serves
+        ref = expand(ref, written) if match["path"] else ref
+        path = own or ref.path  # without a section's source, the last path serves
         yield match, ref
 
 
@@ -220,9 +223,8 @@ class _Reader:
     def anchored(self, text: str) -> tuple[str, list[Ref]]:
         """The text with the whole paths of its anchors, and the anchors as sources."""
         parts, refs, end = [], [], 0
-        for match, ref in _anchored(text, self.head.source):
+        for match, ref in _anchored(text, self.head.source, self.paths.expand):
             if match["path"]:
-                ref = self.paths.expand(ref, match["path"])  # noqa: PLW2901 - the same, in full
                 parts += [text[end : match.start("path")], sources.quoted_path(ref.path)]
                 end = match.end("path")
             refs.append(ref)

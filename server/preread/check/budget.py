@@ -132,9 +132,7 @@ def _trimmed(
         services.progress.check()
         fitted = [_only(draft, number, kept) for number, draft in enumerate(drafts)]
         sizes = [
-            dossier.tokens(dossier.render(draft))
-            if draft.sections or draft.name in REQUIRED
-            else 0
+            dossier.tokens(dossier.render(draft)) if draft.sections or draft.name in REQUIRED else 0
             for draft in fitted
         ]
         drafted = {key[0] for key, one in kept.items() if one.in_codebase}

@@ -62,9 +62,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     return view
 
 
-def _collect(
-    services: Services, request: Request, connection: sqlite3.Connection
-) -> Evidence:
+def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
     used = inputs.digests(services, request)  # before they are read: later changes make it stale
     view = viewed(services, request, connection)
     findings: list[Finding] = []

@@ -18,7 +18,9 @@ MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
 MAX_CANDIDATES = 30  # files in which callers and tests are looked for
 DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is hardly a plain word
 PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
-PARAMETER = re.compile(r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.S)
+PARAMETER = re.compile(
+    r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.S
+)
 SELF = frozenset({"self", "cls", "this"})
 
 
@@ -141,9 +143,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
     seen: set[str] = set()
     for call in file.details.calls:
         callee = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
-        inside = file.path == one.file.path and (
-            one.symbol.start <= call.line <= one.symbol.end
-        )
+        inside = file.path == one.file.path and (one.symbol.start <= call.line <= one.symbol.end)
         if callee != one.symbol.name or inside:
             continue
         around = enclosing(view.outline(file.path), call.line)

@@ -40,7 +40,9 @@ def _listed(file: FileView, tier: Sequence[Test]) -> str:
     parts = []
     for group, tests in groups.items():
         names = quoting.listed((one.case.name, one.case.start) for one in tests)
-        label = f"by `{group[1:]}` " if group.startswith("→") else f"{code(group)}: " if group else ""
+        label = (
+            f"by `{group[1:]}` " if group.startswith("→") else f"{code(group)}: " if group else ""
+        )
         parts.append(f"{label}{names}")
     return "; ".join(parts)
 
