@@ -60,6 +60,7 @@ class Evidence(Model):
     tests: tuple[Ranked, ...] = ()
     docs: tuple[Ranked, ...] = Field((), description="Documents of the project.")
     findings: tuple[Finding, ...] = ()
+    total: int = Field(0, description="How many findings there are, also beyond a limit.")
     thin: bool = Field(False, description="The project says next to nothing about the feature.")
     used: dict[str, str] = Field(
         default_factory=dict,

@@ -77,6 +77,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         words=view.query.all,
         **ranked,
         findings=tuple(findings),
+        total=len(findings),
         thin=view.thin,
         used=used,
         notes=tuple(view.notes),

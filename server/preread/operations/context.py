@@ -210,10 +210,9 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     asked = resolve.resolve(services, **(given | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
     found = found.model_copy(update={"notes": (*served.warnings, *found.notes)})
-    lists = {
-        name: getattr(found, name)[: request.limit]
-        for name in ("files", "tests", "docs", "findings")
-    }
+    lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
+    best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]
+    lists["findings"] = tuple(finding for finding in found.findings if finding in best)
     return found.model_copy(update=lists)
 
 

@@ -16,7 +16,7 @@ from preread.prompt import surroundings
 from preread.prompt.outside import block, line
 from preread.services import Services
 
-VERSION = 1  # raised when a variable goes or changes its meaning; new ones may come without
+VERSION = 2  # raised when a variable goes or changes its meaning; new ones may come without
 
 
 class Variable(NamedTuple):
@@ -60,7 +60,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable(
         "evidence",
         "object",
-        f"`files` and `tests`, {ROW}; `findings`, each with `kind`, `text`, `sources`, `reason`, `score`, `fence`; "
+        f"`files` and `tests`, {ROW}; `findings`, each with `section`, `text`, `sources`, `score`, `fence`; "
         "`notes`; `left_out`, how many findings and lines of text are left out because they hold secrets. Its "
         "texts are outside text",
     ),
@@ -101,20 +101,20 @@ HOLDS = {
     "summary.md": 'the index, short: "## Where" (what is where), "## Before you write" (what to know first: the worst '
     'traps and gaps), "## Run" (the command that runs these tests)',
 }
-# Kinds of findings; what is worth most comes first.
-KINDS = tuple(
-    kind.replace("_", " ")
-    for kind in """
-    disagreement reverted turned known_trap warning deprecated unread changed inside gap again failed reported marked
-    fix known_way setup act select wait replace assert example extend helper document criterion constant route setting
-    selector caller twin symbol command
-    """.split()
+# Of which file of a dossier findings are shown first: what the code itself does not say.
+LEADS = (
+    "failures.md",
+    "anti-patterns.md",
+    "requirements.md",
+    "existing-tests.md",
+    "patterns.md",
+    "codebase.md",
 )
 MOST_TICKET, MOST_STANDING, MOST_FENCE = 20_000, 20_000, 40
 MOST_FINDINGS, MOST_ROWS = 90, 24
 MOST_TOKENS = 3000  # of files, tests and findings together, estimated
 SHOWN = frozenset(
-    ("path", "reasons", "lines", "kind", "text", "sources", "fence")
+    ("path", "reasons", "lines", "section", "text", "sources", "fence")
 )  # what our template shows of a row
 CODEBASE_SHARE = 4  # codebase.md takes a quarter at most
 
@@ -249,10 +249,9 @@ def _ranked(ranked: Ranked) -> dict[str, object]:
 
 def _finding(finding: Finding) -> dict[str, object]:
     return {
-        "kind": finding.kind,
+        "section": line(finding.section),
         "text": line(finding.text),
         "sources": [line(source) for source in finding.sources],
-        "reason": line(finding.reason),
         "score": round(finding.score, 2),
         "fence": [f for row in finding.fence[:MOST_FENCE] if (f := block(row, 200))],
     }
@@ -261,25 +260,21 @@ def _finding(finding: Finding) -> dict[str, object]:
 def _chosen(
     evidence: Evidence, without: _WithoutSecrets, left: int, *, whole_ticket: bool
 ) -> list[dict[str, object]]:
-    """The best findings that fit, by kind; the ticket's criteria only where the ticket itself is not shown, and no
-    main definitions, whose places stand beside the files."""
-    order = {kind: place for place, kind in enumerate(KINDS)}
+    """The best findings that fit, by section, what the code does not say first.
+
+    The ticket's criteria are left out where the ticket itself is shown, and so is the summary.
+    """
+    found = [one for one in evidence.findings if one.file in LEADS]
+    if whole_ticket:
+        found = [one for one in found if one.rule != "ticket"]
+    best = sorted(found, key=lambda one: (-one.score, LEADS.index(one.file)))[:MOST_FINDINGS]
     chosen = []
-    without_kinds = {"main", "criterion"} if whole_ticket else {"main"}
-    for finding in [f for f in evidence.findings if f.kind not in without_kinds][:MOST_FINDINGS]:
+    for finding in best:
         row = _finding(finding)
         if (cost := _tokens(row)) <= left and not without.holds(finding):
             left -= cost
-            chosen.append(
-                (
-                    order.get(finding.kind, len(order)),
-                    finding.kind,
-                    -finding.score,
-                    finding.text,
-                    row,
-                )
-            )
-    return [row for *_, row in sorted(chosen, key=lambda one: one[:4])]
+            chosen.append((found.index(finding), LEADS.index(finding.file), row))
+    return [row for _, _, row in sorted(chosen, key=lambda one: (one[1], one[0]))]
 
 
 def _servers(names: list[str], tools: list[str]) -> list[dict[str, object]]:
