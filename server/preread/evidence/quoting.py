@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from preread import dossier
 from preread.dossier import QUOTE_LENGTH, code
 from preread.evidence.files import FileView
-from preread.sources import Ref
 
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200
@@ -23,8 +23,8 @@ def listed(named: Iterable[tuple[str, int]]) -> str:
 
 
 def path_of(path: str) -> str:
-    """A path as a source writes it, before its line."""
-    return str(Ref("lines", path, 1, 1)).rpartition(":")[0]
+    """A path as an anchor writes it, before its line."""
+    return dossier.anchor_path(path)
 
 
 def is_provable(text: str) -> bool:
