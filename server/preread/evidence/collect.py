@@ -22,7 +22,7 @@ from preread.ranking.search import Asked
 from preread.services import Services
 
 TURN = 1_000  # tokens: what a rule of weight 1 takes before its score is halved
-LIMITS = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
+LIMITS = {"files": 16, "tests": 14, "helpers": 4, "docs": 6}
 
 
 def collect(services: Services, request: Request) -> Evidence:

@@ -27,6 +27,11 @@ def path_of(path: str) -> str:
     return str(Ref("lines", path, 1, 1)).rpartition(":")[0]
 
 
+def file_source(path: str) -> str:
+    """A source: the whole file."""
+    return str(Ref("path", path))
+
+
 def is_provable(text: str) -> bool:
     """Whether a quote is long enough to prove anything."""
     return len(text.strip()) >= QUOTE_LENGTH

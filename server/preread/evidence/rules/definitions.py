@@ -41,6 +41,9 @@ def find(view: View) -> Iterator[Found]:
         for number, tier in enumerate(tiers):
             score = _tier_score(rank, number, tier[0].score / best)
             yield Found(_outline(tier), (), score, file.path)
+    further = [file.path for file in view.sources[MAX_FILES:]]
+    if further:
+        yield Found("further files with these words", tuple(map(quoting.file_source, further)), 0.1)
 
 
 def _tier_score(rank: int, number: int, best: float) -> float:
@@ -169,7 +172,7 @@ def _tests_naming(view: View, one: Definition) -> int:
 RULE = Rule(
     name="definitions",
     file="codebase.md",
-    heading="Definitions",
+    heading="Further files",
     weight=0.36,
     find=find,
     example="`shell_complete` (cli, args) → `source` :48 ← `main` core.py:1626; 3 tests name it",
