@@ -352,7 +352,7 @@ def test_a_log_that_failed_is_not_kept(root: Path) -> None:
 def test_logs_of_other_commits_go_and_only_so_many_stay(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analysis, "MOST_LOGS", 3)
+    monkeypatch.setattr(analysis, "MAX_LOGS", 3)
     for n in range(1, 6):
         log(root, f"-n{n}", *FORMS)
     assert rows(root, "SELECT count(*) FROM logs") == [(3,)]

@@ -353,5 +353,5 @@ def test_a_word_that_too_many_files_hold_is_not_looked_up(
     parcels = {f"src/f{n}.py": f"def f{n}(): return 'parcel'\n" for n in range(8)}
     write(tmp_path, {**parcels, "src/lamp_a.py": "def a(): ...\n"})
     assert len(evidence(tmp_path, "parcel-lamp").files) == 9
-    monkeypatch.setattr(search, "MOST_HOLDERS", 7)
+    monkeypatch.setattr(search, "MAX_HOLDERS", 7)
     assert paths(evidence(tmp_path, "parcel-lamp").files) == ["src/lamp_a.py"]

@@ -1,4 +1,6 @@
-"""Quoting: how rules write names, lines and sentences so that the check finds them in their sources."""
+"""Quoting: how rules write names, lines and sentences so that the check finds them in their
+sources.
+"""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -86,7 +86,9 @@ class View:
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """Every definition of the ranked sources, best first; what is inside functions is left out."""
+        """Every definition of the ranked sources, best first; what is inside functions is left
+        out.
+        """
         found = [one for file in self.sources for one in self._definitions_of(file)]
         return sorted(found, key=_by_score)
 
