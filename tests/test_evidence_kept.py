@@ -19,7 +19,7 @@ from preread.index.serialization import pack, unpack
 from preread.infra import db, subprocesses
 from preread.infra.subprocesses import Done
 from preread.models import Evidence
-from preread.ranking.fusion import query_of
+from preread.ranking.query import query_of
 
 CART = """LIMIT_CART = 30
 

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from _evidence_project import CALM, evidence, write
 from preread import syntax
 from preread.models import Request
-from preread.ranking import fusion, lines
+from preread.ranking import lines
 from preread.ranking.lines import Span
+from preread.ranking.query import query_of
 
 
 def spans(path: str, text: str, feature: str, description: str = "") -> list[Span]:
     request = Request(feature=feature, description=description)
-    wanted = lines.Wanted(fusion.query_of(request, ""), description)
+    wanted = lines.Wanted(query_of(request, ""), description)
     return wanted.spans(path, text, syntax.outline(path, text))
 
 

@@ -136,8 +136,9 @@ def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
     found = []
     for hit in hits:
         if view.whole_project:
-            symbols = view.outline(hit.path).symbols
-            spans = lines.firsts((one.start, one.end, one.name) for one in symbols)
+            outline = view.outline(hit.path)
+            named = (*outline.tests, *outline.symbols)
+            spans = lines.firsts((one.start, one.end, one.name) for one in named)
         else:
             text = view.services.tree.text(hit.path) or ""
             spans = wanted.spans(hit.path, text, view.outline(hit.path))
