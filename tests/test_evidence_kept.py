@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from _evidence_project import commit, evidence, request, services, write
+from _evidence_project import commit, evidence, services, write
 from conftest import git
 from preread import syntax
-from preread.evidence.view import View
 from preread.index import analysis, gitlog
 from preread.index.analysis import AnalysisCache
 from preread.index.serialization import pack, unpack
 from preread.infra import db, subprocesses
 from preread.infra.subprocesses import Done
 from preread.models import Evidence
-from preread.ranking.query import query_of
 
 CART = """LIMIT_CART = 30
 
@@ -110,13 +108,10 @@ def patch_lines(root: Path) -> list[str]:
 
 def outline_of(root: Path, path: str) -> syntax.Outline:
     """As a rule is told that has not chosen the file itself."""
-    asked, wanted = services(root), request("cart")
+    asked = services(root)
 
     def work(connection: sqlite3.Connection) -> syntax.Outline:
-        known = AnalysisCache(asked.tree, connection)
-        return View(asked, connection, wanted, query_of(wanted, ""), known, [], [], []).outline(
-            path
-        )
+        return AnalysisCache(asked.tree, connection).outline(path)
 
     return db.use(asked.layout, work)
 
