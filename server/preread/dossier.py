@@ -108,6 +108,11 @@ def anchors(fact: Fact, base: str = "") -> list[Anchor]:
     return [Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(fact.text, base)]
 
 
+def anchor_path(path: str) -> str:
+    """A path as an anchor writes it: without angle brackets only what ends at the first blank."""
+    return path if re.fullmatch(r"<[^<>]+>|[^\s`,:<>()]+", path) else f"<{path}>"
+
+
 def _anchored(
     text: str, base: str, expand: Callable[[Ref, str], Ref] = lambda ref, _: ref
 ) -> Iterator[tuple[re.Match[str], Ref]]:
@@ -225,7 +230,7 @@ class _Reader:
         parts, refs, end = [], [], 0
         for match, ref in _anchored(text, self.head.source, self.paths.expand):
             if match["path"]:
-                parts += [text[end : match.start("path")], sources.quoted_path(ref.path)]
+                parts += [text[end : match.start("path")], anchor_path(ref.path)]
                 end = match.end("path")
             refs.append(ref)
         return "".join((*parts, text[end:])), refs
@@ -367,7 +372,8 @@ def _shortened(text: str, base: Ref | None, paths: _Paths) -> str:
     parts, end = [], 0
     for match, ref in _anchored(text, str(base) if base is not None else ""):
         if match["path"]:
-            whole = paths.shorten(ref).rpartition(":")[0]
+            short = paths.shorten(ref).rpartition(":")[0]
+            whole = short if anchor_path(short) == short else anchor_path(ref.path)
             parts += [text[end : match.start("path")], whole]
             end = match.end("path")
     return "".join((*parts, text[end:]))

@@ -5,9 +5,9 @@ sources.
 import re
 from collections.abc import Iterable, Sequence
 
+from preread import dossier
 from preread.dossier import QUOTE_LENGTH, code
 from preread.evidence.files import FileView
-from preread.sources import Ref
 
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200
@@ -25,8 +25,8 @@ def listed(named: Iterable[tuple[str, int]]) -> str:
 
 
 def path_of(path: str) -> str:
-    """A path as a source writes it, before its line."""
-    return str(Ref("lines", path, 1, 1)).rpartition(":")[0]
+    """A path as an anchor writes it, before its line."""
+    return dossier.anchor_path(path)
 
 
 def file_source(path: str) -> str:

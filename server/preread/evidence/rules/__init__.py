@@ -1,8 +1,10 @@
 """The rules: what a program can say about a feature for certain. One file each, listed here."""
 
-from preread.evidence.rules import definitions, tests
+from preread.evidence.rules import definitions, errors, tests, values
 
 RULES = (
     definitions.RULE,
+    values.RULE,
+    errors.RULE,
     tests.RULE,
 )
