@@ -1,10 +1,11 @@
 """The rules: what a program can say about a feature for certain. One file each, listed here."""
 
-from preread.evidence.rules import definitions, errors, tests, values
+from preread.evidence.rules import definitions, errors, run, tests, values
 
 RULES = (
     definitions.RULE,
     values.RULE,
     errors.RULE,
     tests.RULE,
+    run.RULE,
 )
