@@ -137,8 +137,9 @@ def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
     for hit in hits:
         if view.whole_project:
             outline = view.outline(hit.path)
-            named = (*outline.tests, *outline.symbols)
-            spans = lines.firsts((one.start, one.end, one.name) for one in named)
+            named = [(one.start, one.end, one.name) for one in outline.tests]
+            named += [(one.start, one.end, one.name) for one in outline.symbols]
+            spans = lines.firsts(named)
         else:
             text = view.services.tree.text(hit.path) or ""
             spans = wanted.spans(hit.path, text, view.outline(hit.path))

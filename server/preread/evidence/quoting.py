@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from preread import dossier
 from preread.dossier import QUOTE_LENGTH, code
 from preread.evidence.files import FileView
+from preread.sources import Ref
 
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200

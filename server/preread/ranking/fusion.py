@@ -4,7 +4,6 @@ reasons.
 
 import heapq
 import math
-import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -21,6 +21,7 @@ PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 PARAMETER = re.compile(
     r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.S
 )
+FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
 SELF = frozenset({"self", "cls", "this"})
 
 
@@ -69,7 +70,7 @@ def _outline(tier: Sequence[Definition]) -> str:
 def _detail(view: View, one: Definition) -> str:
     kind = "class " if one.symbol.kind in {"class", "interface"} else ""
     name = code(one.full_name if _is_quotable(one) else one.symbol.name)
-    parts = [f"{kind}{name}{_parameters(one.symbol)}"]
+    parts = [f"{kind}{name}{_parameters(one)}"]
     if one.symbol.kind in FUNCTIONS:
         parts += [f"→ {calls}"] if (calls := _calls(view, one)) else []
     parts += [f"← {callers}"] if (callers := _callers(view, one)) else []
@@ -83,12 +84,15 @@ def _is_quotable(one: Definition) -> bool:
     return re.fullmatch(r"[\w.]+", one.full_name) is not None
 
 
-def _parameters(symbol: Symbol) -> str:
+def _parameters(one: Definition) -> str:
     """The names of a function's parameters, in brackets; nothing where they cannot be read."""
+    symbol = one.symbol
     match = PARAMETERS.search(symbol.signature.partition(symbol.name)[2])
     if symbol.kind not in FUNCTIONS or match is None:
         return ""
-    names = [PARAMETER.match(part) for part in _split(match[1])]
+    # Go alone writes a parameter's name before its type, without a colon.
+    pattern = FIRST_WORD if one.file.path.endswith(".go") else PARAMETER
+    names = [pattern.match(part) for part in _split(match[1])]
     known = [found[1] for found in names if found is not None and found[1] not in SELF]
     shown = ", ".join(known[:MAX_PARAMETERS]) + (", …" if len(known) > MAX_PARAMETERS else "")
     return f" ({shown})" if shown else ""
