@@ -23,7 +23,7 @@ from preread.builders import CLAUDE, DRAFTED, STATIC, static
 from preread.errors import Cancelled, PrereadError
 from preread.evidence.collect import collect
 from preread.infra import atomic
-from preread.layout import BY_NAME, FILES, REQUIRED
+from preread.layout import FILES, REQUIRED
 from preread.models import (
     Checked,
     Draft,

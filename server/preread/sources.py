@@ -137,9 +137,11 @@ def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
     around = [
         s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None
     ]
-    return " ".join(
-        f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around
-    )
+    return " ".join(f"{_container(s)} {s.name} {_container(s)}.{s.name}" for s in around)
+
+
+def _container(around: object) -> str:
+    return getattr(around, "container", "") or getattr(around, "group", "")
 
 
 # -- path:line, path:start-end

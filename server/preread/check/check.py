@@ -39,7 +39,7 @@ class _Checker:
         self.credentials = Credentials(services.layout.root)
         self.problems: list[Problem] = []
         self.wrong = published.wrong_ids(services.layout)
-        self.seen: set[str] = set()
+        self.seen: set[tuple[str, str]] = set()
 
     def problem(self, name: str, line: int, code: str, message: str) -> None:
         self.problems.append(Problem(name, line, code, message))
@@ -72,9 +72,13 @@ class _Checker:
         """The verdict on one fact, with only the sources that hold; None when the fact falls."""
         quotes = dossier.quotes(fact.text)
         identity = dossier.fact_id(name, fact.text)
+        place = (identity, dossier.heading_source(section.heading))  # files may share an outline
+        if place in self.seen:
+            self.problem(name, fact.line, "E_FACT_TWICE", "the same fact stands here already")
+            return None
         if not self.is_sound(name, fact, quotes, identity):
             return None
-        self.seen.add(identity)
+        self.seen.add(place)
         spans: dict[str, Span] = {}
         for source in fact.sources:
             found = self.lookups.span(source)
@@ -134,8 +138,6 @@ class _Checker:
             pass
         elif identity in self.wrong:
             self.problem(name, fact.line, "E_FACT_WRONG", f"marked as wrong before: {identity}")
-        elif identity in self.seen:
-            self.problem(name, fact.line, "E_FACT_TWICE", "the same fact stands here already")
         else:
             return True
         return False

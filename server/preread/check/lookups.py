@@ -138,7 +138,11 @@ class Lookups:
         if source not in self.readings:
             self.readings[source] = tuple(_readings(span))
         needle = _one_line(quote)
-        return any(needle in reading for reading in self.readings[source]) or needle in span.names
+        if any(needle in reading for reading in self.readings[source]):
+            return True
+        # `A.b`, `A::b`, `A#b` and `b()` are the symbol around the lines.
+        named = re.sub(r"::|#", ".", needle.removesuffix("()"))
+        return needle in span.names or named in span.names
 
     def was_verified(self, identity: str, refs: Iterable[str]) -> bool:
         """Whether the run that made the standing dossier found this fact in an answer, which is not kept."""

@@ -22,7 +22,7 @@ from preread.ranking.search import Asked
 from preread.services import Services
 
 TURN = 1_000  # tokens: what a rule of weight 1 takes before its score is halved
-LIMITS = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
+LIMITS = {"files": 16, "tests": 14, "helpers": 4, "docs": 6}
 
 
 def collect(services: Services, request: Request) -> Evidence:
@@ -136,8 +136,10 @@ def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
     found = []
     for hit in hits:
         if view.whole_project:
-            symbols = view.outline(hit.path).symbols
-            spans = lines.firsts((one.start, one.end, one.name) for one in symbols)
+            outline = view.outline(hit.path)
+            named = [(one.start, one.end, one.name) for one in outline.tests]
+            named += [(one.start, one.end, one.name) for one in outline.symbols]
+            spans = lines.firsts(named)
         else:
             text = view.services.tree.text(hit.path) or ""
             spans = wanted.spans(hit.path, text, view.outline(hit.path))

@@ -1,4 +1,6 @@
-"""Quoting: how rules write names, lines and sentences so that the check finds them in their sources."""
+"""Quoting: how rules write names, lines and sentences so that the check finds them in their
+sources.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from preread import dossier
 from preread.dossier import QUOTE_LENGTH, code
 from preread.evidence.files import FileView
+from preread.sources import Ref
 
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200
@@ -25,6 +28,11 @@ def listed(named: Iterable[tuple[str, int]]) -> str:
 def path_of(path: str) -> str:
     """A path as an anchor writes it, before its line."""
     return dossier.anchor_path(path)
+
+
+def file_source(path: str) -> str:
+    """A source: the whole file."""
+    return str(Ref("path", path))
 
 
 def is_provable(text: str) -> bool:

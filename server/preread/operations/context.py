@@ -128,7 +128,7 @@ class DossierStatus(Model):
 
 
 class StatusReply(Model):
-    """The dossiers of a resolve."""
+    """The dossiers of a project."""
 
     root: str
     dossiers: tuple[DossierStatus, ...]

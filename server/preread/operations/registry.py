@@ -23,7 +23,7 @@ P = ParamSpec("P")
 Effect = Literal["read", "write", "execute"]
 
 # What the fields of several requests mean.
-FEATURE = "The feature's name, like `checkout`; `_project` for the whole resolve."
+FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
 DESCRIPTION = "What is to be written, in a sentence: guides the search."
 SCOPE = "A folder or a package's name: only its files are ranked."
 TICKET = "A ticket's id, like SHOP-142, whose criteria belong in."
