@@ -9,6 +9,7 @@ from preread.evidence.rules import (
     run,
     setup,
     tests,
+    unmentioned,
     values,
 )
 
@@ -17,6 +18,7 @@ RULES = (
     values.RULE,
     errors.RULE,
     tests.RULE,
+    unmentioned.RULE,
     helpers.RULE,
     run.RULE,
     setup.RULE,
