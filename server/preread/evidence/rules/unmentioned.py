@@ -1,7 +1,6 @@
 """Names and messages of the feature that no test has in any spelling, each with its proof."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
