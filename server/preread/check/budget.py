@@ -1,4 +1,4 @@
-"""The budget of facts and tokens: what ranks highest is kept, the rest is cut and counted."""
+"""Fit a dossier into its budget of facts and tokens: keep what ranks highest, count the rest."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -9,15 +9,17 @@ from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Fact, Fence, Verdict
 from preread.services import Services
 
-SUMMARY_SHARE = 0.08  # of the budget, kept for summary.md
+SUMMARY_SHARE = 0.08  # of the budget, reserved for summary.md
 CODEBASE_SHARE = 0.25
-# What is cut first is what is cheap to find again.
+# Facts that are cheap to find again are cut first.
 WEIGHT = {
     "anti-patterns.md": 1.0, "requirements.md": 0.97, "failures.md": 0.88, "patterns.md": 0.92,
     "existing-tests.md": 0.85, "codebase.md": 0.85, "summary.md": 1.0,
 }  # fmt: skip
-FAIR, DEAR = 40, 0.6  # tokens of a usual fact; how much one that takes more than that falls behind
-DECAY = 0.95  # each further fact of a file or of its gaps counts this much less
+TYPICAL_TOKENS = 40  # of one fact
+LENGTH_PENALTY = 0.6  # exponent: how much a longer fact's score falls
+DECAY = 0.95  # factor on the score of each further fact of a file, and of each further gap
+GAP_WEIGHT = 0.98  # of facts that cite an absence
 
 
 class _Candidate(NamedTuple):
@@ -31,49 +33,42 @@ class _Candidate(NamedTuple):
 def fit(
     services: Services, drafts: list[Draft], verdicts: list[Verdict], ranks: Mapping[str, float]
 ) -> tuple[list[Draft], list[Verdict], int]:
-    """Keep the facts that rank highest within the budget of facts and tokens; the rest is cut and counted."""
-    limit = services.settings.max_tokens
+    """Keep the highest-ranking facts within the budget; the last value is how many were cut.
+
+    Without a summary among the drafts, room for one is reserved.
+    """
+    limit, max_facts = services.settings.max_tokens, services.settings.max_facts
     has_summary = any(draft.name == "summary.md" for draft in drafts)
-    left = whole = limit if has_summary else int(limit * (1 - SUMMARY_SHARE))
-    facts_left = services.settings.max_facts - (
-        0 if has_summary else max(1, services.settings.max_facts // 8)
-    )
-    left -= sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
-    codebase = int(limit * CODEBASE_SHARE)
+    available = limit if has_summary else int(limit * (1 - SUMMARY_SHARE))
+    titles = sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
+    tokens_left = available - titles
+    facts_left = max_facts if has_summary else max_facts - max(1, max_facts // 8)
+    codebase_left = int(limit * CODEBASE_SHARE)
     kept: dict[tuple[int, int, int], float] = {}
     opened: set[tuple[int, int]] = set()
-    cited: dict[int, set[str]] = {}  # paths that each draft has written out
+    cited: dict[int, set[str]] = {}  # draft -> paths it has written out
     for candidate in sorted(_candidates(drafts, ranks), key=lambda c: -c.score):
-        draft, section = (
-            drafts[candidate.draft],
-            drafts[candidate.draft].sections[candidate.section],
-        )
+        draft = drafts[candidate.draft]
+        section = draft.sections[candidate.section]
         known = cited.setdefault(candidate.draft, set())
         item = section.items[candidate.item]
         cost = _cost(item, known)
         if (candidate.draft, candidate.section) not in opened:
-            cost += dossier.tokens(
-                f"\n## {section.heading}\nSource: {section.source}\n"
-                if section.source
-                else f"\n## {section.heading}\n"
-            )
-        is_fact = isinstance(item, Fact)
-        if (
-            cost > left
-            or (is_fact and facts_left < 1)
-            or (draft.name == "codebase.md" and cost > codebase)
-        ):
+            source = f"Source: {section.source}\n" if section.source else ""
+            cost += dossier.tokens(f"\n## {section.heading}\n{source}")
+        is_fact, is_codebase = isinstance(item, Fact), draft.name == "codebase.md"
+        if cost > tokens_left or facts_left < is_fact or (is_codebase and cost > codebase_left):
             continue
-        left -= cost
+        tokens_left -= cost
         facts_left -= is_fact
-        codebase -= cost if draft.name == "codebase.md" else 0
+        codebase_left -= cost if is_codebase else 0
         opened.add((candidate.draft, candidate.section))
         known |= {_path(source) for source in (item.sources if isinstance(item, Fact) else ())}
         kept[candidate.draft, candidate.section, candidate.item] = candidate.score
-    fitted = _trimmed(services, drafts, kept, whole)
-    standing = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
-    held = [v for v in verdicts if (v.file, v.fact.text) in standing]
-    return fitted, held, len(verdicts) - len(held)
+    fitted = _trimmed(services, drafts, kept, available)
+    texts = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
+    remaining = [v for v in verdicts if (v.file, v.fact.text) in texts]
+    return fitted, remaining, len(verdicts) - len(remaining)
 
 
 def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Candidate]:
@@ -84,44 +79,49 @@ def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Ca
             for s, section in enumerate(draft.sections)
             for i, item in enumerate(section.items)
         ]
-        # Sections take turns: the first of each counts before the second of any.
+        # Sections take turns: the first item of each ranks before the second item of any.
         rows.sort(key=lambda row: (row[1], row[0]))
         for s, i, item in rows:
             gap = isinstance(item, Fact) and any(
                 source.startswith("absent:") for source in item.sources
             )
             place = order[gap] = order.get(gap, -1) + 1
-            weight = 0.98 if gap else WEIGHT[draft.name]
+            weight = GAP_WEIGHT if gap else WEIGHT[draft.name]
             rank, cost = ranks.get(item.text) if isinstance(item, Fact) else None, _cost(item)
-            score = weight * DECAY**place if rank is None else rank * (FAIR / max(cost, 1)) ** DEAR
+            if rank is None:
+                score = weight * DECAY**place
+            else:
+                score = rank * (TYPICAL_TOKENS / max(cost, 1)) ** LENGTH_PENALTY
             yield _Candidate(score, d, s, i, cost)
 
 
 def _cost(item: Fact | Fence, known: Collection[str] = ()) -> int:
-    """About how many tokens an item takes, where these paths are written out already."""
+    """Estimated tokens of an item, in a file that has already written out the `known` paths."""
     if isinstance(item, Fence):
         return dossier.tokens("\n".join(item.lines) + "\n```\n```\n")
-    shown, told = [], set(known)
+    shown, written = [], set(known)
     for source in item.sources:
         path = _path(source)
-        shown.append(source.replace(path, path.rpartition("/")[2], 1) if path in told else source)
-        told.add(path)
+        basename = path.rpartition("/")[2]
+        shown.append(source.replace(path, basename, 1) if path in written else source)
+        written.add(path)
     return dossier.tokens(f"- {item.text} ({', '.join(shown)})\n")
 
 
 def _path(source: str) -> str:
-    """The path of a source in the tree, as it stands in it; nothing for the others."""
-    return (
-        ""
-        if source.startswith(("absent:", "commit:"))
-        else source.partition("::")[0].rpartition(":")[0]
-    )
+    """The path that a source cites, as it is written there; empty for an absence or a commit."""
+    if source.startswith(("absent:", "commit:")):
+        return ""
+    return source.partition("::")[0].rpartition(":")[0]
 
 
 def _trimmed(
     services: Services, drafts: list[Draft], kept: dict[tuple[int, int, int], float], limit: int
 ) -> list[Draft]:
-    """The drafts as chosen; what the estimates took for less than it is goes again, lowest first."""
+    """The drafts with only the kept items, less the lowest-ranking ones if they still exceed `limit`.
+
+    Rendering can take more tokens than `_cost` estimated.
+    """
     while True:
         services.progress.check()
         fitted = [_only(draft, d, kept) for d, draft in enumerate(drafts)]

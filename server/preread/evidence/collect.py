@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from preread import inputs
-from preread.dossier import UNSEEN
+from preread.dossier import INVISIBLE
 from preread.evidence import (
     alike,
     beside,
@@ -229,7 +229,7 @@ def failing(services: Services, request: Request) -> list[Past]:
 
 def _can_be_shown(finding: Finding) -> bool:
     """Whether a reader sees all of it: the check lets nothing else pass, and a quote cannot be mended."""
-    return not any(map(UNSEEN.search, (finding.text, *finding.sources, *finding.fence)))
+    return not any(map(INVISIBLE.search, (finding.text, *finding.sources, *finding.fence)))
 
 
 def _hits(

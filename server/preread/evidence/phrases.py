@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from preread.dossier import QUOTE_LENGTH, code
+from preread.dossier import MIN_QUOTE, code
 from preread.evidence.view import FileView
 
 LEFT_OPEN = re.compile(r"(?i)(?:[:,(\[{=]|\b(?:the|an?|of|and|or|to|by|with|as follows|e\.g))\W?$")
@@ -100,7 +100,7 @@ def names(values: Sequence[str], most: int = 6) -> str:
 
 def provable(text: str) -> bool:
     """Whether a quote is long enough to prove anything."""
-    return len(text.strip()) >= QUOTE_LENGTH
+    return len(text.strip()) >= MIN_QUOTE
 
 
 def subject(text: str) -> str:
