@@ -160,7 +160,7 @@ def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(
 def test_a_bad_value_of_the_environment_is_laid_to_the_environment(layout: Layout) -> None:
     layout.config.write_text("max_facts = 10\n")
     assert (
-        "the environment gives `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
+        "the environment sets `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
     )
 
 
