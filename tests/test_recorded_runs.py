@@ -189,13 +189,13 @@ def test_only_the_newest_two_thousand_lines_are_looked_at(tmp_path: Path) -> Non
         json.dumps(run(1, "failed", id="a b")),
         json.dumps(run(1, "failed", at="x", kind=3, features=3, targets={})),
         json.dumps(run(1, "failed", failed=["", 3, None, "`" * 50, "\x1b[31mlogin",
-        "login \u202e"])),
+            "login \u202e"])),
         json.dumps(run(1, "failed", at=1e300)), json.dumps(run(1, "failed", at=-1e300)),
         "[" * 100_000,
         '{"id": "a", "at": NaN, "outcome": "failed", "failed": ["login"]}',
         '{"id": "a", "at": ' + "9" * 5000 + "}",
         json.dumps(run(1, "failed",
-        message="a) (login.py:1)\n## Not mine\n- `quoted`" + "x" * 5000)),
+            message="a) (login.py:1)\n## Not mine\n- `quoted`" + "x" * 5000)),
     ],
 )  # fmt: skip
 def test_whatever_stands_in_the_record_builds_no_false_fact(tmp_path: Path, line: str) -> None:

@@ -110,16 +110,16 @@ PYTEST: dict[str, Any] = {
     "tests": [
         {"nodeid": "tests/test_login.py::TestForm::test_error[a::b]", "outcome": "failed",
          "call": {"outcome": "failed", "crash": CRASH,
-         "longrepr": "def x():\n>   assert\nE   AssertionError"}},
+             "longrepr": "def x():\n>   assert\nE   AssertionError"}},
         {"nodeid": "tests/test_login.py::test_works", "outcome": "passed",
-        "call": {"outcome": "passed"}},
+            "call": {"outcome": "passed"}},
         {"nodeid": "tests/test_login.py::test_setup", "outcome": "error",
          "setup": {"outcome": "failed", "crash": {"message": "ConnectionError: refused"},
-         "longrepr": "E  Conn"}},
+             "longrepr": "E  Conn"}},
         {"nodeid": "tests/test_login.py::test_rerun", "outcome": "rerun",
-        "call": {"outcome": "passed"}},
+            "call": {"outcome": "passed"}},
         {"nodeid": "tests/test_login.py::test_later", "outcome": "skipped",
-        "setup": {"outcome": "skipped"}},
+            "setup": {"outcome": "skipped"}},
     ],
 }  # fmt: skip
 
@@ -210,7 +210,7 @@ def short(report: Report) -> list[tuple[Any, ...]]:
             ("/home/me/shop/e2e/login.spec.ts", "[chromium] > Login", *SCRIPT[1:]),
             ("works", "passed"),
             ("/home/me/shop/e2e/login.spec.ts", "[chromium] > Login", "second time", "flaky",
-            SAID, "assertion"),
+                SAID, "assertion"),
             ("later", "skipped"),
         ]),
         (encoded(JEST), 1795251648.606, [
@@ -230,13 +230,13 @@ def short(report: Report) -> list[tuple[Any, ...]]:
         (encoded(PYTEST), 1795251648.5, [
             FORM, ("test_works", "passed"),
             ("tests/test_login.py", "", "test_setup", "failed", "ConnectionError: refused",
-            "network"),
+                "network"),
             ("tests/test_login.py", "", "test_rerun", "flaky", "", ""), ("test_later", "skipped"),
         ]),
         (log(REPORTLOG), 1795251648.5, [
             FORM, ("test_works", "passed"),
             ("tests/test_login.py", "", "test_setup", "failed", "ConnectionError: refused",
-            "network"),
+                "network"),
             ("tests/test_login.py", "", "test_rerun", "flaky", "assert 1 > 1", "assertion"),
             ("test_later", "skipped"),
         ]),
@@ -246,7 +246,7 @@ def short(report: Report) -> list[tuple[Any, ...]]:
         ]),
         (JUNIT_VITEST.encode(), 0.0, [
             ("src/login.spec.ts", "Login > form", "shows <b>", "failed", "expected 1 to be 2",
-            "assertion"),
+                "assertion"),
             ("src/b.spec.ts", "", "b.spec.ts", "failed", "Cannot find module './x'", "environment"),
         ]),
         (JUNIT_SUREFIRE.encode(), 0.0, [
@@ -256,8 +256,7 @@ def short(report: Report) -> list[tuple[Any, ...]]:
         ]),
     ],
     ids=["Playwright", "Jest", "Vitest", "pytest-json-report", "pytest-reportlog",
-    "JUnit of Playwright",
-         "JUnit of Vitest", "JUnit of Surefire"],
+         "JUnit of Playwright", "JUnit of Vitest", "JUnit of Surefire"],
 )  # fmt: skip
 def test_each_format_comes_down_to_the_same_outcomes(
     data: bytes, at: float, told: list[Any]
@@ -320,8 +319,7 @@ def test_the_kinds_are_those_of_the_hooks() -> None:
 @pytest.mark.parametrize(
     "data",
     [b"", b" \n", b"\0\xff\xfe", b"{", b"<testsuite>", b"[" * 200_000, b"{}", b"[]", b'"x"', b"3",
-    b"null",
-     b'{"suites": "\xff"}', b'{"name": "shop", "tests": []}', b'{"suites": []}', b"<a/>",
+     b"null", b'{"suites": "\xff"}', b'{"name": "shop", "tests": []}', b'{"suites": []}', b"<a/>",
      b"<html/>",
      b'{"testResults": {}}', b'{"status": "failed", "failedTests": ["a"]}',
      b'{"tests": [1], "exitcode": 0}'],

@@ -16,10 +16,10 @@ from preread.sources import ROWS, Ref, SourceError, Span
 
 GOOD = {
     "lines": ["a.py:1", "src/a b.py:10-12", "Makefile:3", "app/(auth)/[slug].tsx:9999999",
-    "<a,b:c(d.py>:1",
+        "<a,b:c(d.py>:1",
     "<two words>:2"],
     "path": ["a.py", "docs/x.md", "Makefile", "deep/Dockerfile", "src/a b.py",
-    "<any thing at all>", "<.env>"],
+        "<any thing at all>", "<.env>"],
     "test": ["a.py::test_x", "a.spec.ts::pays > with a card", "<a,b.py>::TestX::test_y"],
     "commit": ["commit:0123abc", "commit:" + "a" * 40],
     "run": ["run:r1", "run:2026-01-05T12.00_x"],

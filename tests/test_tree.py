@@ -38,7 +38,7 @@ PLAIN = ["a.py", "b.log", "keep.log", "x.tmp", "build/a.py", "build/keep.log", "
 RULES = st.lists(
     st.sampled_from(
         ["*.log", "!keep.log", "build/", "/build", "src/*.log", "**/x.tmp", "deep", "/deep/",
-        "!deep/", "docs/**",
+            "!deep/", "docs/**",
         "!docs/a.md",
          "# comment", "", "a.py", "!a.py", "src/**/a.py", "*.tmp  ", "[ab].log", "?.py", "\\!x"]
     ),
@@ -337,7 +337,7 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
         "more",
     )
     for key in ("core.fsmonitor", "diff.external", "diff.evil.textconv", "diff.evil.command",
-    "filter.evil.clean",
+        "filter.evil.clean",
                 "filter.evil.smudge", "filter.evil.process", "core.pager", "core.editor",
                 "core.sshCommand",
                 "gpg.program",

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, write
-from preread.infra import secrets
-from preread.infra.secrets import SHAPES, Credentials, shape
+from preread.infra import env_files
+from preread.infra.secret_shapes import SHAPES, shape
+from preread.infra.secrets import Credentials
 
 ALNUM, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
 
@@ -37,16 +38,16 @@ PRIVATE = "PRIVATE KEY-----"
 
 FOUND = {
     "AWS access key": [token("AKIA", some(16, UPPER + "234567")),
-    token("ASIA", some(16, UPPER + "234567"))],
+        token("ASIA", some(16, UPPER + "234567"))],
     "GitHub token": [token("ghp_", some(36)), token("gho_", some(36)),
-    token("github_pat_", some(22), "_", some(59))],
+        token("github_pat_", some(22), "_", some(59))],
     "GitLab token": [token("glpat-", some(20, URLSAFE))],
     "Slack token": [token("xoxb-", some(12, "0123456789"), "-", some(24)),
-    token("xapp-", "1-A0", some(30))],
+        token("xapp-", "1-A0", some(30))],
     "Slack webhook": [token("https://hooks.slack.com/", "services/T", some(9), "/B", some(9),
-    "/", some(24))],
+        "/", some(24))],
     "Stripe key": [token("sk_", "live_", some(24)), token("rk_", "live_", some(30)),
-    token("sk_", "test_", some(24))],
+        token("sk_", "test_", some(24))],
     "webhook secret": [token("whsec_", some(32))],
     "key of a model's service": [
         token("sk-", "ant-api03-", some(90, URLSAFE)), token("sk-", "proj-", some(48)),
@@ -62,11 +63,11 @@ FOUND = {
     "SendGrid key": [token("SG.", some(22, URLSAFE), ".", some(43, URLSAFE))],
     "Twilio key": [token("SK", some(32, HEX)), token("AC", some(32, HEX))],
     "Azure key": [token("DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=", some(86),
-    "==")],
+        "==")],
     "Telegram token": [token(some(10, "123456789"), ":AA", some(33, URLSAFE))],
     "Discord token": [token("M", some(24), ".", some(6), ".", some(38, URLSAFE))],
     "Discord webhook": [token("https://discord.com/api/", "webhooks/", some(18, "123456789"),
-    "/", some(68, URLSAFE))],
+        "/", some(68, URLSAFE))],
     "DigitalOcean token": [token("dop_", "v1_", some(64, HEX))],
     "Shopify token": [token("shpat_", some(32, HEX))],
     "Databricks token": [token("dapi", some(32, HEX))],
@@ -318,7 +319,7 @@ def test_however_many_and_large_env_files_are_only_so_much_of_them_is_read(tmp_p
         tmp_path, {f"d{n}/.env": lines for n in range(60)} | {f"many/{n}/x": "" for n in range(400)}
     )
     begun = time.process_time()
-    assert 0 < len(Credentials(root).values) <= secrets.MOST_VALUES
+    assert 0 < len(Credentials(root).values) <= env_files.MAX_VALUES
     assert time.process_time() - begun < 5
 
 
