@@ -195,7 +195,7 @@ def _manifest(
 async def _index(services: Services) -> list[str]:
     """Index the facts; the index is derived, and the dossier stands without it."""
     try:
-        await step(facts.index, services, check.judge)
+        await step(facts.index, services, check.check_unbudgeted)
     except Cancelled:
         raise
     except PrereadError as error:
@@ -224,7 +224,7 @@ def _drafted(
     services: Services, plan: Plan, staging: Path
 ) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
     """The drafts that were asked for; others are named as problems."""
-    drafts, problems = check.staged(services, plan.request.feature, staging)
+    drafts, problems = check.read_staged(services, plan.request.feature, staging)
     unasked = [draft for draft in drafts if draft.name not in plan.asked]
     problems += tuple(
         Problem(draft.name, 1, "E_FILE_NAME", "was not asked for") for draft in unasked
@@ -239,7 +239,7 @@ def _alone(
     drafts, problems = _drafted(services, plan, staging)
     feature = plan.request.feature
     checked = partial(check.check, services, feature, drafts, problems=problems, budget=False)
-    return drafts, checked(external=answers, standing=False)
+    return drafts, checked(external=answers, trust_published=False)
 
 
 def _review(services: Services, plan: Plan, staging: Path, answers: Iterable[str]) -> str:
@@ -318,7 +318,7 @@ def _together(
 ) -> tuple[Checked, tuple[str, ...]]:
     """Check everything against the budget, with what people wrote."""
     request = plan.request
-    everything, people = check.with_people(services, request.feature, drafts)
+    everything, people = check.with_user_facts(services, request.feature, drafts)
     checked = check.check(
         services,
         request.feature,

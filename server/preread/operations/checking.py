@@ -10,7 +10,7 @@ from pydantic import Field
 from preread import cache, dossier, facts, pipeline, publish, published, runlog, stale_hints
 from preread.build_key import recipe
 from preread.check import check as check_drafts
-from preread.check import judge
+from preread.check import check_unbudgeted
 from preread.errors import PrereadError
 from preread.gates import aliases
 from preread.infra import atomic
@@ -164,7 +164,7 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
         async with pipeline.feature_lock(services, feature):
             ids = {fact.id for fact in dropped if fact.feature == feature}
             await in_thread(context, services, _drop, feature, ids)
-    await in_thread(context, services, facts.index, judge)
+    await in_thread(context, services, facts.index, check_unbudgeted)
     return WrongReply(dropped=dropped)
 
 

@@ -209,7 +209,8 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     given = request.model_dump(exclude={"limit", "include"})
     asked = resolve.resolve(services, **(given | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
-    found = found.model_copy(update={"notes": (*served.warnings, *found.notes)})
+    warnings = (*served.warnings, *resolve.warnings(request.description))
+    found = found.model_copy(update={"notes": (*warnings, *found.notes)})
     lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
     best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]
     lists["findings"] = tuple(finding for finding in found.findings if finding in best)

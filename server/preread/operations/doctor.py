@@ -235,7 +235,7 @@ def _would_run(services: Services) -> Look:
     text = (
         f"load would use the {'static' if level == 'light' else 'claude'} builder at level {level}"
     )
-    text += f", at most {chosen.limit(level):g} s"
+    text += f", at most {chosen.build_seconds(level):g} s"
     if level == "light" or headless:
         return ok(
             "builder",

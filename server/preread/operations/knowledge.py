@@ -30,7 +30,7 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 
 def _search(services: Services, request: SearchRequest) -> SearchReply:
     feature = aliases.served(services.layout, request.feature).feature if request.feature else None
-    facts.index(services, check.judge)
+    facts.index(services, check.check_unbudgeted)
     found = facts.search(services, request.query, feature=feature, limit=request.limit)
     return SearchReply(facts=tuple(found))
 

@@ -4,7 +4,7 @@ import time
 
 from pydantic import Field
 
-from preread import fingerprint, pipeline, published
+from preread import fingerprint, pipeline, published, resolve
 from preread.builders import located
 from preread.fingerprint import Witness
 from preread.gates import aliases
@@ -52,7 +52,8 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     services = context.services()
     served = aliases.served(services.layout, request.feature)
     asked = _resolved(services, request, served)
-    reply = _told(served, await pipeline.load(services, asked, context.jobs, context.caller))
+    found = await pipeline.load(services, asked, context.jobs, context.caller)
+    reply = _with_warnings(found, served, request.description)
     if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
         at_root = services.layout.root == context.start
         seen = (
@@ -65,18 +66,19 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
 def standing(services: Services, request: LoadRequest) -> LoadReply | None:
     served = aliases.served(services.layout, request.feature)
     reply = pipeline.standing(services, _resolved(services, request, served))
-    return None if reply is None else _told(served, reply)
+    return None if reply is None else _with_warnings(reply, served, request.description)
 
 
 def _resolved(services: Services, request: LoadRequest, served: Served) -> Request:
     return pipeline.resolve(services, **(request.model_dump() | {"feature": served.feature}))
 
 
-def _told(served: Served, reply: LoadReply) -> LoadReply:
-    """The reply with what is to be said of the name that was asked for."""
-    if not served.warnings:
+def _with_warnings(reply: LoadReply, served: Served, description: str | None = None) -> LoadReply:
+    """The reply with warnings about the name and the description that were asked for."""
+    warnings = (*served.warnings, *resolve.warnings(description))
+    if not warnings:
         return reply
-    return reply.model_copy(update={"warnings": (*served.warnings, *reply.warnings)})
+    return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})
 
 
 def _witness(services: Services, feature: str, begun: int) -> Witness | None:
@@ -92,12 +94,10 @@ def _witness(services: Services, feature: str, begun: int) -> Witness | None:
 async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     services = context.services()
     served = aliases.served(services.layout, request.feature)
-    return _told(
-        served,
-        await pipeline.extend(
-            services, served.feature, request.files, context.jobs, context.caller
-        ),
+    reply = await pipeline.extend(
+        services, served.feature, request.files, context.jobs, context.caller
     )
+    return _with_warnings(reply, served)
 
 
 def _limit(services: Services, request: LoadRequest) -> float:

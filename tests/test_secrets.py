@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, write
-from preread.infra import secrets
-from preread.infra.secrets import SHAPES, Credentials, shape
+from preread.infra import env_files
+from preread.infra.secret_shapes import SHAPES, shape
+from preread.infra.secrets import Credentials
 
 ALNUM, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
 
@@ -36,15 +37,21 @@ PAYLOAD = base64.urlsafe_b64encode(b'{"sub":"8271","name":"Ada"}').decode().rstr
 PRIVATE = "PRIVATE KEY-----"
 
 FOUND = {
-    "AWS access key": [token("AKIA", some(16, UPPER + "234567")), token("ASIA", some(16, UPPER + "234567"))],
-    "GitHub token": [token("ghp_", some(36)), token("gho_", some(36)), token("github_pat_", some(22), "_", some(59))],
+    "AWS access key": [token("AKIA", some(16, UPPER + "234567")),
+        token("ASIA", some(16, UPPER + "234567"))],
+    "GitHub token": [token("ghp_", some(36)), token("gho_", some(36)),
+        token("github_pat_", some(22), "_", some(59))],
     "GitLab token": [token("glpat-", some(20, URLSAFE))],
-    "Slack token": [token("xoxb-", some(12, "0123456789"), "-", some(24)), token("xapp-", "1-A0", some(30))],
-    "Slack webhook": [token("https://hooks.slack.com/", "services/T", some(9), "/B", some(9), "/", some(24))],
-    "Stripe key": [token("sk_", "live_", some(24)), token("rk_", "live_", some(30)), token("sk_", "test_", some(24))],
+    "Slack token": [token("xoxb-", some(12, "0123456789"), "-", some(24)),
+        token("xapp-", "1-A0", some(30))],
+    "Slack webhook": [token("https://hooks.slack.com/", "services/T", some(9), "/B", some(9),
+        "/", some(24))],
+    "Stripe key": [token("sk_", "live_", some(24)), token("rk_", "live_", some(30)),
+        token("sk_", "test_", some(24))],
     "webhook secret": [token("whsec_", some(32))],
     "key of a model's service": [
-        token("sk-", "ant-api03-", some(90, URLSAFE)), token("sk-", "proj-", some(48)), token("sk-", some(48)),
+        token("sk-", "ant-api03-", some(90, URLSAFE)), token("sk-", "proj-", some(48)),
+        token("sk-", some(48)),
         token("gsk_", some(52)), token("xai-", some(80)),
     ],
     "Hugging Face token": [token("hf_", some(34, string.ascii_letters))],
@@ -55,10 +62,12 @@ FOUND = {
     "JSON web token": [f"{HEADER}.{PAYLOAD}.{some(43, URLSAFE)}"],
     "SendGrid key": [token("SG.", some(22, URLSAFE), ".", some(43, URLSAFE))],
     "Twilio key": [token("SK", some(32, HEX)), token("AC", some(32, HEX))],
-    "Azure key": [token("DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=", some(86), "==")],
+    "Azure key": [token("DefaultEndpointsProtocol=https;AccountName=shop;AccountKey=", some(86),
+        "==")],
     "Telegram token": [token(some(10, "123456789"), ":AA", some(33, URLSAFE))],
     "Discord token": [token("M", some(24), ".", some(6), ".", some(38, URLSAFE))],
-    "Discord webhook": [token("https://discord.com/api/", "webhooks/", some(18, "123456789"), "/", some(68, URLSAFE))],
+    "Discord webhook": [token("https://discord.com/api/", "webhooks/", some(18, "123456789"),
+        "/", some(68, URLSAFE))],
     "DigitalOcean token": [token("dop_", "v1_", some(64, HEX))],
     "Shopify token": [token("shpat_", some(32, HEX))],
     "Databricks token": [token("dapi", some(32, HEX))],
@@ -80,40 +89,52 @@ FOUND = {
     ],
     "bearer token": [token("Authorization: ", "Bearer ", some(40))],
     "password in a URL": [
-        token("https://deploy:", "s3cr-t9x@git.shop.io/a.git"), token("postgres://app:", "kd83hfks@db.shop.io:5432/x"),
+        token("https://deploy:", "s3cr-t9x@git.shop.io/a.git"),
+        token("postgres://app:", "kd83hfks@db.shop.io:5432/x"),
         token("amqp://u:", "p%40ss9x@mq.shop.io"),
     ],
     "password or key": [
         token("password = ", '"', some(16), '"'), token("DB_PASSWORD=", some(20)),
         token("api_key: '", some(32, HEX), "'"),
-        token('"clientSecret": "', some(40, URLSAFE), '"'), token("SECRET_KEY_BASE=", some(64, HEX)),
-        token("aws_secret_access_key = ", some(40, ALNUM + "/+")), token("auth-token => `", some(24), "`"),
+        token('"clientSecret": "', some(40, URLSAFE), '"'),
+        token("SECRET_KEY_BASE=", some(64, HEX)),
+        token("aws_secret_access_key = ", some(40, ALNUM + "/+")),
+        token("auth-token => `", some(24), "`"),
         token("config['token'] = \"", some(24), '"'),
     ],
 }  # fmt: skip
 
 NOT_FOUND = [
-    'password: "secret"', "token-ada", 'const token = "token-ada"', 'password="********"', "api_key: your-api-key",
+    'password: "secret"', "token-ada", 'const token = "token-ada"', 'password="********"',
+    "api_key: your-api-key",
     "SECRET_KEY=changeme", "TOKEN=${TOKEN}", "token: process.env.GITHUB_TOKEN_V2",
     'password = os.environ["PASSWORD1"]', "password = settings.DATABASES_2.PASSWORD_3",
     "apiKey: import.meta.env.VITE_API_KEY_2", "token = create_token_v2(user1)", "token: string",
     "passwordField1 = page.locator('#password-1')", "`tokenizer` = AutoTokenizer2.from_pretrained3",
     "secret = base64.b64decode(value_12345)", "commit:3f9a01bc77de01aa34bb55cc66dd77ee88ff9900",
-    "3f9a01bc77de01aa34bb55cc66dd77ee88ff9900", "sha512-" + "Z1v8Kx+/" * 10 + "==", "key={item.id}", "key: 550e8400",
+    "3f9a01bc77de01aa34bb55cc66dd77ee88ff9900", "sha512-" + "Z1v8Kx+/" * 10 + "==",
+    "key={item.id}", "key: 550e8400",
     "the key is `data-testid=login-submit-button-2`", "https://user:password@example.com/path",
     "https://username:pass@host.example.org", "postgres://postgres:postgres@localhost:5432/app",
-    "redis://:foo12345@redis:6379/0", "https://{user}:{password}@{host}/", "http://user:${PASSWORD}@shop.io",
-    "https://shop.io/a:b/c@d", "git@github.com:user/repo.git", "AKIAIOSFODNN7EXAMPLE", "ghp_" + "x" * 36,
+    "redis://:foo12345@redis:6379/0", "https://{user}:{password}@{host}/",
+    "http://user:${PASSWORD}@shop.io",
+    "https://shop.io/a:b/c@d", "git@github.com:user/repo.git", "AKIAIOSFODNN7EXAMPLE",
+    "ghp_" + "x" * 36,
     "sk-circle-fade-dot-wrapper-animated-large", "sk-ant-api03-your-key-goes-here-please",
     "sk_live_xxxxxxxxxxxxxxxxxxxxxxxx", "xoxb-your-token-goes-here", "-----BEGIN PRIVATE KEY-----",
     "starts with `-----BEGIN RSA PRIVATE KEY-----`, else", "-----BEGIN CERTIFICATE-----",
-    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA" + some(40), "Bearer <token>",
-    "Bearer ${accessToken1234567890}", 'headers = {"Authorization": f"Bearer {token}"}', "npm_config_registry",
+    "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA" + some(40),
+    "Bearer <token>",
+    "Bearer ${accessToken1234567890}", 'headers = {"Authorization": f"Bearer {token}"}',
+    "npm_config_registry",
     "eyJ is how they begin", "api.key-value-pairs-in-a-list",
-    "the token expires after 3600 seconds; see token_ttl=3600", "access_token_lifetime: timedelta(minutes=15)",
-    "pwd: /srv/app/releases/2026-01-05", "password: 'correct horse battery'", "credentials: 'same-origin'",
+    "the token expires after 3600 seconds; see token_ttl=3600",
+    "access_token_lifetime: timedelta(minutes=15)",
+    "pwd: /srv/app/releases/2026-01-05", "password: 'correct horse battery'",
+    "credentials: 'same-origin'",
     "token = 'test-token-123'", "secret: 'shhhhhhhhhhhhhhhhhhhh'", "SK8 board, AC 12 units",
-    "password:12345678901234", "csrftoken: 'abcdefghijklmnop1'", "jwt_secret: <your secret here 12>",
+    "password:12345678901234", "csrftoken: 'abcdefghijklmnop1'",
+    "jwt_secret: <your secret here 12>",
     "token: 0000000000000000",
 ]  # fmt: skip
 
@@ -152,9 +173,12 @@ def test_any_text_can_be_searched(text: str) -> None:
 
 
 HOSTILE = [
-    "://", "://a:", "a:", "eyJ", "eyJ" + "a" * 9 + ".", "token=", "password", "secret = ", "sk-", "xoxb-", "AKIA",
-    "MII", "-----BEGIN PRIVATE KEY-----", "-----BEGIN " + "A" * 20, "M", "-", ".", "1", "aB3", "Bearer ", "token-",
-    "secret_", "user:pass@", "SG.", "1:AA", "=", " ", "hooks.slack.com/services/", "/api/webhooks/1",
+    "://", "://a:", "a:", "eyJ", "eyJ" + "a" * 9 + ".", "token=", "password", "secret = ", "sk-",
+    "xoxb-", "AKIA",
+    "MII", "-----BEGIN PRIVATE KEY-----", "-----BEGIN " + "A" * 20, "M", "-", ".", "1", "aB3",
+    "Bearer ", "token-",
+    "secret_", "user:pass@", "SG.", "1:AA", "=", " ", "hooks.slack.com/services/",
+    "/api/webhooks/1",
 ]  # fmt: skip
 
 
@@ -216,12 +240,17 @@ def test_a_secret_in_an_env_file_is_found_in_any_text(
 @pytest.mark.parametrize(
     "line",
     [
-        "NODE_ENV=development", "DEBUG=true", "PORT=30000000", "NAME=my-shop-app", "REGION=eu-central-1",
+        "NODE_ENV=development", "DEBUG=true", "PORT=30000000", "NAME=my-shop-app",
+        "REGION=eu-central-1",
         "LEVEL=verbose", "ROOT=/srv/app/releases/v12", "OUT=./dist/output.v2",
-        "HOME_URL=https://shop.example.com/v1/items", "DATABASE_URL=postgres://postgres:postgres@localhost:5432/shop",
-        "ADMIN=ada@example.com", "HOST=db1.internal:5432", "MODEL=claude-sonnet-4-5", "PASSWORD=development",
-        "API_KEY=changeme-please", "TOKEN=your-token-here", "DB_PASSWORD=password123", "PASSWORD=test1234",
-        "KEY=short1", "START=2026-01-05 12:00", "EMPTY=", "#OLD=x9f83hfk29fh20dk", "IMAGE=node20-alpine3.19",
+        "HOME_URL=https://shop.example.com/v1/items",
+        "DATABASE_URL=postgres://postgres:postgres@localhost:5432/shop",
+        "ADMIN=ada@example.com", "HOST=db1.internal:5432", "MODEL=claude-sonnet-4-5",
+        "PASSWORD=development",
+        "API_KEY=changeme-please", "TOKEN=your-token-here", "DB_PASSWORD=password123",
+        "PASSWORD=test1234",
+        "KEY=short1", "START=2026-01-05 12:00", "EMPTY=", "#OLD=x9f83hfk29fh20dk",
+        "IMAGE=node20-alpine3.19",
         "CRON=*/5 * * * *", "not an assignment at all",
     ],
 )  # fmt: skip
@@ -248,7 +277,8 @@ def test_a_value_that_the_example_file_says_is_no_secret(tmp_path: Path) -> None
 
 def test_env_files_are_found_in_every_folder_of_the_project_ignored_or_not(tmp_path: Path) -> None:
     names = [
-        ".env", ".env.local", "apps/web/.env.production", "My.Api/.env", ".devcontainer/devcontainer.env", ".envrc",
+        ".env", ".env.local", "apps/web/.env.production", "My.Api/.env",
+        ".devcontainer/devcontainer.env", ".envrc",
         ".envs/.production/.django",
     ]  # fmt: skip
     files = {name: f"A_TOKEN={some(24, seed=n)}\n" for n, name in enumerate(names)}
@@ -289,7 +319,7 @@ def test_however_many_and_large_env_files_are_only_so_much_of_them_is_read(tmp_p
         tmp_path, {f"d{n}/.env": lines for n in range(60)} | {f"many/{n}/x": "" for n in range(400)}
     )
     begun = time.process_time()
-    assert 0 < len(Credentials(root).values) <= secrets.MOST_VALUES
+    assert 0 < len(Credentials(root).values) <= env_files.MAX_VALUES
     assert time.process_time() - begun < 5
 
 

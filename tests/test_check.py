@@ -1,4 +1,4 @@
-"""The check: what holds, in which state, what falls and why, and what is cut to the budget."""
+"""The check: which facts are valid, in which state, what is dropped and why, and the budget."""
 
 import os
 import time
@@ -74,7 +74,7 @@ def codes(checked: Checked) -> list[tuple[int, str]]:
         ("no test says gamma", 'absent:t/**~"gamma"', "computed"),
     ],
 )
-def test_a_fact_that_holds_has_the_state_of_its_proof(
+def test_a_valid_fact_has_the_state_that_its_sources_give(
     root: Path, text: str, source: str, state: str
 ) -> None:
     checked = check(root, [draft((text, source))])
@@ -99,7 +99,7 @@ def test_a_fact_that_holds_has_the_state_of_its_proof(
         ("no source at all", "because", "E_SOURCE_FORM"),
     ],
 )
-def test_a_fact_that_does_not_hold_is_dropped_counted_and_named_with_its_line(
+def test_an_invalid_fact_is_dropped_counted_and_reported_with_its_line(
     root: Path, text: str, source: str, code: str
 ) -> None:
     checked = check(root, [draft(("holds", "src/b.py:1"), (text, source))])
@@ -109,12 +109,12 @@ def test_a_fact_that_does_not_hold_is_dropped_counted_and_named_with_its_line(
     assert checked.spans.keys() == {"src/b.py:1"}
 
 
-def test_a_quote_stands_in_any_one_of_the_sources(root: Path) -> None:
+def test_a_quote_may_be_in_any_one_of_the_sources(root: Path) -> None:
     checked = check(root, [draft(("`alpha` then `Basket`", "src/b.py:1", "src/a.py:3"))])
     assert states(checked) == ["quoted"]
 
 
-def test_of_two_sources_the_one_that_holds_is_kept(root: Path) -> None:
+def test_of_two_sources_only_the_valid_one_is_kept(root: Path) -> None:
     checked = check(root, [draft(("says `alpha`", "src/gone.py:1", "src/b.py:1"))])
     assert checked.drafts[0].facts[0].sources == ("src/b.py:1",)
     assert codes(checked) == [(4, "E_SOURCE_FILE")]
@@ -125,7 +125,7 @@ def test_a_fact_without_any_source_is_dropped(root: Path) -> None:
     assert check(root, [draft(("believe me",))]).dropped == 1
 
 
-def test_confidence_falls_with_the_state_and_what_only_locates_is_capped(root: Path) -> None:
+def test_confidence_depends_on_the_state_and_is_capped_for_located_facts(root: Path) -> None:
     facts = (
         ("no test", 'absent:t/**~"gamma"'),
         ("says `alpha`", "src/b.py:1"),
@@ -136,7 +136,7 @@ def test_confidence_falls_with_the_state_and_what_only_locates_is_capped(root: P
     assert located <= 0.4
 
 
-def test_the_digest_of_every_cited_span_is_given_and_fences_count(root: Path) -> None:
+def test_the_check_returns_the_digest_of_every_cited_span_including_fences(root: Path) -> None:
     fence = Section("E", (Fence("py", ("alpha = 1",)),), "src/b.py:1")
     checked = check(
         root, [draft(("a", "src/a.py:3", "src/b.py:2")), Draft("codebase.md", "login", (fence,))]
@@ -148,7 +148,7 @@ def test_the_digest_of_every_cited_span_is_given_and_fences_count(root: Path) ->
 # -- wrong, twice
 
 
-def test_a_fact_marked_as_wrong_stays_away_from_the_file_it_stood_in(root: Path) -> None:
+def test_a_fact_marked_as_wrong_does_not_return_to_its_file(root: Path) -> None:
     layout = services(root).layout
     published.mark_wrong(
         layout, dossier.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`"
@@ -160,7 +160,7 @@ def test_a_fact_marked_as_wrong_stays_away_from_the_file_it_stood_in(root: Path)
     assert checked.dropped == 1
 
 
-def test_the_same_words_stand_once_in_a_file(root: Path) -> None:
+def test_a_file_keeps_a_repeated_fact_only_once(root: Path) -> None:
     same = ("says `alpha`", "src/b.py:1")
     checked = check(root, [draft(same, same), draft(same, name="codebase.md")])
     assert codes(checked) == [(5, "E_FACT_TWICE")]
@@ -170,7 +170,7 @@ def test_the_same_words_stand_once_in_a_file(root: Path) -> None:
 # -- fences
 
 
-def test_a_fence_stands_line_by_line_in_its_source(root: Path) -> None:
+def test_every_line_of_a_fence_must_be_in_its_source(root: Path) -> None:
     good = Fence("py", ("return sum(", "", "    self.lines"), 4)
     bad = Fence("py", ("return sum(", "self.rows"), 10)
     checked = check(
@@ -180,7 +180,7 @@ def test_a_fence_stands_line_by_line_in_its_source(root: Path) -> None:
     assert codes(checked) == [(12, "E_FENCE_LINE")]
 
 
-def test_a_fence_without_a_source_or_with_one_that_fails_is_dropped(root: Path) -> None:
+def test_a_fence_without_a_valid_source_is_dropped(root: Path) -> None:
     fence = Fence("", ("x",), 4)
     sections = (Section("A", (fence,)), Section("B", (fence,), "src/gone.py:1"))
     checked = check(root, [Draft("patterns.md", "login", sections)])
@@ -205,7 +205,7 @@ def test_only_plain_text_files_of_a_dossier_are_read_from_staging(root: Path) ->
     (staging / "codebase.md").write_bytes(b"\0")
     (staging / "failures.md").symlink_to(root / "src" / "a.py")
     (staging / "summary.md").mkdir()
-    drafts, problems = checks.staged(asked, "login", staging)
+    drafts, problems = checks.read_staged(asked, "login", staging)
     assert [d.name for d in drafts] == ["patterns.md"]
     assert [(p.path, p.code) for p in problems] == [
         ("codebase.md", "E_FILE_TEXT"),
@@ -232,7 +232,7 @@ LEAKS = [
 
 
 @pytest.mark.parametrize(("text", "source"), LEAKS)
-def test_a_fact_that_holds_a_secret_is_dropped_and_nothing_repeats_it(
+def test_a_fact_with_a_secret_is_dropped_and_the_secret_is_not_repeated(
     root: Path, text: str, source: str
 ) -> None:
     checked = check(root, [draft(("holds", "src/b.py:1"), (text, source))])
@@ -258,7 +258,7 @@ def test_a_value_of_an_env_file_that_git_ignores_is_a_secret(root: Path) -> None
     assert len(checked.verdicts) == 1
 
 
-def test_a_fence_and_a_whole_section_fall_with_a_secret(root: Path) -> None:
+def test_a_fence_or_a_section_heading_with_a_secret_is_dropped(root: Path) -> None:
     write(root, {"src/c.py": f"token = '{TOKEN}'\nalpha = 1\n"})
     fence = Fence("py", ("alpha = 1", f"token = '{TOKEN}'"), 4)
     fact = Fact("says `alpha`", ("src/c.py:2",), 9)
@@ -273,12 +273,15 @@ def test_a_fence_and_a_whole_section_fall_with_a_secret(root: Path) -> None:
     assert TOKEN not in repr(checked)
 
 
-def test_what_a_problem_of_the_format_quotes_is_not_shown_if_it_is_a_secret(root: Path) -> None:
+def test_a_format_problem_does_not_quote_a_secret(root: Path) -> None:
     asked = services(root)
     staging = publish.stage(asked, "login")
-    text = f"# Patterns: login\n\n## A\nSource: it is {TOKEN}\n- says `alpha` (src/b.py:1)\nSource: a\x1b[31mb\n"
+    text = (
+        f"# Patterns: login\n\n## A\nSource: it is {TOKEN}\n- says `alpha` (src/b.py:1)\n"
+        "Source: a\x1b[31mb\n"
+    )
     write(staging, {"patterns.md": text, f"{TOKEN}.md": ""})
-    drafts, problems = checks.staged(asked, "login", staging)
+    drafts, problems = checks.read_staged(asked, "login", staging)
     checked = checks.check(asked, "login", drafts, problems=problems, budget=True)
     assert [p.code for p in checked.problems] == [
         "E_FILE_NAME",
@@ -290,7 +293,7 @@ def test_what_a_problem_of_the_format_quotes_is_not_shown_if_it_is_a_secret(root
     assert len(checked.verdicts) == 1
 
 
-def test_a_person_s_fact_with_a_secret_is_not_published_again(root: Path) -> None:
+def test_a_user_s_fact_with_a_secret_is_not_published_again(root: Path) -> None:
     build(root)
     add(
         root,
@@ -323,7 +326,7 @@ def outside(
         ("decided: `rounded half up`, and so `alpha = 1`", ("quoth://doc/abc", "src/b.py:1")),
     ],
 )
-def test_a_reference_that_an_answer_of_this_run_holds_is_a_source(
+def test_a_reference_in_an_answer_of_this_run_is_a_valid_source(
     root: Path, text: str, sources: tuple[str, ...]
 ) -> None:
     checked = outside(root, (text, *sources))
@@ -347,7 +350,7 @@ def test_a_reference_that_an_answer_of_this_run_holds_is_a_source(
         ("says `alpha = 1`", "quoth://doc/abc", "E_QUOTE"),
     ],
 )
-def test_what_no_answer_holds_whole_is_no_source(
+def test_a_reference_that_no_answer_contains_is_invalid(
     root: Path, text: str, source: str, code: str
 ) -> None:
     checked = outside(root, (text, source))
@@ -358,19 +361,25 @@ def test_what_no_answer_holds_whole_is_no_source(
 @pytest.mark.parametrize(
     ("answer", "holds"),
     [
-        ("{}", True), ("see {}.", True), ("see {}, too", True), ("({})", True), ("<{}>", True), ("[x]({})", True),
-        ('{"url": "{}"}', True), ('{"text": "first\\n{}\\nlast"}', True), ("**{}** is it", True), ("`{}`", True),
-        ("is it {}?", True), ("{}/", False), ("{}/more", False), ("{}.html", False), ("{}?a=b", False), ("{}-x", False),
-        ("{}#part", False), ("{}1", False), ("{}%20", False), ("x{}", False), ("x+{}", False), ("{}0, then {}", True),
+        ("{}", True), ("see {}.", True), ("see {}, too", True), ("({})", True), ("<{}>", True),
+        ("[x]({})", True),
+        ('{"url": "{}"}', True), ('{"text": "first\\n{}\\nlast"}', True), ("**{}** is it", True),
+        ("`{}`", True),
+        ("is it {}?", True), ("{}/", False), ("{}/more", False), ("{}.html", False),
+        ("{}?a=b", False), ("{}-x", False),
+        ("{}#part", False), ("{}1", False), ("{}%20", False), ("x{}", False), ("x+{}", False),
+        ("{}0, then {}", True),
     ],
 )  # fmt: skip
-def test_a_reference_stands_whole_or_not_at_all(root: Path, answer: str, holds: bool) -> None:
+def test_a_reference_inside_a_longer_one_does_not_count(
+    root: Path, answer: str, holds: bool
+) -> None:
     said = answer.replace("{}", "quoth://doc/1")
     checked = outside(root, ("read there", "quoth://doc/1"), answers=("nothing", said))
     assert len(checked.verdicts) == holds
 
 
-def test_a_quote_stands_in_the_answer_that_holds_the_reference_and_in_no_other(root: Path) -> None:
+def test_a_quote_must_be_in_an_answer_that_contains_the_reference(root: Path) -> None:
     answers = (
         "quoth://doc/1 says alpha",
         "quoth://doc/2 says gamma",
@@ -387,7 +396,7 @@ def test_a_quote_stands_in_the_answer_that_holds_the_reference_and_in_no_other(r
 
 
 def published_with_answers(root: Path) -> published.Published:
-    """A dossier of one quoted and one plain fact from another server, as a build publishes it."""
+    """Publish a dossier of one quoted and one plain fact from another server, as a build does."""
     asked = services(root)
     facts = (
         ("decided: `rounded half up`", "quoth://doc/abc"),
@@ -410,15 +419,15 @@ def drafts_of(found: published.Published) -> list[Draft]:
     return [dossier.parse(name, "login", text)[0] for name, text in found.texts.items()]
 
 
-def test_what_an_answer_proved_still_holds_when_the_answer_is_gone(root: Path) -> None:
+def test_a_fact_proved_by_an_answer_stays_valid_after_the_run(root: Path) -> None:
     found = published_with_answers(root)
-    checked = checks.judge(services(root), "login", drafts_of(found))
+    checked = checks.check_unbudgeted(services(root), "login", drafts_of(found))
     assert (codes(checked), states(checked)) == ([], ["external", "external"])
     assert found.manifest is not None
     assert checked.spans == found.manifest.spans
 
 
-def test_who_writes_by_hand_can_cite_what_was_answered_but_not_quote_it_or_cite_more(
+def test_a_user_s_fact_can_cite_a_listed_reference_but_not_quote_it(
     root: Path,
 ) -> None:
     published_with_answers(root)
@@ -436,27 +445,30 @@ def test_who_writes_by_hand_can_cite_what_was_answered_but_not_quote_it_or_cite_
     )
     found = published.read(services(root).layout, "login")
     assert found is not None
-    checked = checks.judge(services(root), "login", drafts_of(found))
+    checked = checks.check_unbudgeted(services(root), "login", drafts_of(found))
     assert [p.code for p in checked.problems] == ["E_QUOTE", "E_SOURCE_EXTERNAL"]
     assert [v.fact.text for v in checked.verdicts][2:] == ["cited", "own `alpha`"]
     assert states(checked)[2:] == ["external", "external"]
 
 
-def test_another_feature_s_answers_prove_nothing_and_nor_do_earlier_ones_in_a_run_of_its_own(
+def test_answers_of_another_feature_or_an_earlier_run_prove_nothing(
     root: Path,
 ) -> None:
     drafts = drafts_of(published_with_answers(root))
     of_other = [replace(d, feature="other") for d in drafts]
-    assert checks.judge(services(root), "other", of_other).dropped == 2
-    assert checks.check(services(root), "login", drafts, budget=False, standing=False).dropped == 2
+    assert checks.check_unbudgeted(services(root), "other", of_other).dropped == 2
+    assert (
+        checks.check(services(root), "login", drafts, budget=False, trust_published=False).dropped
+        == 2
+    )
 
 
-def test_a_manifest_whose_digest_of_a_reference_is_another_lists_nothing(root: Path) -> None:
+def test_a_manifest_with_another_digest_does_not_prove_a_reference(root: Path) -> None:
     found = published_with_answers(root)
     path = services(root).layout.dossier("login") / "manifest.json"
     assert found.manifest is not None
     path.write_text(path.read_text().replace(found.manifest.spans["quoth://doc/abc"], "0" * 16))
-    assert codes(checks.judge(services(root), "login", drafts_of(found))) == [
+    assert codes(checks.check_unbudgeted(services(root), "login", drafts_of(found))) == [
         (4, "E_SOURCE_EXTERNAL")
     ]
 
@@ -469,14 +481,14 @@ def test_a_manifest_whose_digest_of_a_reference_is_another_lists_nothing(root: P
     [
         ".project/context/login/patterns.md:4", ".project/context/login/patterns.md",
         "./.project/context/login/patterns.md:4", ".project//context/login/patterns.md:4",
-        "<.project/context/login/patterns.md>:4", "src/link/login/patterns.md:4", "{staging}/patterns.md:4",
+        "<.project/context/login/patterns.md>:4", "src/link/login/patterns.md:4",
+        "{staging}/patterns.md:4",
         ".project/.state/notes.md:1",
-        "doc:.project/context/login/patterns.md#p1", ".project/context/login/patterns.md::test_x", ".git/config:1",
+        "doc:.project/context/login/patterns.md#p1", ".project/context/login/patterns.md::test_x",
+        ".git/config:1",
     ],
 )  # fmt: skip
-def test_a_dossier_proves_nothing_by_itself_its_drafts_or_git_s_files(
-    root: Path, source: str
-) -> None:
+def test_dossiers_drafts_and_git_s_own_files_prove_nothing(root: Path, source: str) -> None:
     commit(root, {}, "all")
     published_with_answers(root)
     staging = publish.stage(services(root), "login")
@@ -496,7 +508,7 @@ def test_a_dossier_proves_nothing_by_itself_its_drafts_or_git_s_files(
     assert codes(check(root, [fence])) == [(5, "E_SOURCE_OWN")]
 
 
-def test_a_section_s_source_that_does_not_hold_is_not_published(root: Path) -> None:
+def test_an_invalid_section_source_is_not_published(root: Path) -> None:
     section = Section("A", (Fact("says `alpha`", ("src/b.py:1",), 5),), "src/gone.py")
     checked = check(root, [Draft("patterns.md", "login", (section,))])
     assert "gone" not in dossier.render(checked.drafts[0])
@@ -518,9 +530,7 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
-def test_what_a_terminal_obeys_or_a_reader_does_not_see_is_not_published(
-    root: Path, hidden: str
-) -> None:
+def test_control_and_invisible_characters_are_not_published(root: Path, hidden: str) -> None:
     fence = Section("B", (Fence("", ("alpha = 1", hidden), 8),), "src/b.py")
     odd = Section(f"Of {hidden}", (Fact("x", ("src/b.py:1",), 12),), "", 11)
     drafts = [draft(("holds: é 日本 👩\u200d💻\tא", "src/b.py:1"), (f"x {hidden}", "src/b.py:1"))]
@@ -538,13 +548,13 @@ def test_what_a_terminal_obeys_or_a_reader_does_not_see_is_not_published(
         ("far", "a/" * 50_000 + "b.py:1"),
     ],
 )
-def test_a_fact_out_of_all_proportion_is_dropped_before_its_sources_are_looked_up(
+def test_an_oversized_fact_is_dropped_before_its_sources_are_looked_up(
     root: Path, fact: tuple[str, *tuple[str, ...]]
 ) -> None:
     assert codes(check(root, [draft(fact, ("holds", "src/b.py:1"))])) == [(4, "E_FACT_LONG")]
 
 
-def test_of_a_flood_of_facts_the_first_are_looked_at_and_the_rest_is_counted(root: Path) -> None:
+def test_of_too_many_facts_the_first_are_checked_and_the_rest_are_counted(root: Path) -> None:
     facts = [(f"fact {n}", "src/b.py:1") for n in range(100_000)]
     begun = time.process_time()
     checked = check(root, [draft(*facts)])
@@ -553,15 +563,15 @@ def test_of_a_flood_of_facts_the_first_are_looked_at_and_the_rest_is_counted(roo
     assert (len(checked.verdicts), checked.dropped) == (240, 100_000 - 240)
 
 
-def test_knowledge_is_as_long_as_people_make_it(root: Path) -> None:
+def test_knowledge_has_no_limit_on_facts(root: Path) -> None:
     facts = tuple(Fact(f"fact {n}", ("src/b.py:1",)) for n in range(1000))
-    checked = checks.judge(
+    checked = checks.check_unbudgeted(
         services(root), "", [Draft("knowledge.md", "", (Section("All", facts),))]
     )
     assert len(checked.verdicts) == 1000
 
 
-def test_a_flood_of_sources_that_take_long_is_looked_up_in_part(root: Path) -> None:
+def test_slow_sources_are_looked_up_only_up_to_a_limit(root: Path) -> None:
     commit(root, {}, "all")
     facts = [(f"fact {n}", f'absent:src/**~"gamma {n}"') for n in range(150)]
     checked = check(root, [draft(*facts)])
@@ -572,7 +582,7 @@ def test_a_flood_of_sources_that_take_long_is_looked_up_in_part(root: Path) -> N
     assert [p.code for p in checked.problems] == ["E_SOURCE_MANY"] * 18
 
 
-def test_a_line_of_blanks_takes_no_longer_than_it_is(root: Path) -> None:
+def test_a_long_line_of_blanks_is_matched_in_linear_time(root: Path) -> None:
     write(root, {"src/c.py": "alpha" + " " * 500_000 + "= 1\n"})
     begun = time.process_time()
     assert states(check(root, [draft(("says `alpha = 1`", "src/c.py:1"))])) == ["quoted"]
@@ -584,7 +594,7 @@ def staged_texts(root: Path, **files: bytes) -> tuple[list[str], list[tuple[str,
     staging = publish.stage(asked, "login")
     for name, data in files.items():
         (staging / name.replace("__", "-").replace("_md", ".md")).write_bytes(data)
-    drafts, problems = checks.staged(asked, "login", staging)
+    drafts, problems = checks.read_staged(asked, "login", staging)
     return [fact.text for d in drafts for fact in d.facts], [(p.path, p.code) for p in problems]
 
 
@@ -612,7 +622,7 @@ GOOD = b"# Patterns: login\n\n## A\n- holds (src/b.py:1)\n"
         (b"prose\n" * 40_000, [], ["E_TITLE", *["E_PROSE"] * 99]),
     ],
 )
-def test_a_draft_is_read_as_it_is_and_what_it_breaks_is_named(
+def test_a_broken_draft_is_read_as_far_as_possible_and_its_problems_are_reported(
     root: Path, data: bytes, facts: list[str], problem: list[str]
 ) -> None:
     assert staged_texts(root, patterns_md=data) == (
@@ -621,7 +631,7 @@ def test_a_draft_is_read_as_it_is_and_what_it_breaks_is_named(
     )
 
 
-def test_nothing_but_a_plain_file_of_its_own_is_read_from_staging(root: Path) -> None:
+def test_links_folders_and_pipes_in_staging_are_not_read(root: Path) -> None:
     asked = services(root)
     staging = publish.stage(asked, "login")
     (root / "src" / "facts.md").write_bytes(GOOD)
@@ -633,7 +643,7 @@ def test_nothing_but_a_plain_file_of_its_own_is_read_from_staging(root: Path) ->
         file.truncate(100_000_000)
     for n in range(2000):
         (staging / f"{n}.md").touch()
-    drafts, problems = checks.staged(asked, "login", staging)
+    drafts, problems = checks.read_staged(asked, "login", staging)
     assert drafts == ()
     assert [p.path for p in problems if p.code == "E_FILE_TEXT"] == ["anti-patterns.md"]
     named = [p.path for p in problems if p.code == "E_FILE_NAME"]
@@ -704,7 +714,7 @@ def generated(rows: list[tuple[str, int, int, list[int]]]) -> list[Draft]:
 
 @settings(CALM, max_examples=40)
 @given(rows=GENERATED, max_tokens=st.integers(200, 1500), max_facts=st.integers(1, 40))
-def test_what_is_kept_never_goes_over_the_budget(
+def test_what_is_kept_never_exceeds_the_budget(
     many: Path, rows: list[tuple[str, int, int, list[int]]], max_tokens: int, max_facts: int
 ) -> None:
     drafts = generated(rows)
@@ -714,7 +724,7 @@ def test_what_is_kept_never_goes_over_the_budget(
     assert_within(checked, max_tokens, max_facts)
 
 
-def test_a_dossier_within_the_budget_is_left_as_it_is(root: Path) -> None:
+def test_a_dossier_within_the_budget_is_unchanged(root: Path) -> None:
     drafts = [
         draft(("says `alpha`", "src/b.py:1")),
         draft(("says `beta`", "src/b.py:2"), name="codebase.md"),
@@ -740,7 +750,7 @@ def test_traps_and_gaps_are_kept_before_symbols(many: Path) -> None:
     assert kept.count("gap") > kept.count("symbol")
 
 
-def test_a_rank_decides_what_of_one_file_is_kept(many: Path) -> None:
+def test_ranks_decide_which_facts_of_a_file_are_kept(many: Path) -> None:
     facts = [(f"fact {n}", f"{deep(n)}:1") for n in range(10)]
     ranks = {"fact 7": 0.9, "fact 3": 0.8} | {
         f"fact {n}": 0.1 for n in range(10) if n not in {3, 7}
@@ -754,7 +764,7 @@ def test_a_rank_decides_what_of_one_file_is_kept(many: Path) -> None:
     }  # the third is the summary's
 
 
-def test_counts_of_an_earlier_check_go_on(root: Path) -> None:
+def test_counts_of_an_earlier_check_are_carried_over(root: Path) -> None:
     first = check(
         root, [draft(("gone", "src/gone.py:1"), ("says `alpha`", "src/b.py:1"))], budget=True
     )
@@ -780,7 +790,7 @@ def add(root: Path, name: str, line: str, feature: str = "total") -> None:
     path.write_text(path.read_text() + f"\n## Ours\n{line}\n")
 
 
-def test_a_fact_that_people_added_survives_every_rebuild_while_it_holds(root: Path) -> None:
+def test_a_user_s_fact_survives_every_rebuild_while_it_is_valid(root: Path) -> None:
     build(root)
     add(root, "codebase.md", "- only cents: `alpha = 1` (src/b.py:1)\n- gone soon (src/b.py:2)")
     for _ in range(3):
@@ -793,7 +803,7 @@ def test_a_fact_that_people_added_survives_every_rebuild_while_it_holds(root: Pa
     assert "gone soon" not in text
 
 
-def test_a_fact_that_people_took_out_of_their_own_stays_out(root: Path) -> None:
+def test_a_user_s_fact_that_was_removed_stays_removed(root: Path) -> None:
     build(root)
     add(root, "codebase.md", "- only cents: `alpha = 1` (src/b.py:1)")
     assert "only cents" in build(root).texts["codebase.md"]
@@ -802,7 +812,7 @@ def test_a_fact_that_people_took_out_of_their_own_stays_out(root: Path) -> None:
     assert "only cents" not in build(root).texts["codebase.md"]
 
 
-def test_a_builder_s_fact_that_no_longer_holds_is_not_taken_for_a_person_s(root: Path) -> None:
+def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> None:
     before = build(root).texts["codebase.md"]
     assert "`def total" in before or "`class Basket" in before
     write(root, {"src/a.py": "class Shelf:\n    def total_width(self):\n        return 1\n"})
@@ -810,10 +820,10 @@ def test_a_builder_s_fact_that_no_longer_holds_is_not_taken_for_a_person_s(root:
     assert "Basket" not in after
 
 
-def test_facts_of_a_dossier_without_manifest_are_left_to_their_backup(root: Path) -> None:
+def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": dossier.render(standing)})
-    assert checks.with_people(services(root), "login", []) == ((), frozenset())
+    assert checks.with_user_facts(services(root), "login", []) == ((), frozenset())
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:
