@@ -285,7 +285,7 @@ class _Reader:
             heading = line[3:].strip()
             self.head = Section(heading, (), heading_source(heading), number)
             if self.head.source:
-                self.paths.see(heading)
+                self.paths.add(heading)
         elif line.startswith("- "):
             self.fact(number, line[2:].strip())
         elif match := re.match(r"Source:\s*(.+)", line):
@@ -329,7 +329,7 @@ def _lines(draft: Draft) -> Iterator[str]:
         yield from ("", f"## {section.heading}")
         base = sources.parse(section.source) if section.source else None
         if base is not None and section.source == heading_source(section.heading):
-            paths.see(base.path)
+            paths.add(base.path)
         elif base is not None:
             yield f"Source: {paths.shorten(base)}"
         for item in section.items:
