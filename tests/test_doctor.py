@@ -219,7 +219,7 @@ def damaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A copy of the hooks to be damaged, and the environment in which the package takes it for its own."""
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "hooks", copy / "hooks")
-    code = f"import preread.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(copy)!r}) / 'server' / 'preread'"
+    code = f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(copy)!r}) / 'server' / 'preread'"
     write(tmp_path / "site", {"sitecustomize.py": code})
     return copy / "hooks", {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}
 

@@ -130,7 +130,7 @@ NOISY = """
 import os, subprocess, sys
 from pathlib import Path
 print("before")
-from preread.mcp_server import tools, serve_stdio
+from preread.mcp import serve_stdio, tools
 succeeded = tools.succeeded
 def noisy(reply):
     print("a stray print", flush=True)
