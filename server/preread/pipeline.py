@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from preread import cache, published, replies, spending, stale_hints
 from preread import resolve as resolving
 from preread.build_key import recipe
-from preread.builders import located
+from preread.builders import locate
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.layout import BY_NAME, REQUIRED, feature_name
@@ -31,7 +31,7 @@ def resolve(services: Services, **asked: object) -> Request:
             "This process runs inside a dossier's build, which must not wait for another one.",
             f"Read the dossiers that stand. If no build is running, take {CHILD} out of the environment.",
         )
-    headless = asked.get("level") != "light" and located.is_there(services)
+    headless = asked.get("level") != "light" and locate.is_installed(services)
     return resolving.resolve(services, headless=headless, **asked)  # type: ignore[arg-type]
 
 

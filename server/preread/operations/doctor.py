@@ -11,8 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from preread import __version__, published, resolve, settings
-from preread.builders import cli as claude
-from preread.builders import located, servers
+from preread.builders import command, locate, mcp_servers
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.layout import Layout
@@ -133,9 +132,11 @@ def _grammars() -> Look:
 
 def _claude(services: Services) -> Look:
     try:
-        found = claude.find(services)
-    except located.NoCli as error:
-        look = ok if services.settings.claude == "off" or not located.is_there(services) else warn
+        found = command.find(services)
+    except locate.ClaudeUnavailable as error:
+        look = (
+            ok if services.settings.claude == "off" or not locate.is_installed(services) else warn
+        )
         return look(
             "claude",
             f"{error.fault.reason}; the static builder serves every level",
@@ -230,7 +231,7 @@ def _origins(layout: Layout, chosen: Settings, services: Services) -> str:
 
 def _would_run(services: Services) -> Look:
     chosen = services.settings
-    headless = located.is_there(services)
+    headless = locate.is_installed(services)
     level = resolve.resolved_level(chosen.level, headless=headless, ticket=False)
     text = (
         f"load would use the {'static' if level == 'light' else 'claude'} builder at level {level}"
@@ -251,7 +252,7 @@ def _servers(services: Services) -> Look:
     chosen = services.settings
     if not chosen.mcp:
         return ok("servers", "none configured; dossiers come from the repository alone")
-    found = servers.chosen(services)
+    found = mcp_servers.select(services)
     if found.warnings:
         return warn(
             "servers",

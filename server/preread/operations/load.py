@@ -5,7 +5,7 @@ import time
 from pydantic import Field
 
 from preread import fingerprint, pipeline, published
-from preread.builders import located
+from preread.builders import locate
 from preread.fingerprint import Witness
 from preread.gates import aliases
 from preread.gates.aliases import Served
@@ -85,7 +85,7 @@ def _witness(services: Services, feature: str, begun: int) -> Witness | None:
     if found is None or found.manifest is None:
         return None
     # Where a program could be that was not there: with one, the same request asks for more.
-    programs = located.places(services) if found.manifest.level == "light" else ()
+    programs = locate.candidates(services) if found.manifest.level == "light" else ()
     return fingerprint.of(services, found.manifest, begun, programs)
 
 
