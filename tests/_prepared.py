@@ -32,7 +32,9 @@ def preparing(
         yield run
 
 
-def prepared(project: Path, environ: Mapping[str, str], version: str = "2.1.329") -> command.Prepared:
+def prepared(
+    project: Path, environ: Mapping[str, str], version: str = "2.1.329"
+) -> command.Prepared:
     with preparing(project, environ, version) as run:
         return run
 

@@ -106,7 +106,9 @@ def test_a_project_does_not_choose_what_runs(
     assert "inside the project" in why_not(services(one_file, {"PREREAD_CLAUDE": str(evil)}))
     assert "is not an absolute path" in why_not(services(one_file, {"PREREAD_CLAUDE": "./claude"}))
     good = program(tmp_path / "good")
-    assert command.find(services(one_file, {"PATH": f"{path}{os.pathsep}{good.parent}"})).path == good
+    assert (
+        command.find(services(one_file, {"PATH": f"{path}{os.pathsep}{good.parent}"})).path == good
+    )
     assert not (evil.parent / "ran").exists()
     assert not (one_file / "ran").exists()
 

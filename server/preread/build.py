@@ -208,7 +208,9 @@ async def _draft(services: Services, plan: Plan, evidence: Evidence, staging: Pa
     if not plan.asked:
         return Outcome()
     standing = {draft.name: dossier.render(draft) for draft in plan.kept}
-    text = await step(prompt.later, services, plan.request, evidence, staging, plan.asked, standing)
+    text = await step(
+        prompt.prepare, services, plan.request, evidence, staging, plan.asked, standing
+    )
     if not await step(spending.allows, services):
         return Outcome(fault=spending.refused(services))
     review, spent = (
@@ -257,7 +259,7 @@ def _review(services: Services, plan: Plan, staging: Path, answers: Iterable[str
     absent = tuple(
         Problem(name, 1, "E_FILE_MISSING", "is required, and holds no fact") for name in missing
     )
-    return prompt.findings((*absent, *checked.problems))
+    return prompt.review_message((*absent, *checked.problems))
 
 
 def _assemble(
