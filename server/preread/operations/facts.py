@@ -1,4 +1,4 @@
-"""Operations on what is known: the facts of every dossier and of the knowledge file."""
+"""`facts`: search the facts of every dossier and of the knowledge file."""
 
 from pydantic import Field
 
@@ -6,16 +6,16 @@ from preread import check, facts
 from preread.facts import FoundFact
 from preread.gates import aliases
 from preread.models import Model
-from preread.operations.registry import Asked, Context, Operation, in_thread
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 
 
-class SearchRequest(Asked):
+class SearchRequest(RequestModel):
     """What to look for among the facts."""
 
     query: str = Field(description="Words to look for.")
     feature: str | None = Field(None, description="Only in this feature's dossier.")
-    limit: int = Field(20, ge=1, le=1000, description="At most so many facts.")
+    limit: int = Field(20, ge=1, le=1000, description="The maximum number of facts.")
 
 
 class SearchReply(Model):
@@ -35,7 +35,7 @@ def _search(services: Services, request: SearchRequest) -> SearchReply:
     return SearchReply(facts=tuple(found))
 
 
-SEARCH = Operation(
+OPERATION = Operation(
     name="knowledge.search",
     request=SearchRequest,
     reply=SearchReply,
@@ -46,4 +46,3 @@ SEARCH = Operation(
     command="facts",
     positional=("query",),
 )
-OPERATIONS = (SEARCH,)

@@ -16,7 +16,7 @@ from _messages_api import Answer, Block, MessagesAPI, Result, text, tool
 from _trees import write
 from conftest import git
 from preread import settings
-from preread.builders import cli
+from preread.builders import command
 from preread.builders.claude import message
 from preread.layout import Layout
 from preread.services import Services
@@ -72,8 +72,8 @@ class Scene:
     def ask(self, *turns: list[Block], prompt: str = "Go.", **extra: str) -> Seen:
         """The model makes these calls, a list each turn, in a child as `prepare` has it."""
         services = self.services(**extra)
-        program = cli.find(services)
-        with cli.prepare(services, program, services.layout.root / RUN, "test") as prepared:
+        program = command.find(services)
+        with command.prepare(services, program, services.layout.root / RUN, "test") as prepared:
             return self.run(prepared.argv, prepared.environ, turns, message(prompt))
 
     def run(

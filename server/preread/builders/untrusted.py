@@ -1,17 +1,18 @@
-"""Values from outside whose types nobody promises: each is read as what it should be, or as an empty one."""
+"""Values of unknown type from outside, each read as the type it should have, or as an empty one."""
 
 import json
 import re
 from typing import Any
 
-LONGEST_LINE = 32 << 20  # bytes
+MAX_LINE = 32 << 20  # bytes
 ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b.?|\x9b[0-?]*[ -/]*[@-~]"
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b.?|\x9b[0-?]*[ -/]*[@-~]"
 )
 
 
 def clean(value: object, width: int) -> str:
-    """A text as one printable line of at most `width` characters, without terminal escapes."""
+    """The text as one printable line of at most `width` characters, without terminal escapes."""
     seen = ESCAPES.sub("", text(value, 20 * width))
     if not seen.isprintable():
         seen = "".join(c if c.isprintable() else " " for c in seen)
@@ -19,9 +20,9 @@ def clean(value: object, width: int) -> str:
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
-def record(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line; None for anything else."""
-    if len(line) > LONGEST_LINE:
+def json_object(line: bytes) -> dict[str, Any] | None:
+    """The JSON object on a line; None for anything else."""
+    if len(line) > MAX_LINE:
         return None
     try:
         event = json.loads(line.decode("utf-8", "replace"))
@@ -38,27 +39,25 @@ def items(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def text(value: object, most: int = 4000) -> str:
-    """A bounded text that can be encoded: JSON can spell surrogates that are no characters."""
-    return value[:most].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+def text(value: object, limit: int = 4000) -> str:
+    """A text of bounded length that can be encoded: JSON can spell lone surrogates."""
+    return value[:limit].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def words(content: object, most: int = 4000) -> str:
-    """The text of a message's or a tool result's content: a text, or a list of texts or of blocks."""
+def content_text(content: object, limit: int = 4000) -> str:
+    """The text of a message or tool result, whose content is a string or a list of blocks."""
     if isinstance(content, str):
-        return text(content, most)
+        return text(content, limit)
     parts = (
         block if isinstance(block, str) else mapping(block).get("text") for block in items(content)
     )
-    return "\n".join(filter(None, (text(part, most) for part in parts)))[:most]
+    return "\n".join(filter(None, (text(part, limit) for part in parts)))[:limit]
 
 
 def count(value: object) -> int:
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**12
-        else 0
-    )
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 0
+    return value if 0 <= value < 10**12 else 0
 
 
 def status(value: object) -> int | None:
@@ -66,12 +65,12 @@ def status(value: object) -> int | None:
 
 
 def number(value: object) -> float | None:
-    """A finite number from 0 on."""
+    """A finite number that is not negative."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12:
         return float(value)
     return None
 
 
 def tail(path: str, width: int) -> str:
-    """The end of a path says more than its beginning."""
+    """The last `width` characters of a path: its end says more than its beginning."""
     return path if len(path) <= width else "…" + path[1 - width :]

@@ -31,7 +31,7 @@ from _messages_api import (
 )
 from conftest import ROOT
 from preread.builders import faults
-from preread.builders.failures import ROWS, STDERR
+from preread.builders.failure_table import ROWS, STDERR
 from preread.builders.stream import Transcript
 from preread.errors import CODES
 from preread.infra.subprocesses import Ended, child
@@ -54,7 +54,7 @@ def of_text(words: str, **more: Any) -> Fault:
     transcript = Transcript(PROJECT)
     result = {"type": "result", "subtype": "success", "is_error": True, "result": words, **more}
     transcript.feed(json.dumps(result).encode())
-    found = faults.fault(transcript, FAILED)
+    found = faults.of_run(transcript, FAILED)
     assert found is not None
     return found
 
@@ -80,14 +80,14 @@ RECORDED = [
     ("bad-request", "E_MODEL", "refused the request: 400 messages.0: something is odd"),
     ("too-long", "E_MODEL", "too long"),
     ("too-large", "E_MODEL", "too long"),
-    ("answer-too-long", "E_MODEL", "longer than it may be"),
+    ("answer-too-long", "E_MODEL", "longer than allowed"),
     ("safeguards", "E_MODEL", "safeguards"),
     ("no-credit", "E_MONEY", "no credit"),
-    ("max-budget", "E_MONEY", "limit of money ($0.004)"),
+    ("max-budget", "E_MONEY", "spending limit ($0.004)"),
     ("max-turns", "E_TURNS", "all its turns (3)"),
     ("cut-each-turn", "E_TURNS", "all its turns (4)"),
-    ("rate-limit", "E_RATE_LIMIT", "how fast requests may come"),
-    ("rate-limit-subscription", "E_RATE_LIMIT", "how fast requests may come"),
+    ("rate-limit", "E_RATE_LIMIT", "limits the rate of requests"),
+    ("rate-limit-subscription", "E_RATE_LIMIT", "limits the rate of requests"),
     ("usage-limit", "E_RATE_LIMIT", "usage limit is reached until Nov 2"),
     ("usage-limit-old-words", "E_RATE_LIMIT", "usage limit is reached until Nov 2"),
     ("overloaded", "E_OVERLOADED", "is overloaded"),
@@ -95,7 +95,7 @@ RECORDED = [
     ("connection-refused", "E_NETWORK", "could not be reached"),
     ("no-such-host", "E_NETWORK", "could not be reached"),
     ("tls", "E_NETWORK", "no secure connection"),
-    ("proxy", "E_NETWORK", "something else answered"),
+    ("proxy", "E_NETWORK", "something other than the model's service answered"),
     ("interrupted", "E_CHILD", "was interrupted"),
     ("interrupted-while-waiting", "E_OVERLOADED", "is overloaded"),
     ("silent", "E_CHILD", "ended without a result (exit status 1)"),
@@ -115,12 +115,12 @@ def test_every_recorded_stream_is_in_one_of_the_tables() -> None:
 def test_a_good_result_is_no_fault_however_the_program_left_afterwards(
     name: str, ended: Ended
 ) -> None:
-    assert faults.fault(heard(name), ended) is None
+    assert faults.of_run(heard(name), ended) is None
 
 
 @pytest.mark.parametrize(("name", "code", "words"), RECORDED)
 def test_a_recorded_failure_is_recognised(name: str, code: str, words: str) -> None:
-    found = faults.fault(heard(name), FAILED)
+    found = faults.of_run(heard(name), FAILED)
     assert found is not None
     assert (found.code, words in found.reason) == (code, True), found
     assert found.hint
@@ -186,12 +186,12 @@ ANSWER = {"type": "assistant", "message": {"id": "a", "model": "m", "content": [
     ],
 )
 def test_the_programs_own_word_for_a_failure_is_enough(kind: str, code: str) -> None:
-    found = faults.fault(
+    found = faults.of_run(
         fed(trouble(kind), {"type": "result", "is_error": True, "result": "x"}), FAILED
     )
     assert found is not None
     assert found.code == code
-    other = faults.fault(
+    other = faults.of_run(
         fed(trouble(kind), {"type": "result", "is_error": True, "result": "y"}), FAILED
     )
     assert other is not None
@@ -217,8 +217,8 @@ def test_a_failure_that_was_overcome_is_not_the_fault_of_a_later_end() -> None:
     transcript = fed(
         trouble("overloaded"), ANSWER, {"type": "result", "is_error": False, "result": "Done."}
     )
-    transcript.sent()
-    found = faults.fault(transcript, FAILED)
+    transcript.message_sent()
+    found = faults.of_run(transcript, FAILED)
     assert found is not None
     assert found.code == "E_CHILD"
 
@@ -271,43 +271,43 @@ def test_a_refusal_to_start_says_why() -> None:
         ),
         (Ended(3, b"first\nlast \x1b[31mred\n", "", 0), "E_CHILD", "(exit status 3: last red)"),
         (Ended(137, b"", "", 0), "E_CHILD", "by signal 9"),
-        (Ended(130, b"", "deadline", 0), "E_TIMEOUT", "time was over"),
+        (Ended(130, b"", "deadline", 0), "E_TIMEOUT", "the time was up"),
         (Ended(143, b"", "lingered", 0), "E_CHILD", "by signal 15"),
     ],
 )
 def test_an_end_without_a_result_is_told_from_exit_and_stderr(
     ended: Ended, code: str, words: str
 ) -> None:
-    found = faults.fault(Transcript(PROJECT), ended)
+    found = faults.of_run(Transcript(PROJECT), ended)
     assert found is not None
     assert (found.code, words in found.reason) == (code, True), found
 
 
 def test_time_that_ran_out_in_waiting_is_the_fault_of_what_was_waited_for() -> None:
     late = Ended(0, b"", "deadline", 180.0)
-    found = faults.fault(heard("interrupted-while-waiting"), late)
+    found = faults.of_run(heard("interrupted-while-waiting"), late)
     assert found is not None
     assert (found.code, found.reason) == (
         "E_OVERLOADED",
-        "the model's service is overloaded, until its time was over",
+        "the model's service is overloaded, until the time was up",
     )
-    working = faults.fault(heard("interrupted"), late)
+    working = faults.of_run(heard("interrupted"), late)
     assert working is not None
     assert working.code == "E_TIMEOUT"
 
 
 def test_a_message_sent_after_a_good_result_needs_its_own() -> None:
     transcript = heard("good")
-    transcript.sent()
-    found = faults.fault(transcript, Ended(0, b"", "deadline", 9.0))
+    transcript.message_sent()
+    found = faults.of_run(transcript, Ended(0, b"", "deadline", 9.0))
     assert found is not None
     assert found.code == "E_TIMEOUT"
 
 
 def test_a_build_without_time_for_another_child_keeps_the_fault_of_the_one_before() -> None:
     known = Fault(code="E_OVERLOADED", reason="x")
-    assert faults.too_late([Outcome(), Outcome(fault=known)]) == known
-    assert faults.too_late([]).code == "E_TIMEOUT"
+    assert faults.out_of_time([Outcome(), Outcome(fault=known)]) == known
+    assert faults.out_of_time([]).code == "E_TIMEOUT"
 
 
 # -- what a reason may hold
@@ -362,7 +362,7 @@ def test_whatever_ends_a_child_has_a_code_and_one_printable_line(
     transcript = Transcript(PROJECT)
     if told:
         transcript.feed(json.dumps({"type": "result", "is_error": True, **fields}).encode())
-    found = faults.fault(transcript, Ended(status, err, cut, 1.0))
+    found = faults.of_run(transcript, Ended(status, err, cut, 1.0))
     assert found is not None
     assert found.code in CODES
     assert found.reason.isprintable()
@@ -375,25 +375,25 @@ def test_only_what_passes_is_tried_again_and_not_for_ever() -> None:
     again = ["overloaded", "failing", "rate-limit"]
     never = ["key-refused", "connection-refused", "max-turns", "no-credit", "usage-limit"]
     for name in again + never:
-        found = faults.fault(heard(name), FAILED)
+        found = faults.of_run(heard(name), FAILED)
         assert found is not None
         assert (faults.retry_after(found, 1) is not None) is (name in again), name
-    overloaded = faults.fault(heard("overloaded"), FAILED)
+    overloaded = faults.of_run(heard("overloaded"), FAILED)
     assert overloaded is not None
     pauses = [faults.retry_after(overloaded, attempt) for attempt in (1, 2, 3, 9)]
     assert pauses[2:] == [None, None]
     assert pauses[0] is not None
     assert pauses[1] is not None
-    assert 8 <= pauses[0] <= 12 < pauses[1] <= faults.LONGEST_PAUSE
+    assert 8 <= pauses[0] <= 12 < pauses[1] <= faults.MAX_PAUSE
 
 
 def test_a_limit_that_ends_soon_is_waited_for() -> None:
     limited = Fault(code="E_RATE_LIMIT", reason="the account's usage limit is reached")
-    soon = faults.retry_after(limited, 1, resets=time.time() + 20)
+    soon = faults.retry_after(limited, 1, resets_at=time.time() + 20)
     assert soon is not None
     assert 15 < soon < 25
-    assert faults.retry_after(limited, 1, resets=time.time() + 3600) is None
-    assert faults.retry_after(limited, 1, resets=time.time() - 3600) is None
+    assert faults.retry_after(limited, 1, resets_at=time.time() + 3600) is None
+    assert faults.retry_after(limited, 1, resets_at=time.time() - 3600) is None
 
 
 def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() -> None:
@@ -406,12 +406,12 @@ def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() 
         transcript, seen = Transcript(PROJECT), []
         for line in (STREAMS / f"{name}.jsonl").read_bytes().splitlines():
             transcript.feed(line)
-            seen.append(faults.hopeless(transcript))
+            seen.append(faults.is_hopeless(transcript))
         assert any(seen) is expected, name
         assert not seen[-1], "it ended by itself"
-    assert faults.hopeless(fed(RETRY, RETRY, RETRY))
-    assert not faults.hopeless(fed(RETRY, RETRY, ANSWER, RETRY))
-    assert not faults.hopeless(fed(ANSWER, RETRY, RETRY, RETRY)), (
+    assert faults.is_hopeless(fed(RETRY, RETRY, RETRY))
+    assert not faults.is_hopeless(fed(RETRY, RETRY, ANSWER, RETRY))
+    assert not faults.is_hopeless(fed(ANSWER, RETRY, RETRY, RETRY)), (
         "what was paid for is worth waiting for"
     )
 
@@ -420,14 +420,14 @@ def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() 
 
 
 def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
-    assert faults.servers(heard("server", "tracker")) == ()
-    (login,) = faults.servers(heard("server-needs-login", "web", "my.tracker x"))
+    assert faults.server_warnings(heard("server", "tracker")) == ()
+    (login,) = faults.server_warnings(heard("server-needs-login", "web", "my.tracker x"))
     assert login.startswith(
         "E_SERVER: the MCP server `web` is not logged in. Run `claude mcp login web`"
     )
-    failed = faults.servers(heard("server-failed", "tracker", "web"))
+    failed = faults.server_warnings(heard("server-failed", "tracker", "web"))
     assert ["could not be started" in warning for warning in failed] == [True, True]
-    assert "did not answer in time" in faults.servers(heard("server-pending", "slow"))[0]
+    assert "did not answer in time" in faults.server_warnings(heard("server-pending", "slow"))[0]
     asked = {"type": "tool_use", "id": "t", "name": "mcp__slow__find", "input": {}}
     late = heard("server-pending", "slow")
     late.feed(
@@ -436,9 +436,9 @@ def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
     late.feed(
         b'{"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}}'
     )
-    assert faults.servers(late) == (), "it answered after all"
-    assert "was not loaded" in faults.servers(heard("good", "tracker"))[0]
-    assert faults.servers(Transcript(PROJECT, ("tracker",))) == ()
+    assert faults.server_warnings(late) == (), "it answered after all"
+    assert "was not loaded" in faults.server_warnings(heard("good", "tracker"))[0]
+    assert faults.server_warnings(Transcript(PROJECT, ("tracker",))) == ()
 
 
 # -- the real program
@@ -512,7 +512,7 @@ class Runs:
                 if stop(transcript):
                     break
                 if transcript.done and left:
-                    transcript.sent()
+                    transcript.message_sent()
                     it.send(message(left.pop(0)))
                 elif transcript.done:
                     it.close_input(within=10)
@@ -537,8 +537,8 @@ def looping(request: object) -> Answer:
         (TOO_LONG, "E_MODEL", "too long"),
         (Fail(400, "invalid_request_error", "messages.0: odd"), "E_MODEL", "400 messages.0: odd"),
         (NO_CREDIT, "E_MONEY", "no credit"),
-        (rate_limit(), "E_RATE_LIMIT", "how fast"),
-        (rate_limit(3600), "E_RATE_LIMIT", "how fast"),
+        (rate_limit(), "E_RATE_LIMIT", "limits the rate"),
+        (rate_limit(3600), "E_RATE_LIMIT", "limits the rate"),
         (OVERLOADED, "E_OVERLOADED", "is overloaded"),
         (BROKEN, "E_OVERLOADED", "is failing"),
     ],
@@ -546,7 +546,7 @@ def looping(request: object) -> Answer:
 )
 def test_a_refused_request_is_told_apart(run: Runs, answer: Fail, code: str, words: str) -> None:
     transcript, ended, _ = run(lambda request: answer)
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, words in found.reason) == (code, True), found
     assert (ended.status, transcript.turns, transcript.cost_usd) == (1, 0, 0)
@@ -556,7 +556,7 @@ def test_a_refused_request_is_told_apart(run: Runs, answer: Fail, code: str, wor
 
 def test_without_a_login_nothing_is_asked(run: Runs) -> None:
     transcript, ended, _ = run([[text("Done.")]], environ={"ANTHROPIC_API_KEY": ""})
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, found.reason) == ("E_LOGIN", "Claude Code is not logged in")
     assert run.service.requests == []
@@ -570,9 +570,9 @@ def test_the_end_of_a_subscriptions_limit_is_known(run: Runs) -> None:
         429, "rate_limit_error", "This request would exceed your account's rate limit.", headers
     )
     transcript, ended, _ = run(lambda request: refusal, environ=ONE_TRY | TOKEN)
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
-    assert transcript.resets == resets
+    assert transcript.limit_resets_at == resets
     assert time.strftime("%H:%M", time.localtime(resets)) in found.reason
     assert run.service.requests[0].key == "Bearer sk-ant-oat01-scripted"
 
@@ -584,19 +584,19 @@ def test_a_service_that_is_not_there_is_given_up_early(run: Runs) -> None:
             "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{unheard.getsockname()[1]}",
             **faults.RETRIES_ENV,
         }
-        transcript, ended, said = run([], environ=nowhere, stop=faults.hopeless)
-    found = faults.fault(transcript, ended)
+        transcript, ended, said = run([], environ=nowhere, stop=faults.is_hopeless)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, found.reason) == ("E_NETWORK", "the model's service could not be reached")
     assert ended.seconds < 40
-    assert sum("waits: no answer" in words for words in said) == faults.HOPELESS
+    assert sum("waits: no answer" in words for words in said) == faults.MAX_TRIES
 
 
 def test_the_program_tries_as_often_as_it_is_told_and_goes_on_when_the_service_does(
     run: Runs,
 ) -> None:
     transcript, ended, said = run([OVERLOADED, BROKEN, [text("Done.")]], environ=faults.RETRIES_ENV)
-    assert faults.fault(transcript, ended) is None
+    assert faults.of_run(transcript, ended) is None
     assert said[1:] == [
         "turn 1: waits: the service is overloaded (try 1)",
         "turn 1: waits: the service is failing (try 2)",
@@ -618,7 +618,7 @@ def test_the_bound_on_tries_is_one_that_the_program_knows(run: Runs) -> None:
 
 def test_an_answer_cut_in_the_middle_of_a_line_is_asked_for_again(run: Runs) -> None:
     transcript, ended, said = run([Turn([text("Hel")], cut="line"), [text("Hello.")]])
-    assert faults.fault(transcript, ended) is None
+    assert faults.of_run(transcript, ended) is None
     # On a busy machine the program may notice the cut before it has told a beginning, and then asks again silently.
     assert {words for words in said if "waits" in words} <= {
         "turn 1: waits: no answer from the service (try 1)"
@@ -628,7 +628,7 @@ def test_an_answer_cut_in_the_middle_of_a_line_is_asked_for_again(run: Runs) -> 
 
 def test_turns_and_money_have_their_limits(run: Runs) -> None:
     transcript, ended, _ = run(looping, "--max-turns", "2")
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, found.reason, transcript.turns) == (
         "E_TURNS",
@@ -636,11 +636,11 @@ def test_turns_and_money_have_their_limits(run: Runs) -> None:
         2,
     )
     transcript, ended, _ = run(looping, "--max-budget-usd", "0.0001")
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, found.reason) == (
         "E_MONEY",
-        "the build reached its limit of money ($0.0001)",
+        "the build reached its spending limit ($0.0001)",
     )
     assert transcript.cost_usd is not None
     assert transcript.cost_usd > 0.0001
@@ -649,7 +649,7 @@ def test_turns_and_money_have_their_limits(run: Runs) -> None:
 def test_a_deadline_keeps_what_was_said_and_done(run: Runs) -> None:
     script = [[tool("Read", file_path=str(run.project / "order.ts"))], Hang()]
     transcript, ended, said = run(script, seconds=SOON)
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, ended.cut) == ("E_TIMEOUT", "deadline")
     assert "turn 1: reads order.ts" in said
@@ -659,10 +659,10 @@ def test_a_deadline_keeps_what_was_said_and_done(run: Runs) -> None:
 
 def test_a_deadline_met_while_waiting_is_blamed_on_the_service(run: Runs) -> None:
     transcript, ended, _ = run(lambda request: OVERLOADED, environ=faults.RETRIES_ENV, seconds=SOON)
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, ended.cut) == ("E_OVERLOADED", "deadline")
-    assert found.reason.endswith("until its time was over")
+    assert found.reason.endswith("until the time was up")
 
 
 def test_two_messages_and_a_server_in_one_run(run: Runs) -> None:
@@ -681,18 +681,18 @@ def test_two_messages_and_a_server_in_one_run(run: Runs) -> None:
         messages=("Do it.", "And again."),
         servers=servers,
     )
-    assert faults.fault(transcript, ended) is None
+    assert faults.of_run(transcript, ended) is None
     assert (transcript.turns, transcript.text, ended.status) == (4, "Two.", 0)
     assert transcript.tokens == {"input": 400, "output": 40, "cache_read": 0, "cache_creation": 0}
     assert transcript.external == ["SHOP-7, see tracker://issue/7"]
     assert transcript.denials == ["Read /etc/passwd"]
     assert 'turn 3: searches "createOrder"' in said
-    assert [warning.split("`")[1] for warning in faults.servers(transcript)] == ["gone"]
+    assert [warning.split("`")[1] for warning in faults.server_warnings(transcript)] == ["gone"]
 
 
 def test_an_option_that_the_program_does_not_know_is_told(run: Runs) -> None:
     transcript, ended, _ = run([], "--no-such-option")
-    found = faults.fault(transcript, ended)
+    found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, "unknown option '--no-such-option'" in found.reason) == ("E_CLI", True)
 
@@ -702,6 +702,6 @@ def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
         [str(tmp_path / "claude")], cwd=tmp_path, environ={}, deadline=time.monotonic() + 20
     ) as it:
         assert list(it.lines()) == []
-    found = faults.fault(Transcript(tmp_path), it.ended)
+    found = faults.of_run(Transcript(tmp_path), it.ended)
     assert found is not None
     assert found.code == "E_CLI"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ROOT
-from preread.builders import faults, loose
-from preread.builders.stream import EXTERNAL, WIDTH, Transcript
+from preread.builders import faults, untrusted
+from preread.builders.stream import MAX_EXTERNAL, WIDTH, Transcript
 
 STREAMS = ROOT / "tests" / "data" / "streams"
 PROJECT = Path("/project")
@@ -136,7 +136,7 @@ def test_a_result_of_an_older_version_adds_what_its_message_used() -> None:
 
 def test_done_waits_for_the_result_of_the_last_message() -> None:
     transcript, _ = told("good")
-    transcript.sent()
+    transcript.message_sent()
     assert not transcript.done
     feed(transcript, type="result", subtype="success", is_error=False)
     assert transcript.done
@@ -153,10 +153,10 @@ def test_denied_calls_are_told_at_once_and_listed_once() -> None:
 def test_waiting_says_for_what_and_counts_the_tries() -> None:
     transcript, said = told("overloaded")
     assert said[1:4] == [f"turn 1: waits: the service is overloaded (try {n})" for n in (1, 2, 3)]
-    assert transcript.waiting is None
+    assert transcript.retrying is None
     assert (transcript.turns, transcript.cost_usd) == (0, 0)
     assert told("connection-refused")[1][1] == "turn 1: waits: no answer from the service (try 1)"
-    assert "turn 1: goes on with claude-haiku-5-5" in told("fallback-model")[1]
+    assert "turn 1: continues with claude-haiku-5-5" in told("fallback-model")[1]
 
 
 def test_an_error_message_of_the_program_is_no_turn_of_the_model() -> None:
@@ -182,8 +182,8 @@ def test_a_server_whose_name_has_other_characters_is_recognised_by_its_tools() -
 
 
 def test_the_end_of_a_limit_is_taken_from_the_event_that_refuses() -> None:
-    assert told("usage-limit")[0].resets == 1795240177
-    assert told("rate-limit")[0].resets is None
+    assert told("usage-limit")[0].limit_resets_at == 1795240177
+    assert told("rate-limit")[0].limit_resets_at is None
 
 
 # -- calls as a person reads them
@@ -268,7 +268,7 @@ def test_bytes_that_are_no_text_do_not_lose_the_line() -> None:
 
 def test_a_line_beyond_any_use_is_not_even_read() -> None:
     transcript = Transcript(PROJECT)
-    transcript.feed(b'{"type": "result", "result": "' + b"x" * loose.LONGEST_LINE + b'"}')
+    transcript.feed(b'{"type": "result", "result": "' + b"x" * untrusted.MAX_LINE + b'"}')
     assert (transcript.done, transcript.skipped) == (False, 1)
 
 
@@ -375,10 +375,10 @@ def test_answers_of_servers_are_kept_up_to_a_bound_and_the_newest_are_dropped() 
             name,
         )
     assert [text[:2] for text in transcript.external] == [f"{number} " for number in range(7)]
-    assert sum(map(len, transcript.external)) <= EXTERNAL
-    assert transcript.unkept == 5
+    assert sum(map(len, transcript.external)) <= MAX_EXTERNAL
+    assert transcript.answers_lost == 5
     feed(transcript, type="system", subtype="init", claude_code_version="2.1.329")
-    assert faults.servers(transcript)[-1].startswith(
+    assert faults.server_warnings(transcript)[-1].startswith(
         "E_SERVER: 5 answers of MCP servers were too long to keep"
     )
     assert transcript.external[0].endswith("\nand a text")

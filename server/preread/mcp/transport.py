@@ -1,4 +1,4 @@
-"""JSON-RPC lines on two file descriptors: whole messages in, whole lines out, an answer to garbled ones."""
+"""JSON-RPC messages as lines on two file descriptors; malformed lines get an error answer."""
 
 import json
 import os
@@ -37,8 +37,8 @@ class Streams(NamedTuple):
 
 
 def lines(descriptor: int) -> Iterator[bytes | None]:
-    """The lines of a descriptor without their ends, to the end of input; None for one above MAX_LINE."""
-    held, too_long = bytearray(), False
+    """The lines of a descriptor to the end of input; None for one longer than MAX_LINE."""
+    pending, too_long = bytearray(), False
     while True:
         try:
             chunk = os.read(descriptor, CHUNK)
@@ -48,16 +48,16 @@ def lines(descriptor: int) -> Iterator[bytes | None]:
             return
         *ended, rest = chunk.split(b"\n")
         for part in ended:
-            held += part
-            yield None if too_long or len(held) > MAX_LINE else bytes(held)
-            held, too_long = bytearray(), False
-        held += rest
-        if len(held) > MAX_LINE:
-            held, too_long = bytearray(), True
+            pending += part
+            yield None if too_long or len(pending) > MAX_LINE else bytes(pending)
+            pending, too_long = bytearray(), False
+        pending += rest
+        if len(pending) > MAX_LINE:
+            pending, too_long = bytearray(), True
 
 
-def understood(line: bytes | None) -> SessionMessage | JSONRPCError:
-    """The message that a line is, or the answer that JSON-RPC 2.0 (section 5.1) gives to a garbled one."""
+def parse(line: bytes | None) -> SessionMessage | JSONRPCError:
+    """The message on a line, or the error that JSON-RPC 2.0 (section 5.1) wants for a bad one."""
     if line is None:
         return _refusal(INVALID_REQUEST, f"The line is longer than {MAX_LINE} bytes.")
     try:
@@ -70,15 +70,13 @@ def understood(line: bytes | None) -> SessionMessage | JSONRPCError:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return _refusal(PARSE_ERROR, "The line is not JSON.")
-    if (
-        message is not None and "id" not in value
-    ):  # with one it is a request whose id is of the wrong type
+    # A "notification" with an id is a request whose id has the wrong type.
+    if message is not None and "id" not in value:
         return SessionMessage(message)
     name = value.get("id") if isinstance(value, dict) else None
     usable = isinstance(name, str | int) and not isinstance(name, bool)
-    return _refusal(
-        INVALID_REQUEST, "The line is no JSON-RPC 2.0 message.", name if usable else None
-    )
+    text = "The line is not a JSON-RPC 2.0 message."
+    return _refusal(INVALID_REQUEST, text, name if usable else None)
 
 
 def _refusal(code: int, message: str, name: RequestId | None = None) -> JSONRPCError:
@@ -87,9 +85,10 @@ def _refusal(code: int, message: str, name: RequestId | None = None) -> JSONRPCE
 
 @asynccontextmanager
 async def connected(wire: tuple[int, int], on_end: Callable[[], None]) -> AsyncIterator[Streams]:
-    """The SDK's streams over two descriptors; `on_end` is called, in some thread, when the client is gone.
+    """The SDK's streams over two descriptors.
 
-    Reading is a daemon thread's work: nothing can interrupt a blocked read, and nobody waits for this one.
+    `on_end` is called, in some thread, when the client is gone. A daemon thread reads, because
+    nothing can interrupt a blocked read and nobody has to wait for this thread.
     """
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
     write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
@@ -112,7 +111,7 @@ def _read(
         for line in lines(descriptor):
             if line is not None and not line.strip():
                 continue
-            found = understood(line)
+            found = parse(line)
             if isinstance(found, JSONRPCError):
                 anyio.from_thread.run(answers.send, SessionMessage(found), token=loop)
             else:
@@ -135,7 +134,7 @@ async def _write(
                 await anyio.to_thread.run_sync(
                     _write_all, descriptor, f"{text}\n".encode(), abandon_on_cancel=True
                 )
-            except OSError:  # nobody reads any more: for us that is the end of input too
+            except OSError:  # nobody reads any more, which is the same as the end of input
                 on_end()
                 incoming.close()
                 return

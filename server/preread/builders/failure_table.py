@@ -1,8 +1,8 @@
-"""The table of failures: how each is recognised, what it is called, what helps.
+"""The table of failures: how each is recognised, its error code, and what to do about it.
 
-Tried with Claude Code 2.1.329: a failed request ends in a result with `is_error` (its subtype still `success`), the
-HTTP status in `api_error_status`, and before it an assistant message with `error`, a word for the kind of failure.
-Older versions say it in the text alone.
+Observed with Claude Code 2.1.329: a failed request ends with a result whose `is_error` is set (its
+subtype is still `success`) and whose `api_error_status` is the HTTP status. Before it comes an
+assistant message whose `error` names the kind of failure. Older versions report it only as text.
 """
 
 import re
@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 CONFIG = "in .project/config.toml"
-LATER = "Call again later; a static dossier serves until then."
+LATER = "Call again later; until then you get a static dossier."
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A failure: how it is recognised (any of these will do), what it is called, what helps.
+    """One kind of failure. It is recognised by any of the fields from `subtypes` to `pattern`.
 
-    `{detail}` in a reason is what the program said in brackets, `{excerpt}` its message, `{resets}` when a limit ends.
+    In a reason, `{detail}` is the remark in brackets at the end of the program's message,
+    `{excerpt}` the message itself, `{resets}` when a limit ends.
     """
 
     code: str
@@ -27,13 +28,13 @@ class Row:
     codes: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     statuses: Sequence[int] = ()
-    says: str = ""
-    pause: float = 0.0  # seconds before another child may fare better; 0: it would not
+    pattern: str = ""  # a regular expression for the text
+    pause: float = 0.0  # seconds to wait before a retry; 0: a retry would not help
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the program said of a failure."""
+class Reported:
+    """What the program reported about a failure."""
 
     subtype: str = ""
     code: str = ""
@@ -46,17 +47,17 @@ NOT_LOGGED_IN = Row(
     "E_LOGIN",
     "Claude Code is not logged in",
     "Run `claude` and `/login` in it, or set ANTHROPIC_API_KEY.",
-    says=r"not logged in|please run /login",
+    pattern=r"not logged in|please run /login",
 )
 REFUSED = Row(
     "E_LOGIN",
     "Claude Code's login or key was refused",
-    "Run `claude` and `/login` in it, or mend ANTHROPIC_API_KEY.",
+    "Run `claude` and `/login` in it, or correct ANTHROPIC_API_KEY.",
     kinds=("authentication_failed", "cloud_credential_error"),
     statuses=(401, 403),
-    says=r"invalid api key|invalid bearer token|failed to authenticate",
+    pattern=r"invalid api key|invalid bearer token|failed to authenticate",
 )
-# The first row that fits counts.
+# The first matching row counts.
 ROWS = (
     Row(
         "E_TURNS",
@@ -66,8 +67,8 @@ ROWS = (
     ),
     Row(
         "E_MONEY",
-        "the build reached its limit of money {detail}",
-        f"Raise `max_usd` {CONFIG}, or take a cheaper model.",
+        "the build reached its spending limit {detail}",
+        f"Raise `max_usd` {CONFIG}, or choose a cheaper model.",
         subtypes=("error_max_budget_usd",),
     ),
     Row(
@@ -75,32 +76,32 @@ ROWS = (
         "the account's usage limit is reached{resets}",
         LATER,
         codes=("usage_limit_reached",),
-        says=r"usage limit reached|hit your [\w -]*limit",
+        pattern=r"usage limit reached|hit your [\w -]*limit",
     ),
     Row(
         "E_MONEY",
         "the account has no credit left",
-        "Add credit at https://platform.claude.com/settings/billing, or log in otherwise.",
+        "Add credit at https://platform.claude.com/settings/billing, or switch accounts.",
         codes=("model_requires_usage_credits", "long_context_credits_required"),
         kinds=("billing_error",),
         statuses=(402,),
-        says=r"credit balance is too low",
+        pattern=r"credit balance is too low",
     ),
     Row(
         "E_MODEL",
         "the prompt is too long for the model",
-        f"Take a model with a longer context (`model` {CONFIG}), or a smaller feature.",
+        f"Choose a model with a longer context (`model` {CONFIG}), or a smaller feature.",
         statuses=(413,),
-        says=r"prompt is too long|request too large|prompt_too_long",
+        pattern=r"prompt is too long|request too large|prompt_too_long",
     ),
     NOT_LOGGED_IN,
     Row(
         "E_LOGIN",
         "the account may not use Claude Code",
-        "Ask who administers the account, or log in with another one.",
+        "Ask the account's administrator, or log in with another account.",
         codes=("org_disabled_credential", "api_key_auth_disabled"),
         kinds=("oauth_org_not_allowed", "account_on_hold", "verification_required"),
-        says=r"organization has disabled",
+        pattern=r"organization has disabled",
     ),
     REFUSED,
     Row(
@@ -109,11 +110,11 @@ ROWS = (
         f"Set another `model` {CONFIG}.",
         kinds=("model_not_found",),
         statuses=(404,),
-        says=r"issue with the selected model|invalid model",
+        pattern=r"issue with the selected model|invalid model",
     ),
     Row(
         "E_RATE_LIMIT",
-        "the model's service limits how fast requests may come",
+        "the model's service limits the rate of requests",
         LATER,
         kinds=("rate_limit",),
         statuses=(429,),
@@ -125,37 +126,39 @@ ROWS = (
         LATER,
         kinds=("overloaded",),
         statuses=(529,),
-        says=r"overloaded",
+        pattern=r"overloaded",
         pause=10,
     ),
     Row(
         "E_NETWORK",
         "no secure connection to the model's service could be made",
-        "Look at the proxy and the certificates (NODE_EXTRA_CA_CERTS).",
+        "Check the proxy and the certificates (NODE_EXTRA_CA_CERTS).",
         codes=("tls_untrusted_ca", "tls_cert_signature_failure"),
-        says=r"certificate|EPROTO|ERR_(SSL|TLS|OSSL)",
+        pattern=r"certificate|EPROTO|ERR_(SSL|TLS|OSSL)",
     ),
     Row(
         "E_NETWORK",
-        "something else answered in the place of the model's service",
-        "Look at the proxy, and whether the network wants a login.",
+        "something other than the model's service answered",
+        "Check the proxy, and whether the network asks for a login.",
         codes=("gateway_content_type",),
-        says=r"empty or malformed response",
+        pattern=r"empty or malformed response",
     ),
     Row(
         "E_NETWORK",
         "the connection to the model's service was lost",
         LATER,
         codes=("stream_idle_timeout", "no_response", "computer_slept"),
-        says=r"connection lost|connection (closed|reset)|ECONNRESET|EPIPE|timed? ?out|stalled|mid-response",
+        pattern=r"connection lost|connection (closed|reset)|ECONNRESET|EPIPE|timed? ?out|stalled"
+        r"|mid-response",
         pause=3,
     ),
     Row(
         "E_NETWORK",
         "the model's service could not be reached",
-        "Look at the network and at the proxy (HTTPS_PROXY); then call again.",
+        "Check the network and the proxy (HTTPS_PROXY), then call again.",
         codes=("connection_failed",),
-        says=r"ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|unable to connect|connection error",
+        pattern=r"ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|unable to connect"
+        r"|connection error",
     ),
     Row(
         "E_OVERLOADED",
@@ -167,7 +170,7 @@ ROWS = (
     ),
     Row(
         "E_MODEL",
-        "the model's answer was longer than it may be",
+        "the model's answer was longer than allowed",
         "Ask for a smaller feature, or call again.",
         codes=("max_output_tokens",),
         kinds=("max_output_tokens",),
@@ -175,26 +178,26 @@ ROWS = (
     Row(
         "E_MODEL",
         "the model's safeguards refused the request",
-        "Look at what the ticket and the description say, or take another model.",
-        says=r"safeguards|usage policy",
+        "Check what the ticket and the description say, or choose another model.",
+        pattern=r"safeguards|usage policy",
     ),
     Row(
         "E_MODEL",
         "the service refused the request: {excerpt}",
-        f"Look at `model` {CONFIG}; `claude update` brings the newest program.",
+        f"Check `model` {CONFIG}; `claude update` installs the newest version.",
         kinds=("invalid_request",),
         statuses=range(400, 500),
     ),
     Row(
         "E_CLI",
         "Claude Code refused to start: {excerpt}",
-        "Run `claude` in the project once: it says what to do.",
+        "Run `claude` in the project once; it says what to do.",
         subtypes=("startup_failure",),
     ),
     Row(
         "E_CHILD",
         "Claude Code failed: {excerpt}",
-        "Run `preread status FEATURE` for the end of its messages; call again to try anew.",
+        "Call again to retry; `preread status FEATURE` shows the end of its messages.",
     ),
 )
 STDERR = (
@@ -202,29 +205,32 @@ STDERR = (
         "E_CLI",
         "Claude Code does not know an option: {excerpt}",
         "Run `claude update`.",
-        says=r"unknown option|unknown argument|invalid choice",
+        pattern=r"unknown option|unknown argument|invalid choice",
     ),
     Row(
         "E_SERVER",
         "Claude Code could not read the configuration of the MCP servers",
-        f"Look at `mcp` {CONFIG} and at .mcp.json.",
-        says=r"invalid mcp config",
+        f"Check `mcp` {CONFIG} and .mcp.json.",
+        pattern=r"invalid mcp config",
     ),
     NOT_LOGGED_IN,
     REFUSED,
 )
 
 
-def first(seen: Seen) -> Row:
-    """The row that fits; the last one is for everything else."""
-    return next((row for row in ROWS if _fits(row, seen)), ROWS[-1])
+def classify(reported: Reported) -> Row:
+    """The first matching row; the last row stands for everything else."""
+    return next((row for row in ROWS if _matches(row, reported)), ROWS[-1])
 
 
-def _fits(row: Row, seen: Seen) -> bool:
+def _matches(row: Row, reported: Reported) -> bool:
     return (
-        seen.subtype in row.subtypes
-        or seen.code in row.codes
-        or seen.kind in row.kinds
-        or seen.status in row.statuses
-        or bool(row.says and re.search(row.says, f"{seen.code} {seen.text}", re.IGNORECASE))
+        reported.subtype in row.subtypes
+        or reported.code in row.codes
+        or reported.kind in row.kinds
+        or reported.status in row.statuses
+        or bool(
+            row.pattern
+            and re.search(row.pattern, f"{reported.code} {reported.text}", re.IGNORECASE)
+        )
     )

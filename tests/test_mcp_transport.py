@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from _mcp_process import BOUND, connect, environ, shop, wired
-from preread.mcp import wire as wires
+from preread.mcp import transport
 
 pytestmark = pytest.mark.anyio
 
@@ -67,12 +67,12 @@ async def test_garbage_before_the_first_message_does_no_harm(project):
 async def test_a_line_that_is_too_long_is_refused_and_not_kept_in_memory(project):
     async with wired(project) as wire:
         await wire.initialize()
-        for _ in range(3 * wires.MAX_LINE // 2**20):
+        for _ in range(3 * transport.MAX_LINE // 2**20):
             await wire.send(b"x" * 2**20)
         await wire.send(b"\n")
         answer = await wire.receive()
         assert (answer["error"]["code"], answer["id"]) == (-32600, None)
-        assert str(wires.MAX_LINE) in answer["error"]["message"]
+        assert str(transport.MAX_LINE) in answer["error"]["message"]
         await wire.request(1, "ping")
         assert (await wire.receive())["id"] == 1
 
@@ -215,6 +215,6 @@ def test_lines_are_read_whole_whatever_the_chunks():
     os.write(write, b"one\n\ntwo\r\nthree")
     os.close(write)
     try:
-        assert list(wires.lines(read)) == [b"one", b"", b"two\r"]
+        assert list(transport.lines(read)) == [b"one", b"", b"two\r"]
     finally:
         os.close(read)

@@ -1,4 +1,4 @@
-"""What the doctor looks at of the gates: the hooks are there, run, are fast, have fired; what holds in the project."""
+"""The doctor's checks of the gates: whether the hooks exist, run, are fast and have fired."""
 
 import json
 import os
@@ -13,51 +13,50 @@ from pathlib import Path
 from preread.errors import PrereadError
 from preread.infra.subprocesses import Done
 from preread.operations import gates, hooks
+from preread.operations.health import HealthCheck, fail, ok, warn
 from preread.operations.hooks import Explained
-from preread.operations.look import Look, fail, ok, warn
 from preread.services import Services
 
-AGAIN = "Run: pip install --upgrade preread, or clone the plugin again."
+REINSTALL = "Run: pip install --upgrade preread, or clone the plugin again."
 NAMED = re.compile(r"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/([\w.-]+)")
-TIMES, MOST_MS = 5, 50
-MOST_SESSIONS = 1_000
+RUNS, MAX_MS = 5, 50
+MAX_SESSIONS = 1_000
 NOT_STARTED = 127
 
 
-def looks(services: Services) -> Iterator[Look]:
-    """The looks, of which the later ones need the hooks of the first."""
+def checks(services: Services) -> Iterator[HealthCheck]:
+    """The checks; the later ones need the hooks that the first one looks for."""
     try:
         folder = hooks.folder()
-        yield _there(folder)
+        yield _installed(folder)
         yield _speed(services, folder)
         here = hooks.explain(services, str(services.layout.gates), services.layout.root)
     except PrereadError as error:
-        yield fail("hooks", error.message, AGAIN)
+        yield fail("hooks", error.message, REINSTALL)
         return
     yield _gates(services, folder, here)
     yield _fired(services, gated=here.gates is not None)
 
 
-def _there(folder: Path) -> Look:
-    """Whether each file that hooks.json names is there and may be run."""
+def _installed(folder: Path) -> HealthCheck:
+    """Whether each file that hooks.json names exists and is executable."""
     try:
         text = (folder / "hooks.json").read_text(encoding="utf-8")
         events = json.loads(text)["hooks"]
     except (OSError, ValueError, LookupError, TypeError) as error:
-        return fail("hooks", f"{folder / 'hooks.json'} cannot be read: {error}", AGAIN)
+        return fail("hooks", f"{folder / 'hooks.json'} cannot be read: {error}", REINSTALL)
     names = sorted(set(NAMED.findall(text)))
     missing = [name for name in (*names, "hook.py") if not (folder / name).is_file()]
     if missing or not names:
-        return fail("hooks", f"not in {folder}: {', '.join(missing) or 'any hook'}", AGAIN)
-    if os.name == "posix" and (
-        closed := [name for name in names if not os.access(folder / name, os.X_OK)]
-    ):
+        return fail("hooks", f"not in {folder}: {', '.join(missing) or 'any hook'}", REINSTALL)
+    closed = [name for name in names if not os.access(folder / name, os.X_OK)]
+    if os.name == "posix" and closed:
         return warn("hooks", f"not executable: {', '.join(closed)}", f"Run: chmod +x {folder}/*")
     return ok("hooks", f"{len(names)} for {len(events)} events in {folder}")
 
 
 def _fire(services: Services, folder: Path, name: str) -> Done:
-    """Run the gate on files as Claude Code does, for a write of this file in the project."""
+    """Run the file gate as Claude Code does, for a write of this file in the project."""
     event = {
         "session_id": "doctor",
         "cwd": str(services.layout.root),
@@ -75,62 +74,56 @@ def _fire(services: Services, folder: Path, name: str) -> Done:
     )
 
 
-def _speed(services: Services, folder: Path) -> Look:
-    """The median of a few runs for an event that no rule concerns: each write of a file waits for it."""
+def _speed(services: Services, folder: Path) -> HealthCheck:
+    """The median time for an event that no rule matches; every write of a file waits this long."""
     spent = []
-    for _ in range(TIMES):
+    for _ in range(RUNS):
         begun = time.perf_counter()
         done = _fire(services, folder, ".preread-doctor")
         spent.append(1000 * (time.perf_counter() - begun))
         if done.status or done.timed_out:
-            why = (
-                "took too long"
-                if done.timed_out
-                else done.err.decode("utf-8", "replace").strip()[:200]
-            )
-            look = (
-                warn if done.status == NOT_STARTED else fail
-            )  # what that means here, the look at the gates tells
-            return look("speed", f"pre-spec-write cannot be run: {why}", "The hooks need bash.")
+            error = done.err.decode("utf-8", "replace").strip()[:200]
+            why = "took too long" if done.timed_out else error
+            # Without bash this is a warning: the check of the gates says what that means here.
+            result = warn if done.status == NOT_STARTED else fail
+            return result("speed", f"pre-spec-write cannot be run: {why}", "The hooks need bash.")
     median = statistics.median(spent)
-    found = f"{median:.0f} ms for a write that no rule concerns, the median of {TIMES}"
-    if median > MOST_MS:
-        return warn(
-            "speed",
-            found,
-            f"Above {MOST_MS} ms it is felt: is the machine busy, or python3 a slow wrapper?",
+    found = f"{median:.0f} ms for a write that no rule matches, the median of {RUNS} runs"
+    if median > MAX_MS:
+        hint = (
+            f"More than {MAX_MS} ms is noticeable: is the machine busy, or python3 a slow wrapper?"
         )
+        return warn("speed", found, hint)
     return ok("speed", found)
 
 
-def _gates(services: Services, folder: Path, here: Explained) -> Look:
-    """What holds in the project, by the hooks' own word; and that a hook which runs by itself says the same."""
+def _gates(services: Services, folder: Path, here: Explained) -> HealthCheck:
+    """The project's mode as the hooks report it, and whether a hook run on its own agrees."""
     if here.broken is not None:
-        return fail(
-            "gates", gates.broken(here.broken), "Mend it: until then everything is let through."
-        )
+        hint = "Fix it: until then everything is let through."
+        return fail("gates", gates.broken(here.broken), hint)
     if here.gates is None:
         return warn("gates", "no .project/gates, so nothing is gated", "Run: preread init")
-    said = f"mode {here.mode} ({here.mode_from})"
+    mode = f"mode {here.mode} ({here.mode_from})"
     if here.mode_from.endswith("gates-off"):
         return warn(
-            "gates", f"switched off {gates.until(here)}", "Switch them on again: preread gates on"
+            "gates", f"switched off {gates.until(here)}", "Switch them on: preread gates on"
         )
     done = _fire(services, folder, services.layout.relative(services.layout.gates))
     if (b"permissionDecision" in done.out) != (here.decision == "block"):
-        told = done.out.decode("utf-8", "replace").strip()[:300] or "nothing"
+        answer = done.out.decode("utf-8", "replace").strip()[:300] or "nothing"
         return fail(
             "gates",
-            f"{said}, but pre-spec-write says {told}",
+            f"{mode}, but pre-spec-write says {answer}",
             "The hooks need bash, and a Python 3.8 or newer.",
         )
     if here.notes:
-        return warn("gates", f"{said}; ignored: {'; '.join(here.notes)}", "Mend it or remove it.")
-    return ok("gates", said)
+        return warn("gates", f"{mode}; ignored: {'; '.join(here.notes)}", "Fix it or remove it.")
+    return ok("gates", mode)
 
 
-def _fired(services: Services, *, gated: bool) -> Look:
-    """When a hook last remembered something of a session here."""
+def _fired(services: Services, *, gated: bool) -> HealthCheck:
+    """When a hook last wrote a record of a session in this project."""
     newest = max(_times(services.layout.sessions), default=0.0)
     if newest:
         return ok("fired", f"last at {time.strftime('%Y-%m-%d %H:%M', time.localtime(newest))}")
@@ -139,13 +132,13 @@ def _fired(services: Services, *, gated: bool) -> Look:
     return warn(
         "fired",
         "not yet here: is the plugin installed?",
-        "See README.md on the plugin, then begin a session here.",
+        "README.md says how; then start a session here.",
     )
 
 
 def _times(folder: Path) -> Iterable[float]:
-    """The times of the sessions' folders and of what is right in them; one that goes meanwhile has none."""
-    for session in islice(_entries(folder), MOST_SESSIONS):
+    """The times of the sessions' folders and their entries; one that just vanished has none."""
+    for session in islice(_entries(folder), MAX_SESSIONS):
         for entry in (session, *_entries(Path(session.path))):
             with suppress(OSError):
                 yield entry.stat(follow_symlinks=False).st_mtime

@@ -1,4 +1,4 @@
-"""The operation that sets a project up: settings, gates and git rules, fitted to what is found."""
+"""`init`: set up a project with settings, gates and git rules that fit the tests it has."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pydantic import Field
 from preread.infra import assets, atomic
 from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
-from preread.operations.registry import Asked, Context, Operation, in_thread
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 from preread.settings import Settings, personal_keys
 
@@ -16,17 +16,17 @@ PRIVATE = (".cache/", ".state/")  # never committed
 ATTRIBUTES = "context/**/*.md merge=union\nknowledge.md merge=union\n"
 
 
-class InitRequest(Asked):
-    """How the project wants its files."""
+class InitRequest(RequestModel):
+    """How to set the project up."""
 
     share: bool = Field(
         False,
-        description="Commit dossiers: they are not ignored, and git merges them line by line.",
+        description="Commit dossiers: git does not ignore them, and merges them line by line.",
     )
 
 
 class Found(Model):
-    """A test framework that is in use here, and the gate rules that name its tests."""
+    """A test framework that is used here, and the gate rules for its tests."""
 
     framework: str
     files: int
@@ -34,15 +34,15 @@ class Found(Model):
 
 
 class InitReply(Model):
-    """What was written and what was left as it is."""
+    """What was written, and what was left alone."""
 
     root: str
     written: tuple[str, ...]
-    kept: tuple[str, ...] = Field(
-        description="Files that were there already; they were not touched."
-    )
+    kept: tuple[str, ...] = Field(description="Files that existed already and were not touched.")
     found: tuple[Found, ...]
-    reports: tuple[str, ...] = Field(description="Globs of test reports that are there or will be.")
+    reports: tuple[str, ...] = Field(
+        description="Globs of test reports that exist or are configured."
+    )
     notes: tuple[str, ...] = ()
     next: str
 
@@ -78,7 +78,7 @@ def _init(services: Services, request: InitRequest) -> InitReply:
         found=tuple(Found(framework=c.framework, files=c.count, rules=c.rules) for c in found),
         reports=tuple(globs),
         notes=tuple(_notes(services, kept, found, share=share)),
-        next="Look at .project/gates, then try: preread load _project",
+        next="Review .project/gates, then try: preread load _project",
     )
 
 
@@ -98,7 +98,7 @@ def _config(*, share: bool, globs: list[str]) -> str:
         if key in personal_keys():
             continue
         value = chosen.get(key, getattr(defaults, key))
-        # A JSON value of these types is a TOML value.
+        # For these types, JSON is valid TOML.
         text = json.dumps(value, ensure_ascii=False)
         note = "The first of these were found here." if key == "reports" and globs else ""
         rows.append(
@@ -120,24 +120,23 @@ def _notes(
     if ".project/.gitignore" in kept:
         has = (services.layout.project / ".gitignore").read_text("utf-8", "replace").split()
         lacking = [line for line in _ignored(share=share) if line not in has]
-        notes += [f".project/.gitignore was kept; it does not name {line}" for line in lacking]
+        notes += [f".project/.gitignore was kept; it does not list {line}" for line in lacking]
         if share and "context/" in has:
             notes.append(
-                ".project/.gitignore was kept; take `context/` out of it to share dossiers."
+                ".project/.gitignore was kept; remove `context/` from it to share dossiers."
             )
     if share and ".project/config.toml" in kept and not services.settings.share:
         notes.append(".project/config.toml was kept; set `share = true` in it.")
     return notes
 
 
-INIT = Operation(
+OPERATION = Operation(
     name="config.init",
     request=InitRequest,
     reply=InitReply,
     effect="write",
-    doc="Set the project up: settings, gates and git rules, fitted to the tests that are found.",
+    doc="Set up the project: settings, gates and git rules that fit the tests it has.",
     example="preread init --share",
     run=init,
     command="init",
 )
-OPERATIONS = (INIT,)

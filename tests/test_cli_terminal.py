@@ -17,8 +17,8 @@ PLACE = Place(PATH, [(12, 40), (88, 88), (100, 120)])
      (0.01, "▏         ", ".........."), (0.0, "          ", ".........."), (7.0, "██████████", "##########")],
 )  # fmt: skip
 def test_a_bar_is_as_long_as_its_score(score: float, blocks: str, signs: str) -> None:
-    assert Bar(score).drawn(plain=False) == blocks
-    assert Bar(score).drawn(plain=True) == signs
+    assert Bar(score).bar(plain=False) == blocks
+    assert Bar(score).bar(plain=True) == signs
 
 
 @pytest.mark.parametrize(

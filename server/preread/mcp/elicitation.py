@@ -1,4 +1,4 @@
-"""Asking the person behind a client: a request back to it, or, on newer connections, a result that asks for input."""
+"""Asks the person behind a client: by a request to it or, in newer protocols, by a result."""
 
 from typing import Any
 
@@ -13,16 +13,18 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-KEY = "agreed"
+ANSWER = "agreed"
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {KEY: {"type": "boolean", "title": "Go on", "description": "Yes to go on."}},
-    "required": [KEY],
+    "properties": {
+        ANSWER: {"type": "boolean", "title": "Continue", "description": "Yes to continue."}
+    },
+    "required": [ANSWER],
 }
 
 
 class InputRequired(Exception):  # noqa: N818 - what the call needs, not a failure
-    """The call has to be made again with an answer."""
+    """The client has to repeat the call with an answer."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         super().__init__("an answer is needed")
@@ -30,30 +32,29 @@ class InputRequired(Exception):  # noqa: N818 - what the call needs, not a failu
 
 
 class Asker:
-    """Asks one question in the course of one call."""
+    """Asks one question during one call."""
 
     def __init__(self, call: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> None:
         self._call, self._answers = call, params.input_responses or {}
 
     @property
-    def can(self) -> bool:
+    def is_supported(self) -> bool:
         client = self._call.session.client_params
         return client is not None and client.capabilities.elicitation is not None
 
     async def __call__(self, question: str) -> bool:
-        """Whether a person said yes. Raises InputRequired where the answer comes with another call."""
+        """Whether the person said yes. Raises InputRequired if another call brings the answer."""
         asked = ElicitRequestFormParams(message=question, requested_schema=SCHEMA)
-        answer = self._answers.get(KEY)
+        answer = self._answers.get(ANSWER)
         if answer is None and self._call.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            raise InputRequired(
-                InputRequiredResult(input_requests={KEY: ElicitRequest(params=asked)})
-            )
+            requests = {ANSWER: ElicitRequest(params=asked)}
+            raise InputRequired(InputRequiredResult(input_requests=requests))
         if answer is None:
             try:
                 answer = await self._call.session.elicit_form(
                     question, SCHEMA, self._call.request_id
                 )
-            except MCPError:  # a client that promised to ask and cannot: nobody said yes
+            except MCPError:  # the client announced that it can ask, and cannot
                 return False
-        said = isinstance(answer, ElicitResult) and answer.action == "accept" and answer.content
-        return bool(said and said.get(KEY))
+        accepted = isinstance(answer, ElicitResult) and answer.action == "accept" and answer.content
+        return bool(accepted and accepted.get(ANSWER))

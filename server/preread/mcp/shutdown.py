@@ -1,4 +1,4 @@
-"""How a server process ends: at once, whatever its threads are doing, with a bound for cleaning up."""
+"""Ends a server process at once, whatever its threads are doing, after a bounded clean-up."""
 
 import os
 import sys
@@ -13,29 +13,29 @@ CLEANUP_AFTER_SIGNAL = 0.3
 CLEANUP_AFTER_INPUT = 1.0
 
 
-class Ending:
-    """The one way out. Its first cause decides the status; cleaning up has a bound."""
+class Shutdown:
+    """The only way to end the process. The first cause decides the exit status."""
 
     def __init__(self) -> None:
         self.status: int | None = None
-        self._bound = 0.0
+        self._cleanup_seconds = 0.0
         self._begun = threading.Event()
         self._clean: Callable[[], object] | None = None
-        # Started now: a signal handler may interrupt the very code that starts threads.
-        threading.Thread(target=self._guard, name="ending", daemon=True).start()
+        # Started now, because a signal handler may interrupt the very code that starts threads.
+        threading.Thread(target=self._guard, name="shutdown", daemon=True).start()
 
-    def cleans_by(self, clean: Callable[[], object]) -> None:
-        """From now on there is something to clean up; any thread and a signal handler may call `clean`."""
+    def set_cleanup(self, clean: Callable[[], object]) -> None:
+        """From now on, call `clean` to clean up; any thread or signal handler may do so."""
         self._clean = clean
 
-    def begin(self, status: int, bound: float) -> None:
+    def begin(self, status: int, cleanup_seconds: float) -> None:
         if self.status is not None:
             return
-        self.status, self._bound = status, bound
+        self.status, self._cleanup_seconds = status, cleanup_seconds
         if self._clean is None:
             leave(status)
         self._begun.set()
-        with suppress(RuntimeError):  # the loop is closed: it is cleaned up
+        with suppress(RuntimeError):  # the loop is closed, so it is cleaned up already
             self._clean()
 
     def on_signal(self, number: int, _: object) -> None:
@@ -46,12 +46,12 @@ class Ending:
 
     def _guard(self) -> None:
         self._begun.wait()
-        time.sleep(self._bound)
+        time.sleep(self._cleanup_seconds)
         leave(self.status or 0)
 
 
 def leave(status: int) -> NoReturn:
-    """End without waiting for threads: one of them may sit in a read of standard input that never returns."""
+    """Exit without waiting for threads: a read of standard input may never return."""
     with suppress(Exception):
         sys.stderr.flush()
     os._exit(status)

@@ -12,7 +12,7 @@ from _messages_api import MessagesAPI
 from _prepared import prepared, preparing, private, run_prepared
 from _trees import write
 from conftest import git, make_repository
-from preread.builders import cli
+from preread.builders import command
 
 # -- the login
 
@@ -97,9 +97,9 @@ def test_of_the_person_s_settings_only_the_login_is_handed_on(
     assert handed_on(one_file, {"HOME": str(tmp_path / "home")}) == {
         **login,
         "env": variables,
-        **cli.SETTINGS,
+        **command.SETTINGS,
     }
-    assert cli.SETTINGS["disableAllHooks"] is True
+    assert command.SETTINGS["disableAllHooks"] is True
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"env": []}', "\ufeff{}", "[" * 100_000])
@@ -107,7 +107,7 @@ def test_settings_that_cannot_be_read_hand_on_nothing(
     one_file: Path, tmp_path: Path, content: str
 ) -> None:
     write(tmp_path / "home" / ".claude", {"settings.json": content})
-    assert handed_on(one_file, {"HOME": str(tmp_path / "home")}) == cli.SETTINGS
+    assert handed_on(one_file, {"HOME": str(tmp_path / "home")}) == command.SETTINGS
 
 
 # -- MCP servers
@@ -195,11 +195,11 @@ def test_an_unknown_server_is_left_out_with_those_of_like_names(
     config, _, warnings = servers(one_file, person(tmp_path / "home", one_file, trucker=TRACKER))
     assert not config
     assert (
-        "`trakker` is left out: neither .mcp.json nor Claude Code knows it; did you mean `tracker` or `trucker`?"
+        "`trakker` is left out: it is defined neither in .mcp.json nor in Claude Code; did you mean `tracker` or `trucker`?"
         in warnings
     )
-    assert "`zzz` is left out: neither .mcp.json nor Claude Code knows it." in warnings
-    assert "`far` is left out: neither .mcp.json nor Claude Code knows it." in warnings
+    assert "`zzz` is left out: it is defined neither in .mcp.json nor in Claude Code." in warnings
+    assert "`far` is left out: it is defined neither in .mcp.json nor in Claude Code." in warnings
 
 
 @pytest.mark.parametrize(
@@ -381,5 +381,5 @@ def test_tools_are_named_one_by_one_and_of_configured_servers(
     )
     assert rules == ["mcp__a_b__read_issue", "mcp__a__x", "mcp__a__y__Bash_rm"]
     for entry in ("a.*", "a", "c.x"):
-        assert f"`{entry}`, which is no `server.tool`" in warnings
+        assert f"`{entry}`, which is not `server.tool`" in warnings
     assert "No tool of the MCP server `d` may be called" in warnings

@@ -13,7 +13,7 @@ from _claude import bare_environ
 from _messages_api import MessagesAPI, text, tool
 from _prepared import after, prepared, preparing, run_prepared, services
 from _trees import write
-from preread.builders import cli, located
+from preread.builders import command, locate
 from preread.services import Services
 
 # -- finding the program
@@ -28,9 +28,9 @@ def program(folder: Path, body: str = "echo '2.1.329 (Claude Code)'", name: str 
 
 def why_not(found: Services) -> str:
     """Why there is no program, as `find` and `is_there` agree."""
-    assert not located.is_there(found)
-    with pytest.raises(located.NoCli) as error:
-        cli.find(found)
+    assert not locate.is_installed(found)
+    with pytest.raises(locate.ClaudeUnavailable) as error:
+        command.find(found)
     assert error.value.fault.code == "E_CLI"
     assert error.value.fault.hint
     return error.value.fault.reason
@@ -42,7 +42,7 @@ def test_the_real_program_is_found_on_the_path_with_its_version(
     link = tmp_path / "bin" / "claude"
     link.parent.mkdir()
     link.symlink_to(claude)
-    found = cli.find(
+    found = command.find(
         services(
             one_file,
             {"PATH": f"{link.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path)},
@@ -60,9 +60,9 @@ def test_whether_the_program_is_there_is_told_without_running_it(
 ) -> None:
     path = program(tmp_path / "bin")
     for environ in ({"PATH": str(path.parent)}, {"PREREAD_CLAUDE": str(path)}):
-        assert located.is_there(services(one_file, environ))
+        assert locate.is_installed(services(one_file, environ))
         assert not (path.parent / "ran").exists()
-        assert cli.find(services(one_file, environ)).path == path
+        assert command.find(services(one_file, environ)).path == path
 
 
 def test_switched_off_there_is_none(one_file: Path, tmp_path: Path) -> None:
@@ -106,7 +106,9 @@ def test_a_project_does_not_choose_what_runs(
     assert "inside the project" in why_not(services(one_file, {"PREREAD_CLAUDE": str(evil)}))
     assert "is not an absolute path" in why_not(services(one_file, {"PREREAD_CLAUDE": "./claude"}))
     good = program(tmp_path / "good")
-    assert cli.find(services(one_file, {"PATH": f"{path}{os.pathsep}{good.parent}"})).path == good
+    assert (
+        command.find(services(one_file, {"PATH": f"{path}{os.pathsep}{good.parent}"})).path == good
+    )
     assert not (evil.parent / "ran").exists()
     assert not (one_file / "ran").exists()
 
@@ -114,7 +116,7 @@ def test_a_project_does_not_choose_what_runs(
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("echo '2.1.109 (Claude Code)'", "2.1.109 is too old; 2.1.110 is the oldest"),
+        ("echo '2.1.109 (Claude Code)'", "2.1.109 is too old; Preread needs 2.1.110"),
         ("echo '1.0.128 (Claude Code)'", "1.0.128 is too old"),
         ("echo no such library >&2; exit 1", "no such library"),
         ("exit 3", "exit status 3"),
@@ -125,14 +127,14 @@ def test_a_project_does_not_choose_what_runs(
 def test_a_program_that_will_not_do_says_why(
     one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str
 ) -> None:
-    monkeypatch.setattr(cli, "VERSION_SECONDS", 0.4 if "sleep" in body else 30.0)
+    monkeypatch.setattr(command, "VERSION_SECONDS", 0.4 if "sleep" in body else 30.0)
     found = services(
         one_file,
         {"PREREAD_CLAUDE": str(program(tmp_path / "bin", body)), "PATH": os.environ["PATH"]},
     )
-    assert located.is_there(found)
-    with pytest.raises(located.NoCli, match=re.escape(reason)):
-        cli.find(found)
+    assert locate.is_installed(found)
+    with pytest.raises(locate.ClaudeUnavailable, match=re.escape(reason)):
+        command.find(found)
 
 
 # -- preparing a run
@@ -186,11 +188,11 @@ def test_the_limit_of_turns_holds_in_the_real_program(
 
 
 def test_a_staging_folder_that_a_rule_would_not_take_literally_is_refused(one_file: Path) -> None:
-    run = cli.Cli(Path("/opt/claude"), (2, 1, 329), "2.1.329")
+    run = command.Program(Path("/opt/claude"), (2, 1, 329), "2.1.329")
     for name in ("a*", "a b", "a)"):
         with (
             pytest.raises(ValueError, match="literally"),
-            cli.prepare(services(one_file, {}), run, one_file / ".project" / name, "run"),
+            command.prepare(services(one_file, {}), run, one_file / ".project" / name, "run"),
         ):
             pass
 
@@ -252,6 +254,6 @@ def test_what_tells_of_the_session_around_it_is_taken_out_of_the_environment(
     found = prepared(one_file, dict.fromkeys((*gone, *kept), "7"))
     assert {name: found.environ.get(name) for name in kept} == dict.fromkeys(kept, "7")
     assert not found.environ.keys() & set(gone)
-    assert found.environ.items() >= cli.QUIET.items()
+    assert found.environ.items() >= command.QUIET.items()
     plain = prepared(one_file, {})
-    assert plain.environ.items() >= cli.DEFAULTS.items()
+    assert plain.environ.items() >= command.DEFAULTS.items()
