@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from preread import dossier, inputs
-from preread.dossier import UNSEEN
+from preread.dossier import INVISIBLE
 from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
 from preread.evidence.rule import Found, Rule
@@ -112,7 +112,7 @@ def _findings(rule: Rule, found: Iterable[Found]) -> list[Finding]:
 
 def _is_visible(one: Found) -> bool:
     """Whether a reader sees all of it: no control characters, no reversed text."""
-    return not any(map(UNSEEN.search, (one.text, *one.sources, *one.fence)))
+    return not any(map(INVISIBLE.search, (one.text, *one.sources, *one.fence)))
 
 
 def _files(services: Services, analyses: AnalysisCache, hits: Iterable[Hit]) -> list[FileView]:

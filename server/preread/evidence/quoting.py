@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from preread import dossier
-from preread.dossier import QUOTE_LENGTH, code
+from preread.dossier import MIN_QUOTE, code
 from preread.evidence.files import FileView
 from preread.sources import Ref
 
@@ -37,7 +37,7 @@ def file_source(path: str) -> str:
 
 def is_provable(text: str) -> bool:
     """Whether a quote is long enough to prove anything."""
-    return len(text.strip()) >= QUOTE_LENGTH
+    return len(text.strip()) >= MIN_QUOTE
 
 
 def line(file: FileView, number: int) -> str:
