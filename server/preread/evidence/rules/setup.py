@@ -1,7 +1,7 @@
-"""How the feature's tests are set up: what runs around them, and what they put in place of others."""
+"""How the feature's tests are set up: what runs before them, and what they replace."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from preread.evidence import quoting
@@ -19,8 +19,9 @@ REPLACING = frozenset({"patch", "monkeypatch", "spyOn", "stub", "doMock"})
 
 
 def find(view: View) -> Iterator[Found]:
-    """For each of the first test files its hooks and its autouse fixtures; then what is replaced."""
-    files = list(dict.fromkeys(one.file for one in view.main_cases))[:MAX_FILES]
+    """For each of the first test files its hooks and autouse fixtures; then what is replaced."""
+    tests = Counter(one.file for one in view.main_cases)
+    files = [file for file in tests if tests[file] > 1][:MAX_FILES] or list(tests)[:1]
     told: set[str] = set()
     for rank, file in enumerate(files):
         for text, names in _hooks(file)[: max(1, MAX_HOOKS - 2 * rank)]:
@@ -102,7 +103,7 @@ def _stubs(view: View) -> Iterator[Found]:
 
 
 def _replaces(call: Call) -> bool:
-    """Whether it names in quotes what it replaces: `monkeypatch.setattr`, `vi.mock`, `mock.patch`."""
+    """Whether it names in quotes what it replaces: `monkeypatch.setattr`, `vi.mock`."""
     names = call.callee.split(".")
     is_mock = len(names) > 1 and names[-1] == "mock"
     return bool(call.literals) and (is_mock or not REPLACING.isdisjoint(names))
