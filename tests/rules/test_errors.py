@@ -38,6 +38,16 @@ def test_the_literal_part_of_a_formatted_message_is_quoted(tmp_path: Path) -> No
     assert texts(root, "errors") == ["`ValueError`: `no such user` src/auth.py:2"]
 
 
+def test_what_belongs_to_a_placeholder_is_left_out(tmp_path: Path) -> None:
+    code = (
+        "def login(name):\n    if name:\n"
+        "        raise ValueError(f'`{name}` is not known, not even `{1}`')\n"
+        "    raise ValueError(E_CODE, 'E_LOGIN')\n"
+    )
+    root = write(tmp_path, {"src/auth.py": code})
+    assert texts(root, "errors") == ["`ValueError`: `is not known, not even` src/auth.py:3"]
+
+
 def test_the_same_message_is_told_once(tmp_path: Path) -> None:
     body = "    raise E('not possible')\n"
     code = f"def login():\n{body}\n\ndef login_again():\n{body}"

@@ -17,9 +17,13 @@ ODD = re.compile(r"[~,`\"*?()<>]")  # characters of paths that a glob or a sourc
 DELETED = bytes(c for c in range(128) if not chr(c).isalnum())
 # What is beside tests and may be what they read or compare with.
 INPUTS = re.compile(
-    r"test|spec|e2e|fixture|snap|mock|stub|cassette|golden|example|feature", re.IGNORECASE
+    r"(?:^|/)t/|test|spec|e2e|fixture|snap|mock|stub|cassette|golden|example|feature|cypress"
+    r"|playwright",
+    re.IGNORECASE,
 )
-FOR_TESTS = frozenset("test tests testing spec specs e2e step steps".split())  # words of paths
+FOR_TESTS = frozenset(
+    "test tests testing spec specs e2e step steps stories".split()
+)  # words of paths
 DOCTEST = re.compile(r"\s*(?:>>>|\.\.\.|iex>|///|//!)")  # lines of sources that are run as tests
 DOCTESTED = re.compile(r">>>|^```\s*rust|testcode", re.MULTILINE)  # of documents
 UNIT_TESTS = re.compile(r"\s*(?:#\[cfg\(.*\btest\b|unittest\b)")  # from here on, of Rust or D
