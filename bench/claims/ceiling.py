@@ -22,11 +22,11 @@ from typing import NamedTuple
 from fit import Row, chance, having, weights
 from gold import Case, cases, read, tree_of
 from match import said
+from preread.evidence.nearness import nearness
 from score import scratch
 
 from preread import dossier
 from preread.evidence import digests, saying
-from preread.evidence.nearness import nearness
 from preread.evidence.view import FileView, View
 from preread.index import indexer
 from preread.infra import db

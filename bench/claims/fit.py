@@ -25,12 +25,12 @@ from typing import NamedTuple
 import verdicts
 from gold import Case, cases, read, tree_of
 from match import Said, agreement, said
+from preread.evidence.passages import passages
 from score import scratch
 from verdicts import FOUND
 
 from preread import dossier
 from preread.evidence import digests, doubts, worth
-from preread.evidence.passages import passages
 from preread.evidence.view import View
 from preread.index import indexer
 from preread.infra import db

@@ -60,7 +60,7 @@ def _sections(findings: Iterable[Finding]) -> Iterable[Section]:
 
 def _fences(heading: str, findings: Sequence[Finding]) -> Iterable[Section]:
     """Code that is shown whole, each in a section with its source."""
-    from preread.syntax.languages import language_of
+    from preread.languages import language_of
 
     for finding in findings:
         if not finding.fence:
