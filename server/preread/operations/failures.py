@@ -78,13 +78,12 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
             if past.file.startswith(f"{scope}/" if scope else "")
         ]
     else:
-        from preread.evidence import collect as evidence  # heavy
+        from preread.evidence.collect import failing  # heavy
 
         served = aliases.served(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
-        pasts = evidence.failing(
-            services, resolve.resolve(services, feature=feature, scope=request.scope)
-        )
+        resolved = resolve.resolve(services, feature=feature, scope=request.scope)
+        pasts = failing(services, resolved)
     from preread.infra.secrets import Credentials
 
     secrets = Credentials(services.layout.root)
