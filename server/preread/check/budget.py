@@ -120,7 +120,7 @@ def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
 def _path(source: str) -> str:
     """The path of a source in the tree, as it is written; empty for the others."""
     ref = sources.parse(source)
-    return ref.path if ref is not None and ref.kind in dossier.WITH_FILE else ""
+    return ref.path if ref is not None and ref.kind in dossier.FILE_KINDS else ""
 
 
 def _trimmed(
