@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from preread import dossier, inputs
 from preread.dossier import INVISIBLE
+from preread.evidence import failing_tests
 from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
 from preread.evidence.rule import Found, Rule
@@ -19,6 +20,7 @@ from preread.ranking import fusion, lines
 from preread.ranking.fusion import Hit
 from preread.ranking.query import Query, query_of
 from preread.ranking.search import Asked
+from preread.reports.history import Past
 from preread.services import Services
 
 TURN = 1_000  # tokens: what a rule of weight 1 takes before its score is halved
@@ -31,6 +33,22 @@ def collect(services: Services, request: Request) -> Evidence:
     indexer.update(services)
     services.progress.say("ranking files and tests", 0.5, 5)
     return db.use(services.layout, lambda connection: _collect(services, request, connection))
+
+
+def failing(services: Services, request: Request) -> list[Past]:
+    """The feature's tests that ever failed, the worst first; no rule is run."""
+    services.progress.say("reading the project's files", 0, 2)
+    indexer.update(services)
+    inputs.reports(services)
+    services.progress.say("looking for the feature's tests", 1, 2)
+
+    def work(connection: sqlite3.Connection) -> list[Past]:
+        view = viewed(services, request, connection)
+        found = failing_tests.belonging(view)
+        view.analyses.store()
+        return found
+
+    return db.use(services.layout, work)
 
 
 def viewed(services: Services, request: Request, connection: sqlite3.Connection) -> View:

@@ -1,11 +1,41 @@
 """The rules: what a program can say about a feature for certain. One file each, listed here."""
 
-from preread.evidence.rules import definitions, errors, run, tests, values
+from preread.evidence.rules import (
+    comments,
+    definitions,
+    deprecations,
+    disagreements,
+    documents,
+    errors,
+    failing,
+    flaky,
+    history,
+    knowledge,
+    reverts,
+    run,
+    skipped,
+    tests,
+    ticket,
+    together,
+    values,
+)
 
 RULES = (
     definitions.RULE,
     values.RULE,
     errors.RULE,
     tests.RULE,
+    skipped.RULE,
+    history.RULE,
+    failing.RULE,
+    flaky.RULE,
     run.RULE,
+    comments.RULE,
+    deprecations.RULE,
+    reverts.RULE,
+    disagreements.RULE,
+    together.RULE,
+    ticket.RULE,
+    knowledge.RULE,
+    documents.RULE,
 )
