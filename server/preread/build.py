@@ -189,6 +189,7 @@ def _manifest(
         used=evidence.used,
         spans=made.checked.spans,
         facts=made.own,
+        thin=evidence.thin,
     )
 
 

@@ -209,6 +209,7 @@ class Manifest(Model):
     facts: tuple[str, ...] = Field(
         (), description="Ids of the facts written; others were added by people."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
 
 
 # -- what a builder's run came to
@@ -296,6 +297,7 @@ class LoadReply(Model):
     missing: tuple[str, ...] = Field(
         (), description="Files that a `partial` dossier lacks, each with the reason."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
     warnings: tuple[str, ...] = ()
     next: str = ""
     stats: Stats | None = Field(

@@ -110,9 +110,15 @@ def standing(
         warnings.append(
             f"Nothing in this project is about {request.feature}; say more in `description`."
         )
+    elif manifest.thin:
+        warnings.append(
+            f"The project says next to nothing about {request.feature}: "
+            "the dossier has the nearest names and how tests are written here."
+        )
     return LoadReply(
         status=manifest.status,
         path=path,
+        thin=manifest.thin,
         files=tuple(name for name in BY_NAME if name in found.texts),
         state=how,
         builder=manifest.builder,
