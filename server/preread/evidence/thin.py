@@ -27,9 +27,9 @@ def is_thin(query: Query, asked: Asked, hits: Mapping[str, Sequence[Hit]]) -> bo
         return False
     passages = list(_passages(asked, paths))
     share = _best(weights, (*passages, *_messages(asked, frozenset(paths))))
-    told = _weights(asked, (*query.feature, *query.opening, *query.description))
-    if len(told) == len(weights):
+    if not query.text.strip():
         return share < MOST
+    told = _weights(asked, (*query.feature, *query.opening, *query.description))
     return share < LITTLE and _best(told, passages) < DESCRIBED
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from preread.dossier import code
@@ -77,10 +78,10 @@ def _defined(view: View, file: FileView) -> Iterator[Place]:
 
 
 def _is_telling(view: View, one: Definition) -> bool:
-    """Whether a definition is about the feature: by its name, if it is a home of others."""
+    """Whether a definition is about the feature: by its name, if others are inside."""
     symbol = one.symbol
     is_home = symbol.kind not in FUNCTIONS and symbol.end > symbol.start
-    by_name = view.relevance.of(symbol.name) > 0 or view.whole_project
+    by_name = view.relevance.of(symbol.name) > 0 or symbol.name == PurePosixPath(one.file.path).stem
     return (
         one.score > 0 and (by_name or not is_home) and _is_on(one.file, symbol.name, symbol.start)
     )
