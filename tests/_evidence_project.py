@@ -98,6 +98,10 @@ def assert_holds(root: Path, findings: Iterable[Finding]) -> None:
         assert "\n" not in finding.text, finding
 
 
+def _item(finding: Finding) -> Fact | Fence:
+    return Fence("", finding.fence) if finding.fence else Fact(finding.text, finding.sources)
+
+
 def check(
     root: Path,
     drafts: Sequence[Draft],

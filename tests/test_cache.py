@@ -506,7 +506,8 @@ def test_a_cached_dossier_of_sixty_spans_is_looked_up_in_a_blink(tmp_path):
     assert fastest(lambda: look(root), lambda found: found.covers) < 0.050
     assert (
         db.use(
-            services(root).layout, lambda c: c.execute("SELECT count(*) FROM held").fetchone()[0]
+            services(root).layout,
+            lambda c: c.execute("SELECT count(*) FROM passed_checks").fetchone()[0],
         )
         == 16
     )

@@ -252,11 +252,11 @@ def test_a_first_word_that_comes_late_is_shown_at_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    said = foreground.Said(begun=time.monotonic() - 60)
+    said = foreground.LatestProgress(begun=time.monotonic() - 60)
 
     async def late() -> None:
         with anyio.move_on_after(0.2):
-            await said.tell("reads the history", 1, 3)
+            await said.report("reads the history", 1, 3)
             await foreground._show(said, lambda: 90.0)
 
     anyio.run(late)

@@ -59,7 +59,7 @@ async def test_every_operation_of_the_registry_that_mcp_may_call_is_in_the_catal
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     for operation in OPERATIONS:
         named = f"- {operation.name}(" in tools["context_operation"].description
-        assert named == (operation.effect != "execute" and not operation.personal)
+        assert named == (operation.effect != "execute" and not operation.people_only)
 
 
 async def test_the_server_says_who_it_is_and_what_to_do(client):
@@ -90,6 +90,17 @@ async def test_arguments_that_arrive_as_strings_are_understood(client):
     assert reply.structured_content["state"] == "cached"
     reply = await called(client, feature="cart", force="True")
     assert reply.structured_content["state"] == "built"
+
+
+async def test_a_description_that_is_too_long_is_cut_with_a_warning(client):
+    words = "word " * 5000
+    for state in ("built", "cached"):
+        reply = await called(client, feature="coupon", description=words)
+        assert not reply.is_error
+        assert reply.structured_content["state"] == state
+        assert reply.structured_content["warnings"][0] == (
+            "The description has 24,999 characters; the first 20,000 are used."
+        )
 
 
 async def test_progress_is_told_and_always_grows(client):

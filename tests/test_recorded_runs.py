@@ -26,8 +26,10 @@ def run(number: int, outcome: str, **other: Any) -> dict[str, Any]:
     """One line of the record, as the hooks write it."""
     failed = [NAME] if outcome == "failed" else []
     line = {
-        "id": f"20261121T{number:06}-3f9c21", "at": DAY + number, "session": "s", "outcome": outcome,
-        "kind": "wait" if failed else "", "features": ["login"], "command": "pytest tests/test_login.py",
+        "id": f"20261121T{number:06}-3f9c21", "at": DAY + number, "session": "s",
+        "outcome": outcome,
+        "kind": "wait" if failed else "", "features": ["login"],
+        "command": "pytest tests/test_login.py",
         "targets": ["tests/test_login.py"], "failed": failed, "passed": 1, "failures": len(failed),
         "message": "Timeout 5000ms exceeded" if failed else "", "seconds": 0.1,
     }  # fmt: skip
@@ -182,12 +184,18 @@ def test_only_the_newest_two_thousand_lines_are_looked_at(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "line",
     [
-        "", "{", "[]", "null", '"x"', "{}", '{"id": 1}', '{"id": "../x", "outcome": "failed", "failed": "x"}',
-        json.dumps(run(1, "failed", id="a b")), json.dumps(run(1, "failed", at="x", kind=3, features=3, targets={})),
-        json.dumps(run(1, "failed", failed=["", 3, None, "`" * 50, "\x1b[31mlogin", "login \u202e"])),
-        json.dumps(run(1, "failed", at=1e300)), json.dumps(run(1, "failed", at=-1e300)), "[" * 100_000,
-        '{"id": "a", "at": NaN, "outcome": "failed", "failed": ["login"]}', '{"id": "a", "at": ' + "9" * 5000 + "}",
-        json.dumps(run(1, "failed", message="a) (login.py:1)\n## Not mine\n- `quoted`" + "x" * 5000)),
+        "", "{", "[]", "null", '"x"', "{}", '{"id": 1}',
+        '{"id": "../x", "outcome": "failed", "failed": "x"}',
+        json.dumps(run(1, "failed", id="a b")),
+        json.dumps(run(1, "failed", at="x", kind=3, features=3, targets={})),
+        json.dumps(run(1, "failed", failed=["", 3, None, "`" * 50, "\x1b[31mlogin",
+            "login \u202e"])),
+        json.dumps(run(1, "failed", at=1e300)), json.dumps(run(1, "failed", at=-1e300)),
+        "[" * 100_000,
+        '{"id": "a", "at": NaN, "outcome": "failed", "failed": ["login"]}',
+        '{"id": "a", "at": ' + "9" * 5000 + "}",
+        json.dumps(run(1, "failed",
+            message="a) (login.py:1)\n## Not mine\n- `quoted`" + "x" * 5000)),
     ],
 )  # fmt: skip
 def test_whatever_stands_in_the_record_builds_no_false_fact(tmp_path: Path, line: str) -> None:
@@ -202,7 +210,7 @@ def test_a_record_is_read_once_and_a_torn_line_is_none(tmp_path: Path) -> None:
 
 
 def test_a_recorded_failure_raises_auto_to_full(tmp_path: Path) -> None:
-    from preread.build import HISTORY
+    from preread.build_plan import HISTORY
 
     told(tmp_path, [run(1, "failed")])
     assert HISTORY & {finding.kind for finding in evidence(tmp_path, "login").findings}

@@ -125,7 +125,8 @@ def test_a_test_that_fails_or_changes_is_told_with_its_history(
     ("place", "own"),
     [
         ('file="tests/test_login.py"', True), ('classname="tests.test_login.TestForm"', True),
-        ('classname="test_login"', True), ('file="test_login.py"', True), ('classname="other.test_login"', False),
+        ('classname="test_login"', True), ('file="test_login.py"', True),
+        ('classname="other.test_login"', False),
         ('classname="tests.test_paint"', False), ('file="other/tests/test_login.py"', False),
     ],
 )  # fmt: skip
@@ -227,7 +228,8 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
     done = cli("failures", cwd=project)
     assert (done.status, secret in done.out) == (0, False)
     assert [(line.split()[0], line.split(" > ")[-1]) for line in done.out.splitlines()[1:]] == [
-        ("failing", f"test_paint: {BOOM}"), ("failing", "test_key"), ("mended", f"test_login_a: {BOOM}"),
+        ("failing", f"test_paint: {BOOM}"), ("failing", "test_key"),
+        ("mended", f"test_login_a: {BOOM}"),
     ]  # fmt: skip
     few = cli("failures", "login", "--limit", "1", "--json", cwd=project).json
     assert [(one["test"], one["report"]) for one in few["tests"]] == [

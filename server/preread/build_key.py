@@ -1,4 +1,4 @@
-"""What shapes a dossier besides its inputs: the rules' version, the template, the settings that change content."""
+"""What shapes a dossier besides its inputs: the rules, the template, the relevant settings."""
 
 import hashlib
 
@@ -8,8 +8,8 @@ from preread.services import Services
 from preread.settings import Level
 
 
-def recipe(services: Services, level: Level) -> str:
-    """Their digest: a dossier with another one does not cover a request."""
+def build_key(services: Services, level: Level) -> str:
+    """Their digest. A dossier that was built with another one does not cover a request."""
     parts = [level, MAP_VERSION, settings.content_key(services.settings, level)]
     if level != "light":
         parts.append(prompt.template_digest(services))

@@ -1,4 +1,4 @@
-"""Replies that a server gave, to be given again while nothing that they rest on has changed."""
+"""Replies that a server can give again, as long as nothing that they depend on has changed."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -6,25 +6,25 @@ from typing import Generic, TypeVar
 from preread.fingerprint import Witness
 
 T = TypeVar("T")
-MOST = 64  # replies kept; the one unused for longest goes first
+MAX_REPLIES = 64
 
 
-class Remembered(Generic[T]):
-    """A few replies by what was asked, each with its witness."""
+class ReplyCache(Generic[T]):
+    """The most recently used replies by request, each with a fingerprint of its inputs."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, tuple[Witness, T]] = {}
+        self._entries: dict[Hashable, tuple[Witness, T]] = {}
 
-    def recall(self, key: Hashable) -> T | None:
-        """The reply to the same question, if its witness holds."""
-        found = self._kept.pop(key, None)
-        if found is None or not found[0].holds():
+    def get(self, key: Hashable) -> T | None:
+        """The cached reply to the same request, if its fingerprint is still valid."""
+        entry = self._entries.pop(key, None)
+        if entry is None or not entry[0].holds():
             return None
-        self._kept[key] = found  # last again
-        return found[1]
+        self._entries[key] = entry  # now the most recently used
+        return entry[1]
 
-    def keep(self, key: Hashable, witness: Witness | None, reply: T) -> None:
-        if witness is not None:
-            self._kept[key] = (witness, reply)
-            if len(self._kept) > MOST:
-                del self._kept[next(iter(self._kept))]
+    def put(self, key: Hashable, fingerprint: Witness | None, reply: T) -> None:
+        if fingerprint is not None:
+            self._entries[key] = (fingerprint, reply)
+            if len(self._entries) > MAX_REPLIES:
+                del self._entries[next(iter(self._entries))]

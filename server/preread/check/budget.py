@@ -120,7 +120,7 @@ def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
 def _path(source: str) -> str:
     """The path of a source in the tree, as it is written; empty for the others."""
     ref = sources.parse(source)
-    return ref.path if ref is not None and ref.kind in dossier.WITH_FILE else ""
+    return ref.path if ref is not None and ref.kind in dossier.FILE_KINDS else ""
 
 
 def _trimmed(
@@ -132,9 +132,7 @@ def _trimmed(
         services.progress.check()
         fitted = [_only(draft, number, kept) for number, draft in enumerate(drafts)]
         sizes = [
-            dossier.tokens(dossier.render(draft))
-            if draft.sections or draft.name in REQUIRED
-            else 0
+            dossier.tokens(dossier.render(draft)) if draft.sections or draft.name in REQUIRED else 0
             for draft in fitted
         ]
         drafted = {key[0] for key, one in kept.items() if one.in_codebase}

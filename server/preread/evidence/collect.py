@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from preread import dossier, inputs
-from preread.dossier import UNSEEN
+from preread.dossier import INVISIBLE
 from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
 from preread.evidence.rule import Found, Rule
@@ -23,7 +23,7 @@ from preread.ranking.search import Asked
 from preread.services import Services
 
 TURN = 1_000  # tokens: what a rule of weight 1 takes before its score is halved
-LIMITS = {"files": 10, "tests": 10, "helpers": 5, "docs": 6}
+LIMITS = {"files": 16, "tests": 14, "helpers": 4, "docs": 6}
 
 
 def collect(services: Services, request: Request) -> Evidence:
@@ -83,6 +83,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         words=view.query.all,
         **ranked,
         findings=tuple(findings),
+        total=len(findings),
         thin=view.thin,
         used=used,
         notes=tuple(view.notes),
@@ -117,7 +118,7 @@ def _findings(rule: Rule, found: Iterable[Found]) -> list[Finding]:
 
 def _is_visible(one: Found) -> bool:
     """Whether a reader sees all of it: no control characters, no reversed text."""
-    return not any(map(UNSEEN.search, (one.text, *one.sources, *one.fence)))
+    return not any(map(INVISIBLE.search, (one.text, *one.sources, *one.fence)))
 
 
 def _files(services: Services, analyses: AnalysisCache, hits: Iterable[Hit]) -> list[FileView]:
@@ -146,8 +147,10 @@ def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
     found = []
     for hit in hits:
         if view.whole_project:
-            symbols = view.outline(hit.path).symbols
-            spans = lines.firsts((one.start, one.end, one.name) for one in symbols)
+            outline = view.outline(hit.path)
+            named = [(one.start, one.end, one.name) for one in outline.tests]
+            named += [(one.start, one.end, one.name) for one in outline.symbols]
+            spans = lines.firsts(named)
         else:
             text = view.services.tree.text(hit.path) or ""
             spans = wanted.spans(hit.path, text, view.outline(hit.path))

@@ -1,9 +1,12 @@
-"""Quoting: how rules write names, lines and sentences so that the check finds them in their sources."""
+"""Quoting: how rules write names, lines and sentences so that the check finds them in their
+sources.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
 
-from preread.dossier import QUOTE_LENGTH, code
+from preread import dossier
+from preread.dossier import MIN_QUOTE, code
 from preread.evidence.files import FileView
 from preread.sources import Ref
 
@@ -23,13 +26,18 @@ def listed(named: Iterable[tuple[str, int]]) -> str:
 
 
 def path_of(path: str) -> str:
-    """A path as a source writes it, before its line."""
-    return str(Ref("lines", path, 1, 1)).rpartition(":")[0]
+    """A path as an anchor writes it, before its line."""
+    return dossier.anchor_path(path)
+
+
+def file_source(path: str) -> str:
+    """A source: the whole file."""
+    return str(Ref("path", path))
 
 
 def is_provable(text: str) -> bool:
     """Whether a quote is long enough to prove anything."""
-    return len(text.strip()) >= QUOTE_LENGTH
+    return len(text.strip()) >= MIN_QUOTE
 
 
 def line(file: FileView, number: int) -> str:

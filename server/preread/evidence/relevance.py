@@ -37,7 +37,9 @@ class Relevance:
 
     @cached_property
     def _worth_a_look(self) -> re.Pattern[str]:
-        """What every word with one of the stems contains: a stem is its beginning but for a letter."""
+        """What every word with one of the stems contains: a stem is its beginning but for a
+        letter.
+        """
         beginnings = {stem[: max(2, len(stem) - 1)] for stem in self.weights} | self.compounds
         return re.compile("|".join(map(re.escape, sorted(beginnings))) or r"(?!)", re.IGNORECASE)
 

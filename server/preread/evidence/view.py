@@ -19,6 +19,7 @@ from preread.services import Services
 from preread.syntax import Outline, Symbol, TestCase
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
+PLAIN = frozenset({"constant", "type"})
 FUNCTIONS = frozenset({"function", "method", "component"})
 TESTED_SOURCES = 4  # sources whose own lines may contain tests
 PROJECT_MENTIONS = 20  # files: a definition that so many mention is as central as any
@@ -85,15 +86,17 @@ class View:
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """Every definition of the ranked sources, best first; what is inside functions is left out."""
+        """Every definition of the ranked sources, best first; what is inside functions is left
+        out.
+        """
         found = [one for file in self.sources for one in self._definitions_of(file)]
-        return sorted(found, key=lambda one: (-one.score, one.file.path, one.symbol.start))
+        return sorted(found, key=_by_score)
 
     def _definitions_of(self, file: FileView) -> Iterable[Definition]:
         symbols = [symbol for symbol in file.outline.symbols if symbol.kind != "heading"]
         functions = {symbol.name for symbol in symbols if symbol.kind in FUNCTIONS}
         spans = _Spans(self.relevance.counts(file.lines))
-        for symbol in symbols:
+        for symbol in _without_overloads(symbols):
             if symbol.container.rpartition(".")[2] in functions:
                 continue
             body = self.relevance.body(spans.between(symbol.start, symbol.end))
@@ -181,6 +184,21 @@ class View:
             self._memo[work] = work(self)
         found: T = self._memo[work]
         return found
+
+
+def _by_score(one: Definition) -> tuple[float, bool, str, int]:
+    """Best first; among equals constants and types last."""
+    return -one.score, one.symbol.kind in PLAIN, one.file.path, one.symbol.start
+
+
+def _without_overloads(symbols: Iterable[Symbol]) -> list[Symbol]:
+    """Each definition once: of overloads the longest, which is the implementation."""
+    longest: dict[tuple[str, str], Symbol] = {}
+    for symbol in symbols:
+        known = longest.get((symbol.container, symbol.name))
+        if known is None or symbol.end - symbol.start > known.end - known.start:
+            longest[symbol.container, symbol.name] = symbol
+    return sorted(longest.values(), key=lambda symbol: symbol.start)
 
 
 class _Spans:

@@ -5,7 +5,7 @@ import re
 import stat
 from typing import NamedTuple
 
-from preread.layout import FEATURE, FEATURE_LENGTH, PROJECT, Layout, feature_name, is_feature
+from preread.layout import FEATURE, MAX_NAME, PROJECT, Layout, feature_name, is_feature
 
 MOST_BYTES = 1 << 20  # of a gates file; a larger one is broken
 COMMENT = re.compile(r"(?:^|(?<=[ \t]))#.*", re.DOTALL)
@@ -90,4 +90,4 @@ def _parse(data: bytes) -> dict[str, str]:
 
 
 def _is_name(word: str) -> bool:
-    return bool(FEATURE.fullmatch(word)) and len(word) <= FEATURE_LENGTH
+    return bool(FEATURE.fullmatch(word)) and len(word) <= MAX_NAME

@@ -51,7 +51,9 @@ def pack(whole: Outline | Details) -> str:
 
 
 def unpack(kind: type[Whole], text: str) -> Whole:
-    """What `pack` was given; the empty record for no text. Raises ValueError, TypeError, LookupError for garbage."""
+    """What `pack` was given; the empty record for no text. Raises ValueError, TypeError,
+    LookupError for garbage.
+    """
     groups = json.loads(text) if text else [[]] * len(KINDS[kind])
     return kind(*(_records(of, rows) for of, rows in zip(KINDS[kind], groups, strict=True)))
 

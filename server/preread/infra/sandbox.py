@@ -182,7 +182,7 @@ import json, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     order = json.load(file)
 sys.path[:] = order["path"]
-from preread.sandbox import answer
+from preread.infra.sandbox import answer
 print(answer(order))
 """
 

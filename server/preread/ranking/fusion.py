@@ -1,8 +1,9 @@
-"""Ranking: which sources, tests and documents a request is about, best first, each with its reasons."""
+"""Ranking: which sources, tests and documents a request is about, best first, each with its
+reasons.
+"""
 
 import heapq
 import math
-import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -21,7 +22,8 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # ranked on one scale
 DEPTH = 100  # of a signal's list
-ASIDE = 0.8  # of a test helper beside tests, of an example beside sources: what all use, what shows the others
+# of a test helper beside tests, of an example beside sources: what all use, what shows the others
+ASIDE = 0.8
 STEADY = 10  # of the reciprocal ranks: the larger, the less the first places of one signal count
 WEIGHT = 200  # bytes that say as much of how central a file is as one definition
 
@@ -102,7 +104,9 @@ def ranked(asked: Asked, query: Query, limits: Mapping[str, int]) -> dict[str, l
 
 
 class Fused(NamedTuple):
-    """What the fusion says of one file: its score relative to the best, and each signal's share with its place."""
+    """What the fusion says of one file: its score relative to the best, and each signal's share
+    with its place.
+    """
 
     score: float
     places: dict[str, int]

@@ -18,7 +18,10 @@ MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
 MAX_CANDIDATES = 30  # files in which callers and tests are looked for
 DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is hardly a plain word
 PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
-PARAMETER = re.compile(r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.S)
+PARAMETER = re.compile(
+    r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.S
+)
+FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
 SELF = frozenset({"self", "cls", "this"})
 
 
@@ -26,19 +29,22 @@ def find(view: View) -> Iterator[Found]:
     """For each ranked file its main definitions in detail, then the names of the others."""
     if view.thin:
         return
-    mains = {id(one) for one in view.mains}
+    details = {id(one): _detail(view, one) for one in view.mains}
     best = max((one.score for one in view.definitions), default=0.0) or 1.0
     for rank, file in enumerate(view.sources[:MAX_FILES]):
         own = [one for one in view.definitions if one.file is file]
-        main = [one for one in own if id(one) in mains]
+        main = [one for one in own if details.get(id(one))]
         for one in sorted(main, key=lambda one: one.symbol.start):
-            text = _detail(view, one)
-            yield Found(text, (one.cite,), 0.7 + 0.3 * one.score / best, file.path)
-        covered = [one for one in own if id(one) not in mains]
+            score = 0.7 + 0.3 * one.score / best
+            yield Found(details[id(one)], (one.cite,), score, file.path)
+        covered = [one for one in own if not details.get(id(one))]
         tiers = [covered[n : n + TIER] for n in range(0, len(covered), TIER)][:TIERS_OF_FILE]
         for number, tier in enumerate(tiers):
             score = _tier_score(rank, number, tier[0].score / best)
             yield Found(_outline(tier), (), score, file.path)
+    further = [file.path for file in view.sources[MAX_FILES:]]
+    if further:
+        yield Found("further files with these words", tuple(map(quoting.file_source, further)), 0.1)
 
 
 def _tier_score(rank: int, number: int, best: float) -> float:
@@ -50,7 +56,8 @@ def _outline(tier: Sequence[Definition]) -> str:
     """The names of some definitions with their lines, members behind their class."""
     groups: dict[str, list[Symbol]] = {}
     for one in sorted(tier, key=lambda one: one.symbol.start):
-        groups.setdefault(one.symbol.container, []).append(one.symbol)
+        inner = one.symbol.container.rpartition(".")[2]
+        groups.setdefault(inner, []).append(one.symbol)
     parts = []
     for container, symbols in groups.items():
         names = quoting.listed((symbol.name, symbol.start) for symbol in symbols)
@@ -62,15 +69,16 @@ def _outline(tier: Sequence[Definition]) -> str:
 
 
 def _detail(view: View, one: Definition) -> str:
+    """What is known of a definition beside its name and line; empty if that is nothing."""
     kind = "class " if one.symbol.kind in {"class", "interface"} else ""
     name = code(one.full_name if _is_quotable(one) else one.symbol.name)
-    parts = [f"{kind}{name}{_parameters(one.symbol)}"]
+    parts = [given] if (given := _parameters(one)) else []
     if one.symbol.kind in FUNCTIONS:
-        parts += [f"→ {calls}"] if (calls := _calls(view, one)) else []
-    parts += [f"← {callers}"] if (callers := _callers(view, one)) else []
-    tests = _tests_naming(view, one)
-    counted = "1 test names" if tests == 1 else f"{tests} tests name"
-    return " ".join(parts) + (f"; {counted} it" if tests else "")
+        parts += [f" → {calls}"] if (calls := _calls(view, one)) else []
+    parts += [f" ← {callers}"] if (callers := _callers(view, one)) else []
+    if tests := _tests_naming(view, one):
+        parts.append("; 1 test names it" if tests == 1 else f"; {tests} tests name it")
+    return "".join((kind, name, *parts)) if parts else ""
 
 
 def _is_quotable(one: Definition) -> bool:
@@ -78,12 +86,15 @@ def _is_quotable(one: Definition) -> bool:
     return re.fullmatch(r"[\w.]+", one.full_name) is not None
 
 
-def _parameters(symbol: Symbol) -> str:
+def _parameters(one: Definition) -> str:
     """The names of a function's parameters, in brackets; nothing where they cannot be read."""
+    symbol = one.symbol
     match = PARAMETERS.search(symbol.signature.partition(symbol.name)[2])
     if symbol.kind not in FUNCTIONS or match is None:
         return ""
-    names = [PARAMETER.match(part) for part in _split(match[1])]
+    # Go alone writes a parameter's name before its type, without a colon.
+    pattern = FIRST_WORD if one.file.path.endswith(".go") else PARAMETER
+    names = [pattern.match(part) for part in _split(match[1])]
     known = [found[1] for found in names if found is not None and found[1] not in SELF]
     shown = ", ".join(known[:MAX_PARAMETERS]) + (", …" if len(known) > MAX_PARAMETERS else "")
     return f" ({shown})" if shown else ""
@@ -141,9 +152,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
     seen: set[str] = set()
     for call in file.details.calls:
         callee = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
-        inside = file.path == one.file.path and (
-            one.symbol.start <= call.line <= one.symbol.end
-        )
+        inside = file.path == one.file.path and (one.symbol.start <= call.line <= one.symbol.end)
         if callee != one.symbol.name or inside:
             continue
         around = enclosing(view.outline(file.path), call.line)
@@ -169,7 +178,7 @@ def _tests_naming(view: View, one: Definition) -> int:
 RULE = Rule(
     name="definitions",
     file="codebase.md",
-    heading="Definitions",
+    heading="Further files",
     weight=0.36,
     find=find,
     example="`shell_complete` (cli, args) → `source` :48 ← `main` core.py:1626; 3 tests name it",

@@ -31,48 +31,51 @@ def find(view: View) -> Iterator[Found]:
             score = 0.65 * tier[0].score / best
             score += 0.35 / (1 + 0.25 * rank) / (1 + 0.5 * number / TIER)
             yield Found(_listed(file, tier), (), score, file.path)
+    further = [file.path for file in view.tests[MAX_FILES:]]
+    if further and not view.thin:
+        yield Found("further tests with these words", tuple(map(quoting.file_source, further)), 0.1)
 
 
 def _listed(file: FileView, tier: Sequence[Test]) -> str:
     groups: dict[str, list[Test]] = {}
     for one in sorted(tier, key=lambda one: one.case.start):
-        groups.setdefault(one.case.group or _helper(file, one), []).append(one)
+        group = f"{code(one.case.group)}: " if one.case.group else _helper(file, one)
+        groups.setdefault(group, []).append(one)
     parts = []
     for group, tests in groups.items():
         names = quoting.listed((one.case.name, one.case.start) for one in tests)
-        label = f"by `{group[1:]}` " if group.startswith("→") else f"{code(group)}: " if group else ""
-        parts.append(f"{label}{names}")
+        parts.append(f"{group}{names}")
     return "; ".join(parts)
 
 
 def _helper(file: FileView, one: Test) -> str:
-    """The helper of this file by which a test works, if several tests do, marked by an arrow."""
-    for name in helpers(file):
+    """How a test without a group is labelled: by the helper of its file that several tests call."""
+    for name, line in _helpers(file).items():
         if re.search(rf"(?<![\w.]){re.escape(name)}\(", one.text):
-            return f"→{name}"
+            return f"helper {quoting.anchored(name, line)} in "
     return ""
 
 
-def helpers(file: FileView) -> list[str]:
+def _helpers(file: FileView) -> dict[str, int]:
     """The functions of a test file that several of its tests call, the most called first."""
     tests = {test.start for test in file.outline.tests}
     own = {
-        symbol.name
+        symbol.name: symbol.start
         for symbol in file.outline.symbols
-        if symbol.kind == "function" and symbol.start not in tests and len(symbol.name) > 3
+        if symbol.kind == "function" and symbol.start not in tests and not symbol.container
     }
     counts: Counter[str] = Counter()
     for test in file.outline.tests:
         called = {call.callee for call in file.calls_between(test.start, test.end)}
-        counts.update(called & own)
-    return [name for name, count in counts.most_common(4) if count >= SHARED]
+        counts.update(called & own.keys())
+    return {name: own[name] for name, count in counts.most_common(4) if count >= SHARED}
 
 
 RULE = Rule(
     name="tests",
     file="existing-tests.md",
-    heading="Tests",
+    heading="Further files",
     weight=0.26,
     find=find,
-    example="by `_get_words` `test_command` :33, `test_group` :43",
+    example="helper `_get_words` :29 in `test_command` :33, `test_group` :43",
 )
