@@ -92,7 +92,7 @@ def test_hostile_names_and_settings_make_facts_that_check_out(tmp_path: Path) ->
             "pyproject.toml": settings,
             "login.py": LOGIN,
             "tests (old), new/test_login é.py": TEST,
-            "tests/test_login`tick`.py": TEST,
+            'tests "new"/test_login_again.py': TEST,
         },
     )
     told = texts(found(root, "run", "login"))

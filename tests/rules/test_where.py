@@ -97,7 +97,7 @@ def test_hostile_names_make_facts_that_check_out(tmp_path: Path) -> None:
 def test_a_feature_that_the_project_has_is_not_thin(tmp_path: Path) -> None:
     root = write(tmp_path, SHOP)
     assert not evidence(root, "cart").thin
-    assert not evidence(root, "basket", "the cart keeps what a user adds").thin
+    assert not evidence(root, "basket", "total_of_cart() counts twice").thin
     assert not evidence(root, "_project").thin
 
 

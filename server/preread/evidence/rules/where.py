@@ -46,7 +46,7 @@ def find(view: View) -> Iterator[Found]:
     if view.thin:
         yield from _missing(view)
         return
-    ranked = view.sources[: SOURCES + 1]
+    ranked = [file for file in view.sources if _is_quotable(file)][: SOURCES + 1]
     if len(ranked) > SOURCES and ranked[SOURCES].score < NEARLY * ranked[SOURCES - 1].score:
         ranked = ranked[:SOURCES]
     if ranked:
@@ -104,9 +104,18 @@ def _tests(view: View) -> Iterator[Place]:
     for one in view.cases:
         if one.score < SECOND_TEST * view.cases[0].score:
             return
-        if one.file.path not in seen and _is_on(one.file, one.case.name, one.case.start):
+        if (
+            one.file.path not in seen
+            and _is_quotable(one.file)
+            and _is_on(one.file, one.case.name, one.case.start)
+        ):
             seen.add(one.file.path)
             yield Place(one.file, one.case.name, one.case.start)
+
+
+def _is_quotable(file: FileView) -> bool:
+    """Whether a path can be written inside a fact's words: a backtick would open a quote."""
+    return "`" not in file.path
 
 
 def _is_on(file: FileView, name: str, line: int) -> bool:
@@ -146,10 +155,13 @@ def _is_absent(view: View, word: str) -> bool:
 def _nearest(view: View) -> Iterator[Place]:
     """The definitions with the feature's other words in their names, else those spelled most alike."""
     found = [one for one in view.definitions if view.relevance.of(one.symbol.name)]
-    best = sorted(found, key=lambda one: -view.relevance.of(one.symbol.name))
+    best = sorted(
+        found, key=lambda one: (-view.relevance.of(one.symbol.name), len(one.symbol.name))
+    )
     places = [Place(one.file, one.symbol.name, one.symbol.start) for one in best]
     places = places or list(_alike(view))
-    yield from [one for one in places if _is_on(one.file, one.name, one.line)][:NEAREST]
+    shown = (one for one in places if _is_quotable(one.file) and _is_on(*one))
+    yield from list(shown)[:NEAREST]
 
 
 def _alike(view: View) -> Iterator[Place]:
@@ -157,7 +169,8 @@ def _alike(view: View) -> Iterator[Place]:
         "SELECT path, names FROM files WHERE role = 'source' ORDER BY path"
     )
     homes = {name: path for path, names in rows for name in names.split("\n") if name}
-    parts = {part: name for name in homes for part in words.parts(name)}
+    longest_first = sorted(homes, key=lambda name: -len(name))  # so the shortest name stays
+    parts = {part: name for name in longest_first for part in words.parts(name)}
     for word in view.query.feature:
         for part in difflib.get_close_matches(word, parts, n=2, cutoff=0.75):
             file = view.any_file(homes[parts[part]])
