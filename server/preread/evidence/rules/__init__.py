@@ -26,10 +26,12 @@ from preread.evidence.rules import (
     together,
     unmentioned,
     values,
+    where,
 )
 
 # By file of the dossier, and in the order in which their sections are read.
 RULES = (
+    where.RULE,
     run.RULE,
     setup.RULE,
     calls.RULE,
