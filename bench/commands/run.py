@@ -1,0 +1,189 @@
+"""Do the run commands of a dossier run? Each is given to its real runner, where possible only to list the tests.
+
+    python bench/commands/run.py --split tuning
+    python bench/commands/run.py --repo pallets/click
+
+A command is right when its runner ends well, in the folder that the dossier names, and finds a test. It prints each
+command with what came of it, and writes them into bench/results/.
+"""
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.extend(str(Path(__file__).parents[1] / name) for name in ("retrieval", "localisation"))
+
+from dossiers import SERVER, built
+from repositories import Clone, Entry
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent / "results"
+SECONDS = 1800  # of one setup, or one command
+_SECTION = re.compile(r"^## Run\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(r'`+([^`\n]+)`+|"((?:[^"\n\\]|\\.)+)"')
+_COMMAND = re.compile(
+    r"(cd \S+ && )?(\w+=\S+ )*(python3?|pytest|go|cargo|npx|npm|yarn|pnpm|bunx?|node|mocha|vitest|jest|mvn|gradle"
+    r"|\./\w+|bundle|rspec|rake|ruby|vendor/\S+|composer|php|make|tox|nox|hatch|poetry|uv|just|bin/\w+|script/\w+) "
+)
+_FOLDER = re.compile(r"\s*,? in `?([\w./@\-]+)`?")
+
+
+class Runner(NamedTuple):
+    """How a runner is known, how it is made to list only, and what shows that it found a test."""
+
+    name: str
+    known: re.Pattern[str]
+    listing: tuple[
+        str, str
+    ]  # a pattern and its replacement; the pattern's end is mostly that of the command
+    proof: re.Pattern[str]
+
+
+def _runner(name: str, known: str, pattern: str, replacement: str, proof: str) -> Runner:
+    return Runner(name, re.compile(known), (pattern, replacement), re.compile(proof, re.MULTILINE))
+
+
+RUNNERS = (
+    _runner("pytest", r"\bpytest\b", r"$", " --collect-only -q", r"^\d+(/\d+)? tests? collected|^\S+::"),
+    _runner("go", r"\bgo test\b.* -run\b", r" -run[ =]", " -list ", r"^(Test|Example|Benchmark|Fuzz)"),
+    _runner("go", r"\bgo test\b", r"\bgo test\b", "go test -list .", r"^(Test|Example|Benchmark|Fuzz)"),
+    _runner("cargo", r"\bcargo test\b.* -- ", r"$", " --list", r": (test|benchmark)$"),
+    _runner("cargo", r"\bcargo test\b", r"$", " -- --list", r": (test|benchmark)$"),
+    _runner("vitest", r"^(\S+ )*(npx|yarn|pnpm( exec)?) vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
+    _runner("jest", r"\bjest\b", r"$", " --listTests", r"^/"),
+    _runner("mocha", r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
+    _runner("rspec", r"\brspec\b", r"$", " --dry-run", r"^[1-9]\d* examples?"),
+    _runner("phpunit", r"\bphpunit\b", r"$", " --list-tests", r"^ - "),
+    # What has no listing, or hides its runner behind a script, is run: its tests may fail, but there have to be some.
+    _runner("as it is", "", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|[1-9]\d* (runs|tests|examples|passing|passed)\b"
+            r"|Tests? +.*[1-9]\d* (passed|failed)"),
+)  # fmt: skip
+
+
+class Tried(NamedTuple):
+    command: str
+    folder: str
+    run: str
+    right: bool
+    end: str  # the last lines of what was printed
+
+
+def commands(dossier: str) -> list[tuple[str, str]]:
+    """Each with the folder that is named beside it, or where it says `cd`."""
+    found: dict[tuple[str, str], None] = {}
+    for quoted in _QUOTED.finditer(section := "\n".join(_SECTION.findall(dossier))):
+        text = " ".join((quoted[1] or quoted[2]).replace('\\"', '"').split())
+        if _COMMAND.match(f"{text} "):
+            folder = _FOLDER.match(section, quoted.end())
+            found[text, folder[1] if folder else "."] = None
+    return list(found)
+
+
+def tried(command: str, folder: str, root: Path) -> Tried:
+    runner = next(one for one in RUNNERS if one.known.search(command))
+    listing = re.sub(*runner.listing, command, count=1)
+    status, out = shell(listing, root / folder, root)
+    proven = runner.proof.search(out) is not None
+    right = proven and (status == 0 or runner is RUNNERS[-1])
+    return Tried(command, folder, listing, right, "\n".join(out.strip().split("\n")[-6:]))
+
+
+def shell(command: str, folder: Path, root: Path) -> tuple[int, str]:
+    if not folder.is_dir():
+        return 127, f"no folder {folder}"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("VIRTUAL")}
+    environ |= {"PATH": f"{root / '.venv' / 'bin'}:{environ['PATH']}", "CI": "1", "NO_COLOR": "1"}
+    try:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=environ, timeout=SECONDS, check=False, text=True,
+            errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        return 124, f"{late.output or ''}\nafter {SECONDS} seconds"
+    return done.returncode, done.stdout
+
+
+def entries() -> list[tuple[Entry, dict[str, str]]]:
+    rows = tomllib.loads((HERE / "manifest.toml").read_text(encoding="utf-8"))["repository"]
+    return [
+        (Entry(row["url"].removeprefix("https://github.com/"), row["url"], row["commit"], row["language"],
+               row["split"], ""), row)
+        for row in rows
+    ]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--split", choices=("tuning", "held-out"), default="tuning")
+    parser.add_argument("--repo", action="append", help="owner/name, of either split")
+    parser.add_argument(
+        "--only-show", action="store_true", help="the commands, without running them"
+    )
+    parser.add_argument("--server", type=Path, default=SERVER, help="whose dossiers: its `server`")
+    parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
+    parser.add_argument("--source", default="", help="instead of the URL, like /mirrors/{slug}")
+    parser.add_argument("--to", type=Path, default=RESULTS, help="the folder for the JSON")
+    options = parser.parse_args()
+    folder = options.clones.resolve() / "commands"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (folder / "lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    found: dict[str, list[Tried]] = {}
+    for entry, row in entries():
+        if entry.name not in options.repo if options.repo else entry.split != options.split:
+            continue
+        clone = Clone.of(entry, folder, options.source)
+        state = clone.checkout(entry.commit)
+        shutil.rmtree(clone.tree / ".project", ignore_errors=True)
+        told = commands(
+            built(state, row["feature"], row["description"], options.server.resolve()).text
+        )
+        print(f"{entry.name}: {len(told)} commands", flush=True)
+        ready = clone.git_dir / "ready"  # what was set up, so that it is done once
+        if (
+            not options.only_show
+            and told
+            and (not ready.exists() or ready.read_text() != row["setup"])
+        ):
+            status, out = shell(row["setup"], clone.tree, clone.tree)
+            if status:
+                print(f"  the setup failed: {out[-800:]}")
+                continue
+            ready.write_text(row["setup"])
+        found[entry.name] = []
+        for command, place in told:
+            one = (
+                Tried(command, place, "", False, "")
+                if options.only_show
+                else tried(command, place, clone.tree)
+            )
+            found[entry.name].append(one)
+            verdict = "right" if one.right else "WRONG" if one.run else "-----"
+            print(f"  {verdict}  {command}  (in {place})", flush=True)
+            if not one.right and one.run:
+                print("    " + one.end.replace("\n", "\n    "), flush=True)
+    every = [one for group in found.values() for one in group]
+    with_one = sum(any(one.right for one in group) for group in found.values())
+    print(f"\n{sum(one.right for one in every)} of {len(every)} commands are right; {with_one} of {len(found)}"
+          f" repositories have a right one")  # fmt: skip
+    options.to.mkdir(parents=True, exist_ok=True)
+    target = options.to / f"commands-{time.strftime('%Y%m%d-%H%M%S')}.json"
+    data = {name: [one._asdict() for one in group] for name, group in found.items()}
+    target.write_text(
+        json.dumps({"arguments": sys.argv[1:], "found": data}, indent=1), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()
