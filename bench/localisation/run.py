@@ -22,7 +22,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "retrieval"))
 import measures
 from answers import Answers, Reading, Row, answers, measured
 from baseline import Outlines
-from cases import Case, cases_of
+from cases import Case, cases_of, digest_of
 from dossiers import SERVER, Dossier, built, question
 from kinds import SOURCE, kind_of
 from repositories import Clone, Entry, State, manifest
@@ -219,7 +219,10 @@ def main() -> None:
     kept: list[dict[str, object]] = []
     for entry in chosen(plan.entries, options):
         clone = Clone.of(entry, folder, options.source)
-        cases = taken(cases_of(clone, plan), options.limit)
+        cases = cases_of(clone, plan)
+        if digest_of(cases) != entry.digest:
+            sys.exit(f"{entry.name}: cases {digest_of(cases)}, the manifest has {entry.digest}")
+        cases = taken(cases, options.limit)
         if options.show:
             cases = [case for case in cases if case.commit.startswith(options.show)]
         print(f"{entry.name}: {len(cases)} cases", file=sys.stderr, flush=True)
