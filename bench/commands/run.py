@@ -22,12 +22,13 @@ from typing import NamedTuple
 
 sys.path.extend(str(Path(__file__).parents[1] / name) for name in ("retrieval", "localisation"))
 
+from cargo import unknown
 from dossiers import SERVER, built
 from repositories import Clone, Entry
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
-SECONDS = 1800  # of one setup, or one command
+SECONDS = 900  # of one setup, or one command
 _SECTION = re.compile(r"^## Run\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r'`+([^`\n]+)`+|"((?:[^"\n\\]|\\.)+)"')
 _COMMAND = re.compile(
@@ -56,17 +57,29 @@ RUNNERS = (
     _runner("pytest", r"\bpytest\b", r"$", " --collect-only -q", r"^\d+(/\d+)? tests? collected|^\S+::"),
     _runner("go", r"\bgo test\b.* -run\b", r" -run[ =]", " -list ", r"^(Test|Example|Benchmark|Fuzz)"),
     _runner("go", r"\bgo test\b", r"\bgo test\b", "go test -list .", r"^(Test|Example|Benchmark|Fuzz)"),
-    _runner("cargo", r"\bcargo test\b.* -- ", r"$", " --list", r": (test|benchmark)$"),
-    _runner("cargo", r"\bcargo test\b", r"$", " -- --list", r": (test|benchmark)$"),
-    _runner("vitest", r"^(\S+ )*(npx|yarn|pnpm( exec)?) vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
+    _runner("vitest", r"^(\w+=\S+ )*(npx|yarn|pnpm( exec)?) vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
     _runner("jest", r"\bjest\b", r"$", " --listTests", r"^/"),
     _runner("mocha", r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
-    _runner("rspec", r"\brspec\b", r"$", " --dry-run", r"^[1-9]\d* examples?"),
-    _runner("phpunit", r"\bphpunit\b", r"$", " --list-tests", r"^ - "),
     # What has no listing, or hides its runner behind a script, is run: its tests may fail, but there have to be some.
     _runner("as it is", "", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|[1-9]\d* (runs|tests|examples|passing|passed)\b"
-            r"|Tests? +.*[1-9]\d* (passed|failed)"),
+            r"|Tests?:? +.*[1-9]\d* (passed|failed)"),
 )  # fmt: skip
+
+
+_SCRIPT = re.compile(r"(?:npm|pnpm|yarn)(?: run)? ([\w:.\-]+)(?: --(?= |$))?(.*)")
+
+
+def unwrapped(command: str, folder: Path) -> str:
+    """What a script of package.json runs, with what is said after its name, where it is one command."""
+    said = _SCRIPT.fullmatch(command)
+    package = folder / "package.json"
+    if said is None or not package.is_file():
+        return command
+    script = json.loads(package.read_text(encoding="utf-8")).get("scripts", {}).get(said[1], "&")
+    within = (
+        unwrapped(script + said[2], folder) if "&" not in script and script != command else command
+    )
+    return within if within == command or within.startswith("npx ") else f"npx {within}"
 
 
 class Tried(NamedTuple):
@@ -89,8 +102,12 @@ def commands(dossier: str) -> list[tuple[str, str]]:
 
 
 def tried(command: str, folder: str, root: Path) -> Tried:
-    runner = next(one for one in RUNNERS if one.known.search(command))
-    listing = re.sub(*runner.listing, command, count=1)
+    if re.match(r"cargo test\b", command):
+        missing = unknown(command, root / folder)
+        return Tried(command, folder, "cargo metadata", not missing, ", ".join(missing))
+    alone = unwrapped(command, root / folder)
+    runner = next(one for one in RUNNERS if one.known.search(alone))
+    listing = re.sub(*runner.listing, alone, count=1)
     status, out = shell(listing, root / folder, root)
     proven = runner.proof.search(out) is not None
     right = proven and (status == 0 or runner is RUNNERS[-1])
@@ -102,6 +119,7 @@ def shell(command: str, folder: Path, root: Path) -> tuple[int, str]:
         return 127, f"no folder {folder}"
     environ = {name: value for name, value in os.environ.items() if not name.startswith("VIRTUAL")}
     environ |= {"PATH": f"{root / '.venv' / 'bin'}:{environ['PATH']}", "CI": "1", "NO_COLOR": "1"}
+    environ["npm_config_yes"] = "false"  # what is not installed is not fetched to run it
     try:
         done = subprocess.run(
             ["bash", "-c", command], cwd=folder, env=environ, timeout=SECONDS, check=False, text=True,

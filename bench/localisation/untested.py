@@ -8,7 +8,7 @@ from repositories import State
 
 _SECTION = re.compile(r"^## No test names\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
 _CLAIM = re.compile(r'`+([^`\n]+)`+|"([^"\n]+)"')
-_BETWEEN = re.compile(r"\s*(?:,|;|and)?\s*")
+_BETWEEN = re.compile(r"(?: :\d+(?:-\d+)?)?\s*(?:,|;|and)?\s*")
 
 
 def claimed(dossier: str) -> list[str]:
