@@ -57,7 +57,7 @@ RUNNERS = (
     _runner("pytest", r"\bpytest\b", r"$", " --collect-only -q", r"^\d+(/\d+)? tests? collected|^\S+::"),
     _runner("go", r"\bgo test\b.* -run\b", r" -run[ =]", " -list ", r"^(Test|Example|Benchmark|Fuzz)"),
     _runner("go", r"\bgo test\b", r"\bgo test\b", "go test -list .", r"^(Test|Example|Benchmark|Fuzz)"),
-    _runner("vitest", r"^(\w+=\S+ )*(npx|yarn|pnpm( exec)?) vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
+    _runner("vitest", r"^(\w+=\S+ )*((npx|yarn|pnpm( exec)?) )?vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
     _runner("jest", r"\bjest\b", r"$", " --listTests", r"^/"),
     _runner("mocha", r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
     # What has no listing, or hides its runner behind a script, is run: its tests may fail, but there have to be some.
@@ -66,7 +66,7 @@ RUNNERS = (
 )  # fmt: skip
 
 
-_SCRIPT = re.compile(r"(?:npm|pnpm|yarn)(?: run)? ([\w:.\-]+)(?: --(?= |$))?(.*)")
+_SCRIPT = re.compile(r"((?:\w+=\S+ )*)(?:npm|pnpm|yarn)(?: run)? ([\w:.\-]+)(?: --(?= |$))?(.*)")
 
 
 def unwrapped(command: str, folder: Path) -> str:
@@ -75,11 +75,10 @@ def unwrapped(command: str, folder: Path) -> str:
     package = folder / "package.json"
     if said is None or not package.is_file():
         return command
-    script = json.loads(package.read_text(encoding="utf-8")).get("scripts", {}).get(said[1], "&")
-    within = (
-        unwrapped(script + said[2], folder) if "&" not in script and script != command else command
-    )
-    return within if within == command or within.startswith("npx ") else f"npx {within}"
+    script = json.loads(package.read_text(encoding="utf-8")).get("scripts", {}).get(said[2], "&")
+    if "&" in script or script == command:
+        return command
+    return said[1] + unwrapped(script + said[3], folder)
 
 
 class Tried(NamedTuple):
@@ -118,7 +117,9 @@ def shell(command: str, folder: Path, root: Path) -> tuple[int, str]:
     if not folder.is_dir():
         return 127, f"no folder {folder}"
     environ = {name: value for name, value in os.environ.items() if not name.startswith("VIRTUAL")}
-    environ |= {"PATH": f"{root / '.venv' / 'bin'}:{environ['PATH']}", "CI": "1", "NO_COLOR": "1"}
+    own = (root / ".venv" / "bin", folder / "node_modules" / ".bin", root / "node_modules" / ".bin")
+    environ["PATH"] = ":".join((*map(str, own), environ["PATH"]))
+    environ |= {"CI": "1", "NO_COLOR": "1"}
     environ["npm_config_yes"] = "false"  # what is not installed is not fetched to run it
     try:
         done = subprocess.run(
