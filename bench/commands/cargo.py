@@ -1,4 +1,4 @@
-"""What cargo knows of what a `cargo test` names: packages, features, targets, and the words of its filter.
+"""What cargo knows of what a `cargo test` names: packages, features, targets, the filter's words.
 
 Nothing is compiled: without the registry of crates there are no dependencies to compile with.
 """

@@ -1,10 +1,10 @@
-"""Do the run commands of a dossier run? Each is given to its real runner, where possible only to list the tests.
+"""Do the run commands of a dossier run? Each is given to its runner, if it can only to list tests.
 
     python bench/commands/run.py --split tuning
     python bench/commands/run.py --repo pallets/click
 
-A command is right when its runner ends well, in the folder that the dossier names, and finds a test. It prints each
-command with what came of it, and writes them into bench/results/.
+A command is right when its runner ends well, in the folder that the dossier names, and finds a
+test. It prints each command with what came of it, and writes them into bench/results/.
 """
 
 import argparse
@@ -32,8 +32,9 @@ SECONDS = 900  # of one setup, or one command
 _SECTION = re.compile(r"^## Run\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r'`+([^`\n]+)`+|"((?:[^"\n\\]|\\.)+)"')
 _COMMAND = re.compile(
-    r"(cd \S+ && )?(\w+=\S+ )*(python3?|pytest|go|cargo|npx|npm|yarn|pnpm|bunx?|node|mocha|vitest|jest|mvn|gradle"
-    r"|\./\w+|bundle|rspec|rake|ruby|vendor/\S+|composer|php|make|tox|nox|hatch|poetry|uv|just|bin/\w+|script/\w+) "
+    r"(cd \S+ && )?(\w+=\S+ )*(python3?|pytest|tox|nox|hatch|poetry|uv|make|just|go|cargo|npx|npm"
+    r"|yarn|pnpm|bunx?|node|mocha|vitest|jest|mvn|gradle|bundle|rspec|rake|ruby|composer|php"
+    r"|vendor/\S+|\./\w+|bin/\w+|script/\w+) "
 )
 _FOLDER = re.compile(r"\s*,? in `?([\w./@\-]+)`?")
 
@@ -41,36 +42,34 @@ _FOLDER = re.compile(r"\s*,? in `?([\w./@\-]+)`?")
 class Runner(NamedTuple):
     """How a runner is known, how it is made to list only, and what shows that it found a test."""
 
-    name: str
     known: re.Pattern[str]
-    listing: tuple[
-        str, str
-    ]  # a pattern and its replacement; the pattern's end is mostly that of the command
+    replaced: str
+    by: str
     proof: re.Pattern[str]
 
 
-def _runner(name: str, known: str, pattern: str, replacement: str, proof: str) -> Runner:
-    return Runner(name, re.compile(known), (pattern, replacement), re.compile(proof, re.MULTILINE))
+def _runner(known: str, replaced: str, by: str, proof: str) -> Runner:
+    return Runner(re.compile(known), replaced, by, re.compile(proof, re.MULTILINE))
 
 
+_GO = r"^(Test|Example|Benchmark|Fuzz)"
+_NPX = r"^(\w+=\S+ )*((npx|yarn|pnpm( exec)?) )?"
 RUNNERS = (
-    _runner("pytest", r"\bpytest\b", r"$", " --collect-only -q", r"^\d+(/\d+)? tests? collected|^\S+::"),
-    _runner("go", r"\bgo test\b.* -run\b", r" -run[ =]", " -list ", r"^(Test|Example|Benchmark|Fuzz)"),
-    _runner("go", r"\bgo test\b", r"\bgo test\b", "go test -list .", r"^(Test|Example|Benchmark|Fuzz)"),
-    _runner("vitest", r"^(\w+=\S+ )*((npx|yarn|pnpm( exec)?) )?vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
-    _runner("jest", r"\bjest\b", r"$", " --listTests", r"^/"),
-    _runner("mocha", r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
-    # What has no listing, or hides its runner behind a script, is run: its tests may fail, but there have to be some.
-    _runner("as it is", "", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|[1-9]\d* (runs|tests|examples|passing|passed)\b"
-            r"|Tests?:? +.*[1-9]\d* (passed|failed)"),
+    _runner(r"\bpytest\b", r"$", " --collect-only -q", r"^\d+(/\d+)? tests? collected|^\S+::"),
+    _runner(r"\bgo test\b.* -run\b", r" -run[ =]", " -list ", _GO),
+    _runner(r"\bgo test\b", r"\bgo test\b", "go test -list .", _GO),
+    _runner(rf"{_NPX}vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
+    _runner(r"\bjest\b", r"$", " --listTests", r"^/"),
+    _runner(r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
+    # What cannot list is run: its tests may fail, but there have to be some.
+    _runner("", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|Tests?:? +.*[1-9]\d* (passed|failed)"
+            r"|[1-9]\d* (runs|tests|examples|passing|passed)\b"),
 )  # fmt: skip
-
-
 _SCRIPT = re.compile(r"((?:\w+=\S+ )*)(?:npm|pnpm|yarn)(?: run)? ([\w:.\-]+)(?: --(?= |$))?(.*)")
 
 
 def unwrapped(command: str, folder: Path) -> str:
-    """What a script of package.json runs, with what is said after its name, where it is one command."""
+    """What a script of package.json runs with what is said after its name, if it is one command."""
     said = _SCRIPT.fullmatch(command)
     package = folder / "package.json"
     if said is None or not package.is_file():
@@ -106,7 +105,7 @@ def tried(command: str, folder: str, root: Path) -> Tried:
         return Tried(command, folder, "cargo metadata", not missing, ", ".join(missing))
     alone = unwrapped(command, root / folder)
     runner = next(one for one in RUNNERS if one.known.search(alone))
-    listing = re.sub(*runner.listing, alone, count=1)
+    listing = re.sub(runner.replaced, runner.by, alone, count=1)
     status, out = shell(listing, root / folder, root)
     proven = runner.proof.search(out) is not None
     right = proven and (status == 0 or runner is RUNNERS[-1])
@@ -123,8 +122,9 @@ def shell(command: str, folder: Path, root: Path) -> tuple[int, str]:
     environ["npm_config_yes"] = "false"  # what is not installed is not fetched to run it
     try:
         done = subprocess.run(
-            ["bash", "-c", command], cwd=folder, env=environ, timeout=SECONDS, check=False, text=True,
-            errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            ["bash", "-c", command], cwd=folder, env=environ, timeout=SECONDS, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            text=True, errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired as late:
         return 124, f"{late.output or ''}\nafter {SECONDS} seconds"
@@ -133,11 +133,13 @@ def shell(command: str, folder: Path, root: Path) -> tuple[int, str]:
 
 def entries() -> list[tuple[Entry, dict[str, str]]]:
     rows = tomllib.loads((HERE / "manifest.toml").read_text(encoding="utf-8"))["repository"]
-    return [
-        (Entry(row["url"].removeprefix("https://github.com/"), row["url"], row["commit"], row["language"],
-               row["split"], ""), row)
-        for row in rows
-    ]  # fmt: skip
+    found = []
+    for row in rows:
+        name = row["url"].removeprefix("https://github.com/")
+        found.append(
+            (Entry(name, row["url"], row["commit"], row["language"], row["split"], ""), row)
+        )
+    return found
 
 
 def main() -> None:
@@ -194,8 +196,9 @@ def main() -> None:
                 print("    " + one.end.replace("\n", "\n    "), flush=True)
     every = [one for group in found.values() for one in group]
     with_one = sum(any(one.right for one in group) for group in found.values())
-    print(f"\n{sum(one.right for one in every)} of {len(every)} commands are right; {with_one} of {len(found)}"
-          f" repositories have a right one")  # fmt: skip
+    right = sum(one.right for one in every)
+    print(f"\n{right} of {len(every)} commands are right", end="; ")
+    print(f"{with_one} of {len(found)} repositories have a right one")
     options.to.mkdir(parents=True, exist_ok=True)
     target = options.to / f"commands-{time.strftime('%Y%m%d-%H%M%S')}.json"
     data = {name: [one._asdict() for one in group] for name, group in found.items()}

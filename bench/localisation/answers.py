@@ -8,9 +8,7 @@ from cases import Case
 from definitions import Definition, definitions, innermost
 from repositories import Clone, State
 
-DIFF = (
-    "-w", "--ignore-blank-lines", "-U0", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"
-)  # fmt: skip
+DIFF = "-w --ignore-blank-lines -U0 --no-renames --no-color --no-ext-diff --no-textconv".split()
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? [^\n]*\n((?:[-+\\][^\n]*\n?)*)", re.MULTILINE)
 _IDLE_LINE = re.compile(r"\s*(//|/\*|\*|#\s|#$|$)")  # blank, or nothing but a comment
 Row = dict[str, float]
@@ -51,7 +49,7 @@ def _changed(path: str, text: str, diff: str) -> list[Definition]:
             around = innermost(found, first, first + 1)
             before = innermost(found, first, first)
             if before is not None and path.endswith((".py", ".pyi")):
-                # Nothing closes a block here: what is set in deeper than its first line belongs to it.
+                # Nothing closes a block here: what is set in deeper than its first line is its.
                 added = next((line[1:] for line in body.split("\n") if line[1:].strip()), "")
                 around = before if _inset(added) > _inset(lines[before.start - 1]) else around
             if around is not None:

@@ -1,4 +1,4 @@
-"""The baseline: files in the order of BM25, each with its path and a bare outline, as many as a dossier is long."""
+"""The baseline: files in the order of BM25 with a bare outline, as many as a dossier is long."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ LONGEST = 400  # characters of a line; a longer one is no source that people wro
 
 
 class Outlines(Bm25):
-    """BM25 over all code files in one list, or over sources and tests apart, which share the room."""
+    """BM25 over all code files in one list, or over tests and others apart, half the room each."""
 
     def update(self, state: State) -> None:
         super().update(state)
@@ -41,7 +41,7 @@ def outline(path: str, text: str) -> Iterator[str]:
 
 
 def _filled(orders: list[list[str]], state: State, room: int) -> str:
-    """Whole lines; of several lists the one that has least goes on, file by file, till nothing more fits."""
+    """Whole lines; the list that has least goes on, file by file, till nothing more fits."""
     texts, left = ["" for _ in orders], [iter(order) for order in orders]
     going = set(range(len(orders)))
     while going:

@@ -1,7 +1,8 @@
 """What a file defines and tests, read from the grammars by rules of this benchmark's own.
 
-A definition is a function, a method, or a type (class, struct, interface, trait, enum, alias). What is defined inside
-a function belongs to that function. A test is what its runner would run by name: a function or a title.
+A definition is a function, a method, or a type (class, struct, interface, trait, enum, alias). What
+is defined inside a function belongs to that function. A test is what its runner would run by name:
+a function or a title.
 """
 
 import importlib
@@ -45,23 +46,25 @@ _GRAMMARS = {
 _GRAMMAR = {suffix: grammar for names, grammar in _GRAMMARS.items() for suffix in names.split()}
 _TYPES = frozenset(
     """
-    class_definition class_declaration abstract_class_declaration class class_specifier struct_specifier module
-    interface_declaration type_alias_declaration enum_declaration record_declaration annotation_type_declaration
-    struct_declaration trait_declaration object_declaration protocol_declaration type_spec struct_item enum_item
-    union_item trait_item type_item impl_item
+    class_definition class_declaration abstract_class_declaration class class_specifier module
+    struct_specifier interface_declaration type_alias_declaration enum_declaration type_spec
+    record_declaration annotation_type_declaration struct_declaration trait_declaration
+    object_declaration protocol_declaration struct_item enum_item union_item trait_item type_item
+    impl_item
     """.split()
 )
 _FUNCTIONS = frozenset(
     """
-    function_definition function_declaration generator_function_declaration function_signature function_item
-    function_signature_item macro_definition method method_declaration method_definition method_signature
-    abstract_method_signature constructor_declaration singleton_method init_declaration
+    function_definition function_declaration generator_function_declaration function_signature
+    function_item function_signature_item macro_definition method method_declaration
+    method_definition method_signature abstract_method_signature constructor_declaration
+    singleton_method init_declaration
     """.split()
 )
 _VALUES = frozenset(
     ("arrow_function", "function_expression", "function", "generator_function", "class")
 )
-# Nodes that give a function or a class as a value its name, and the fields of the name and the value.
+# Nodes that give a function or a class as a value its name: the fields of name and value.
 _NAMED_VALUES = {
     "variable_declarator": ("name", "value"),
     "assignment_expression": ("left", "right"),
@@ -119,7 +122,7 @@ def _plain(one: Definition, by_name: re.Pattern[str] | None) -> Definition:
 
 
 def _walk(node: Node, *, inside: bool) -> Iterator[Definition]:
-    """`inside`: of a function with a name, whose own definitions are parts of it. Tests are found there too."""
+    """`inside`: of a function with a name; of what it defines only tests are told."""
     stack = [(node, inside)]
     while stack:
         one, within = stack.pop()

@@ -4,7 +4,8 @@
     python bench/localisation/run.py --repo pallets/click --no-baselines
     python bench/localisation/run.py --repo pallets/click --show 1a2b3c4
 
-It prints tables and writes every case into bench/results/. Definitions, data, figures: README.md beside this file.
+It prints tables and writes every case into bench/results/. Definitions, data, figures: README.md
+beside this file.
 """
 
 import argparse
@@ -38,7 +39,7 @@ Rows = dict[str, dict[str, list[Row]]]  # system → repository → a row a case
 
 
 def texts_of(case: Case, dossier: Dossier, outlines: Outlines | None, room: int) -> dict[str, str]:
-    """What each system says; the baselines in as many characters as the dossier has, or as asked for."""
+    """What each system says; the baselines as long as the dossier, or as asked for."""
     found = {DOSSIER: dossier.text}
     if outlines is not None:
         task, room = Task(case.subject, case.body), room or len(dossier.text)

@@ -1,4 +1,4 @@
-"""Is it true what a dossier says of names and messages that no test has? Every test file is read for them."""
+"""Does no test have the names and messages of which a dossier says so? Every test file is read."""
 
 import re
 
@@ -12,7 +12,7 @@ _BETWEEN = re.compile(r"(?: :\d+(?:-\d+)?)?\s*(?:,|;|and)?\s*")
 
 
 def claimed(dossier: str) -> list[str]:
-    """The names and messages at the beginning of each fact, of a name with an owner its last part."""
+    """What each fact begins with: names, of one with an owner the last part, and messages."""
     found: dict[str, None] = {}
     for line in "\n".join(_SECTION.findall(dossier)).split("\n"):
         at = 2 if line.startswith("- ") else len(line)
