@@ -51,7 +51,10 @@ def built(state: State, feature: str, description: str, server: Path = SERVER) -
     seconds = time.perf_counter() - begun
     reply = json.loads(done.stdout or "{}")
     if not reply.get("files"):
-        raise SystemExit(f"{state.commit}: no dossier of {feature}\n{done.stdout}{done.stderr}")
+        print(
+            f"{state.commit}: no dossier of {feature}\n{done.stdout}{done.stderr}", file=sys.stderr
+        )
+        return Dossier("", "", "", seconds)  # which names nothing
     folder = state.root / reply["path"]
     files = {name: (folder / name).read_text(encoding="utf-8") for name in reply["files"]}
     where = re.search(

@@ -33,6 +33,7 @@ from untested import claimed, wrong
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
 SHARES = ("files", "functions", "where", "test files", "tests")
+MOST_CHARACTERS = 8_000  # of a baseline where no dossier was built
 COSTS = ("tokens", "named", "seconds")
 DOSSIER, ONE, TWO = "dossier", "bm25, one list", "bm25, two lists"
 Rows = dict[str, dict[str, list[Row]]]  # system → repository → a row a case
@@ -42,7 +43,7 @@ def texts_of(case: Case, dossier: Dossier, outlines: Outlines | None, room: int)
     """What each system says; the baselines as long as the dossier, or as asked for."""
     found = {DOSSIER: dossier.text}
     if outlines is not None:
-        task, room = Task(case.subject, case.body), room or len(dossier.text)
+        task, room = Task(case.subject, case.body), room or len(dossier.text) or MOST_CHARACTERS
         found |= {ONE: outlines.one_list(task, room), TWO: outlines.two_lists(task, room)}
     return found
 
@@ -127,7 +128,7 @@ def show(case: Case, asked: Answers, texts: dict[str, str], state: State) -> Non
 
 
 def line(first: str, cells: list[str], width: int) -> str:
-    return f"{first:<26}" + "".join(f"{cell:>{width}}" for cell in cells)
+    return f"{first:<30}" + "".join(f"{cell:>{width}}" for cell in cells)
 
 
 def cell(value: measures.Estimate, *, share: bool = True, bounds: bool = True) -> str:
@@ -150,12 +151,12 @@ def differences(rows: Rows, base: str) -> dict[str, list[Row]]:
 def print_tables(rows: Rows) -> None:
     cases = sum(map(len, rows[DOSSIER].values()))
     print(f"\n{cases} cases, mean over {len(rows[DOSSIER])} repositories [95 %]")
-    print(line("", list(SHARES), 20) + line("", list(COSTS), 10)[26:])
+    print(line("", list(SHARES), 20) + line("", list(COSTS), 10)[30:])
     for system, groups in rows.items():
         values = measures.estimates(groups, (*SHARES, *COSTS))
         shares = [cell(values[name]) for name in SHARES]
         costs = [cell(values[name], share=False) for name in COSTS]
-        print(line(system, shares, 20) + line("", costs, 10)[26:])
+        print(line(system, shares, 20) + line("", costs, 10)[30:])
     for base in [system for system in rows if system != DOSSIER]:
         values = measures.estimates(differences(rows, base), SHARES)
         print(line(f"dossier less {base}", [cell(values[name]) for name in SHARES], 20))
@@ -164,6 +165,8 @@ def print_tables(rows: Rows) -> None:
     print(
         f"said to be in no test: {names} names in {len(claims)} dossiers, {false} of them wrongly"
     )
+    failed = sum(row["tokens"] == 0 for group in rows[DOSSIER].values() for row in group)
+    print(f"without a dossier, because its build failed: {failed} cases")
     print("\nby repository (cases)")
     for repository, own in rows[DOSSIER].items():
         print(f"{repository} ({len(own)})")
@@ -171,7 +174,7 @@ def print_tables(rows: Rows) -> None:
             values = measures.estimates({repository: groups[repository]}, (*SHARES, *COSTS))
             shares = [cell(values[name], bounds=False) for name in SHARES]
             costs = [cell(values[name], share=False) for name in COSTS]
-            print(line(f"  {system}", shares, 12) + line("", costs, 10)[26:])
+            print(line(f"  {system}", shares, 12) + line("", costs, 10)[30:])
 
 
 def taken(cases: list[Case], limit: int | None) -> list[Case]:
