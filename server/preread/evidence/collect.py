@@ -5,10 +5,12 @@ from collections.abc import Iterable
 
 from preread import dossier, inputs
 from preread.dossier import INVISIBLE
+from preread.evidence import failing_tests
 from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
 from preread.evidence.rule import Found, Rule
 from preread.evidence.rules import RULES
+from preread.evidence.thin import is_thin
 from preread.evidence.view import View
 from preread.index import gitlog, indexer
 from preread.index.analysis import AnalysisCache
@@ -19,6 +21,7 @@ from preread.ranking import fusion, lines
 from preread.ranking.fusion import Hit
 from preread.ranking.query import Query, query_of
 from preread.ranking.search import Asked
+from preread.reports.history import Past
 from preread.services import Services
 
 TURN = 1_000  # tokens: what a rule of weight 1 takes before its score is halved
@@ -33,6 +36,22 @@ def collect(services: Services, request: Request) -> Evidence:
     return db.use(services.layout, lambda connection: _collect(services, request, connection))
 
 
+def failing(services: Services, request: Request) -> list[Past]:
+    """The feature's tests that ever failed, the worst first; no rule is run."""
+    services.progress.say("reading the project's files", 0, 2)
+    indexer.update(services)
+    inputs.reports(services)
+    services.progress.say("looking for the feature's tests", 1, 2)
+
+    def work(connection: sqlite3.Connection) -> list[Past]:
+        view = viewed(services, request, connection)
+        found = failing_tests.belonging(view)
+        view.analyses.store()
+        return found
+
+    return db.use(services.layout, work)
+
+
 def viewed(services: Services, request: Request, connection: sqlite3.Connection) -> View:
     """What rules look at for a request, and what other readers of the ranking start from."""
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
@@ -40,6 +59,10 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     analyses = AnalysisCache(services.tree, connection)
     asked = Asked(connection, query.weights, query.text, query.scope, analyses.text)
     hits = _hits(request, query, asked, analyses)
+    thin = request.feature != PROJECT and is_thin(query, asked, hits)
+    if thin:  # how tests are written here still counts: by central files where none is ranked
+        central = _central(query, asked, analyses)
+        hits = {kind: own or central[kind] for kind, own in hits.items()}
     tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
     view = View(
         services,
@@ -54,6 +77,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         hits={"files": hits["files"], "tests": tests, "docs": hits["docs"]},
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
+        thin=thin,
     )
     if request.ticket and ticket is None:
         view.notes.append(f"there is no .project/tickets/{request.ticket}.md")
@@ -124,6 +148,11 @@ def _hits(
 ) -> dict[str, list[Hit]]:
     if request.feature != PROJECT:
         return fusion.ranked(asked, query, LIMITS)
+    return _central(query, asked, analyses)
+
+
+def _central(query: Query, asked: Asked, analyses: AnalysisCache) -> dict[str, list[Hit]]:
+    """The project's central files of each kind, whatever the request."""
     churn = gitlog.churn(analyses.log)
     return {
         kind: fusion.central(asked.connection, kind, churn, LIMITS[kind], query.scope)

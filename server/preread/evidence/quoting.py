@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from preread import dossier
-from preread.dossier import MIN_QUOTE, code
+from preread.dossier import ANCHOR, MIN_QUOTE, code
 from preread.evidence.files import FileView
 from preread.sources import Ref
 
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200
+# What begins and ends a line of a comment, as the check leaves it out.
+MARKS = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|\"{3})\s?|\*/$|\"{3}$")
 ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 
 
@@ -40,11 +42,35 @@ def is_provable(text: str) -> bool:
     return len(text.strip()) >= MIN_QUOTE
 
 
+def whole(text: str, most: int = MAX_SENTENCE) -> str:
+    """A text as a code span; empty if it is too short to prove anything, or too long to quote."""
+    folded = " ".join(text.split())
+    if not is_provable(folded) or len(folded) > most or ANCHOR.search(code(folded)):
+        return ""  # what reads as a name with its line would be checked as one
+    return code(folded)
+
+
+def mark(text: str) -> str:
+    """A decorator as a code span; by its name alone where an outline has cut it, or it is long."""
+    is_cut = "(" in text and not text.endswith((")", "]"))
+    return ("" if is_cut else whole(text)) or whole(text.partition("(")[0])
+
+
+def can_be_anchored(name: str) -> bool:
+    """Whether a name with a line reads as one: not with all backticks that a name may have."""
+    return ANCHOR.fullmatch(anchored(name, 1)) is not None
+
+
 def line(file: FileView, number: int) -> str:
     """One line of a file as a code span; empty if it is too long to quote whole."""
     text = file.lines[number - 1].strip() if 0 < number <= len(file.lines) else ""
     text = re.sub(r"\s*[{;,]$", "", text)
     return code(text) if is_provable(text) and len(text) <= MAX_LINE else ""
+
+
+def unmarked(text: str) -> str:
+    """One line without the marks of a comment or docstring around it."""
+    return MARKS.sub("", text.strip()).strip()
 
 
 def sentences(text: str) -> list[str]:

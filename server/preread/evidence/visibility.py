@@ -4,8 +4,8 @@ import re
 
 from preread.evidence.files import FileView
 from preread.evidence.view import View
+from preread.languages import language_of
 from preread.syntax import Symbol
-from preread.syntax.languages import language_of
 
 SCRIPTS = frozenset({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"})
 NEEDS = {  # where nothing is public without a word for it
