@@ -15,7 +15,7 @@ MAX_STUBS = 4
 ABOVE = 40  # lines from a hook's name to the first call inside
 MIN_TESTS = 2  # that replace the same, for it to be how it is done here
 NO_HOOK = re.compile(r"after|tear|fixture:", re.IGNORECASE)  # it cleans up, or has to be asked for
-REPLACING = frozenset({"patch", "monkeypatch", "spyOn", "stub", "doMock"})
+REPLACING = frozenset({"mock", "doMock", "spyOn", "stub"})
 
 
 def find(view: View) -> Iterator[Found]:
@@ -105,8 +105,10 @@ def _stubs(view: View) -> Iterator[Found]:
 def _replaces(call: Call) -> bool:
     """Whether it names in quotes what it replaces: `monkeypatch.setattr`, `vi.mock`."""
     names = call.callee.split(".")
-    is_mock = len(names) > 1 and names[-1] == "mock"
-    return bool(call.literals) and (is_mock or not REPLACING.isdisjoint(names))
+    by_name = len(names) > 1 and names[-1] in REPLACING
+    # `client.patch` sends a request.
+    patched = names[0] in {"patch", "monkeypatch"} or ("patch" in names and "mock" in call.callee)
+    return bool(call.literals) and (by_name or patched)
 
 
 RULE = Rule(
