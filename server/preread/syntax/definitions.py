@@ -38,6 +38,7 @@ _KINDS: dict[str, SymbolKind] = {
 # Between a comment and what it is about: `export const`, `template <typename T>`.
 _JOINS = re.compile(rb"\s*(?:template\s*<[^;{}()]{0,200}>)?[\w\s]{0,200}")
 _WORDS_BEFORE = re.compile(r"[\w ]*")
+_ARGUMENTS = re.compile(r"<.*", re.DOTALL)  # of a template that a definition is a case of
 _TAIL = re.compile(r"(?:\s*:\s*#.*|\s*=>|\s*;?\s+end|[\s;{=(:,]+)$")
 
 
@@ -130,7 +131,7 @@ class DefinitionReader:
         words = self._name(entry, name)
         if not words:
             return
-        outer, _, last = words.replace("::", ".").rpartition(".") if "::" in words else ("", "", words)
+        outer, last = _split(words)
         owner = entry.part("owner")
         if owner is not None:
             outer = self.source.fold(owner).partition("<")[0].strip().replace("::", ".")
@@ -228,13 +229,17 @@ class DefinitionReader:
     # What belongs to what is open
 
     def _comment(self, entry: Captured) -> None:
+        around = self._open[-1]
+        if around.begin and not self.source.data[around.begin : entry.start].strip():
+            around.begin = entry.end  # between decorators and what they stand before
+            return
         start = self.source.data.rfind(b"\n", 0, entry.start) + 1
         if self.source.data[start : entry.start].strip():  # it is about what stands before it
             return
         self._add_above(entry)
 
     def _add_above(self, entry: Captured) -> None:
-        if not self._take(entry, None):
+        if not self._take(entry, None) or (self._above and entry.start < self._above[-1].end):
             return
         if not self._joins(self._above, entry.start):
             self._above = []
@@ -320,7 +325,7 @@ class DefinitionReader:
     def _name(self, entry: Captured, name: "Node | None") -> str:
         if name is None:
             return entry.given_name
-        text = self.source.text(name) if "string" in name.type else self.source.fold(name, 400)
+        text = self.source.text(name) if "string" in name.type else self.source.fold(name)
         return unquoted(text) if "string" in name.type or text[:1] == "`" else text.lstrip(":")
 
     def _line(self, node: "Node", offset: int) -> int:
@@ -346,7 +351,17 @@ class DefinitionReader:
         if closed.kind == "constant":
             line_end = data.find(b"\n", begin, end)
             end = line_end if line_end >= 0 else end
+            return self.source.fold_between(begin, end).rstrip("; ")
         text = self.source.fold_between(begin, end, 10_000)
         if closed.kind in TYPES:
             text = text.partition("{")[0]
         return _TAIL.sub("", text)[:160]
+
+
+def _split(words: str) -> tuple[str, str]:
+    """The type that a name is said to be in, and the name; `Cart<T>::add` is one of Cart."""
+    if words.startswith("operator"):
+        return "", words
+    outer, _, last = words.rpartition("::")
+    outer = re.sub(r"<[^<>]*>", "", outer)
+    return outer.replace("::", "."), last if last.startswith("operator") else _ARGUMENTS.sub("", last)

@@ -60,7 +60,7 @@ def without_tags(text: str) -> str:
 
 
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`")
-_TYPE_ARGUMENTS = re.compile(r"(?<=[\w:])<[^<>()]*>")
+_TYPE_ARGUMENTS = re.compile(r"(?:::|(?<=[\w:]))<[^<>()]*>")
 _GROUP = re.compile(r"\([^()\[\]]*\)|\{[^{}]*\}")
 _INDEX = re.compile(r"\[[^()\[\]]*\]")
 _OPERATORS = re.compile(r"^(?:(?:try[?!]?|await|not)\s+|[!&*~-]+(?=\w))+")

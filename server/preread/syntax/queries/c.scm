@@ -30,9 +30,9 @@
       (_ declarator: (_ declarator: (function_declarator declarator: (_) @name)))]
     body: (_)? @body) @definition.function
   (#not-any-of? @name "if" "for" "while" "switch" "return" "sizeof" "defined"))
-(struct_specifier) @definition.class
-(union_specifier) @definition.class
-(enum_specifier) @definition.enum
+(struct_specifier body: (_)) @definition.class
+(union_specifier body: (_)) @definition.class
+(enum_specifier body: (_)) @definition.enum
 (type_definition
   type: [(struct_specifier !name body: (_) @body) (union_specifier !name body: (_) @body)]
   declarator: (type_identifier) @name) @definition.class
@@ -48,7 +48,10 @@
 ((declaration
     (type_qualifier) @_const
     declarator: (init_declarator
-      declarator: [(identifier) @name (array_declarator declarator: (identifier) @name)]
+      declarator: [
+        (identifier) @name
+        (array_declarator declarator: (identifier) @name)
+        (array_declarator declarator: (_ declarator: (identifier) @name))]
       value: (_) @value)) @definition.constant
   (#match? @_const "^const"))
 (comment) @comment
@@ -68,7 +71,7 @@
   (_ declarator: (_ declarator: (field_identifier) @name))]) @member.field
 
 ((call_expression function: (_) @exception) @raise
-  (#match? @exception "^(\\w+::)*\\w*([eE]rror|ERROR|[fF]atal|FATAL|[dD]ie|[pP]anic|PANIC|[iI]nvalid|errx?$|warnx?$)"))
+  (#match? @exception "(?i)^(\\w+::)*(?!expect|assert|check|test)\\w*(error|fatal|die|panic|invalid|throw_)|^(errx?|warnx?)$"))
 
 ((function_definition declarator: (function_declarator declarator: (_) @name)) @hook
   (#match? @name "^((SetUp|TearDown)(TestSuite|TestCase)?|setUp|tearDown|(group_)?(setup|teardown))$"))

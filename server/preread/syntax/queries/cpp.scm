@@ -12,7 +12,7 @@
   . (compound_statement) @body
   (#eq? @runner "TEST_SUITE"))
 
-(class_specifier) @definition.class
+(class_specifier body: (_)) @definition.class
 (alias_declaration) @definition.type
 (concept_definition) @definition.type
 (function_definition

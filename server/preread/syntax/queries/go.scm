@@ -32,8 +32,8 @@
     (pointer_type [(type_identifier) @owner (generic_type type: (_) @owner)])]))
   name: (_) @name
   body: (_)? @body) @definition.method
-(type_spec name: (_) @name type: (struct_type) @body) @definition.class
-(type_spec name: (_) @name type: (interface_type) @body) @definition.interface
+(type_spec type: (struct_type)) @definition.class
+(type_spec type: (interface_type)) @definition.interface
 (type_spec) @definition.type
 (type_alias) @definition.type
 ((source_file (const_declaration (const_spec name: (identifier) @name) @definition.constant))

@@ -63,6 +63,7 @@
 (arrow_function) @block
 
 (throw_expression (object_creation_expression [(name) (qualified_name)] @exception)) @raise
+(throw_expression (scoped_call_expression scope: (_) @exception name: (_) @exception)) @raise
 
 (enum_case name: (_) @name value: (_)? @value) @member.enum
 (property_declaration

@@ -42,9 +42,10 @@
 ((module [
     (function_definition name: (identifier) @name) @test @only.tests
     (decorated_definition definition: (function_definition name: (identifier) @name) @test @only.tests)
-    (_ (block [
+    (if_statement (block [
       (function_definition name: (identifier) @name) @test @only.tests
-      (decorated_definition definition: (function_definition name: (identifier) @name) @test @only.tests)]))])
+      (decorated_definition
+        definition: (function_definition name: (identifier) @name) @test @only.tests)]))])
   (#match? @name "^test"))
 
 ((class_definition

@@ -3,7 +3,7 @@
 ((call
     method: (identifier) @runner
     arguments: (argument_list
-      . [(string) (constant) (scope_resolution)] @name . [(simple_symbol) (pair)]* @mark)
+      . [(string) (constant) (scope_resolution) (simple_symbol)] @name . [(simple_symbol) (pair)]* @mark)
     block: (_)) @test.group @only.tests
   (#match? @runner "^([xf]?(describe|context|feature|example_group)|shared_examples(_for)?|shared_context)$")
  )
@@ -13,6 +13,11 @@
     block: (_)) @test @only.tests
   (#match? @runner "^([xf]?(it|specify|example|scenario)|its|test|should|pending)$")
  )
+((call
+    method: (identifier) @runner
+    arguments: (argument_list . [(simple_symbol) (array)] @mark)
+    block: (_)) @test @only.tests
+  (#eq? @runner "its"))
 ((call method: (identifier) @runner !arguments block: (_)) @test @only.tests
   (#match? @runner "^[xf]?(it|specify|example)$"))
 ((method name: (_) @name) @test @only.tests (#match? @name "^test_\\w+[?!]?$"))

@@ -20,6 +20,11 @@
 (class_body (public_field_definition
   name: (_) @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method)
+((class_body (public_field_definition
+    name: (_) @name
+    value: (call_expression function: (_) @_wraps arguments: (arguments . [
+      (arrow_function body: (_) @body) (function_expression body: (_) @body)]))) @definition.method)
+  (#match? @_wraps "^(\\w+\\.)?(memo|debounce|throttle|with[A-Z]\\w*)$"))
 ((class_body (public_field_definition name: (_) @name value: (_) @value) @definition.constant)
   (#match? @name "^[A-Z][A-Z0-9_]*$"))
 (variable_declarator name: (identifier) @name value: (as_expression
@@ -66,6 +71,8 @@
 (interface_declaration name: (_) @name) @family
 (property_signature name: (_) @name) @family
 (union_type (literal_type (string) @member.union @name @value))
+(type_annotation (literal_type (string) @member.union @name @value))
+(type_alias_declaration value: (literal_type (string) @member.union @name @value))
 
 ; {…} as const, […] as const, z.enum([…])
 (program [
