@@ -18,10 +18,12 @@ import pytest
 
 from _processes import until
 from conftest import ROOT
+from preread.gates import events, file_gate, stop_words
 
 HOOKS = ROOT / "hooks"
 SCRIPTS = sorted(path for path in HOOKS.iterdir() if path.is_file() and path.suffix in {"", ".sh"})
-MODULES = [HOOKS / "hook.py", *sorted((HOOKS / "gatelib").glob("*.py"))]
+GATES = ROOT / "server" / "preread" / "gates"
+MODULES = [HOOKS / "hook.py", *sorted(GATES.glob("*.py"))]
 # More shells to hold the front to, such as a bash 3.2: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
 SHELLS = ["/bin/bash", *filter(None, os.environ.get("PREREAD_TEST_BASH", "").split(":"))]
 LET_THROUGH = "; this call was let through"
@@ -82,10 +84,19 @@ def gated(project: Path) -> bytes:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """The hooks in a folder with an odd name, where a test may break them."""
-    place = tmp_path / 'plug in\'s "cache"' / "hooks"
-    shutil.copytree(HOOKS, place, ignore=shutil.ignore_patterns("__pycache__"))
+    """The hooks of a plugin in a folder with an odd name, where a test may break them."""
+    plugin = tmp_path / 'plug in\'s "cache"'
+    place = plugin / "hooks"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(HOOKS, place, ignore=ignored)
+    shutil.copytree(GATES, plugin / "server" / "preread" / "gates", ignore=ignored)
+    shutil.copy(GATES.parent / "__init__.py", plugin / "server" / "preread")
     return place
+
+
+def gates_of(hooks: Path) -> Path:
+    """The folder of the modules that these hooks import."""
+    return hooks.parent / "server" / "preread" / "gates"
 
 
 @pytest.fixture
@@ -106,21 +117,21 @@ def program(place: Path, text: str) -> Path:
 
 
 def without_library(hooks: Path) -> None:
-    shutil.rmtree(hooks / "gatelib")
+    shutil.rmtree(gates_of(hooks))
 
 
 def with_a_broken_library(hooks: Path) -> None:
-    (hooks / "gatelib" / "events.py").write_text("def (:\n")
+    (gates_of(hooks) / "events.py").write_text("def (:\n")
 
 
 def with_a_broken_decision(hooks: Path) -> None:
-    (hooks / "gatelib" / "writes.py").write_text(
+    (gates_of(hooks) / "file_gate.py").write_text(
         "def decide(event, environ):\n    raise SystemExit(2)\n"
     )
 
 
 def without_a_module(hooks: Path) -> None:
-    (hooks / "gatelib" / "rules.py").unlink()
+    (gates_of(hooks) / "rules.py").unlink()
 
 
 def without_hook_py(hooks: Path) -> None:
@@ -555,12 +566,7 @@ while IFS= read -r event; do if passes_surely; then echo yes; else echo no; fi; 
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_bash_passes_hook_py_passes(
-    projects: list[Path], shell: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(HOOKS))
-    from gatelib import events, writes
-
+def test_what_bash_passes_hook_py_passes(projects: list[Path], shell: str) -> None:
     calls = generated(projects, 4000)
     text = "\n".join([*calls, ""])
     asked = subprocess.run(
@@ -571,7 +577,7 @@ def test_what_bash_passes_hook_py_passes(
     passed = [call for call, answer in zip(calls, answers, strict=True) if answer == "yes"]
     assert len(passed) > 300
     for call in passed:
-        assert writes.decide(events.read(call.encode()), {}) is None, call
+        assert file_gate.decide(events.read(call.encode()), {}) is None, call
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -699,7 +705,7 @@ def test_modules_are_python_3_8_and_import_the_standard_library_alone(path: Path
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        assert {name.partition(".")[0] for name in names} <= {*sys.stdlib_module_names, "gatelib"}
+        assert {name.partition(".")[0] for name in names} <= {*sys.stdlib_module_names, "preread"}
 
 
 def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
@@ -733,16 +739,13 @@ def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
     assert matchers["pre-task-gate"] == "Agent|Task"
 
 
-def test_the_stop_words_are_those_of_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(HOOKS))
-    from gatelib import names
-
+def test_the_stop_words_are_those_of_the_contract() -> None:
     contract = (
         (ROOT / "docs" / "gates.md")
         .read_text()
         .partition("The stop words, all of them:\n\n```\n")[2]
     )
-    assert frozenset(contract.partition("```")[0].split()) == names.STOP
+    assert frozenset(contract.partition("```")[0].split()) == stop_words.STOP_WORDS
 
 
 # -- hook.py --explain

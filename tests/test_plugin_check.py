@@ -207,11 +207,11 @@ BROKEN: dict[str, tuple[Change, str]] = {
     ),
     "a tool in the hooks": (
         replace(
-            "hooks/gatelib/texts.py",
+            "server/preread/gates/messages.py",
             "mcp__plugin_preread_preread__load_context",
             "mcp__plugin_preread__load_context",
         ),
-        r"texts\.py: there is no tool mcp__plugin_preread__load_context",
+        r"messages\.py: there is no tool mcp__plugin_preread__load_context",
     ),
     "a command in a text": (
         replace(LOAD, "`preread wrong FACT`", "`preread worng FACT`"),

@@ -7,15 +7,10 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from preread.errors import PrereadError
+from preread.gates.feature_names import DEVICES, MAX_LENGTH, is_feature, slug
 
-PROJECT = "_project"
-FEATURE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
-FEATURE_LENGTH = 64
 # The same words as their slug, only spelled as identifiers or headings are: taken, not refused.
 LOOSE_FEATURE = re.compile(r"[A-Za-z0-9]+([ _.-][A-Za-z0-9]+)*", re.ASCII)
-DEVICES = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{p}{n}" for p in ("com", "lpt") for n in range(1, 10))}
-)
 TICKET = re.compile(r"[A-Za-z0-9]+([._#-][A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -42,34 +37,19 @@ REQUIRED = tuple(row.name for row in FILES if row.required)
 MANIFEST = "manifest.json"
 
 
-def slug(name: str) -> str:
-    """The feature name that a free name becomes: lower case, every run of other characters one `-`, trimmed."""
-    return (
-        re.sub(r"[^a-z0-9]+", "-", name.lower(), flags=re.ASCII)
-        .strip("-")[:FEATURE_LENGTH]
-        .strip("-")
-    )
-
-
-def is_feature(name: str) -> bool:
-    return name == PROJECT or bool(
-        FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and name not in DEVICES
-    )
-
-
 def feature_name(name: str) -> str:
     """The feature that `name` stands for; raises E_FEATURE_NAME with the slug that would do."""
     if is_feature(name):
         return name
     proposal = slug(name)
-    if LOOSE_FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and is_feature(proposal):
+    if LOOSE_FEATURE.fullmatch(name) and len(name) <= MAX_LENGTH and is_feature(proposal):
         return proposal
     shown = ascii(name if len(name) <= 80 else name[:77] + "...")
     usable = proposal if is_feature(proposal) else ""
     raise PrereadError(
         "E_FEATURE_NAME",
         f"{shown} is not a feature name: lower-case letters, digits and single hyphens, at most "
-        f"{FEATURE_LENGTH} characters, no reserved device name.",
+        f"{MAX_LENGTH} characters, no reserved device name.",
         f'Call again with feature="{usable}".'
         if usable
         else "Choose a name like `login` or `checkout-coupon`.",
@@ -79,7 +59,7 @@ def feature_name(name: str) -> str:
 
 def ticket_name(name: str) -> str:
     """The ticket's id, checked to be a plain file name; raises E_TICKET_NAME."""
-    if TICKET.fullmatch(name) and len(name) <= FEATURE_LENGTH and name.lower() not in DEVICES:
+    if TICKET.fullmatch(name) and len(name) <= MAX_LENGTH and name.lower() not in DEVICES:
         return name
     raise PrereadError(
         "E_TICKET_NAME",

@@ -1,6 +1,5 @@
 """Where facts come from: one table of source kinds, each with its grammar, what it resolves to, and its digest."""
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +8,9 @@ from pathlib import PurePosixPath
 
 from preread import layout
 from preread.errors import PrereadError
-from preread.project.tree import MAX_COMMIT, Tree, digest_lines
+from preread.gates import spans
+from preread.gates.spans import without_carriage_returns
+from preread.project.tree import MAX_COMMIT, Tree
 from preread.reports import results
 
 BARE_NAMES = frozenset(
@@ -74,9 +75,7 @@ class Span:
     @property
     def digest(self) -> str:
         """SHA-256 of the lines joined by LF, first 16 hex digits; CR before LF is no part of a line."""
-        return hashlib.sha256("\n".join(self.lines).encode("utf-8", "surrogatepass")).hexdigest()[
-            :16
-        ]
+        return spans.digest(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +145,7 @@ def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
 
 
 def _parse_lines(text: str) -> Ref | None:
-    match = re.fullmatch(
-        r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", text
-    )
+    match = spans.LINES.fullmatch(text)
     if not match:
         return None
     path, start = match[1] or match[2], int(match[3])
@@ -244,7 +241,7 @@ def _shown_commit(name: str, tree: Tree) -> list[str]:
         raise SourceError("E_SOURCE_COMMIT", f"this repository holds no commit `{name}`")
     text = done.out[:MAX_COMMIT].decode("utf-8", "replace")
     # A diff marks its lines with one character; without it they read as the file has them.
-    return digest_lines(
+    return without_carriage_returns(
         [line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")]
     )
 
@@ -302,7 +299,7 @@ def _resolve_doc(ref: Ref, tree: Tree) -> Span:
     pages = text.split("\f")
     if ref.start > len(pages):
         raise SourceError("E_SOURCE_LINES", f"`{ref.path}` has {len(pages)} pages, not {ref.start}")
-    return Span(tuple(digest_lines(pages[ref.start - 1].split("\n"))))
+    return Span(tuple(without_carriage_returns(pages[ref.start - 1].split("\n"))))
 
 
 # -- absent:<glob>~"<literal>"

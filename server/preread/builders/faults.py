@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from preread.builders import loose
 from preread.builders.failures import CONFIG, ROWS, STDERR, Row, Seen, first
 from preread.builders.stream import Transcript, Trouble
-from preread.infra import secrets
+from preread.gates.secrets import kind_of_secret
 from preread.models import Fault, Outcome
 
 if TYPE_CHECKING:
@@ -172,4 +172,4 @@ def _resets(transcript: Transcript, text: str) -> str:
 def _excerpt(text: str) -> str:
     """What the child said, to be shown; nothing of it where a secret may stand in it."""
     excerpt = loose.clean(SECRETS.sub("…", text[:4000]).removeprefix("API Error: "), 160)
-    return "" if secrets.shape(excerpt) else excerpt
+    return "" if kind_of_secret(excerpt) else excerpt

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from preread import dossier, sources
-from preread.layout import PROJECT
+from preread.gates.feature_names import PROJECT
 from preread.models import Checked, Draft, Evidence, Fact, Request, Section, Verdict
 
 URGENT = (

@@ -37,10 +37,10 @@ from preread.evidence import (
     worth,
 )
 from preread.evidence.view import View, views_of
+from preread.gates.feature_names import PROJECT
 from preread.index import gitlog, indexer, words
 from preread.index.analysis import Kept
 from preread.infra import db
-from preread.layout import PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.ranking import fusion, lines, search
 from preread.ranking.fusion import Hit

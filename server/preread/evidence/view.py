@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from preread.evidence import cases
 from preread.evidence.pieces import FileView, HotCase, HotSymbol, views_of
+from preread.gates.feature_names import PROJECT
 from preread.index import gitlog, words
 from preread.index.analysis import Kept
-from preread.layout import PROJECT
 from preread.models import Request
 from preread.ranking.fusion import Query
 from preread.services import Services

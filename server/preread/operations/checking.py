@@ -7,12 +7,21 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, facts, pipeline, publish, published, runlog, stale_hints
+from preread import (
+    aliases,
+    cache,
+    dossier,
+    facts,
+    pipeline,
+    publish,
+    published,
+    runlog,
+    stale_hints,
+)
 from preread.build_key import recipe
 from preread.check import check as check_drafts
 from preread.check import judge
 from preread.errors import PrereadError
-from preread.gates import aliases
 from preread.infra import atomic
 from preread.layout import BY_NAME, REQUIRED
 from preread.models import Draft, Model

@@ -5,9 +5,8 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, pipeline, published, resolve, spending, stale_hints
+from preread import aliases, cache, dossier, pipeline, published, resolve, spending, stale_hints
 from preread.build_key import recipe
-from preread.gates import aliases
 from preread.layout import BY_NAME
 from preread.models import Evidence, Model
 from preread.operations.registry import (

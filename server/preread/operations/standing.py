@@ -3,9 +3,8 @@
 import difflib
 from dataclasses import dataclass, replace
 
-from preread import dossier, published
+from preread import aliases, dossier, published
 from preread.errors import PrereadError
-from preread.gates import aliases
 from preread.layout import Layout, feature_name
 from preread.models import Draft, Manifest, Problem
 from preread.services import Services

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from preread import dossier, inputs
 from preread.errors import PrereadError
+from preread.gates.feature_names import PROJECT
 from preread.infra.sandbox import MARK
 from preread.infra.secrets import Credentials
-from preread.layout import BY_NAME, FILES, PROJECT
+from preread.layout import BY_NAME, FILES
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.prompt import surroundings
 from preread.prompt.outside import block, line
