@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PLUGIN = os.path.dirname(HERE)
+SERVER = os.path.join(PLUGIN, "server", "preread", "mcp", "server.py")
 OLDEST = (3, 11)
 IN_PLACE = "--in-place"  # the first argument of a start behind relay.py, which may take its time
 # Not `-m`: that would take modules from the working directory, and PYTHONPATH would reach every program we start.
@@ -100,7 +101,7 @@ def become_preread(arguments: list[str], *, soon: bool) -> None:
 
 def warm(cache: str) -> bool:
     """Whether the server has been compiled: without that its start takes seconds, and a client waits for about two."""
-    source = os.path.join(PLUGIN, "server", "preread", "mcp_server", "server")
+    source = SERVER[: -len(".py")]
     return os.path.exists(f"{cache}{source}.{sys.implementation.cache_tag}.pyc")
 
 

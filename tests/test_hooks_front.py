@@ -22,8 +22,8 @@ from preread.gates import events, file_gate, stop_words
 
 HOOKS = ROOT / "hooks"
 SCRIPTS = sorted(path for path in HOOKS.iterdir() if path.is_file() and path.suffix in {"", ".sh"})
-GATES = ROOT / "server" / "preread" / "gates"
-MODULES = [HOOKS / "hook.py", *sorted(GATES.glob("*.py"))]
+LIBRARY = ROOT / "server" / "preread" / "gates"
+MODULES = [HOOKS / "hook.py", *sorted(LIBRARY.glob("*.py"))]
 # More shells to hold the front to, such as a bash 3.2: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
 SHELLS = ["/bin/bash", *filter(None, os.environ.get("PREREAD_TEST_BASH", "").split(":"))]
 LET_THROUGH = "; this call was let through"
@@ -89,8 +89,8 @@ def installed(tmp_path: Path) -> Path:
     place = plugin / "hooks"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(HOOKS, place, ignore=ignored)
-    shutil.copytree(GATES, plugin / "server" / "preread" / "gates", ignore=ignored)
-    shutil.copy(GATES.parent / "__init__.py", plugin / "server" / "preread")
+    shutil.copytree(LIBRARY, plugin / "server" / "preread" / "gates", ignore=ignored)
+    shutil.copy(LIBRARY.parent / "__init__.py", plugin / "server" / "preread")
     return place
 
 
@@ -669,6 +669,45 @@ def test_what_a_call_writes_is_in_no_arguments_where_others_on_the_machine_could
     )
     assert "hook.py" in (tmp_path / "arguments").read_text()
     assert "hunter2" not in (tmp_path / "arguments").read_text()
+
+
+# -- where the hooks find the gates
+
+
+def as_checkout(place: Path) -> Path:
+    """The repository as it is, which is also what a plugin installs."""
+    copied(LIBRARY.parent, place / "server" / "preread")
+    return place / "hooks"
+
+
+def as_wheel(place: Path) -> Path:
+    """An installed wheel: the hooks are data of the package."""
+    copied(LIBRARY.parent, place / "preread")
+    return place / "preread" / "data" / "hooks"
+
+
+def copied(package: Path, place: Path) -> None:
+    """What the hooks need of the package."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(package / "gates", place / "gates", ignore=ignored)
+    shutil.copy(package / "__init__.py", place)
+
+
+@pytest.mark.parametrize("layout", [as_checkout, as_wheel])
+def test_the_hooks_find_the_gates_in_each_layout(
+    layout: Callable[[Path], Path], project: Path, gated: bytes, tmp_path: Path
+) -> None:
+    hooks = layout(tmp_path / "an installation")
+    shutil.copytree(HOOKS, hooks, ignore=shutil.ignore_patterns("__pycache__"))
+    assert is_block(run(hooks / "pre-spec-write", gated))
+    # A module beside the package is not taken for one of the standard library.
+    (hooks / "../../../json.py").resolve().write_text("raise SystemExit(3)\n")
+    (hooks / "../server/json.py").resolve().parent.mkdir(exist_ok=True)
+    (hooks / "../server/json.py").resolve().write_text("raise SystemExit(3)\n")
+    starting = json.dumps({"cwd": str(project), "session_id": "0123456789", "source": "startup"})
+    assert "no dossiers yet" in json.dumps(run(hooks / "session-start", starting.encode()))
+    shutil.rmtree(next((tmp_path / "an installation").rglob("gates")))
+    assert is_failure(run(hooks / "pre-spec-write", gated))
 
 
 # -- what the sources may use

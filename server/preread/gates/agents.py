@@ -1,4 +1,4 @@
-"""Preread's own agents: the feature of each, its dossier when it starts, what it owes when it stops.
+"""Preread's own agents: their features, their dossiers at the start, what they owe at the stop.
 
 An agent's start event has no prompt, and several agents may start in any order. So `pre-task-gate`
 records each dispatch, and `post-task`, milliseconds after that agent's start, the agent it became.
@@ -92,7 +92,7 @@ def started(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
 
 
 def feature_of(where: Workspace, agent: str, agent_id: str) -> tuple[list[str], bool]:
-    """The feature of an agent that starts, or none, and True; or its possible features, and False."""
+    """The feature of a starting agent, or none, and True; or its possible ones, and False."""
     end = time.monotonic() + PATIENCE
     while True:
         # In this order, because claiming moves a dispatch from the first place to the second.

@@ -21,10 +21,11 @@ CLOCK_SLACK = 2.0  # seconds by which a file's time may be behind the clock
 SKIPPED = frozenset(
     (".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", "venv", ".tox")
 )
-# No setting of the repository may start a program, and no lock is taken: another git may be running.
+# No setting of the repository may start a program, and no lock is taken from another git.
 _GIT = (
-    "git", "--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-    "-c", "log.showSignature=false", "-c", "core.quotePath=false", "-c", "protocol.allow=never",
+    "git", "--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false",
+    "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false",
+    "-c", "core.quotePath=false", "-c", "protocol.allow=never",
 )  # fmt: skip
 _ENVIRON = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -78,7 +79,7 @@ def dirty(root: str) -> list[str] | None:
 
 
 def _prefix(root: str) -> str | None:
-    """This folder relative to the top of the working tree, with a final slash; git's paths start there."""
+    """This folder relative to the top of the working tree, where git's paths start."""
     if os.path.lexists(os.path.join(root, ".git")):
         return ""
     out = git(root, "rev-parse", "--show-prefix")
@@ -91,7 +92,8 @@ def committed(root: str, since: float, before: str) -> list[str]:
     if not before or not now or now == before:
         return []
     out = git(
-        root, "log", "--relative", "--name-only", "-z", "--format=", "--no-renames", "--diff-filter=AM",
+        root, "log", "--relative", "--name-only", "-z", "--format=", "--no-renames",
+        "--diff-filter=AM",
         "--max-count=200", f"--since={int(since)}", now, "^" + before, "--", ".",
     )  # fmt: skip
     names = [os.fsdecode(name.strip(b"\n")) for name in (out or b"").split(b"\0")]

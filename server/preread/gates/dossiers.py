@@ -70,7 +70,7 @@ def is_stale(root: str, feature: str) -> bool:
 
 
 def read_start(path: str, size: int) -> bytes | None:
-    """The first `size` bytes of a regular file; None for anything else. Raises OSError, never waits."""
+    """The first `size` bytes of a regular file, else None. Raises OSError, and never waits."""
     if os.stat(path).st_mode & 0o170000 != 0o100000:
         return None
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))

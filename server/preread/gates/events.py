@@ -48,7 +48,7 @@ def parse(text: str) -> Any:  # noqa: ANN401
 
 
 def read(data: bytes) -> Event:
-    """The event in `data`. NUL bytes are ignored, as bash cannot pass them on. Raises InvalidEvent."""
+    """The event in `data`, without NUL bytes, which bash cannot pass on. Raises InvalidEvent."""
     try:
         event = parse(data.replace(b"\0", b"").decode("utf-8"))
     except RecursionError:
@@ -87,7 +87,7 @@ def remark(text: str, hook: str = "PreToolUse") -> Answer:
 
 
 def block(text: str, person: str) -> Answer:
-    """Denies the call: `text` tells the model what to do, `person` the person how to switch it off."""
+    """Denies the call: `text` says what the model should do, `person` how to switch it off."""
     denial = {
         "hookEventName": "PreToolUse",
         "permissionDecision": "deny",

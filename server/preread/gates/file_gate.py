@@ -53,7 +53,7 @@ def judge(call: Call, path: str, removes: bool = False) -> Verdict:
 
 
 def _plugin_file(call: Call, path: str, removes: bool) -> Verdict | None:
-    """The verdict on a file in the plugin's data folder, where `unready` makes the gates only warn."""
+    """The verdict on a file in the plugin's data folder: `unready` there would disarm the gates."""
     data = call.environ.get("CLAUDE_PLUGIN_DATA", "")
     if not data or not (path + "/").startswith(data.rstrip("/") + "/") or call.session is None:
         return None
@@ -83,7 +83,7 @@ def _stopped(
 
 
 def _below_dot_project(path: str) -> list[tuple[str, str]]:
-    """(folder, rest from `.project` on) for each `.project` in a path, in any case, innermost first.
+    """(folder, rest from `.project` on) for each `.project` in a path, innermost first, any case.
 
     Not only the nearest project: a `.git` inside `.project` would make that a project of its own.
     """

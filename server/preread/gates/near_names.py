@@ -16,7 +16,7 @@ SAME_NAME, SIMILAR, CONTAINED, OTHER = range(4)
 
 
 def similarity(one: str, other: str) -> int:
-    """How near two names are: SAME_NAME but for hyphens, SIMILAR by a few edits, CONTAINED, OTHER."""
+    """How near two names are: SAME_NAME (but for hyphens), SIMILAR, CONTAINED or OTHER."""
     if one.replace("-", "") == other.replace("-", ""):
         return SAME_NAME
     if min(len(one), len(other)) >= MIN_LENGTH and _edits(one, other) <= MAX_EDITS:

@@ -1,4 +1,4 @@
-"""Parses `.project/gates` and finds the rule for a path; its grammar is in docs/gates-reference.md."""
+"""Parses `.project/gates` (grammar: docs/gates-reference.md) and finds the rule for a path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Rules:
         self.aliases: dict[str, str] = {}
 
     def find(self, relative: str) -> tuple[Rule | None, str]:
-        """The first rule that matches a path, gate or exemption, and what its {feature} captured."""
+        """The first rule that matches a path, even an exemption, and what {feature} captured."""
         for rule in self.rules:
             captured = capture(rule.pattern, relative)
             if captured is not None:
@@ -184,7 +184,7 @@ def _add_directive(found: Rules, number: int, word: str, rest: list[str]) -> Non
 
 
 def capture(pattern: str, text: str) -> str | None:
-    """What {feature} captures where the pattern matches all of `text`; None where it does not match.
+    """What {feature} captures when the pattern matches all of `text`, None when it does not.
 
     A pattern without {feature} captures "".
     """

@@ -1,4 +1,4 @@
-"""The record of test runs, `.project/.state/results.jsonl`: one JSON object on each line, oldest first.
+"""The record of test runs, `.project/.state/results.jsonl`: a JSON object a line, oldest first.
 
 Several hooks may append at once. A line is one `write`, so that none is torn. The file is truncated
 under a lock on its own descriptor; a hook whose locked file was replaced meanwhile opens it again.
@@ -67,7 +67,7 @@ def _number_in(record: dict[str, Any], key: str, limit: float) -> float:
 
 
 def parse(line: str | bytes) -> dict[str, Any] | None:
-    """The record on one line; None for anything else, like a line that a killed writer left half."""
+    """The record on one line; None for anything else, like half a line of a killed writer."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

@@ -21,9 +21,9 @@ MAX_MESSAGE = 300
 MAX_SECTION, SECTION_LINES = 6_000, 200  # of the failure whose kind is determined
 
 _PYTEST = "failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed"
-# The summary lines of each runner, with what they count as groups. A run of several programs, crates
-# or modules prints several, which add up: so no line may match two patterns, and no summary may have
-# two lines that match.
+# The summary lines of each runner, with what they count as groups. A run of several programs,
+# crates or modules prints several, which add up: so no line may match two patterns, and no summary
+# may have two lines that match.
 _COUNTS = tuple(
     re.compile(pattern)
     for pattern in (

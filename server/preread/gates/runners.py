@@ -37,23 +37,31 @@ RUNNERS: dict[str, tuple[str, ...]] = {
 BUILDERS = frozenset(("mvn", "mvnw", "gradle", "gradlew", "make", "gmake", "just", "rake", "task"))
 # These start another program, which is among their first words.
 STARTERS = frozenset(
-    """npx pnpx bunx npm pnpm yarn bun uv poetry pipenv pdm hatch rye bundle sudo doas time command exec nice nohup env
-    timeout xvfb-run cross-env dotenv docker podman docker-compose coverage php node corepack stdbuf""".split()
+    """
+    npx pnpx bunx npm pnpm yarn bun uv poetry pipenv pdm hatch rye bundle sudo doas time command
+    exec nice nohup env timeout xvfb-run cross-env dotenv docker podman docker-compose coverage
+    php node corepack stdbuf
+    """.split()
 )
 MAX_STARTER_WORDS = 8
 MODULE_RUNNERS = frozenset(("pytest", "unittest", "tox", "nox"))
 # With one of these, no test is run.
 NO_RUN = frozenset(
-    """--version --help -h --collect-only --collectonly --co --list --listTests --list-tests --no-run
-    --showConfig""".split()
+    """
+    --version --help -h --collect-only --collectonly --co --list --listTests --list-tests
+    --no-run --showConfig
+    """.split()
 )
 PACKAGE_OPTIONS = frozenset(
     ("--prefix", "-C", "--filter", "-F", "--cwd", "-w", "--workspace", "--dir")
 )
 # Options whose value may look like a target.
 VALUED = frozenset(
-    """-c -k -m -n -p -o -t -g -r --config --rootdir --project --reporter --grep --outputFile --ignore --confcutdir
-    --junitxml --junit-xml --cov-config --cov-report --tsconfig --setup --require --import --manifest-path -f""".split()
+    """
+    -c -k -m -n -p -o -t -g -r --config --rootdir --project --reporter --grep --outputFile
+    --ignore --confcutdir --junitxml --junit-xml --cov-config --cov-report --tsconfig --setup
+    --require --import --manifest-path -f
+    """.split()
 )
 EXPANDED = frozenset("$`*?{")  # bash may replace a word with one of these
 # Words of the runners themselves, even if a folder has that name.
@@ -181,7 +189,7 @@ def _folder_of(words: list[str], folder: str) -> str:
 
 
 def _targets(words: list[str], folder: str) -> list[str]:
-    """The absolute paths that a command names, in order: words that are a file, or look like one."""
+    """The absolute paths that a command names, in order: words that are, or look like, a file."""
     found: dict[str, None] = {}
     is_value = False
     for word in words[1:]:

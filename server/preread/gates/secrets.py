@@ -19,9 +19,9 @@ HIDDEN = "***"
 class Shape:
     """A kind of secret: texts of which every such secret contains one, and its pattern.
 
-    The pattern is compiled only once such a text is found. No pattern begins inside a run of its own
-    characters, so that a search takes time in proportion to the text, not to its square. `random` is
-    for the kinds that words could look like: a match has to look random, too.
+    The pattern is compiled only once such a text is found. No pattern begins inside a run of its
+    own characters, so that a search takes linear time. `random` is for the kinds that words could
+    look like: a match has to look random, too.
     """
 
     __slots__ = ("kind", "marks", "pattern", "random")

@@ -77,7 +77,7 @@ def _how_to_get() -> str:
 
 
 def _text(where: Workspace, again: list[str]) -> str:
-    """The list, the dossiers that are in use again, the project's own summary, as far as it fits."""
+    """The list, the dossiers in use, the project's own summary, as far as they fit."""
     rows = [_row(root, name, why) for root, name, why in _checked(where)]
     start = "Dossiers of this project. Read them before you write what .project/gates covers:\n"
     text = start + _list(rows) if rows else "This project has no dossiers yet.\n"

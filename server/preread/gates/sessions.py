@@ -107,7 +107,7 @@ def _agent(root: str, session: object, agent_id: object) -> str:
 
 
 def agent_feature(root: str, session: object, agent_id: object) -> str | None:
-    """An agent's feature: "" when its dispatch named none, None when the agent is not known (yet)."""
+    """An agent's feature: "" when its dispatch named none, None for an unknown agent."""
     feature = state_files.read_json(_agent(root, session, agent_id)).get("feature")
     return feature if isinstance(feature, str) else None
 

@@ -1,4 +1,4 @@
-"""What a shell text plainly writes and removes. docs/gates.md, "Bash", says what counts and what is left alone."""
+"""What a shell script plainly writes and removes (docs/gates-reference.md, "Bash")."""
 
 from __future__ import annotations
 
@@ -17,26 +17,24 @@ from preread.gates.shell_words import (
     Unreadable,
 )
 
-DEEPEST = (
-    60  # compound commands in one another: beyond it a text counts as one that bash could not read
-)
+MAX_DEPTH = 60  # of nested compound commands; a script beyond it counts as unreadable from there
 WRITES = frozenset(["&>>", "&>", ">>", ">|", ">&", ">"])
-ENDING = frozenset([")", ";;", ";&", ";;&", "|", "|&", *CLOSERS])  # of a part that was not begun
+ENDING = frozenset([")", ";;", ";&", ";;&", "|", "|&", *CLOSERS])  # of a part that has not begun
 NOTHING = Token(END, "")
 
 
 def actions(text: str, cwd: str | None) -> list[tuple[str, str]]:
-    """(`write` or `remove`, absolute path) in the order of the text; (`switch`, folder) for `preread gates off`."""
+    """(`write` or `remove`, absolute path) in order; (`switch`, folder) for `preread gates off`."""
     return _parsed(text, cwd).actions
 
 
 def targets(text: str, cwd: str | None) -> list[str]:
-    """The absolute paths that a text plainly writes."""
+    """The absolute paths that a script plainly writes."""
     return [path for action, path in actions(text, cwd) if action == "write"]
 
 
 def commands(text: str) -> list[list[str]]:
-    """The words of each simple command; a word that the shell would expand stands as it is written."""
+    """The words of each simple command; a word that the shell would expand is left as written."""
     return _parsed(text, None).commands
 
 
@@ -50,7 +48,7 @@ def _parsed(text: str, cwd: str | None) -> _Parser:
 
 
 class _Parser:
-    """Walks the commands in their order, with the folder that each of them runs in (None: not known)."""
+    """Walks the commands in order, with the folder that each one runs in (None: unknown)."""
 
     def __init__(self, tokens: list[Token], cwd: str | None) -> None:
         self.tokens = tokens
@@ -76,9 +74,9 @@ class _Parser:
         return self.token.kind == WORD and self.token.raw == raw
 
     def sequence(self, closers: tuple[str, ...]) -> None:
-        """Pipelines up to one of the closers, which is not taken; or to the end. Raises Unreadable."""
+        """Pipelines up to one of the closers, or to the end. Raises Unreadable."""
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise Unreadable
         while self.token.kind != END:
             token = self.token
@@ -95,7 +93,7 @@ class _Parser:
             raise Unreadable
 
     def body(self, *closers: str) -> str:
-        """A sequence and what closes it."""
+        """A sequence, and what closes it."""
         self.sequence(closers)
         return self.take().raw
 
@@ -114,7 +112,7 @@ class _Parser:
             self.at += 1
 
     def skip_to(self, raw: str, kind: str) -> None:
-        """Go past the next such token."""
+        """Move past the next such token."""
         while not (self.token.kind == kind and self.token.raw == raw):
             if self.token.kind in (END, BROKEN):
                 raise Unreadable
@@ -184,7 +182,7 @@ class _Parser:
             self.at += 2
         self.skip_lines()
         self.depth += 1
-        if self.depth > DEEPEST:
+        if self.depth > MAX_DEPTH:
             raise Unreadable
         self.command()
         self.depth -= 1
@@ -198,7 +196,7 @@ class _Parser:
             self.act("write", value)
 
     def simple(self) -> None:
-        """A simple command; what it writes by redirections does not count where bash could not read all of it."""
+        """A simple command; its redirections do not count when bash could not read all of it."""
         noted = len(self.actions)
         try:
             words = self.words()
@@ -212,7 +210,7 @@ class _Parser:
             shell_commands.perform(self, words)
 
     def words(self) -> list[Token] | None:
-        """The words of a simple command; None where a function's definition begins."""
+        """The words of a simple command; None where a function definition begins."""
         words: list[Token] = []
         while self.token.kind in (WORD, REDIRECTION):
             if self.token.kind == REDIRECTION:
@@ -231,7 +229,7 @@ class _Parser:
         return words
 
     def act(self, action: str, path: str | None) -> None:
-        """Note what is done to a path, where it is literal and the folder that it is relative to is known."""
+        """Record an action on a path that is literal, and relative to a known folder."""
         if path and (path.startswith("/") or self.cwd is not None):
             self.actions.append((action, self.absolute(path)))
 

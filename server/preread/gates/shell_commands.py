@@ -1,4 +1,4 @@
-"""What the commands that docs/gates.md names do to the paths among their words. A word of None is not literal."""
+"""What single commands do to the paths among their words. A word of None is not literal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Words = list[str | None]
 
     class Walker(Protocol):
-        """What notes the actions: gatelib.shell's parser."""
+        """What records the actions: the parser of preread.gates.shell."""
 
         cwd: str | None
         actions: list[tuple[str, str]]
@@ -23,12 +23,20 @@ if TYPE_CHECKING:
 
 
 PREFIXES = frozenset(["sudo", "env", "command", "time", "exec", "nohup", "builtin"])
+# Options of sed.
+IN_PLACE = "--in-place"
 SCRIPTS = ("--expression", "--file")
 VALUED = (*SCRIPTS, "--line-length")
+SED_LETTERS = {
+    "i": IN_PLACE,
+    "e": "--expression",
+    "f": "--file",
+    "l": "--line-length",
+}
 
 
 def perform(walker: Walker, tokens: list[Token]) -> None:
-    """Note what one simple command does."""
+    """Record what one simple command does."""
     words = _unprefixed(tokens)
     name, rest = (os.path.basename(words[0] or ""), words[1:]) if words else ("", [])
     if name in ("tee", "rm"):
@@ -46,7 +54,7 @@ def perform(walker: Walker, tokens: list[Token]) -> None:
 
 
 def is_assignment(raw: str) -> bool:
-    """Whether a word, as it is written, begins with `NAME=` or `NAME+=`."""
+    """Whether a word, as written, begins with `NAME=` or `NAME+=`."""
     name, sign, _ = raw.partition("=")
     name = name[:-1] if name.endswith("+") else name
     plain = name.replace("_", "a")
@@ -54,7 +62,7 @@ def is_assignment(raw: str) -> bool:
 
 
 def _unprefixed(tokens: list[Token]) -> Words:
-    """The words of a command from its name on; none for `command -v`."""
+    """The words of a command, from its name on; none for `command -v`."""
     at, size = 0, len(tokens)
     while at < size:
         if is_assignment(tokens[at].raw):
@@ -75,7 +83,7 @@ def _unprefixed(tokens: list[Token]) -> Words:
 
 
 def _operands(words: Words) -> Words:
-    """Every word that is no option."""
+    """The words that are not options."""
     end = words.index("--") if "--" in words else len(words)
     return [word for word in words[:end] if not _is_option(word)] + words[end + 1 :]
 
@@ -85,40 +93,40 @@ def _is_option(word: str | None) -> bool:
 
 
 def _copy(walker: Walker, name: str, words: Words) -> None:
-    """`cp` and `mv`: the last operand is written, or what stands below it under each source's name."""
-    folder, named, sources = _copied(words)
-    if not named:
+    """`cp` and `mv`: write the last operand, or each source's name below it."""
+    folder, is_named, sources = _copied(words)
+    if not is_named:
         if len(sources) < 2:
             return
         folder = sources.pop()
     if folder:
-        below = named or len(sources) > 1 or folder.endswith("/") or _is_folder(walker, folder)
-        for source in sources:
-            if not below:
-                walker.act("write", folder)
-            elif source:
+        is_folder = is_named or len(sources) > 1 or folder.endswith("/")
+        if is_folder or _is_folder(walker, folder):
+            for source in filter(None, sources):
                 walker.act("write", os.path.join(folder, os.path.basename(source.rstrip("/"))))
+        else:
+            walker.act("write", folder)
     if name == "mv":
-        for source in sources:
-            walker.act("remove", source)
+        for moved in sources:
+            walker.act("remove", moved)
 
 
 def _copied(words: Words) -> tuple[str | None, bool, Words]:
-    """The folder of `-t`, whether there was one, and the operands."""
+    """The folder of `-t`, whether there is one, and the operands."""
     folder: str | None = None
-    named = False
+    is_named = False
     operands: Words = []
-    left = iter(words)
-    for word in left:
+    rest = iter(words)
+    for word in rest:
         if word in ("-t", "--target-directory"):
-            folder, named = next(left, None), True
+            folder, is_named = next(rest, None), True
         elif word is not None and word.startswith("--target-directory="):
-            folder, named = word.partition("=")[2], True
+            folder, is_named = word.partition("=")[2], True
         elif word == "--":
-            operands += left
+            operands += rest
         elif not _is_option(word):
             operands.append(word)
-    return folder, named, operands
+    return folder, is_named, operands
 
 
 def _is_folder(walker: Walker, path: str) -> bool:
@@ -128,7 +136,7 @@ def _is_folder(walker: Walker, path: str) -> bool:
 
 def _edited(words: Words) -> Words:
     """The files that `sed -i` writes."""
-    in_place = scripted = False
+    in_place = has_script = False
     names: Words = []
     at = 0
     while at < len(words):
@@ -136,29 +144,34 @@ def _edited(words: Words) -> Words:
         at += 1
         if word is None or not word.startswith("-") or word == "-":
             names.append(word)
-        elif word == "--":
+            continue
+        if word == "--":
             names += words[at:]
             break
-        elif word.startswith("--"):
-            option = word.partition("=")[0]
-            in_place = in_place or option == "--in-place"
-            scripted = scripted or option in SCRIPTS
-            at += word in VALUED
-        else:
-            # The first of these letters takes the rest of its cluster, or the next word.
-            place = min([place for place in map(word.find, "iefl") if place > 0], default=0)
-            letter, rest = word[place] if place else "", word[place + 1 :]
-            in_place = in_place or letter == "i"
-            scripted = scripted or letter in ("e", "f")
-            if not rest and (
-                letter in ("e", "f", "l") or (letter == "i" and words[at : at + 1] == [""])
-            ):
-                at += 1
-    return (names if scripted else names[1:]) if in_place else []
+        option, takes_next = _sed_option(word, words[at : at + 1])
+        in_place = in_place or option == IN_PLACE
+        has_script = has_script or option in SCRIPTS
+        at += takes_next
+    if not in_place:
+        return []
+    return names if has_script else names[1:]
+
+
+def _sed_option(word: str, following: Words) -> tuple[str, bool]:
+    """The long name of an option of sed, and whether the next word is its value."""
+    if word.startswith("--"):
+        return word.partition("=")[0], word in VALUED
+    # The first of these letters takes the rest of its cluster, or the next word.
+    at = min([at for at in map(word.find, SED_LETTERS) if at > 0], default=0)
+    option = SED_LETTERS[word[at]] if at else ""
+    if word[at + 1 :]:
+        return option, False
+    # `-i ""` is how macOS writes no backup.
+    return option, option in VALUED or (option == IN_PLACE and following == [""])
 
 
 def _change(walker: Walker, name: str, words: Words) -> None:
-    """`cd`: the folder that follows, or None where it cannot be known."""
+    """`cd`: the folder from here on, or None when it is unknown."""
     names = [word for word in words if word is None or not word.startswith("-") or word == "-"]
     folder = names[0] if len(names) == 1 and name != "popd" else None
     known = folder and folder != "-" and (folder.startswith("/") or walker.cwd is not None)

@@ -1,10 +1,13 @@
-"""A shell text as tokens: words, redirections, operators. Linear in the text, and no input makes it raise."""
+"""Splits a shell script into tokens: words, redirections, operators.
+
+In linear time, and no input makes it raise.
+"""
 
 from __future__ import annotations
 
 REDIRECTIONS = ("&>>", "&>", ">>", ">|", ">&", "<<<", "<<-", "<<", "<&", "<>", "<", ">")
 OPERATORS = (";;&", ";;", ";&", "&&", "||", "|&", "|", "&", ";", "(", ")", "\n")
-# Words that end one part of a compound command; `((` is arithmetic after these, as after an operator.
+# Words that end a part of a compound command; `((` is arithmetic after these and after operators.
 CLOSERS = frozenset(["then", "do", "else", "elif", "fi", "done", "esac", "}"])
 BEFORE_ARITHMETIC = CLOSERS | {"for", "if", "while", "until"}
 ENDS_WORD = frozenset(" \t\n|&;()<>")
@@ -21,7 +24,7 @@ KINDS = {**dict.fromkeys(REDIRECTIONS, REDIRECTION), **dict.fromkeys(OPERATORS, 
 
 
 class Token:
-    """`value` is the text of a word that the shell takes as it stands, None where it expands it."""
+    """`value` is the text of a literal word, None for a word that the shell expands."""
 
     __slots__ = ("kind", "raw", "value")
 
@@ -31,12 +34,15 @@ class Token:
         self.value = value
 
 
-class Unreadable(Exception):  # noqa: N818 - no error of ours: bash could not read on from here, either
-    """The text ends inside of something."""
+class Unreadable(Exception):  # noqa: N818 - not an error: bash could not read on, either
+    """The script ends inside a construct."""
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a text; here-documents' bodies and comments are gone. The last is `broken` where it breaks off."""
+    """The tokens of a script, without comments and the bodies of here-documents.
+
+    The last one is `broken` when the script breaks off.
+    """
     reader = _Reader(text)
     try:
         while reader.skip_blanks():
@@ -51,13 +57,12 @@ class _Reader:
         self.text = text
         self.at = 0
         self.found: list[Token] = []
-        self.documents: list[
-            tuple[str, bool]
-        ] = []  # here-documents whose bodies follow: delimiter, tabs are dropped
+        # Here-documents whose bodies follow: the delimiter, and whether leading tabs are dropped.
+        self.documents: list[tuple[str, bool]] = []
         self.brackets: dict[int, int] | None = None
 
     def skip_blanks(self) -> bool:
-        """Go to the next token; whether there is one."""
+        """Move to the next token; false when there is none."""
         text, size = self.text, len(self.text)
         while self.at < size:
             char = text[self.at]
@@ -89,7 +94,7 @@ class _Reader:
             self.at = _after_documents(text, self.at, self.documents)
 
     def arithmetic(self) -> bool:
-        """Take `((…))`, where it stands at a command's place and is no subshell in a subshell."""
+        """Take `((…))` where a command may be; false for a subshell in a subshell."""
         before = self.found[-1] if self.found else None
         if before is not None and before.kind != OPERATOR and before.raw not in BEFORE_ARITHMETIC:
             return False
@@ -107,23 +112,17 @@ class _Reader:
         value, literal = self.parts(start)
         raw = self.text[start : self.at]
         before = self.found[-1] if self.found else None
-        copies = before is not None and before.raw in (
-            ">&",
-            "<&",
-        )  # `2>&1>x`: this 1 is what is copied
-        if (
-            raw.isdigit()
-            and raw.isascii()
-            and self.text.startswith(("<", ">"), self.at)
-            and not copies
-        ):
+        # In `2>&1>x` the 1 is what is copied.
+        is_copied = before is not None and before.raw in (">&", "<&")
+        is_number = raw.isdigit() and raw.isascii()
+        if is_number and not is_copied and self.text.startswith(("<", ">"), self.at):
             return  # the number of a file descriptor
         if before is not None and before.kind == REDIRECTION and before.raw in ("<<", "<<-"):
             self.documents.append((value, before.raw == "<<-"))
         self.found.append(Token(WORD, raw, value if literal else None))
 
     def parts(self, start: int) -> tuple[str, bool]:
-        """Go past a word; its text without quotes, and whether it is literal."""
+        """Move past a word; its text without quotes, and whether it is literal."""
         text, size = self.text, len(self.text)
         value: list[str] = []
         literal = True
@@ -149,15 +148,12 @@ class _Reader:
                 value.append(char)
                 self.at += 1
             else:
-                end = at + 1
-                while end < size and text[end] not in SPECIAL:
-                    end += 1
-                value.append(text[at:end])
-                self.at = end
+                self.at = _run_end(text, at, SPECIAL)
+                value.append(text[at : self.at])
         return "".join(value), literal
 
     def double(self) -> tuple[str, bool]:
-        """Go past "…"; its text, and whether it is literal."""
+        """Move past "…"; its text, and whether it is literal."""
         text, size = self.text, len(self.text)
         value: list[str] = []
         literal = True
@@ -169,20 +165,24 @@ class _Reader:
                 return "".join(value), literal
             if char == "\\":
                 escaped = text[at + 1 : at + 2]
-                value.append(
-                    "" if escaped == "\n" else escaped if escaped in '$`"\\' else "\\" + escaped
-                )
+                if escaped != "\n":
+                    value.append(escaped if escaped in '$`"\\' else "\\" + escaped)
                 self.at += 2
             elif char in "$`":
                 self.at = _after_expansion(text, at, quoted=True)
                 literal = False
             else:
-                end = at + 1
-                while end < size and text[end] not in '"\\$`':
-                    end += 1
-                value.append(text[at:end])
-                self.at = end
+                self.at = _run_end(text, at, '"\\$`')
+                value.append(text[at : self.at])
         raise Unreadable
+
+
+def _run_end(text: str, at: int, stops: frozenset[str] | str) -> int:
+    """Where a run that begins at `at` ends, before one of the characters that stop it."""
+    at += 1
+    while at < len(text) and text[at] not in stops:
+        at += 1
+    return at
 
 
 def _found(text: str, what: str, start: int) -> int:
@@ -193,7 +193,7 @@ def _found(text: str, what: str, start: int) -> int:
 
 
 def _after_quoted(text: str, at: int, quote: str) -> int:
-    """Where a text ends that begins at `at` and has escapes; `quote` ends it."""
+    """Where a text with escapes that begins at `at` ends, after `quote`."""
     while at < len(text):
         if text[at] == quote:
             return at + 1
@@ -202,42 +202,58 @@ def _after_quoted(text: str, at: int, quote: str) -> int:
 
 
 def _after_expansion(text: str, at: int, quoted: bool) -> int:
-    """Where an expansion or a substitution ends that begins at `at`; brackets nest without recursion."""
-    closers: list[str] = []
-    documents: list[tuple[str, bool]] = []
-    arithmetic = 0  # how deep `$((` stands, where `<<` shifts
-    while True:
-        before = at
-        at = _opened(text, at, quoted or closers[-1:] == ['"'], closers)
-        arithmetic = arithmetic or (len(closers) if text.startswith("$((", before) else 0)
-        while closers:
-            if at >= len(text):
-                raise Unreadable
-            char, closer = text[at], closers[-1]
-            if char == closer:
-                closers.pop()
-                at += 1
-                arithmetic = arithmetic if len(closers) >= arithmetic else 0
-            elif char == "\\":
-                at += 2
-            elif char in "$`":
-                break
-            elif closer != '"' and char == "'":
-                at = _found(text, "'", at + 1) + 1
-            elif char == "<" and closer == ")" and not arithmetic:
-                at = _after_less(text, at, documents)
-            elif char == "\n" and closer == ")" and documents:
-                at = _after_documents(text, at + 1, documents)
-            else:
-                if char == '"' or (char == "(" and closer == ")"):
-                    closers.append('"' if char == '"' else ")")
-                at += 1
-        else:
-            return at
+    """Where the expansion or substitution at `at` ends; brackets nest without recursion."""
+    expansion = _Expansion(text, quoted)
+    at = expansion.enter(at)
+    while expansion.closers:
+        if at >= len(text):
+            raise Unreadable
+        at = expansion.step(at)
+    return at
+
+
+class _Expansion:
+    """Expansions in one another, by what closes them, outermost first."""
+
+    def __init__(self, text: str, quoted: bool) -> None:
+        self.text = text
+        self.quoted = quoted
+        self.closers: list[str] = []
+        self.documents: list[tuple[str, bool]] = []
+        self.arithmetic = 0  # the depth of `$((`, in which `<<` is a shift
+
+    def enter(self, at: int) -> int:
+        """Move into the expansion at `at`, or past one without brackets."""
+        is_quoted = self.quoted or self.closers[-1:] == ['"']
+        after = _opened(self.text, at, is_quoted, self.closers)
+        if not self.arithmetic and self.text.startswith("$((", at):
+            self.arithmetic = len(self.closers)
+        return after
+
+    def step(self, at: int) -> int:
+        """Move past one character inside, or past what begins with it."""
+        text, char, closer = self.text, self.text[at], self.closers[-1]
+        if char == closer:
+            self.closers.pop()
+            self.arithmetic = self.arithmetic if len(self.closers) >= self.arithmetic else 0
+            return at + 1
+        if char == "\\":
+            return at + 2
+        if char in "$`":
+            return self.enter(at)
+        if closer != '"' and char == "'":
+            return _found(text, "'", at + 1) + 1
+        if closer == ")" and char == "<" and not self.arithmetic:
+            return _after_less(text, at, self.documents)
+        if closer == ")" and char == "\n" and self.documents:
+            return _after_documents(text, at + 1, self.documents)
+        if char == '"' or (char == "(" and closer == ")"):
+            self.closers.append('"' if char == '"' else ")")
+        return at + 1
 
 
 def _after_less(text: str, at: int, documents: list[tuple[str, bool]]) -> int:
-    """Go past `<` in a command substitution; a here-document that it announces is put onto `documents`."""
+    """Move past `<` in a command substitution, adding a here-document to `documents`."""
     if text.startswith("<<<", at) or not text.startswith("<<", at):
         return at + (3 if text.startswith("<<<", at) else 1)
     drops_tabs = text.startswith("-", at + 2)
@@ -251,7 +267,7 @@ def _after_less(text: str, at: int, documents: list[tuple[str, bool]]) -> int:
 
 
 def _after_documents(text: str, at: int, documents: list[tuple[str, bool]]) -> int:
-    """Where the bodies end that begin at `at`; `documents` is empty then."""
+    """Where the bodies that begin at `at` end; empties `documents`."""
     for delimiter, drops_tabs in documents:
         while at < len(text):
             end = text.find("\n", at)
@@ -265,7 +281,7 @@ def _after_documents(text: str, at: int, documents: list[tuple[str, bool]]) -> i
 
 
 def _opened(text: str, at: int, quoted: bool, closers: list[str]) -> int:
-    """Go into an expansion, putting what ends it onto `closers`, or past it where it has no brackets."""
+    """Enter an expansion, adding what ends it to `closers`, or move past one without brackets."""
     if text[at] == "`":
         return _after_quoted(text, at + 1, "`")
     if text.startswith("$'", at) and not quoted:
@@ -280,7 +296,7 @@ def _opened(text: str, at: int, quoted: bool, closers: list[str]) -> int:
 
 
 def _brackets(text: str) -> dict[int, int]:
-    """Where each `(` is closed, whatever is quoted: as bash looks for the end of arithmetic."""
+    """Where each `(` is closed, ignoring quotes, as bash does to find the end of arithmetic."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
     for at, char in enumerate(text):
