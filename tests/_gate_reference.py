@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH110, PTH113, PTH118
-"""What the gates decide, as docs/gates.md says it, in plain slow Python: the second opinion on `hooks/`.
+"""What the gates decide, as docs/gates-reference.md says it, in plain slow Python: the second opinion on `hooks/`.
 
 Nothing here is imported from the hooks or from the package, and nothing is written.
 """

@@ -749,7 +749,7 @@ def test_modules_are_python_3_8_and_import_the_standard_library_alone(path: Path
 
 def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
     table = (
-        (ROOT / "docs" / "gates.md")
+        (ROOT / "docs" / "gates-reference.md")
         .read_text()
         .partition("| hook | event |")[2]
         .partition("\n\n")[0]
@@ -780,7 +780,7 @@ def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
 
 def test_the_stop_words_are_those_of_the_contract() -> None:
     contract = (
-        (ROOT / "docs" / "gates.md")
+        (ROOT / "docs" / "gates-reference.md")
         .read_text()
         .partition("The stop words, all of them:\n\n```\n")[2]
     )

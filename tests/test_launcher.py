@@ -51,7 +51,7 @@ def answers() -> dict:
 
 def test_the_module_that_tells_a_compiled_server_exists() -> None:
     found = subprocess.run(
-        [sys.executable, "-c", "import launch; print(launch.SERVER)"],
+        [sys.executable, "-B", "-c", "import launch; print(launch.SERVER)"],
         cwd=ROOT / "bin", capture_output=True, text=True, check=True, env=child_environ(),
     ).stdout  # fmt: skip
     assert Path(found.strip()) == ROOT / "server" / "preread" / "mcp" / "server.py"
