@@ -17,14 +17,13 @@ try:
     here = os.path.dirname(os.path.abspath(__file__))
     # In a checkout and in the plugin the package is in ../server. In an installed wheel this folder
     # is preread/data/hooks, so the package's parent is three levels up.
-    checkout = os.path.join(os.path.dirname(here), "server")
-    is_checkout = os.path.isfile(os.path.join(checkout, "preread", "__init__.py"))
-    sys.path.insert(
-        0, checkout if is_checkout else os.path.dirname(os.path.dirname(os.path.dirname(here)))
-    )
+    folder = os.path.join(os.path.dirname(here), "server")
+    if not os.path.isfile(os.path.join(folder, "preread", "__init__.py")):
+        folder = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    sys.path.insert(0, folder)
     import preread  # noqa: F401
 
-    del sys.path[0]  # nothing beside the package may stand in for the standard library
+    del sys.path[0]  # so that no module beside the package shadows the standard library
     from preread.gates.entry import main
 except BaseException as error:
     why = "the gates cannot be loaded (" + type(error).__name__ + ")"

@@ -183,7 +183,7 @@ def test_a_broken_plugin_lets_the_call_through_and_says_so(
 
 
 def test_without_the_fast_path_hook_py_decides(installed: Path, gated: bytes) -> None:
-    (installed / "_usual.sh").unlink()
+    (installed / "_fast_path.sh").unlink()
     assert is_block(run(installed / "pre-spec-write", gated))
 
 
@@ -327,11 +327,12 @@ def test_the_folder_that_a_hook_runs_in_may_be_gone(gated: bytes, tmp_path: Path
 
 
 def test_a_plugin_is_not_written_to(installed: Path, gated: bytes, data: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in installed.rglob("*")}
+    plugin = installed.parent
+    before = {path: path.stat().st_mtime_ns for path in plugin.rglob("*")}
     assert is_block(run(installed / "pre-spec-write", gated))
     assert is_block(run(installed / "pre-spec-write", gated, {"CLAUDE_PLUGIN_DATA": str(data)}))
-    assert {path: path.stat().st_mtime_ns for path in installed.rglob("*")} == before
-    assert list(data.rglob("writes*.pyc")), "what is compiled is kept in the plugin's data"
+    assert {path: path.stat().st_mtime_ns for path in plugin.rglob("*")} == before
+    assert list(data.rglob("file_gate*.pyc")), "bytecode is cached in the plugin's data folder"
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file"])
@@ -560,8 +561,8 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 ASK = """
-. "$1/_front.sh" </dev/null; . "$1/_usual.sh"; rest=
-while IFS= read -r event; do if passes_surely; then echo yes; else echo no; fi; done
+. "$1/_front.sh" </dev/null; . "$1/_fast_path.sh"; rest=
+while IFS= read -r event; do if is_certain_pass; then echo yes; else echo no; fi; done
 """
 
 

@@ -18,7 +18,8 @@ Change = Callable[[Path], object]
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    parts = ["server/preread/__init__.py", *(part for part in PARTS if part != "server")]
+    package = ["server/preread/__init__.py", "server/preread/gates"]
+    parts = [*package, *(part for part in PARTS if part != "server")]
     return copy_plugin(tmp_path / "plugin", parts)
 
 

@@ -1,13 +1,13 @@
-# Which calls of the file tools and of Bash are certain to pass: a test that may say no too often, and never a yes that
-# hook.py would not say. Everything unusual is a no. It is sourced after _front.sh; bash 3.2 syntax.
+# Recognises calls of the file tools and of Bash that are certain to pass. It may say no too often,
+# but never yes where hook.py would not pass: anything unusual is a no. Sourced after _front.sh.
 
 BLANK=$' \t'
 
-passes_surely() {
+is_certain_pass() {
   local head tail
   [ -z "$rest" ] || return 1
-  # The head is what stands before the tool's input, all of it at the top of the event: it has no other brace, and no
-  # escape. A key that is written with escapes, or comes twice, is unusual.
+  # The head is what comes before the tool's input, at the top level of the event: it has no other
+  # brace and no escape. A key with escapes, or that occurs twice, is unusual.
   head=${event%%',"tool_input":{"'*}
   tail=${event:${#head}+16}
   case $event in *'\u'*) return 1 ;; esac
@@ -27,7 +27,7 @@ passes_surely() {
   case $tail in *'"'*) is_ungated "${tail%%'"'*}" ;; *) return 1 ;; esac
 }
 
-# Whether no rule can concern an absolute path, which leads through no link.
+# Whether no rule can concern an absolute path; false for a path through a link.
 is_ungated() {
   local folder=$1 root='' found=''
   case $1 in
@@ -49,12 +49,12 @@ is_ungated() {
   no_rule_for "${1:${#root}+1}" "$root/.project/gates"
 }
 
-# Whether the rules in $2 are plainly none for the relative path $1. A rule is told by what is literal in it: its start,
-# and the start and the end of its last part.
+# Whether no rule in the file $2 can match the relative path $1. Compares only what is literal in a
+# rule: its start, and the start and end of its last part.
 no_rule_for() {
   local path=$1 name=${1##*/} text='' line last lead start end IFS=$'\n'
   [ -f "$2" ] && [ -r "$2" ] || return 1
-  IFS= read -r -d '' text <"$2" && return 1 # it ended at a NUL
+  IFS= read -r -d '' text <"$2" && return 1 # it has a NUL
   [ "${#text}" -le 65536 ] || return 1
   case $text in *[$'\x80'-$'\xff']*) return 1 ;; esac
   for line in $text; do
@@ -80,7 +80,7 @@ no_rule_for() {
   return 0
 }
 
-# Takes the comment and the white space around it from `line`; fails on what it would not take as hook.py does.
+# Removes the comment and white space from `line`, as hook.py does.
 clean_line() {
   line=${line%$'\r'}
   line=${line#"${line%%[!$BLANK]*}"}
@@ -88,7 +88,7 @@ clean_line() {
   line=${line%"${line##*[!$BLANK]}"}
 }
 
-# Whether $1, which has white space in it or is a word of its own, is a directive in its usual form.
+# Whether $1 is a directive in its usual form.
 is_plain_directive() {
   local words=${1#* } one two
   case $1 in
@@ -102,8 +102,8 @@ is_plain_directive() {
   [ "${#one}" -le 64 ] && [ "${#two}" -le 64 ]
 }
 
-# Whether a command, as JSON spells it and with all that follows it, plainly writes nothing: no redirection, and not
-# the name of a command that writes, however it is quoted.
+# Whether a command, in JSON and with all that follows it, plainly writes nothing: it has no
+# redirection and no name of a command that writes, however quoted.
 writes_nothing() {
   local text=$1 harmless
   [ "${#text}" -le 4096 ] || return 1
@@ -112,10 +112,10 @@ writes_nothing() {
   text=${text//'\t'/ }
   case $text in
     *'>'*)
-      # Of these the shell takes nothing else for the target; a bare quote is the end of the JSON string.
+      # Redirections with no other target; a bare quote is the end of the JSON string.
       [ ! -e /.project ] && [ ! -e /.git ] || return 1
       for harmless in '>/dev/null' '> /dev/null' '>&[12]'; do
-        harmless=$harmless'[ ;&|)"]' # in a name, because bash 3.2 ends a quoted pattern at a slash
+        harmless=$harmless'[ ;&|)"]' # a variable, because bash 3.2 ends a quoted pattern at a slash
         text=${text//$harmless/ }
       done
       case $text in *'>'*) return 1 ;; esac
@@ -127,7 +127,7 @@ writes_nothing() {
   case $text in *[!a-zA-Z0-9_.-]tee[!a-zA-Z0-9_.-]*) return 1 ;; esac
   case $text in
     *[!a-zA-Z0-9_.-]sed[!a-zA-Z0-9_.-]*)
-      # Other letters go from the options, so that an `i` in a cluster stands next to its hyphen.
+      # Without the other letters, an `i` in a cluster of options is next to its hyphen.
       case ${text//[a-hj-zA-Z]/} in *-i* | *--*) return 1 ;; esac
       ;;
   esac
