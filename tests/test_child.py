@@ -386,7 +386,7 @@ def test_a_program_that_is_killed_from_outside_leaves_nobody(fakes: Fakes) -> No
 OURS = """
 import os, sys, time
 from pathlib import Path
-from preread import subprocesses
+from preread.infra import subprocesses
 
 folder, forks = Path(sys.argv[1]), sys.argv[2] == "forks"
 with subprocesses.child(
