@@ -108,6 +108,7 @@ def _manifest(
         used=evidence.used,
         spans=made.checked.spans,
         facts=made.own_facts,
+        thin=evidence.thin,
     )
 
 

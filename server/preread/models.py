@@ -206,6 +206,7 @@ class Manifest(Model):
     facts: tuple[str, ...] = Field(
         (), description="Ids of the facts that the build wrote; people added any others."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
 
 
 # -- a builder's order and outcome
@@ -293,6 +294,7 @@ class LoadReply(Model):
     missing: tuple[str, ...] = Field(
         (), description="Files that a `partial` dossier lacks, each with the reason."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
     warnings: tuple[str, ...] = ()
     next: str = ""
     stats: Stats | None = None

@@ -157,7 +157,7 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 def is_path_shaped(text: str) -> bool:
     """Whether a text reads as a file: a known suffix or name, and no blanks unless in a folder."""
     # Imported here because a cached load that cites no such path need not load the table.
-    from preread.syntax.languages import language_of
+    from preread.languages import language_of
 
     pure = PurePosixPath(text)
     suffix = pure.suffix.lower()

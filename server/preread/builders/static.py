@@ -35,7 +35,7 @@ def _write(services: Services, order: Order) -> None:
 
 def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     """Every file that has facts, and the required ones."""
-    found = [*evidence.findings, *_pointers(evidence)]
+    found = [*evidence.findings, *_pointers(evidence), *_run(evidence)]
     made = []
     for row in FILES:
         own = [finding for finding in found if finding.file == row.name]
@@ -60,7 +60,7 @@ def _sections(findings: Iterable[Finding]) -> Iterable[Section]:
 
 def _fences(heading: str, findings: Sequence[Finding]) -> Iterable[Section]:
     """Code that is shown whole, each in a section with its source."""
-    from preread.syntax.languages import language_of
+    from preread.languages import language_of
 
     for finding in findings:
         if not finding.fence:
@@ -85,3 +85,13 @@ def _pointers(evidence: Evidence) -> list[Finding]:
             update = {"file": "summary.md", "section": BEFORE, "text": text, "score": 1.0}
             found.append(first.model_copy(update=update))
     return found
+
+
+def _run(evidence: Evidence) -> list[Finding]:
+    """The first command that runs the feature's tests, repeated where a reader begins."""
+    first = next((one for one in evidence.findings if one.rule == "run"), None)
+    if first is None:
+        return []
+    command = first.text.partition(";")[0]
+    update = {"file": "summary.md", "text": command, "sources": first.sources[:1]}
+    return [first.model_copy(update=update)]

@@ -10,6 +10,7 @@ from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
 from preread.evidence.rule import Found, Rule
 from preread.evidence.rules import RULES
+from preread.evidence.thin import is_thin
 from preread.evidence.view import View
 from preread.index import gitlog, indexer
 from preread.index.analysis import AnalysisCache
@@ -58,6 +59,10 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     analyses = AnalysisCache(services.tree, connection)
     asked = Asked(connection, query.weights, query.text, query.scope, analyses.text)
     hits = _hits(request, query, asked, analyses)
+    thin = request.feature != PROJECT and is_thin(query, asked, hits)
+    if thin:  # how tests are written here still counts: by central files where none is ranked
+        central = _central(query, asked, analyses)
+        hits = {kind: own or central[kind] for kind, own in hits.items()}
     tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
     view = View(
         services,
@@ -72,6 +77,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         hits={"files": hits["files"], "tests": tests, "docs": hits["docs"]},
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
+        thin=thin,
     )
     if request.ticket and ticket is None:
         view.notes.append(f"there is no .project/tickets/{request.ticket}.md")
@@ -142,6 +148,11 @@ def _hits(
 ) -> dict[str, list[Hit]]:
     if request.feature != PROJECT:
         return fusion.ranked(asked, query, LIMITS)
+    return _central(query, asked, analyses)
+
+
+def _central(query: Query, asked: Asked, analyses: AnalysisCache) -> dict[str, list[Hit]]:
+    """The project's central files of each kind, whatever the request."""
     churn = gitlog.churn(analyses.log)
     return {
         kind: fusion.central(asked.connection, kind, churn, LIMITS[kind], query.scope)

@@ -7,7 +7,7 @@ from preread.evidence import quoting
 from preread.evidence.view import View
 from preread.index import gitlog
 from preread.index.gitlog import Commit
-from preread.syntax.languages import role_of
+from preread.languages import role_of
 
 MAX_FILES = 40  # that a commit about one feature changes
 MAX_SUBJECT = 120  # characters: a longer one is a paragraph

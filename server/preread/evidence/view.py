@@ -2,9 +2,10 @@
 
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from preread.evidence.files import FileView
@@ -122,6 +123,22 @@ class View:
         found = [one for file in (*self.tests, *inline) for one in self._cases_of(file)]
         return sorted(found, key=lambda one: (-one.score, one.file.path, one.case.start))
 
+    @cached_property
+    def main_cases(self) -> list[Test]:
+        """The tests of the feature: by their words, or all of a file that is called after it."""
+        floor = MAIN_FLOOR * self.cases[0].score if self.cases else 0.0
+        outer = set(_containing(self.cases))
+        return [
+            one
+            for one in self.cases
+            if one not in outer
+            and (
+                self.thin
+                or one.score >= max(floor, 1e-9)
+                or (one.file.role == "test" and self.relevance.has_feature(one.file.path))
+            )
+        ]
+
     def _cases_of(self, file: FileView) -> Iterable[Test]:
         spans = _Spans(self.relevance.counts(file.lines))
         for case in file.outline.tests:
@@ -144,16 +161,17 @@ class View:
         rows = self.connection.execute(sql, (f'body : "{term}"', *roles))
         return [path for (path,) in rows]
 
-    def defining(self, identifier: str) -> list[str]:
-        """The sources that define a name."""
+    def defining(self, identifier: str, roles: Sequence[str] = ("source",)) -> list[str]:
+        """The files of these roles that define a name."""
         term = identifier.lower().strip("$").replace('"', "")
         if not term.strip("_"):
             return []
+        marks = ", ".join("?" * len(roles))
         sql = (
-            "SELECT f.path, f.names FROM words JOIN files f ON f.id = words.rowid "
-            "WHERE words MATCH ? AND f.role = 'source' ORDER BY f.path"
+            "SELECT f.path, f.names FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608
+            f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
         )
-        rows = self.connection.execute(sql, (f'defs : "{term}"',))
+        rows = self.connection.execute(sql, (f'defs : "{term}"', *roles))
         return [path for path, names in rows if identifier in names.split("\n")]
 
     def paths_of(self, *roles: str) -> list[str]:
@@ -184,6 +202,14 @@ class View:
             self._memo[work] = work(self)
         found: T = self._memo[work]
         return found
+
+
+def _containing(cases: Iterable[Test]) -> Iterator[Test]:
+    """The tests that contain others: a table of subtests is counted by what is in it."""
+    ordered = sorted(cases, key=lambda one: (one.file.path, one.case.start, -one.case.end))
+    for one, following in pairwise(ordered):
+        if one.file is following.file and following.case.end <= one.case.end:
+            yield one
 
 
 def _by_score(one: Definition) -> tuple[float, bool, str, int]:

@@ -5,10 +5,10 @@ is asked for.
 from collections.abc import Iterable
 
 from preread.index.reader import Way
+from preread.languages import left_out, own_role
 from preread.project.ignores import Attributes
 from preread.project.tree import glob_pattern
 from preread.settings import LEFT_OUT
-from preread.syntax.languages import left_out, own_role
 
 
 class LeftOut:

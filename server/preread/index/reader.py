@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from preread import syntax
 from preread.index import imports, words
+from preread.languages import Role, left_out_by_text
 from preread.project.tree import is_young
-from preread.syntax.languages import Role, left_out_by_text
 
 # Files are read again when it is another one. Rules of outlines change it by themselves; raise it
 # for those of words.

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from preread.languages import Language, language_of
 from preread.syntax.comments import split_comments
 from preread.syntax.editions import edition
 from preread.syntax.embedded import split_script
-from preread.syntax.languages import Language, language_of
 from preread.syntax.model import (
     Assertion,
     Attribute,

@@ -1,6 +1,6 @@
 """Comments told from code line by line, for languages without a grammar."""
 
-from preread.syntax.languages import Language
+from preread.languages import Language
 from preread.syntax.model import Comment
 from preread.syntax.text import comment_text
 

@@ -4,9 +4,9 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from preread.languages import role_of
 from preread.syntax.details_walk import SUBSCRIPTS, Collector, Handler
 from preread.syntax.grammars import Source, first_line
-from preread.syntax.languages import role_of
 from preread.syntax.model import Details, Member, Outline, Symbol
 from preread.syntax.table import NEVER, TYPES, Parts, Table, child
 

@@ -6,7 +6,7 @@ import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
-from preread.syntax.languages import Language
+from preread.languages import Language
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar

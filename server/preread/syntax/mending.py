@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from preread.languages import language_of
 from preread.syntax.grammars import Source, first_line, last_line
-from preread.syntax.languages import language_of
 from preread.syntax.model import Outline, Symbol, TestCase
 from preread.syntax.plain import plain_outline
 from preread.syntax.table import TYPES, Table

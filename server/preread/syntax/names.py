@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from preread.syntax.languages import Language
+from preread.languages import Language
 
 _MOST = 5_000  # names of a file
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from preread.languages import role_of
 from preread.syntax.grammars import Source, first_line, last_line
-from preread.syntax.languages import role_of
 from preread.syntax.model import Import, Outline, Symbol, TestCase
 from preread.syntax.text import comment_text, first_sentence, nested
 

@@ -3,9 +3,9 @@
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from preread.languages import role_of
 from preread.syntax.call_tests import call_tests
 from preread.syntax.grammars import Source, first_line, last_line
-from preread.syntax.languages import role_of
 from preread.syntax.model import Import, Outline, Symbol, SymbolKind, TestCase
 from preread.syntax.table import NEVER, TYPES, Named, Table
 from preread.syntax.text import comment_text, first_sentence, nested

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from preread.languages import Language
 from preread.syntax.blocks import block_ends
 from preread.syntax.comments import split_comments
 from preread.syntax.headings import (
@@ -13,7 +14,6 @@ from preread.syntax.headings import (
     template_parts,
     yaml_headings,
 )
-from preread.syntax.languages import Language
 from preread.syntax.model import Call, Details, Import, Outline, Symbol, SymbolKind
 from preread.syntax.text import first_sentence
 

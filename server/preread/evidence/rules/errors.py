@@ -65,7 +65,8 @@ def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:
 
 def _listed(file: FileView, messages: Sequence[_Message]) -> str:
     """Messages with their lines, the first one with the file's path."""
-    parts, path = [], quoting.path_of(file.path)
+    path = quoting.path_of(file.path)
+    parts: list[str] = []
     for one in messages:
         lines = f"{one.start}-{one.end}" if one.end > one.start else f"{one.start}"
         parts.append(f"{code(one.text)} {path}:{lines}")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from preread.project.tree import glob_pattern
 
@@ -29,6 +30,28 @@ def patterns_in(lines: Sequence[str]) -> list[str]:
         f"{one.removeprefix('./').rstrip('/')}/**" for line in lines for one in FOLDER.findall(line)
     ]
     return [glob for glob in found if not glob.startswith("!")]
+
+
+def names_project_of(lines: Sequence[str], path: str) -> bool:
+    """Whether settings list projects, and one of them is a folder that the file is in."""
+    text = "\n".join(lines)
+    listed = re.search(r"(?:\b(?:projects|workspace)\b[\"']?\s*[:=]|defineWorkspace\()\s*\[", text)
+    if listed is None:
+        return False
+    named = re.findall(r"[\"']([^\"'\s]+)[\"']", text[listed.end() : _closing(text, listed.end())])
+    above = [str(folder) for folder in PurePosixPath(path).parents][:-1]
+    homes = [re.sub(r"/[^/]*\.config\.\w+$", "", one).removeprefix("./") for one in named]
+    return any(takes(home.removeprefix("<rootDir>/"), folder) for home in homes for folder in above)
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the list that opens before `start` ends."""
+    depth = 1
+    for place in range(start, len(text)):
+        depth += {"[": 1, "]": -1}.get(text[place], 0)
+        if depth == 0:
+            return place
+    return len(text)
 
 
 def takes(glob: str, path: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from preread.project.runners.globs import patterns_in, takes
+from preread.project.runners.globs import names_project_of, patterns_in, takes
 from preread.project.runners.model import (
     Command,
     Proof,
@@ -19,7 +19,7 @@ from preread.project.runners.model import (
 )
 
 MANIFEST = "package.json"
-NAMED = 4.0  # the fit of a script whose arguments name the file
+NAMED, WORKSPACE = 4.0, 3.0  # the fit of a script that names the file, of settings for its folder
 MAX_RUN = 160  # characters: with more, a script's flags are left out
 
 
@@ -96,16 +96,16 @@ def node(target: Target) -> Command | None:
 
 
 def _choice(target: Target) -> Choice | None:
-    """What takes the file best in the nearest folder; a script further up that names it comes first."""
+    """What takes the file best in the nearest folder; a script further up that names it, or its folder, wins."""
     own = _imported(target)
     found: list[tuple[float, Choice]] = []
     for folder in folders(target.test):
         ranked = [(_fit(target, one, own), one) for one in _proven(target, folder)]
         best = max((fit for fit, _ in ranked), default=-1.0)
-        if best >= (NAMED if found else 0):
+        if best >= (WORKSPACE if found else 0):
             found.append((best, next(one for fit, one in ranked if fit == best)))
     if found:
-        return max(found, key=lambda one: one[0] >= NAMED)[1]
+        return max(found, key=lambda one: max(one[0], WORKSPACE - 1))[1]
     if own is None:
         return None
     home = next((f for f in folders(target.test) if within(f, MANIFEST) in target.tree.files), "")
@@ -167,15 +167,17 @@ def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> floa
     """How well a runner fits the file: a script that names it, its imports, patterns of settings."""
     inner = relative(choice.folder, target.test)
     words = _words(choice)
-    globs = [word for word in words if "*" in word]
-    if any(
-        takes(word, inner) or inner.startswith(f"{word.rstrip('/')}/") for word in words if word
-    ):
+    files = target.tree.files
+    globs = [word for word in words if "*" in word or within(choice.folder, word) in files]
+    named = (takes(word, inner) or inner.startswith(f"{word.rstrip('/')}/") for word in words)
+    if any(named):
         return NAMED
+    settings = target.tree.lines(_settings(target, choice.folder, choice.tool)) or []
+    if not globs and names_project_of(settings, inner):
+        return WORKSPACE if own is None or own[0] is choice.tool else -1.0
     if own is not None:
         return 2.5 if own[0] is choice.tool and not globs else -1.0
-    settings = _settings(target, choice.folder, choice.tool)
-    globs = globs or patterns_in(target.tree.lines(settings) or []) if settings or globs else []
+    globs = globs or patterns_in(settings)
     if globs:
         return 2.0 if any(takes(glob, inner) for glob in globs) else -1.0
     return 1.0 if choice.script == "test" else 0.5
@@ -185,7 +187,9 @@ def _words(choice: Choice) -> list[str]:
     """The arguments of a call that are no flags, as paths from the folder."""
     called = choice.tool.script.search(choice.call)
     given = choice.call[called.end() :].split() if called else []
-    return [word.strip("\"'").removeprefix("./") for word in given if not word.startswith("-")]
+    words = (word.strip("\"'").removeprefix("./") for word in given if not word.startswith("-"))
+    settings = choice.tool.settings
+    return [one for one in words if one and not settings.fullmatch(one.rpartition("/")[2])]
 
 
 def _flags(target: Target, choice: Choice) -> str:
