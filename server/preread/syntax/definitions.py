@@ -38,7 +38,8 @@ _KINDS: dict[str, SymbolKind] = {
 # Between a comment and what it is about: `export const`, `template <typename T>`.
 _JOINS = re.compile(rb"\s*(?:template\s*<[^;{}()]{0,200}>)?[\w\s]{0,200}")
 _WORDS_BEFORE = re.compile(r"[\w ]*")
-_ARGUMENTS = re.compile(r"<.*", re.DOTALL)  # of a template that a definition is a case of
+_ARGUMENTS = re.compile(r"<[^<>]*>")  # of a template that a definition is a case of
+_DEEP = 4  # arguments in arguments
 _TAIL = re.compile(r"(?:\s*:\s*#.*|\s*=>|\s*;?\s+end|[\s;{=(:,]+)$")
 
 
@@ -362,6 +363,9 @@ def _split(words: str) -> tuple[str, str]:
     """The type that a name is said to be in, and the name; `Cart<T>::add` is one of Cart."""
     if words.startswith("operator"):
         return "", words
-    outer, _, last = words.rpartition("::")
-    outer = re.sub(r"<[^<>]*>", "", outer)
-    return outer.replace("::", "."), last if last.startswith("operator") else _ARGUMENTS.sub("", last)
+    outer, operator, last = words.partition("::operator")
+    for _ in range(_DEEP):
+        outer = _ARGUMENTS.sub("", outer)
+    if not operator:
+        outer, _, last = outer.rpartition("::")
+    return outer.replace("::", "."), f"operator{last}" if operator else last.partition("<")[0]

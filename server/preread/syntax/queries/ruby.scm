@@ -2,6 +2,11 @@
 
 ((call
     method: (identifier) @runner
+    arguments: (argument_list . [(constant) (scope_resolution)] . (string) @name)
+    block: (_)) @test.group @only.tests
+  (#match? @runner "^([xf]?(describe|context|feature))$"))
+((call
+    method: (identifier) @runner
     arguments: (argument_list
       . [(string) (constant) (scope_resolution) (simple_symbol)] @name . [(simple_symbol) (pair)]* @mark)
     block: (_)) @test.group @only.tests
