@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from _evidence_project import found, write
+from _own import make_thin
 
 CODE = "def login(name):\n    {comment}\n    return name\n"
 
@@ -95,3 +96,10 @@ def test_hostile_comments_check_out(tmp_path: Path) -> None:
     )  # fmt: skip
     body = "\n    pass\n    ".join(f"# {comment}" for comment in comments)
     assert told(tmp_path, CODE.format(comment=body))
+
+
+def test_of_a_feature_that_the_project_hardly_knows_nothing_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_thin(monkeypatch)
+    assert told(tmp_path, CODE.format(comment="# The name must be folded before.")) == []

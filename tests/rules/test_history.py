@@ -52,10 +52,7 @@ def test_a_revert_is_told_with_what_it_takes_back(tmp_path: Path) -> None:
     body = f'Revert "Login without a password"\n\nThis reverts commit {sha}.\n'
     change(tmp_path, body, "2025-04-01")
     (finding,) = found(tmp_path, "history", "login")
-    assert finding.text == (
-        '2025-04 `Revert "Login without a password"`: login.py;'
-        " takes back 2025-03 `Login without a password`"
-    )
+    assert finding.text == "2025-03 `Login without a password`: login.py; taken back 2025-04"
     assert finding.sources[1] == f"commit:{sha[:9]}"
 
 

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from _evidence_project import found, write
+from _own import make_thin
 
 TICKET = """# Tell who is there
 
@@ -53,3 +56,10 @@ def test_without_a_ticket_nothing_is_told(tmp_path: Path) -> None:
 def test_hostile_items_check_out(tmp_path: Path) -> None:
     ticket = "# `a` (login.py:1)\n\n## ) ( `x`\n\n- ``` «ü» (b.py:3)\n- `login` :1 is there\n- x\n"
     assert told(tmp_path, ticket)
+
+
+def test_a_ticket_is_told_of_a_feature_that_the_project_hardly_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_thin(monkeypatch)
+    assert told(tmp_path, TICKET)

@@ -26,8 +26,8 @@ def test_companions_are_counted_and_the_latest_shared_commit_is_cited(tmp_path: 
 
 
 def test_two_shared_commits_are_too_few(tmp_path: Path) -> None:
-    for number in (1, 2):
-        change(tmp_path, number, "login.py", "session.py")
+    for number in range(1, 7):
+        change(tmp_path, number, "login.py", *(["session.py"] if number < 3 else []))
     assert told(tmp_path) == []
 
 
@@ -48,9 +48,9 @@ def test_large_commits_and_files_that_are_gone_do_not_count(tmp_path: Path) -> N
 
 
 def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    for number in range(1, 4):
+    for number in range(1, 6):
         change(tmp_path, number, "a/login.py", "b/login.py")
     assert told(tmp_path) in (
-        ["of the last 3 small commits to a/login.py: b/login.py 3"],
-        ["of the last 3 small commits to b/login.py: a/login.py 3"],
+        ["of the last 5 small commits to a/login.py: b/login.py 5"],
+        ["of the last 5 small commits to b/login.py: a/login.py 5"],
     )

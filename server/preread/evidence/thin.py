@@ -25,12 +25,15 @@ def is_thin(query: Query, asked: Asked, hits: Mapping[str, Sequence[Hit]]) -> bo
     weights = _weights(asked, query.feature)
     if not weights or any(asked.defined(name.lower().strip("_$")) for name in query.spelled):
         return False
-    passages = list(_passages(asked, paths))
-    share = _best(weights, (*passages, *_messages(asked, frozenset(paths))))
+    enough = LITTLE if query.text.strip() else MOST
+    if _reach(weights, _passages(asked, paths), enough):
+        return False
+    if _reach(weights, _messages(asked, frozenset(paths)), enough):
+        return False
     if not query.text.strip():
-        return share < MOST
+        return True
     told = _weights(asked, (*query.feature, *query.opening, *query.description))
-    return share < LITTLE and _best(told, passages) < DESCRIBED
+    return not _reach(told, _passages(asked, paths), DESCRIBED)
 
 
 def _weights(asked: Asked, named: Sequence[str]) -> dict[str, float]:
@@ -39,10 +42,10 @@ def _weights(asked: Asked, named: Sequence[str]) -> dict[str, float]:
     return {words.stem(word): rarity(len(asked.files), rows.get(word, 0)) for word in named}
 
 
-def _best(weights: Mapping[str, float], texts: Iterable[frozenset[str]]) -> float:
-    """The largest share of the weight that one text's stems hold."""
-    held = (sum(weights[stem] for stem in stems & weights.keys()) for stems in texts)
-    return max(held, default=0.0) / sum(weights.values())
+def _reach(weights: Mapping[str, float], texts: Iterable[frozenset[str]], share: float) -> bool:
+    """Whether the stems of any text hold this share of the weight."""
+    enough = share * sum(weights.values())
+    return any(sum(weights[stem] for stem in stems & weights.keys()) >= enough for stems in texts)
 
 
 def _passages(asked: Asked, paths: Sequence[str]) -> Iterator[frozenset[str]]:

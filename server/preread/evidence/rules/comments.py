@@ -18,7 +18,7 @@ DOCS = ("/**", "///", "//!")
 # What says that there is a trap, and what only says why; issues of any tracker count as traps.
 WARNING = re.compile(
     r"(?i)\b(must(n't)?|never|do not|don't|cannot|can't|beware|careful|warning|work-?arounds?|hack"
-    r"|fixme|xxx|bugs?)\b|(?<!\w)(#|gh-)\d{2,}\b|/(issues|pull|browse)/"
+    r"|fixme|xxx|bugs?)\b|(?<!\w)(#|gh-)\d{2,}\b|/(issues|pull)/"
 )
 REASON = re.compile(
     r"(?i)\b(because|otherwise|so that|in order to|to (avoid|prevent)|instead of|even (if|though)"
@@ -26,7 +26,7 @@ REASON = re.compile(
 )
 LEGAL = re.compile(r"(?i)copyright|licen[sc]e")
 TAG = re.compile(r"^\s*[@:\\]\w+|^\s*<\w+")  # of generated documentation, and what follows it
-MARKUP = re.compile(r"\{@|</?\w+>")
+MARKUP = re.compile(r"\{@|</?\w+>|(^| ):( |$)")
 PROSE = re.compile(r"[\w\s,.'’-]|https?://\S+")
 
 

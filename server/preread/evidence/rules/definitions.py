@@ -150,12 +150,15 @@ def _callers(view: View, one: Definition) -> str:
 def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller]:
     """The definitions of a file that call it, each once, with the line of the call."""
     seen: set[str] = set()
+    is_shared = sum(s.name == one.symbol.name for s in one.file.outline.symbols) > 1
     for call in file.details.calls:
         callee = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
         inside = file.path == one.file.path and (one.symbol.start <= call.line <= one.symbol.end)
         if callee != one.symbol.name or inside:
             continue
         around = enclosing(view.outline(file.path), call.line)
+        if is_shared and getattr(around, "container", "") != one.symbol.container:
+            continue  # another class's method of the same name, perhaps
         if isinstance(around, Symbol) and around.name.isidentifier() and around.name not in seen:
             seen.add(around.name)
             yield _Caller(around.name, file.path, call.line)

@@ -1,5 +1,6 @@
 """The headings of the project's documents that are about the feature."""
 
+import re
 from collections.abc import Iterator
 
 from preread.evidence import quoting
@@ -11,19 +12,20 @@ from preread.syntax import Symbol
 MAX_DOCUMENTS, MAX_HEADINGS = 5, 6
 MIN_BODY = 0.5  # of a section's text, where its heading does not have the feature's name
 MAX_HEADING = 80  # characters
+PAST = re.compile(r"(?i)^(change|history|news|release)")  # what was, release by release
 
 
 def find(view: View) -> Iterator[Found]:
     """One fact per document, its headings in their order."""
     if view.thin or view.whole_project:
         return
-    for doc in view.docs[:MAX_DOCUMENTS]:
+    docs = [doc for doc in view.docs if not PAST.match(doc.path.rpartition("/")[2])]
+    for doc in docs[:MAX_DOCUMENTS]:
         headings = [one for one in doc.outline.symbols if _is_quotable(doc, one)]
         scores = {one.start: _score(view, doc, one) for one in headings}
         about = [one for one in headings if scores[one.start] > 0]
         best = sorted(about, key=lambda one: -scores[one.start])[:MAX_HEADINGS]
-        shown = sorted((one.name, one.start) for one in best)
-        shown.sort(key=lambda pair: pair[1])
+        shown = sorted(((one.name, one.start) for one in best), key=lambda pair: pair[1])
         if shown:
             first = quoting.anchored(*shown[0], quoting.path_of(doc.path))
             text = ", ".join((first, *(quoting.anchored(*one) for one in shown[1:])))

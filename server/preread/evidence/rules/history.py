@@ -30,9 +30,9 @@ def find(view: View) -> Iterator[Found]:
     best = sorted(found, key=lambda one: -scores[one.sha])[:MAX_COMMITS]
     told: set[str] = set()
     for commit in sorted(best, key=lambda one: -one.at):
-        if commit.sha not in told:
+        if commit.subject not in told:
             before = _before(commit, found)
-            told.update(one.sha for one in before)
+            told.update(one.subject for one in (commit, *before))
             yield _fact(commit, before, scores[commit.sha])
     yield from _rewrites(view, set(scores))
 
@@ -49,21 +49,27 @@ def _score(view: View, commit: Commit, age: float) -> float:
 
 
 def _before(commit: Commit, found: Sequence[Commit]) -> list[Commit]:
-    """The commits that this one takes back or follows up, newest first."""
-    before = [
-        one
-        for one in found
-        if feature_commits.takes_back(commit, one) or feature_commits.follows(commit, one)
-    ]
-    return before[:MAX_BEFORE] if len(before) <= MAX_SHARING else []
+    """The commits that this one takes back, else those that it follows up, newest first."""
+    back = [one for one in found if feature_commits.takes_back(commit, one)]
+    if back:
+        return back[:1]
+    earlier = [one for one in found if feature_commits.follows(commit, one)]
+    earlier = [one for one in earlier if one.subject != commit.subject]
+    return earlier[:MAX_BEFORE] if len(earlier) <= MAX_SHARING else []
 
 
 def _fact(commit: Commit, before: Sequence[Commit], score: float) -> Found:
-    parts = [f"{commit.date[:7]} {subject(commit)}: {feature_commits.files(commit)}"]
-    for one in before:
-        verb = "takes back" if feature_commits.takes_back(commit, one) else "follows"
-        parts.append(f"{verb} {one.date[:7]} {subject(one)}")
-    return Found("; ".join(parts), tuple(map(source, (commit, *before))), score)
+    if before and feature_commits.takes_back(commit, before[0]):
+        first = before[0]  # whose subject the revert's repeats
+        text = f"{_told(first)}; taken back {commit.date[:7]}"
+    else:
+        follows = (f"follows {one.date[:7]} {subject(one)}" for one in before)
+        text = "; ".join((_told(commit), *follows))
+    return Found(text, tuple(map(source, (commit, *before))), score)
+
+
+def _told(commit: Commit) -> str:
+    return f"{commit.date[:7]} {subject(commit)}: {feature_commits.files(commit)}"
 
 
 class _Rewrite(NamedTuple):

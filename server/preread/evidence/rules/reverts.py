@@ -20,16 +20,15 @@ def find(view: View) -> Iterator[Found]:
     """The reverts that are still in force, newest first."""
     if view.thin:
         return
-    log = view.analyses.log
     commits = view.once(feature_commits.about)
-    gone, n = gitlog.taken_back(log), 0
-    for revert in (one for one in commits if one.is_revert):
-        original = _original(view, revert)
-        if original is None or n == MAX_FACTS or not subject(original):
+    reverts = [(one, _original(view, one)) for one in commits if one.is_revert]
+    told: set[str] = set()
+    for revert, original in reverts:
+        if original is None or len(told) == MAX_FACTS or original.subject in told:
             continue
-        if not any(original.sha.startswith(sha) for sha in gone) or _is_back(original, commits):
+        if not subject(original) or _is_back(revert, original, commits):
             continue
-        n += 1
+        told.add(original.subject)
         why = _reason(revert)
         text = f"{original.date[:7]} {subject(original)} was taken back {_after(original, revert)}"
         score = 0.5 + 0.3 * view.relevance.of(original.subject) + 0.2 * bool(why)
@@ -43,10 +42,12 @@ def _original(view: View, revert: Commit) -> Commit | None:
     return found if found is not None and not found.is_revert else None
 
 
-def _is_back(original: Commit, commits: list[Commit]) -> bool:
-    """Whether the same was put in again later, under the same subject."""
+def _is_back(revert: Commit, original: Commit, commits: list[Commit]) -> bool:
+    """Whether the same was put in again later: the revert taken back, or the subject repeated."""
+    if any(feature_commits.takes_back(one, revert) for one in commits):
+        return True
     same = [one for one in commits if original.subject in one.subject and not one.is_revert]
-    return any(one.at > original.at for one in same)
+    return any(one.at > revert.at for one in same)
 
 
 def _after(original: Commit, revert: Commit) -> str:
@@ -60,7 +61,7 @@ def _after(original: Commit, revert: Commit) -> str:
 def _reason(revert: Commit) -> str:
     """The first sentence of a revert's body that is not git's own, quoted."""
     said = quoting.sentences(FORMAL.sub("", revert.body))
-    return quoting.whole(said[0]) if said else ""
+    return quoting.whole(said[0]) if said and not gitlog.REVERT.search(said[0]) else ""
 
 
 RULE = Rule(
