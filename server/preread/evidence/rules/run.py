@@ -1,4 +1,4 @@
-"""How to run exactly the feature's tests: one command for each runner, by the project's settings."""
+"""How to run the feature's tests: a command for each runner, by the project's settings."""
 
 from collections.abc import Iterator
 
