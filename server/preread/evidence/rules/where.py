@@ -107,7 +107,7 @@ RULE = Rule(
     name="where",
     file="summary.md",
     heading="Where",
-    weight=0.1,
+    weight=0.2,
     find=find,
     example="code: `ShellComplete` src/click/shell_completion.py:278",
 )
