@@ -191,6 +191,14 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "test/Unit/Cart/CartTests.cs",
         ("dotnet test test/Unit/Unit.csproj --filter FullyQualifiedName~CartTests", "", "test/Unit/Unit.csproj"),
     ),
+    "a test that CMake registers": (
+        {
+            "test/CMakeLists.txt": "function(add_fmt_test name)\nendfunction()\nadd_fmt_test(args-test)\n",
+            "test/args-test.cc": "int main() {}\n",
+        },
+        "test/args-test.cc",
+        ("ctest -R args-test", "<build folder>", "test/CMakeLists.txt"),
+    ),
     "a target of a Makefile": (
         {"Makefile": "build:\n\tcc a.c\n\ntest: build\n\t./a.out\n", "tests/test_a.c": "int main() {}\n"},
         "tests/test_a.c",

@@ -16,9 +16,10 @@ from systems import Ranking, Task
 
 from preread import inputs, resolve
 from preread.evidence import collect
+from preread.gates.feature_names import slug
 from preread.index import analysis, indexer, words
 from preread.infra import db
-from preread.layout import feature_name, slug
+from preread.layout import feature_name
 from preread.models import Request
 from preread.operations.registry import services_of
 from preread.ranking import fusion

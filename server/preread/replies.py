@@ -112,7 +112,8 @@ def from_published(
     elif manifest.thin:
         warnings.append(
             f"The project says next to nothing about {request.feature}: "
-            "the dossier has the nearest names and how tests are written here."
+            "the dossier has what is nearest and how tests are written here. "
+            "If it is known by other words, say more in `description`."
         )
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}

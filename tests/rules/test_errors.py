@@ -11,7 +11,8 @@ from _evidence_project import write
 def test_messages_of_one_kind_of_error_are_one_fact(tmp_path: Path) -> None:
     code = (
         "def login(name):\n    if not name:\n        raise ValueError('name is missing')\n"
-        "    if len(name) > 9:\n        raise ValueError(\n            'name is too long'\n        )\n"
+        "    if len(name) > 9:\n        raise ValueError(\n"
+        "            'name is too long'\n        )\n"
     )
     root = write(tmp_path, {"src/auth.py": code})
     assert texts(root, "errors") == [
@@ -37,8 +38,19 @@ def test_the_literal_part_of_a_formatted_message_is_quoted(tmp_path: Path) -> No
     assert texts(root, "errors") == ["`ValueError`: `no such user` src/auth.py:2"]
 
 
+def test_what_belongs_to_a_placeholder_is_left_out(tmp_path: Path) -> None:
+    code = (
+        "def login(name):\n    if name:\n"
+        "        raise ValueError(f'`{name}` is not known, not even `{1}`')\n"
+        "    raise ValueError(E_CODE, 'E_LOGIN')\n"
+    )
+    root = write(tmp_path, {"src/auth.py": code})
+    assert texts(root, "errors") == ["`ValueError`: `is not known, not even` src/auth.py:3"]
+
+
 def test_the_same_message_is_told_once(tmp_path: Path) -> None:
-    code = "def login():\n    raise E('not possible')\n\n\ndef login_again():\n    raise E('not possible')\n"
+    body = "    raise E('not possible')\n"
+    code = f"def login():\n{body}\n\ndef login_again():\n{body}"
     root = write(tmp_path, {"src/auth.py": code})
     root = write(tmp_path, {"src/auth.py": code.replace("E(", "LoginError(")})
     assert texts(root, "errors") == ["`LoginError`: `not possible` src/auth.py:2"]

@@ -63,6 +63,15 @@ def test_a_method_of_some_object_is_no_helper_of_that_name(tmp_path: Path) -> No
     assert texts(write(tmp_path, project_with(body)), "helpers") == []
 
 
+def test_what_few_of_many_tests_use_is_left_out(tmp_path: Path) -> None:
+    body = "def rare():\n    pass\n\n\n"
+    body += "".join(
+        f"def test_login_{n}():\n    login({n})\n    {'rare()' if n < 2 else 'pass'}\n\n\n"
+        for n in range(50)
+    )
+    assert texts(write(tmp_path, project_with(body)), "helpers") == []
+
+
 def test_a_class_of_helpers_counts_by_its_calls(tmp_path: Path) -> None:
     files = {
         "src/login.ts": "export function login() {}\n",

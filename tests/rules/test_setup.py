@@ -50,8 +50,19 @@ def test_what_several_tests_replace_is_told(tmp_path: Path) -> None:
     assert texts(root, "setup") == [f"`{often}` tests/test_login.py:2, in 2 tests"]
 
 
-def test_a_variable_called_mock_replaces_nothing(tmp_path: Path) -> None:
-    test = "".join(f'def test_login_{n}():\n    mock.login("a")\n\n\n' for n in range(2))
+@pytest.mark.parametrize(
+    "call",
+    ['patch("a.b")', 'mock.patch("a.b")', 'mocker.patch.object(a, "b")', 'vi.mock("./a")'],
+)
+def test_the_usual_libraries_are_known(tmp_path: Path, call: str) -> None:
+    test = "".join(f"def test_login_{n}():\n    {call}\n\n\n" for n in range(2))
+    root = write(tmp_path, {**SOURCE, "tests/test_login.py": test})
+    assert texts(root, "setup") == [f"`{call}` tests/test_login.py:2, in 2 tests"]
+
+
+@pytest.mark.parametrize("call", ['mock.login("a")', 'client.patch("/a")', "patch(login)"])
+def test_calls_with_similar_names_replace_nothing(tmp_path: Path, call: str) -> None:
+    test = "".join(f"def test_login_{n}():\n    {call}\n\n\n" for n in range(2))
     root = write(tmp_path, {**SOURCE, "tests/test_login.py": test})
     assert texts(root, "setup") == []
 

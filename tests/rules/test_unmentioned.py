@@ -130,7 +130,8 @@ def test_members_of_a_family_go_by_name_and_by_value(tmp_path: Path) -> None:
 
 def test_a_message_is_named_by_three_of_its_words(tmp_path: Path) -> None:
     code = (
-        "def login(name):\n    if not name:\n        raise ValueError('the name of a user is empty')\n"
+        "def login(name):\n    if not name:\n"
+        "        raise ValueError('the name of a user is empty')\n"
         "    raise ValueError('too many users at the same time')\n"
     )
     test = (

@@ -31,6 +31,15 @@ def test_values_that_are_no_literals_or_go_on_below_are_left_out(tmp_path: Path)
     assert texts(root, "values") == []
 
 
+def test_patterns_and_empty_defaults_are_left_out(tmp_path: Path) -> None:
+    code = (
+        'import re\n\nLOGIN_NAME = re.compile("[a-z]+")\n\n\nclass Login:\n'
+        '    tries: int = 3\n    name: str = ""\n    count: int = 0\n    done: bool = False\n'
+    )
+    root = write(tmp_path, {"src/auth.py": code})
+    assert texts(root, "values") == ["`tries: int = 3` src/auth.py:7"]
+
+
 def test_variables_that_scripts_assign_again_are_no_values(tmp_path: Path) -> None:
     code = "let loginCount = 0;\nexport const LOGIN_LIMIT = 3;\nexport function login() {}\n"
     root = write(tmp_path, {"src/auth.js": code})

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
-from preread import layout, published, sources
+from preread import published, sources
 from preread.errors import PrereadError
+from preread.gates.feature_names import is_feature
 from preread.infra.secrets import is_env_file
 from preread.models import Manifest
 from preread.services import Services
@@ -67,7 +68,7 @@ class Lookups:
     @cached_property
     def published(self) -> Manifest | None:
         """The published manifest; the build that wrote it verified the references it lists."""
-        if not self._trust_published or not layout.is_feature(self.feature):
+        if not self._trust_published or not is_feature(self.feature):
             return None
         found = published.read(self.services.layout, self.feature)
         return found.manifest if found is not None else None

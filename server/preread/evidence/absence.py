@@ -16,7 +16,14 @@ MAX_READ = 60_000_000  # bytes of tests; of more than that nothing is said
 ODD = re.compile(r"[~,`\"*?()<>]")  # characters of paths that a glob or a source cannot hold
 DELETED = bytes(c for c in range(128) if not chr(c).isalnum())
 # What is beside tests and may be what they read or compare with.
-INPUTS = re.compile(r"test|spec|e2e|fixture|snap|mock|stub|cassette|golden|example", re.IGNORECASE)
+INPUTS = re.compile(
+    r"(?:^|/)t/|test|spec|e2e|fixture|snap|mock|stub|cassette|golden|example|feature|cypress"
+    r"|playwright",
+    re.IGNORECASE,
+)
+FOR_TESTS = frozenset(
+    "test tests testing spec specs e2e step steps stories".split()
+)  # words of paths
 DOCTEST = re.compile(r"\s*(?:>>>|\.\.\.|iex>|///|//!)")  # lines of sources that are run as tests
 DOCTESTED = re.compile(r">>>|^```\s*rust|testcode", re.MULTILINE)  # of documents
 UNIT_TESTS = re.compile(r"\s*(?:#\[cfg\(.*\btest\b|unittest\b)")  # from here on, of Rust or D
@@ -127,7 +134,7 @@ def _is_in_sources(view: View, text: str) -> bool:
 
 
 def _is_for_tests(path: str) -> bool:
-    return not {"test", "tests", "testing", "spec", "specs"}.isdisjoint(words.parts(path))
+    return not FOR_TESTS.isdisjoint(words.parts(path))
 
 
 def _test_lines(view: View, path: str) -> Iterator[str]:

@@ -12,10 +12,10 @@ from preread.evidence.rule import Found, Rule
 from preread.evidence.rules import RULES
 from preread.evidence.thin import is_thin
 from preread.evidence.view import View
+from preread.gates.feature_names import PROJECT
 from preread.index import gitlog, indexer
 from preread.index.analysis import AnalysisCache
 from preread.infra import db
-from preread.layout import PROJECT
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.ranking import fusion, lines
 from preread.ranking.fusion import Hit

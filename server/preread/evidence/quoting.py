@@ -93,3 +93,15 @@ def shortest_path(path: str, others: Sequence[str]) -> str:
     name = path.rpartition("/")[2]
     clashes = any(other != path and other.rpartition("/")[2] == name for other in others)
     return "/".join(path.split("/")[-2:]) if clashes else name
+
+
+def message(text: str) -> str:
+    """An error's literal text without what only belongs to a placeholder before or after it."""
+    text = re.sub(r"^[`'\"\])}]*[\s,.:;]+", "", text)
+    return re.sub(r"(?<=[\s:])\s*[`'\"(\[{]+$", "", text).strip()
+
+
+def line_with(file: FileView, text: str, start: int, within: int) -> int:
+    """The first of these lines that has a text whole; 0 if none does."""
+    lines = range(start, min(start + within, len(file.lines) + 1))
+    return next((n for n in lines if text in file.lines[n - 1]), 0)

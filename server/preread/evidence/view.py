@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
+from preread.gates.feature_names import PROJECT
 from preread.index import gitlog
 from preread.index.analysis import AnalysisCache
-from preread.layout import PROJECT
 from preread.models import Request
 from preread.ranking.fusion import Hit
 from preread.ranking.query import Query

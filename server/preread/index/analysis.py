@@ -19,7 +19,7 @@ from preread.infra import db
 from preread.project.tree import Tree
 from preread.syntax import Details, Outline
 
-ANALYSIS = "1:"  # raise it when details of the same text come out otherwise
+ANALYSIS = "2:"  # raise it when details of the same text come out otherwise
 MAX_BYTES = 6_000_000  # of a log
 MAX_LOGS = 100  # a build asks for two
 PATIENCE = (

@@ -19,10 +19,11 @@ from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, TypeVar
 
 from preread.errors import Cancelled
+from preread.gates.spans import decoded
 from preread.index import reader
 from preread.index.imports import Link
 from preread.index.reader import Order, Read
-from preread.project.tree import data_at, decoded
+from preread.project.tree import data_at
 
 if TYPE_CHECKING:
     from preread.infra.subprocesses import Child

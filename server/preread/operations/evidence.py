@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from preread import resolve
-from preread.gates import aliases
+from preread import aliases, resolve
 from preread.models import Evidence
 from preread.operations.registry import (
     DESCRIPTION,

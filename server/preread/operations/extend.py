@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from preread import pipeline, published
-from preread.gates import aliases
+from preread import aliases, pipeline, published
 from preread.models import LoadReply
 from preread.operations.load import with_warnings
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel

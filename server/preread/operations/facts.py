@@ -2,9 +2,8 @@
 
 from pydantic import Field
 
-from preread import check, facts
+from preread import aliases, check, facts
 from preread.facts import FoundFact
-from preread.gates import aliases
 from preread.models import Model
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from preread import inputs, resolve
-from preread.gates import aliases
+from preread import aliases, inputs, resolve
 from preread.models import Model
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
 from preread.project import packages

@@ -4,11 +4,10 @@ import time
 
 from pydantic import Field
 
-from preread import fingerprint, pipeline, published, resolve
+from preread import aliases, fingerprint, pipeline, published, resolve
+from preread.aliases import Served
 from preread.builders import locate
 from preread.fingerprint import Witness
-from preread.gates import aliases
-from preread.gates.aliases import Served
 from preread.models import LoadReply, Request
 from preread.operations.registry import (
     DESCRIPTION,

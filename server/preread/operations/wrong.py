@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from preread import dossier, facts, pipeline, publish, published
+from preread import aliases, dossier, facts, pipeline, publish, published
 from preread.check import check_unbudgeted
 from preread.errors import PrereadError
-from preread.gates import aliases
 from preread.infra import atomic
 from preread.layout import BY_NAME
 from preread.models import Draft, Model

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from preread import dossier, inputs
 from preread.errors import PrereadError
+from preread.gates.feature_names import PROJECT
 from preread.infra.sandbox import MARK
 from preread.infra.secrets import Credentials
-from preread.layout import BY_NAME, FILES, PROJECT
+from preread.layout import BY_NAME, FILES
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.prompt import app_access
 from preread.prompt.outside import block, line

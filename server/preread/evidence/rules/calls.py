@@ -9,10 +9,10 @@ from preread.dossier import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import View
+from preread.evidence.view import FUNCTIONS, View
 from preread.syntax import Call
 
-MAX_SHOWN = 3
+MAX_SHOWN = 4
 MIN_TESTS, SHARED = 2, 0.1  # tests with a call; the share of all that they are at least
 SEGMENT = re.compile(r"[^\W\d]\w*[?!]?")
 
@@ -27,7 +27,7 @@ class _Use(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """The calls that most tests share, each with a short line that shows it."""
-    names = {one.symbol.name for one in view.definitions}
+    names = _functions(view)
     uses: dict[str, list[_Use]] = defaultdict(list)
     for number, test in enumerate(view.main_cases):
         for call in test.file.calls_between(test.case.start, test.case.end):
@@ -38,10 +38,25 @@ def find(view: View) -> Iterator[Found]:
     least = min(max(MIN_TESTS, SHARED * total), total)
     often = [name for name in counts if counts[name] >= least]
     often.sort(key=lambda name: -counts[name] * (1 + 2 * view.relevance.of(name)))
-    lines = {name: line for name in often[: 2 * MAX_SHOWN] if (line := _shortest(uses[name]))}
-    for name, line in list(lines.items())[:MAX_SHOWN]:
-        text = f"{code(name)} in {counts[name]} of {total} tests: {line}"
-        yield Found(text, (), 0.3 + 0.7 * counts[name] / total)
+    shown: dict[str, list[str]] = defaultdict(list)  # of one line the calls that it shows
+    for name in often[:MAX_SHOWN]:
+        if line := _shortest(uses[name]):
+            shown[line].append(name)
+    for line, together in shown.items():
+        counted = ", ".join(f"{code(name)} in {counts[name]}" for name in together)
+        score = 0.3 + 0.7 * counts[together[0]] / total
+        yield Found(f"{counted} of {total} tests: {line}", (), score)
+
+
+def _functions(view: View) -> set[str]:
+    """What tests may call of the project: the feature's definitions, and the tests' own helpers."""
+    helpers = (
+        one.name
+        for file in view.tests
+        for one in file.outline.symbols
+        if one.kind in FUNCTIONS and not one.container
+    )
+    return {one.symbol.name for one in view.definitions} | set(helpers)
 
 
 def _name(call: Call) -> str:
@@ -50,7 +65,7 @@ def _name(call: Call) -> str:
 
 
 def _is_of_project(name: str, names: Container[str]) -> bool:
-    """Whether the feature's files define what is called; a class before a dot tells whose it is."""
+    """Whether these are names of what is called; a class before a dot tells whose it is."""
     segments = SEGMENT.findall(name)
     classes = [one for one in segments if one[0].isupper()]
     return any(one in names for one in classes or segments[-1:])

@@ -55,11 +55,11 @@ def _relevance(view: View, file: FileView, raised: Raise) -> float:
 
 def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:
     """The lines from an error's name to its message; None unless both are there to be quoted."""
-    message = raised.message.strip()
-    below = range(raised.line, min(raised.line + MAX_BELOW, len(file.lines)) + 1)
-    end = next((n for n in below if message in file.lines[n - 1]), 0)
+    message = quoting.message(raised.message)
+    end = quoting.line_with(file, message, raised.line, MAX_BELOW)
     named = end and raised.exception in file.lines[raised.line - 1]
-    fits = MIN_MESSAGE <= len(message) <= quoting.MAX_LINE and "``" not in message
+    told = " " in message and "``" not in message  # one word is a code or a key
+    fits = told and MIN_MESSAGE <= len(message) <= quoting.MAX_LINE
     return (raised.line, end, message) if named and fits else None
 
 

@@ -13,7 +13,7 @@ from preread.index import words
 from preread.syntax import Symbol
 
 MAX_NAMES, MAX_SHOWN = 60, 12  # names that are looked up; helpers that are shown
-MIN_TESTS = 2  # that use it, unless the feature has fewer
+MIN_TESTS, SHARED = 2, 0.05  # tests that use it; the share of all that they are at least
 MAX_LINE = 80  # characters of a definition's line
 KINDS = frozenset({"function", "method", "class", "component"})
 SEGMENT = re.compile(r"\w+")
@@ -35,7 +35,8 @@ class _Helper(NamedTuple):
 def find(view: View) -> Iterator[Found]:
     """The helpers by the file that defines them, the most used first."""
     users = _users(view)
-    least, total = min(MIN_TESTS, len(view.main_cases)), len(view.main_cases)
+    total = len(view.main_cases)
+    least = min(max(MIN_TESTS, SHARED * total), total)
     by_file: dict[str, list[_Helper]] = defaultdict(list)
     for name in sorted(users, key=lambda name: -len(users[name]))[:MAX_NAMES]:
         made = _definition(view, name, users[name][0]) if len(users[name]) >= least else None

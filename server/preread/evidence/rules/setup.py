@@ -1,7 +1,7 @@
-"""How the feature's tests are set up: what runs around them, and what they put in place of others."""
+"""How the feature's tests are set up: what runs before them, and what they replace."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from preread.evidence import quoting
@@ -15,12 +15,13 @@ MAX_STUBS = 4
 ABOVE = 40  # lines from a hook's name to the first call inside
 MIN_TESTS = 2  # that replace the same, for it to be how it is done here
 NO_HOOK = re.compile(r"after|tear|fixture:", re.IGNORECASE)  # it cleans up, or has to be asked for
-REPLACING = frozenset({"patch", "monkeypatch", "spyOn", "stub", "doMock"})
+REPLACING = frozenset({"mock", "doMock", "spyOn", "stub"})
 
 
 def find(view: View) -> Iterator[Found]:
-    """For each of the first test files its hooks and its autouse fixtures; then what is replaced."""
-    files = list(dict.fromkeys(one.file for one in view.main_cases))[:MAX_FILES]
+    """For each of the first test files its hooks and autouse fixtures; then what is replaced."""
+    tests = Counter(one.file for one in view.main_cases)
+    files = [file for file in tests if tests[file] > 1][:MAX_FILES] or list(tests)[:1]
     told: set[str] = set()
     for rank, file in enumerate(files):
         for text, names in _hooks(file)[: max(1, MAX_HOOKS - 2 * rank)]:
@@ -102,10 +103,12 @@ def _stubs(view: View) -> Iterator[Found]:
 
 
 def _replaces(call: Call) -> bool:
-    """Whether it names in quotes what it replaces: `monkeypatch.setattr`, `vi.mock`, `mock.patch`."""
+    """Whether it names in quotes what it replaces: `monkeypatch.setattr`, `vi.mock`."""
     names = call.callee.split(".")
-    is_mock = len(names) > 1 and names[-1] == "mock"
-    return bool(call.literals) and (is_mock or not REPLACING.isdisjoint(names))
+    by_name = len(names) > 1 and names[-1] in REPLACING
+    # `client.patch` sends a request.
+    patched = names[0] in {"patch", "monkeypatch"} or ("patch" in names and "mock" in call.callee)
+    return bool(call.literals) and (by_name or patched)
 
 
 RULE = Rule(

@@ -136,11 +136,10 @@ def _messages(view: View, file: FileView) -> Iterator[_Absence]:
 
 
 def _message(view: View, file: FileView, raised: Raise) -> Iterator[_Absence]:
-    text = raised.message.strip()
+    text = quoting.message(raised.message)
     split = [word for word in text.split() if any(map(str.isalnum, word))]
     runs = [" ".join(split[n : n + MIN_WORDS]) for n in range(len(split) - MIN_WORDS + 1)]
-    below = range(raised.line, raised.line + MAX_BELOW)
-    line = next((n for n in below if text in file.span_text(n, n)), 0)
+    line = quoting.line_with(file, text, raised.line, MAX_BELOW)
     if line and runs and len(text) <= quoting.MAX_LINE and "``" not in text:
         literal = max(runs, key=len).strip(".,:;!?'")
         if literal in text and (proof := absent(view, literal, *runs)):

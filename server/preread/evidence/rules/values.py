@@ -17,6 +17,8 @@ RELATED = 0.5  # relevance of a name that is the feature's own
 MIN_FAMILY = 2
 FAMILIES = frozenset({"enum", "union"})
 LITERAL = re.compile(r"[\d\"']|\b(?:[Tt]rue|[Ff]alse)\b|%w")  # Ruby's lists of words have no quotes
+EMPTY = re.compile(r"\W*|0(?:\.0)?|[Ff]alse|None")  # defaults that say nothing
+MADE = re.compile(r"^\w+\.\w+\(")  # by a function of a module: a pattern, a type
 VARIABLE = re.compile(r"\s*(?:export\s+)?let\b")  # what JavaScript assigns again
 
 
@@ -61,8 +63,10 @@ def _score(relevance: float, rank: int) -> float:
 
 def _is_worth(view: View, file: FileView, member: Member, used: frozenset[str]) -> bool:
     """Whether it is a named literal that the feature's own name or code brings up."""
-    if member.kind == "field" and " = " in member.value:  # a default
-        return _relevance(view, file, member) >= RELATED
+    default = member.value.partition(" = ")[2]
+    if member.kind == "field" and default:
+        own = view.relevance.of(member.name, member.owner)
+        return own >= RELATED and EMPTY.fullmatch(default) is None
     is_used = member.name in used and len(member.name) > 3
     return member.kind == "constant" and (is_used or _relevance(view, file, member) >= RELATED)
 
@@ -82,7 +86,8 @@ def _assignment(file: FileView, member: Member) -> str:
     """`NAME = 30` as written; nothing unless name and value are whole on the one line."""
     line = file.lines[member.line - 1] if member.line <= len(file.lines) else ""
     match = re.search(rf"(?<!\w){re.escape(member.name)}(?!\w)", line)
-    if match is None or VARIABLE.match(line) or not LITERAL.search(member.value):
+    literal = LITERAL.search(member.value) and not MADE.search(member.value)
+    if match is None or VARIABLE.match(line) or not literal:
         return ""
     end = line.find(member.value, match.end())
     text = line[match.start() : end + len(member.value)] if end > 0 else ""

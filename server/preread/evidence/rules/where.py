@@ -19,6 +19,7 @@ SECOND = 0.7  # of a file's best definition: a second one with as much is named,
 WHOLE = 0.4  # of a method's score: its class is named instead if it has as much
 SECOND_TEST = 0.4  # of the best test's score: other files' tests with as much are named, too
 NEAREST = 4
+CLOSE = 0.85  # of difflib's ratio: `carrt` and `cart`, but not `invoice` and `voice`
 MAX_MISSING = 3
 EVERYWHERE = "**"  # the glob of every file
 
@@ -136,7 +137,11 @@ def _missing(view: View) -> Iterator[Found]:
         yield Found(text, sources, 1.0, "Thin")
     near = list(_nearest(view))
     if near:
-        label = "nearest names" if absent else "it says next to nothing about this; nearest names"
+        label = (
+            "nearest names"
+            if absent
+            else "the project says next to nothing about it; nearest names"
+        )
         yield _listed(label, near, 0.9, "Thin")
     tree.check()
 
@@ -160,8 +165,8 @@ def _nearest(view: View) -> Iterator[Place]:
     )
     places = [Place(one.file, one.symbol.name, one.symbol.start) for one in best]
     places = places or list(_alike(view))
-    shown = (one for one in places if _is_quotable(one.file) and _is_on(*one))
-    yield from list(shown)[:NEAREST]
+    shown = [one for one in places if _is_quotable(one.file) and _is_on(*one)]
+    yield from list({one.name: one for one in reversed(shown)}.values())[::-1][:NEAREST]
 
 
 def _alike(view: View) -> Iterator[Place]:
@@ -172,7 +177,7 @@ def _alike(view: View) -> Iterator[Place]:
     longest_first = sorted(homes, key=lambda name: -len(name))  # so the shortest name stays
     parts = {part: name for name in longest_first for part in words.parts(name)}
     for word in view.query.feature:
-        for part in difflib.get_close_matches(word, parts, n=2, cutoff=0.75):
+        for part in difflib.get_close_matches(word, parts, n=2, cutoff=CLOSE):
             file = view.any_file(homes[parts[part]])
             for symbol in file.outline.symbols:
                 if symbol.name == parts[part]:

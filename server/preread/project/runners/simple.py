@@ -145,5 +145,6 @@ def ctest(target: Target) -> Command | None:
         for number, line in enumerate(target.tree.lines(path) or (), 1):
             told = REGISTERS.match(line)
             if told and told[1] in {own.stem, own.name}:
-                return Command("ctest", f"ctest -R {own.stem}", Proof(path, number, number))
+                proof = Proof(path, number, number)
+                return Command("ctest", f"ctest -R {own.stem}", proof, "<build folder>")
     return None
