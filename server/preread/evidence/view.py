@@ -143,7 +143,7 @@ class View:
         spans = _Spans(self.relevance.counts(file.lines))
         for case in file.outline.tests:
             body = self.relevance.body(spans.between(case.start, case.end))
-            score = self.relevance.definition(file, case.name, case.group, body)
+            score = self.relevance.test(file, case.name, case.group, body)
             yield Test(file, case, file.score if self.whole_project else score)
 
     # -- the whole project, by the index
