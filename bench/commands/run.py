@@ -64,7 +64,8 @@ RUNNERS = (
     _runner(r"\bjest\b", r"$", " --listTests", r"^/"),
     _runner(r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
     # What cannot list is run: its tests may fail, but there have to be some.
-    _runner("", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|Tests?:? +.*[1-9]\d* (passed|failed)"
+    _runner("", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|--- PASS"
+            r"|Tests?:? +.*[1-9]\d* (passed|failed)"
             r"|[1-9]\d* (runs|tests|examples|passing|passed)\b"),
 )  # fmt: skip
 _SCRIPT = re.compile(r"((?:\w+=\S+ )*)(?:npm|pnpm|yarn)(?: run)? ([\w:.\-]+)(?: --(?= |$))?(.*)")
