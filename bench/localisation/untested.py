@@ -18,7 +18,7 @@ def claimed(dossier: str) -> dict[str, bool]:
         at = 2 if line.startswith("- ") else len(line)
         while claim := _CLAIM.match(line, at):
             name = claim[2] or re.split(r"[.#:]+", claim[1].strip("()"))[-1]
-            found[name] = claim[2] is not None
+            found |= {name: claim[2] is not None} if name else {}
             at = _BETWEEN.match(line, claim.end()).end()  # type: ignore[union-attr]
     return found
 
