@@ -20,7 +20,7 @@ from _files_project import (
     spans,
     write,
 )
-from preread import cache, inputs, publish, published
+from preread import cache, inputs, publish, published, wrong_marks
 from preread.infra import db, subprocesses
 from preread.models import Fault, Request
 from preread.published import RunRecord
@@ -134,7 +134,7 @@ def test_another_description_is_not_covered_and_white_space_does_not_count(root)
     build(root)
     assert (
         why(root, Request(feature="login", description="log out"))
-        == "it was built without description"
+        == "it was built without a description"
     )
 
 
@@ -177,7 +177,7 @@ def test_an_input_that_is_gone_is_not_covered(root):
 def test_a_degraded_dossier_covers_for_a_while_after_it_was_built(root):
     build(root, status="degraded", fault=Fault(code="E_LOGIN", reason="no login"))
     layout = services(root).layout
-    tried = "it is degraded (no login) and due for another try"
+    tried = "it is degraded (no login), and it is time to try again"
     assert why(root) == tried
     for age, expected in ((1, ""), (590, ""), (610, tried), (-100, tried)):
         published.record(layout, "login", RunRecord(finished=time.time() - age))
@@ -253,7 +253,7 @@ def test_line_ends_that_git_made_leave_the_dossier_fresh(root):
         ),
         (
             {"src/new.py": "logout()\n"},
-            f'a cited span is gone: {ABSENT} (`src/new.py` does hold "logout")',
+            f'a cited span is gone: {ABSENT} (`src/new.py` contains "logout")',
         ),
     ],
 )
@@ -277,7 +277,7 @@ def age(root):
 
 def test_a_source_of_an_unknown_kind_is_named(root):
     build(root, spans={"whatever this is": "0"})
-    assert why(root) == "a cited span cannot be read: whatever this is"
+    assert why(root) == "a cited source cannot be parsed: whatever this is"
 
 
 def test_what_another_server_gave_cannot_be_looked_up_and_does_not_count(root):
@@ -287,7 +287,7 @@ def test_what_another_server_gave_cannot_be_looked_up_and_does_not_count(root):
 
 def test_a_fact_that_was_called_wrong_since_does_not_cost_the_dossier(root):
     build(root, "src/login.py:1-2")
-    published.mark_wrong(services(root).layout, "aaaa", "login", "a fact")
+    wrong_marks.add(services(root).layout, "aaaa", "login", "a fact")
     assert why(root) == ""
 
 
@@ -352,7 +352,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(root):
     assert len(text) == len(FILES["src/login.py"])
     write(root, {"src/login.py": text})
     os.utime(root / "src/login.py", (OLD, OLD))
-    assert "does hold" in why(root)
+    assert "contains" in why(root)
 
 
 def test_what_held_for_one_digest_is_not_remembered_for_another(root):
@@ -368,8 +368,8 @@ def test_what_did_not_hold_is_not_remembered(root):
     build(root, ABSENT)
     write(root, {"src/new.py": "logout()\n"})
     age(root)
-    assert "does hold" in why(root)
-    assert "does hold" in why(root)
+    assert "contains" in why(root)
+    assert "contains" in why(root)
 
 
 def counted(root, changes):
@@ -446,7 +446,7 @@ def test_a_database_that_cannot_be_used_only_costs_time(root, damage):
         layout.db.write_bytes(b"garbage" * 999)
     assert why(root) == ""
     write(root, {"src/new.py": "logout()\n"})
-    assert "does hold" in why(root)
+    assert "contains" in why(root)
 
 
 def test_a_shared_dossier_covers_on_a_read_only_disk_without_a_cache(tmp_path):

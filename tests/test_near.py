@@ -41,7 +41,7 @@ def published(root: Path, name: str, spans: dict[str, str]) -> Manifest:
 
 
 def told(root: Path, name: str, spans: dict[str, str]) -> list[str]:
-    return similar.told(Layout(root), Manifest(feature=name, spans=spans))
+    return similar.warnings(Layout(root), Manifest(feature=name, spans=spans))
 
 
 def some(count: int) -> dict[str, str]:

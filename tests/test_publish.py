@@ -216,7 +216,7 @@ def test_a_staged_file_that_is_no_plain_file_with_words_is_refused(work, folder,
 
 def test_a_staging_folder_of_another_feature_is_a_mistake(work):
     staging = publish.stage(work, "cart")
-    with pytest.raises(ValueError, match="no staging folder of login"):
+    with pytest.raises(ValueError, match="not a staging folder of login"):
         publish.publish(work, staging, Manifest(feature="login"))
 
 

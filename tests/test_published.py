@@ -1,8 +1,6 @@
 """What readers get of a dossier that people edit, link, copy and merge; run records and `wrong` marks."""
 
-import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,14 +11,12 @@ from _files_project import (
     BASIC,
     disk,
     make_read_only,
-    program,
-    program_environ,
     put,
     services,
     snapshot,
     text_of,
 )
-from preread import published
+from preread import published, wrong_marks
 from preread.models import Stats
 from preread.published import RunRecord
 
@@ -150,7 +146,7 @@ def test_a_shared_dossier_is_read_in_a_fresh_clone_and_nothing_is_written(work, 
     )
     assert published.features(clone.layout) == ["login"]
     assert published.recorded(clone.layout, "login") is None
-    assert published.wrong_ids(clone.layout) == {}
+    assert wrong_marks.ids(clone.layout) == {}
     assert snapshot(clone.layout.root) == before
     assert not clone.layout.cache.exists()
     assert not clone.layout.state.exists()
@@ -197,72 +193,6 @@ def test_a_run_record_that_cannot_be_read_is_none(work, text):
     published.record(work.layout, "login", RunRecord())
     work.layout.run_record("login").write_text(text)
     assert published.recorded(work.layout, "login") is None
-
-
-def test_wrong_facts_are_remembered_with_their_feature(work):
-    published.mark_wrong(work.layout, "aaaa", "login", "one")
-    published.mark_wrong(work.layout, "bbbb", "cart", "two")
-    published.mark_wrong(work.layout, "aaaa", "login", "one again")
-    assert published.wrong_ids(work.layout) == {"aaaa": "one again", "bbbb": "two"}
-    assert json.loads(work.layout.wrong.read_text())["bbbb"] == {"feature": "cart", "text": "two"}
-
-
-def test_what_a_later_version_adds_to_a_mark_is_kept(work):
-    work.layout.state.mkdir()
-    work.layout.wrong.write_text('{"aaaa": {"feature": "login", "text": "one", "by": "Ann"}}')
-    published.mark_wrong(work.layout, "bbbb", "login", "two")
-    assert json.loads(work.layout.wrong.read_text())["aaaa"]["by"] == "Ann"
-
-
-def test_marks_that_cannot_be_read_are_set_aside_not_lost(work):
-    work.layout.state.mkdir()
-    for n, text in enumerate(("<<<<<<< ours", "[]", '{"aaaa": 1}')):
-        work.layout.wrong.write_text(text)
-        assert published.wrong_ids(work.layout) == {}
-        assert work.layout.wrong.read_text() == text
-        published.mark_wrong(work.layout, f"{n}", "login", "two")
-        assert published.wrong_ids(work.layout) == {f"{n}": "two"}
-    aside = {path.name: path.read_text() for path in work.layout.state.glob("*.bad*")}
-    assert aside == {
-        "wrong.json.bad": "<<<<<<< ours",
-        "wrong.json.bad.1": "[]",
-        "wrong.json.bad.2": '{"aaaa": 1}',
-    }
-
-
-MARKER = """
-import sys
-from pathlib import Path
-from preread import published
-from preread.layout import Layout
-
-print("ready", flush=True)
-sys.stdin.readline()
-for n in range(20):
-    published.mark_wrong(Layout(Path(sys.argv[1])), f"{sys.argv[2]}-{n}", "login", "text")
-"""
-
-
-def test_processes_that_mark_at_the_same_time_lose_nothing(work):
-    processes = [
-        subprocess.Popen(
-            program("-c", MARKER, work.layout.root, n),
-            env=program_environ(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for n in range(3)
-    ]
-    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [process.communicate()[1] for process in processes] == [""] * 3
-    assert set(published.wrong_ids(work.layout)) == {
-        f"{k}-{n}" for k in range(3) for n in range(20)
-    }
 
 
 def test_digests_ignore_the_line_ends_that_git_makes_and_nothing_else():

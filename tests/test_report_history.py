@@ -18,9 +18,9 @@ from conftest import Cli
 from preread import inputs, sources
 from preread.evidence.collect import failing
 from preread.models import Finding, Request
-from preread.reports import fold, history, look, store
+from preread.reports import history, ingest, store, update
 from preread.reports.history import Past
-from preread.reports.look import Looked
+from preread.reports.update import ReportState
 
 TEST = "def test_login_shows_an_error():\n    pass\n\n\ndef test_login_works():\n    pass\n"
 FILES = {"login.py": "def login(name):\n    return name\n", "tests/test_login.py": TEST}
@@ -63,8 +63,8 @@ def jest(
     )
 
 
-def looked(root: Path) -> Looked:
-    return inputs.reports(services(root)) or Looked()
+def looked(root: Path) -> ReportState:
+    return inputs.reports(services(root)) or ReportState()
 
 
 def run(
@@ -222,7 +222,7 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
     )
     first = junit(1, test_login_a="F", test_b="P", also=paint("test_paint", BOOM))
     project = small(tmp_path / "p", {"reports/junit.xml": first})
-    assert len(looked(project).says) == 16
+    assert len(looked(project).failures_digest) == 16
     also = paint("test_paint", BOOM) + paint("test_key", f"no {secret} for it")
     write(project, {"reports/junit.xml": junit(60, test_login_a="P", test_b="P", also=also)})
     done = cli("failures", cwd=project)
@@ -292,7 +292,7 @@ def test_a_file_is_named_as_the_project_has_it(tmp_path: Path, file: str, known:
 def test_only_tests_that_a_record_names_cite_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "MOST_NAMED", 2)
+    monkeypatch.setattr(ingest, "MAX_FAILED", 2)
     names = [f"test_login_{letter}" for letter in "abcd"]
     write(tmp_path, {**FILES, "reports/a.xml": junit(0, **dict.fromkeys(names, "F"))})
     (finding,) = failures(tmp_path)
@@ -329,12 +329,12 @@ def test_an_unchanged_report_is_not_read_again(
             "results.json": "{}",
         },
     )
-    monkeypatch.setattr(look, "is_young", lambda changed, now: False)
+    monkeypatch.setattr(update, "is_young", lambda changed, now: False)
     first = looked(tmp_path)
-    monkeypatch.setattr(look, "_bytes", lambda tree, path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(update, "_bytes", lambda tree, path: pytest.fail(f"{path} was read"))
     assert looked(tmp_path) == first
     assert (
-        "reports/b.json cannot be read whole" in "".join(first.problems),
+        "reports/b.json cannot be read in full" in "".join(first.problems),
         len(first.problems),
     ) == (True, 1)
     assert evidence(tmp_path, "login").notes == first.problems
@@ -348,16 +348,16 @@ def test_a_report_that_has_just_been_written_is_not_trusted_by_its_time(tmp_path
         handle.close()
         now = time.time_ns()
         os.utime(path, ns=(now, now))
-        assert bool(looked(tmp_path).says) == (verdict == "F")
+        assert bool(looked(tmp_path).failures_digest) == (verdict == "F")
 
 
 def test_a_large_report_is_noted_and_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(look, "MAX_BYTES", 100)
+    monkeypatch.setattr(update, "MAX_BYTES", 100)
     write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"})})
     found_ = looked(tmp_path)
-    assert (found_.says, len(found_.problems)) == ("", 1)
+    assert (found_.failures_digest, len(found_.problems)) == ("", 1)
     assert "more than" in found_.problems[0]
 
 
@@ -367,7 +367,7 @@ def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> 
     for broken in (b"no database" * 1000, b""):
         db.write_bytes(broken)
         write(tmp_path, {"reports/junit.xml": junit(600, **{NAME: "F"})})
-        assert looked(tmp_path).says
+        assert looked(tmp_path).failures_digest
         assert (past(tmp_path).runs, past(tmp_path).failures) == (1, 1)
     assert db.with_suffix(".db.broken").read_bytes().startswith(b"no database")
     with sqlite3.connect(db) as connection:
@@ -376,7 +376,7 @@ def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> 
         )  # another schema, of a version that was counted
         connection.execute("PRAGMA user_version = 1")
     connection.close()
-    assert looked(tmp_path).says
+    assert looked(tmp_path).failures_digest
     assert past(tmp_path).failures == 1
 
 
@@ -385,7 +385,7 @@ def test_a_history_that_cannot_be_kept_is_a_note_and_no_error(tmp_path: Path) ->
     services(tmp_path).layout.test_history.mkdir(parents=True)
     told = evidence(tmp_path, "login")
     assert "failures" in told.used
-    assert "the history of tests cannot be kept" in " ".join(told.notes)
+    assert "the test history cannot be written" in " ".join(told.notes)
     assert not [finding for finding in told.findings if finding.rule == "failed"]
 
 
@@ -394,12 +394,12 @@ import os, signal, sys
 from pathlib import Path
 from preread import inputs
 from preread.layout import Layout
-from preread.reports import fold
+from preread.reports import ingest
 from preread.services import Services
 from preread.settings import Settings
 if sys.argv[2] == "killed":
-    real = fold._record
-    fold._prune = lambda connection: os.kill(os.getpid(), signal.SIGKILL)
+    real = ingest._record
+    ingest._prune = lambda connection: os.kill(os.getpid(), signal.SIGKILL)
 inputs.reports(Services(Layout(Path(sys.argv[1])), Settings()))
 """
 
@@ -432,12 +432,12 @@ def test_several_processes_fold_a_report_once(tmp_path: Path) -> None:
 
 def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
-        ("MOST_TESTS", 10),
-        ("MOST_OUTCOMES", 3),
-        ("MOST_SEEN", 4),
-        ("MOST_RECORDS", 900),
+        ("MAX_TESTS", 10),
+        ("MAX_OUTCOMES_PER_TEST", 3),
+        ("MAX_REPORTS", 4),
+        ("MAX_RECORDS", 900),
     ):
-        monkeypatch.setattr(fold, name, value)
+        monkeypatch.setattr(ingest, name, value)
     run(tmp_path, "PFPFPF")
     known = past(tmp_path)
     assert (len(known.tries), known.runs, known.failures) == (3, 6, 3)
@@ -457,7 +457,7 @@ def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_test_that_no_report_names_for_months_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "MONTHS", 5 * 86_400)
+    monkeypatch.setattr(ingest, "MAX_AGE", 5 * 86_400)
     for day in (1, 3, 7):
         write(tmp_path, {"reports/junit.xml": junit(0, day=day, **{f"test_{day}": "F"})})
         looked(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import ROOT
 from preread import reports
-from preread.reports import junit, kinds, outcomes, scripts
+from preread.reports import javascript, junit, kinds, outcomes
 from preread.reports.outcomes import Outcome, Report
 
 ERROR = "Error: \x1b[2mexpect(\x1b[22mreceived).toBe(expected)\n\nExpected: \x1b[32m2\x1b[39m\nReceived: 1\n    at a.ts:3"
@@ -331,10 +331,10 @@ def test_a_file_that_is_no_report_says_nothing(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b'{"suites": ', "it is no JSON"),
-        (b'{"suites": ' + b"[" * 200_000, "it is no JSON"),
-        (b'{"testResults": ' * 200_000, "it is no JSON"),
-        (b'{"exitcode": ' + b"9" * 5000 + b"}", "it is no JSON"),
+        (b'{"suites": ', "it is not valid JSON"),
+        (b'{"suites": ' + b"[" * 200_000, "it is not valid JSON"),
+        (b'{"testResults": ' * 200_000, "it is not valid JSON"),
+        (b'{"exitcode": ' + b"9" * 5000 + b"}", "it is not valid JSON"),
         (b"<testsuite><testcase", "unclosed token"),
         (b"<a>" * 200 + b"<testcase", "more than 100 deep"),
         (b'<?xml version="1.0" encoding="nonsense"?><testcase/>', "encoding"),
@@ -356,7 +356,7 @@ def test_what_stands_before_the_break_counts() -> None:
     assert cut.problem
     torn = reports.read(log(REPORTLOG)[:-100] + b'{"nodeid": "tes')
     assert "test_rerun" in {one.name for one in torn.outcomes}
-    assert "is no JSON" in torn.problem
+    assert "is not valid JSON" in torn.problem
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
@@ -431,8 +431,8 @@ def test_names_and_messages_hold_nothing_that_a_reader_does_not_see() -> None:
 
 
 def test_only_so_many_tests_of_a_report_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (junit, scripts, sys.modules["preread.reports.pytests"]):
-        monkeypatch.setattr(module, "MOST", 2)
+    for module in (junit, javascript, sys.modules["preread.reports.pytests"]):
+        monkeypatch.setattr(module, "MAX_OUTCOMES", 2)
     for data in (
         encoded(PLAYWRIGHT),
         encoded(JEST),

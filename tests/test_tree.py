@@ -410,7 +410,7 @@ def test_listing_and_searching_stop_when_the_work_is_told_to(tmp_path: Path) -> 
     with pytest.raises(Cancelled):
         _ = stopped.tree.files
     with pytest.raises(Cancelled):
-        stopped.tree.holding("x", ["d1/a.py"])
+        stopped.tree.containing("x", ["d1/a.py"])
 
 
 @pytest.mark.parametrize(

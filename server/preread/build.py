@@ -163,7 +163,7 @@ async def _make(services: Services, plan: Plan, evidence: Evidence, started: flo
     published.record(services.layout, request.feature, run)
     warnings = [*evidence.notes, *outcome.warnings]
     if plan.standing is None:
-        warnings += await step(similar.told, services.layout, manifest)
+        warnings += await step(similar.warnings, services.layout, manifest)
     if in_vain and made.fault is not None:
         return replies.not_extended(services, request, run, made.fault, warnings)
     return replies.built(services, request, run, plan.how, [*warnings, *await _index(services)])
@@ -210,7 +210,7 @@ async def _draft(services: Services, plan: Plan, evidence: Evidence, staging: Pa
     standing = {draft.name: dossier.render(draft) for draft in plan.kept}
     text = await step(prompt.later, services, plan.request, evidence, staging, plan.asked, standing)
     if not await step(spending.allows, services):
-        return Outcome(fault=spending.refused(services))
+        return Outcome(fault=spending.refusal(services))
     review, spent = (
         partial(_review, services, plan, staging),
         partial(spending.add, services, plan.request.feature),

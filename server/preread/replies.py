@@ -146,7 +146,7 @@ def _stood_in(manifest: Manifest, fault: Fault) -> Iterator[str]:
 
 def _cost_today(services: Services, stats: Stats) -> float:
     """What all builds of the project cost today; not looked up for a dossier that cost nothing."""
-    return round(spending.spent(services.layout).today, 6) if stats.turns else 0.0
+    return round(spending.totals(services.layout).today, 6) if stats.turns else 0.0
 
 
 def _counted(found: Published) -> Stats:

@@ -1,30 +1,31 @@
-"""Replies that a server gave, to be given again while nothing that they rest on has changed."""
+"""Replies that a server gave, reused while nothing they depend on has changed."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from preread.fingerprint import Witness
+from preread.fingerprint import Fingerprint
 
 T = TypeVar("T")
-MOST = 64  # replies kept; the one unused for longest goes first
+MAX_REPLIES = 64  # the least recently used one is dropped first
 
 
 class Remembered(Generic[T]):
-    """A few replies by what was asked, each with its witness."""
+    """A few replies by request, each with the fingerprint of what it depends on."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, tuple[Witness, T]] = {}
+        self._replies: dict[Hashable, tuple[Fingerprint, T]] = {}
 
     def recall(self, key: Hashable) -> T | None:
-        """The reply to the same question, if its witness holds."""
-        found = self._kept.pop(key, None)
-        if found is None or not found[0].holds():
+        """The reply to the same request, if its fingerprint is still valid."""
+        found = self._replies.pop(key, None)
+        if found is None or not found[0].is_valid():
             return None
-        self._kept[key] = found  # last again
+        self._replies[key] = found  # now the most recently used
         return found[1]
 
-    def keep(self, key: Hashable, witness: Witness | None, reply: T) -> None:
-        if witness is not None:
-            self._kept[key] = (witness, reply)
-            if len(self._kept) > MOST:
-                del self._kept[next(iter(self._kept))]
+    def keep(self, key: Hashable, fingerprint: Fingerprint | None, reply: T) -> None:
+        """Remember a reply; not without a fingerprint."""
+        if fingerprint is not None:
+            self._replies[key] = (fingerprint, reply)
+            if len(self._replies) > MAX_REPLIES:
+                del self._replies[next(iter(self._replies))]

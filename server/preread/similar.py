@@ -1,4 +1,4 @@
-"""Near: standing dossiers that a new one is nearly the same as: a project shall not grow one for each spelling."""
+"""Find published dossiers of what may be the same feature under another name."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -9,79 +9,76 @@ from preread.gates import aliases
 from preread.layout import MANIFEST, PROJECT, Layout
 from preread.models import Manifest
 
-# Shares of what the new dossier cites that another one has, too: for names that have nothing in common, and for one
-# that holds the other's words. Of 2,512 pairs of 88 names in three repositories 38 are near: 26 by their names alone
-# (`coupon`, `coupons`), 6 are parts (`cart-page` of `cart`), 6 others (`proxy`, `proxies`). With 0.6 for unlike names,
-# 4 came that were other features.
-SAME_SPANS, SAME_FILES, SAME_WORDS = 0.8, 0.6, 0.55
-MOST = 2
-EDITS, LONG = 2, 4  # names that differ by so little, and are longer than this
+# Minimum shares of the new dossier's cited spans and files that another one also cites, for names
+# with nothing in common; and of the spans if one name contains the other's words. Of 2,512 pairs of
+# 88 names in three repositories, 38 are similar: 26 by name alone (`coupon`, `coupons`), 6 contain
+# the other (`cart-page`, `cart`), 6 are others (`proxy`, `proxies`). With 0.6 for unlike names, 4
+# pairs of different features would be, too.
+MIN_SPANS, MIN_FILES, MIN_SPANS_CONTAINED = 0.8, 0.6, 0.55
+MAX_WARNINGS = 2
+MAX_EDITS, MIN_LENGTH = 2, 5  # of similar names: edits between them, and characters of each
 SAME_NAME, SIMILAR, CONTAINED, OTHER = range(4)
 
 
-class Near(NamedTuple):
-    """Another dossier: how near its name is, and what of the new one's files and spans it has."""
+class Similar(NamedTuple):
+    """Another dossier: how similar its name is, and what it shares with the new one."""
 
     kind: int
     name: str
-    files: int
-    share: float
+    files: int  # cited by both
+    share: float  # of the new one's spans that it also cites
 
 
-def told(layout: Layout, new: Manifest) -> list[str]:
-    """What is to be said of the standing dossiers that may be the same feature as one that was just built."""
+def warnings(layout: Layout, new: Manifest) -> list[str]:
+    """Warnings about published dossiers that may be the same feature as a new one."""
     if new.feature == PROJECT:
         return []
     cited = set(_cited(new.spans))
     files = {path for path, _ in cited}
+    found = _similar(layout, new.feature, cited, files)
+    found = sorted(found, key=lambda other: (-other.share, other))[:MAX_WARNINGS]
     return [
-        f"{near.name} {_why(near, len(files))}; if it is the same feature, load that, or have the person add "
-        f"`alias {new.feature} {near.name}` to .project/gates."
-        for near in sorted(
-            _all(layout, new.feature, cited, files), key=lambda near: (-near.share, near)
-        )[:MOST]
+        f"{other.name} {_why(other, len(files))}; if it is the same feature, load that, or have "
+        f"the person add `alias {new.feature} {other.name}` to .project/gates."
+        for other in found
     ]
 
 
-def _why(near: Near, files: int) -> str:
-    return (
-        f"covers the same files ({near.files} of {files})"
-        if near.files
-        else "has nearly the same name"
-    )
+def _why(other: Similar, files: int) -> str:
+    if other.files:
+        return f"covers the same files ({other.files} of {files})"
+    return "has nearly the same name"
 
 
-def _all(
+def _similar(
     layout: Layout, feature: str, cited: set[tuple[str, str]], files: set[str]
-) -> Iterator[Near]:
-    served: Iterable[str] = ()
+) -> Iterable[Similar]:
+    aliased: Iterable[str] = ()
     with suppress(aliases.Broken):
-        served = aliases.read(layout)
+        aliased = aliases.read(layout)
     for name in published.features(layout):
-        if name in {feature, PROJECT} or name in served:
+        if name in {feature, PROJECT} or name in aliased:
             continue
-        manifest = published.parse_manifest(
-            published.plain_bytes(layout.dossier(name) / MANIFEST), name
-        )
+        data = published.plain_bytes(layout.dossier(name) / MANIFEST)
+        manifest = published.parse_manifest(data, name)
         theirs = set(_cited(manifest.spans)) if manifest is not None else set()
         shared = files & {path for path, _ in theirs}
-        near = Near(
-            kind(feature, name), name, len(shared), len(cited & theirs) / max(1, len(cited))
-        )
-        if _is_near(near, len(files)):
-            yield near
+        share = len(cited & theirs) / max(1, len(cited))
+        other = Similar(kind(feature, name), name, len(shared), share)
+        if _is_similar(other, len(files)):
+            yield other
 
 
-def _is_near(near: Near, files: int) -> bool:
-    if near.kind in {SAME_NAME, SIMILAR}:
+def _is_similar(other: Similar, files: int) -> bool:
+    if other.kind in {SAME_NAME, SIMILAR}:
         return True
-    if near.kind == CONTAINED and near.share >= SAME_WORDS:
+    if other.kind == CONTAINED and other.share >= MIN_SPANS_CONTAINED:
         return True
-    return near.share >= SAME_SPANS and near.files >= SAME_FILES * files
+    return other.share >= MIN_SPANS and other.files >= MIN_FILES * files
 
 
 def _cited(spans: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The spans that lie in files, each with its path."""
+    """The path and text of each source that is in a file."""
     for text in spans:
         ref = sources.parse(text)
         if ref is not None and ref.kind in {"lines", "path", "test"}:
@@ -89,18 +86,18 @@ def _cited(spans: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def kind(one: str, other: str) -> int:
-    """How near two names are: the same but for hyphens, few edits apart, one within the other as words, or not."""
+    """How similar two names are: equal but for hyphens, few edits apart, one contains the other."""
     if one.replace("-", "") == other.replace("-", ""):
         return SAME_NAME
-    if min(len(one), len(other)) > LONG and _edits(one, other) <= EDITS:
+    if min(len(one), len(other)) >= MIN_LENGTH and _edits(one, other) <= MAX_EDITS:
         return SIMILAR
     return CONTAINED if f"-{one}-" in f"-{other}-" or f"-{other}-" in f"-{one}-" else OTHER
 
 
 def _edits(one: str, other: str) -> int:
-    """The Levenshtein distance, or a number above EDITS."""
-    if abs(len(one) - len(other)) > EDITS:
-        return EDITS + 1
+    """The Levenshtein distance, or a number above MAX_EDITS."""
+    if abs(len(one) - len(other)) > MAX_EDITS:
+        return MAX_EDITS + 1
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
         before, row[0] = row[0], i

@@ -243,7 +243,7 @@ class View:
 
     def holds(self, literal: str, paths: Iterable[str]) -> bool:
         """Whether any of these files holds a literal text; exact, by reading them."""
-        return self.services.tree.holding(literal, paths) is not None
+        return self.services.tree.containing(literal, paths) is not None
 
     def outline(self, path: str) -> Outline:
         """The outline of any file: kept, or made now."""

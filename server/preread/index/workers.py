@@ -20,7 +20,7 @@ from preread.errors import Cancelled
 from preread.index import reader
 from preread.index.imports import Link
 from preread.index.reader import Order, Read
-from preread.project.tree import data_at, decoded
+from preread.project.read import data_at, decoded
 
 if TYPE_CHECKING:
     from preread.infra.subprocesses import Child

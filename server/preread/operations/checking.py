@@ -7,7 +7,17 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, facts, pipeline, publish, published, runlog, stale_hints
+from preread import (
+    cache,
+    dossier,
+    facts,
+    pipeline,
+    publish,
+    published,
+    runlog,
+    stale_hints,
+    wrong_marks,
+)
 from preread.build_key import recipe
 from preread.check import check as check_drafts
 from preread.check import check_unbudgeted
@@ -97,7 +107,7 @@ def _hint(services: Services, found: Standing) -> None:
     """Tell the gates of a dossier that does not hold, if a load would build it again."""
     looked = cache.lookup(services, pipeline.as_built(found.manifest), partial(recipe, services))
     if not looked.covers:
-        stale_hints.stale(services.layout, found.feature, looked.why)
+        stale_hints.mark(services.layout, found.feature, looked.why)
 
 
 def _check_run(services: Services, name: str) -> CheckReply:
@@ -159,7 +169,7 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
     services = context.services()
     dropped = await in_thread(context, services, _matching, request)
     for fact in dropped:  # first, so that a build which runs now leaves it out too
-        published.mark_wrong(services.layout, fact.id, fact.feature, fact.text)
+        wrong_marks.add(services.layout, fact.id, fact.feature, fact.text)
     for feature in sorted({fact.feature for fact in dropped}):
         async with pipeline.feature_lock(services, feature):
             ids = {fact.id for fact in dropped if fact.feature == feature}
@@ -188,7 +198,7 @@ def _matching(services: Services, request: WrongRequest) -> tuple[Dropped, ...]:
     if found:
         return tuple(found)
     message = f"No published fact is or says {request.fact[:120]!r}."
-    if request.fact in published.wrong_ids(services.layout):
+    if request.fact in wrong_marks.ids(services.layout):
         message = f"The fact {request.fact} was dropped before; nothing publishes it."
     raise PrereadError(
         "E_NOT_FOUND",

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from preread import fingerprint, pipeline, published, resolve
 from preread.builders import located
-from preread.fingerprint import Witness
+from preread.fingerprint import Fingerprint
 from preread.gates import aliases
 from preread.gates.aliases import Served
 from preread.models import LoadReply, Request
@@ -57,7 +57,9 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     if context.remembered is not None and reply.state == "cached" and reply.status == "ok":
         at_root = services.layout.root == context.start
         seen = (
-            await in_thread(context, services, _witness, asked.feature, begun) if at_root else None
+            await in_thread(context, services, _fingerprint, asked.feature, begun)
+            if at_root
+            else None
         )
         context.remembered.keep(key, seen, reply)
     return reply
@@ -81,14 +83,14 @@ def _with_warnings(reply: LoadReply, served: Served, description: str | None = N
     return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})
 
 
-def _witness(services: Services, feature: str, begun: int) -> Witness | None:
-    """What the look-up that has just covered rested on."""
+def _fingerprint(services: Services, feature: str, begun: int) -> Fingerprint | None:
+    """The fingerprint of the lookup that has just found a dossier."""
     found = published.read(services.layout, feature)
     if found is None or found.manifest is None:
         return None
     # Where a program could be that was not there: with one, the same request asks for more.
     programs = located.places(services) if found.manifest.level == "light" else ()
-    return fingerprint.of(services, found.manifest, begun, programs)
+    return fingerprint.take(services, found.manifest, begun, programs)
 
 
 async def extend(context: Context, request: ExtendRequest) -> LoadReply:

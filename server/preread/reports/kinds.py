@@ -1,13 +1,14 @@
-"""The kind of a failure by its text: `locator`, `wait`, `assertion`, `auth`, `environment`, `network`, `other`.
+"""Classify a failure by its text: locator, wait, assertion, auth, environment, network or other.
 
-The hooks, which import nothing of the package, hold the same table; a test holds the two together.
+The hooks cannot import the package and have a copy of this table; a test compares the two.
 """
 
 KINDS = frozenset({"locator", "wait", "assertion", "auth", "environment", "network"})
-OTHER = "other"  # says nothing
+OTHER = "other"
 
-# A row holds where all of its texts stand in the failure, in lower case; the first that does decides. So what says
-# more stands first: a refused connection is told as a time-out too, a missing element as a failed assertion.
+# A row matches when the failure, in lower case, contains all its texts; the first match decides.
+# More specific rows come first: a refused connection is often reported as a time-out too, and a
+# missing element as a failed assertion.
 ROWS = (
     ("auth", ("error reading storage state",)),
     ("environment", ("modulenotfounderror",)),
@@ -131,6 +132,6 @@ ROWS = (
 
 
 def kind_of(failure: str) -> str:
-    """The kind of a failure by its text: one look for each row, whatever the text."""
+    """The kind of a failure by its text."""
     lower = failure.lower()
     return next((kind for kind, texts in ROWS if all(text in lower for text in texts)), OTHER)

@@ -1,4 +1,4 @@
-"""The record of test runs that the hooks keep in `.project/.state/results.jsonl`: a line of JSON each, newest last."""
+"""Test runs that the hooks record in `.project/.state/results.jsonl`: JSON lines, oldest first."""
 
 import json
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from preread.project.tree import Tree
 
-MOST = 2_000  # of the newest lines are looked at
+MAX_RUNS = 2_000  # newest ones; older runs are ignored
 
 
 class Line(NamedTuple):
-    """One line that is a record with an id, as it stands and as it reads."""
+    """A line that is a record with an id: its text and its value."""
 
     line: str
     value: dict[str, Any]
@@ -19,7 +19,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of tests. What a record lacks, or has in another type, is empty."""
+    """One test run. Fields that the record lacks, or that have another type, are empty."""
 
     id: str
     at: float
@@ -30,11 +30,11 @@ class Run:
     targets: tuple[str, ...]
     failed: tuple[str, ...]
     message: str
-    seconds: float = 0.0  # that it took; 0: unknown
+    seconds: float = 0.0  # duration; 0: unknown
 
 
 def lines(tree: Tree, holding: str = "") -> Iterator[Line]:
-    """The records in their order, or those that may have this id; a line cut by a killed writer is none."""
+    """The valid records in order; with `holding`, only lines that contain this text."""
     for line in tree.lines(tree.layout.relative(tree.layout.results)) or ():
         if holding in line and (value := _record(line)) is not None:
             yield Line(line, value)
@@ -49,8 +49,8 @@ def _record(line: str) -> dict[str, Any] | None:
 
 
 def runs(tree: Tree) -> list[Run]:
-    """The newest runs, the oldest of them first."""
-    newest = (tree.lines(tree.layout.relative(tree.layout.results)) or [])[-MOST:]
+    """The newest runs, oldest first."""
+    newest = (tree.lines(tree.layout.relative(tree.layout.results)) or [])[-MAX_RUNS:]
     return [_run(value) for line in newest if (value := _record(line)) is not None]
 
 
@@ -60,15 +60,12 @@ def _run(value: dict[str, Any]) -> Run:
 
     def texts(key: str) -> tuple[str, ...]:
         found = value.get(key)
-        return (
-            tuple(part for part in found if isinstance(part, str))
-            if isinstance(found, list)
-            else ()
-        )
+        parts = found if isinstance(found, list) else []
+        return tuple(part for part in parts if isinstance(part, str))
 
-    def number(key: str, most: float) -> float:
+    def number(key: str, limit: float) -> float:
         found = value.get(key)
-        return float(found) if isinstance(found, (int, float)) and abs(found) < most else 0.0
+        return float(found) if isinstance(found, (int, float)) and abs(found) < limit else 0.0
 
     return Run(
         id=value["id"],

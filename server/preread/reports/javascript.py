@@ -1,25 +1,25 @@
-"""The JSON reports of Playwright, and of Jest, whose shape Vitest's has."""
+"""Read the JSON reports of Playwright, and of Jest and Vitest, which share one format."""
 
 import json
 from typing import Any
 
 from preread.reports.outcomes import (
-    MOST,
+    MAX_OUTCOMES,
     Lines,
     Outcome,
     Report,
     Verdict,
     clean,
     dicts,
+    failure,
     joined,
-    moment,
     number,
     path,
-    said,
     texts,
+    timestamp,
 )
 
-MAX_DEPTH = 50  # of suites in suites
+MAX_DEPTH = 50  # of nested suites
 PLAYWRIGHT: dict[str, Verdict] = {
     "expected": "passed",
     "unexpected": "failed",
@@ -37,11 +37,14 @@ JEST: dict[str, Verdict] = {
 
 
 def read_playwright(value: dict[str, Any], lines: Lines) -> Report:
-    """Playwright. https://playwright.dev/docs/api/class-testcase#test-case-outcome"""
+    """Read a report of Playwright.
+
+    https://playwright.dev/docs/api/class-testcase#test-case-outcome
+    """
     config, stats = value.get("config"), value.get("stats")
     root = clean(config.get("rootDir")) if isinstance(config, dict) else ""
-    report = Report(at=moment(stats.get("startTime")) if isinstance(stats, dict) else 0.0)
-    # The suites of a file, whose title is its name; below it `describe` blocks.
+    report = Report(at=timestamp(stats.get("startTime")) if isinstance(stats, dict) else 0.0)
+    # The outermost suites are files; those inside are `describe` blocks.
     suites: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         (one, ()) for one in reversed(dicts(value.get("suites")))
     ]
@@ -50,15 +53,15 @@ def read_playwright(value: dict[str, Any], lines: Lines) -> Report:
         for spec in dicts(suite.get("specs")):
             file = path(spec.get("file") or suite.get("file"))
             for test in dicts(spec.get("tests")):
-                if len(report.outcomes) >= MOST:
-                    report.problem = f"it has more than {MOST} tests"
+                if len(report.outcomes) >= MAX_OUTCOMES:
+                    report.problem = f"it has more than {MAX_OUTCOMES} tests"
                     return report
                 report.outcomes += _playwright(
                     test, spec, f"{root}/{file}" if root else file, titles, lines
                 )
         inner = dicts(suite.get("suites"))
         if len(titles) >= MAX_DEPTH and inner:
-            report.problem = f"its suites stand more than {MAX_DEPTH} deep"
+            report.problem = f"its suites are nested more than {MAX_DEPTH} deep"
             continue
         suites += [(one, (*titles, clean(one.get("title")))) for one in reversed(inner)]
     return report
@@ -71,42 +74,44 @@ def _playwright(
     verdict = PLAYWRIGHT.get(status) if isinstance(status, str) else None
     if verdict is None or not name:
         return []
-    tries = dicts(test.get("results"))
+    attempts = dicts(test.get("results"))
     errors = [
-        error for one in tries for error in (one.get("error"), *dicts(one.get("errors"))) if error
+        error
+        for attempt in attempts
+        for error in (attempt.get("error"), *dicts(attempt.get("errors")))
+        if error
     ]
     error = next((error for error in errors if isinstance(error, dict)), {})
-    told = (
-        said(error.get("message") or error.get("value"), error.get("stack"))
-        if verdict in FAILED
-        else ("", "")
-    )
+    message = kind = ""
+    if verdict in FAILED:
+        message, kind = failure(error.get("message") or error.get("value"), error.get("stack"))
     project = clean(test.get("projectName"))
     group = joined(f"[{project}]" if project else "", *titles)
     line = lines.of(json.dumps(spec["title"], ensure_ascii=False)) if verdict in FAILED else 0
-    return [Outcome(file, group, name, verdict, *told, max(0, len(tries) - 1), line)]
+    return [Outcome(file, group, name, verdict, message, kind, max(0, len(attempts) - 1), line)]
 
 
 FAILED = frozenset({"failed", "flaky"})
 
 
 def read_jest(value: dict[str, Any], lines: Lines) -> Report:
-    """Jest and Vitest. https://jestjs.io/docs/configuration#testresultsprocessor-string"""
+    """Read a report of Jest or Vitest.
+
+    https://jestjs.io/docs/configuration#testresultsprocessor-string
+    """
     report = Report(at=number(value.get("startTime")) / 1000)
     for suite in dicts(value.get("testResults")):
         file = path(suite.get("name") or suite.get("testFilePath"))
         tests = dicts(suite.get("assertionResults") or suite.get("testResults"))
-        if (
-            not tests and suite.get("status") == "failed" and file
-        ):  # the file itself could not be run
+        if not tests and suite.get("status") == "failed" and file:  # the file itself failed
             line = lines.of(json.dumps(suite.get("name"), ensure_ascii=False))
-            message, kind = said("", suite.get("message"))
+            message, kind = failure("", suite.get("message"))
             report.outcomes.append(
                 Outcome(file, "", file.rpartition("/")[2], "failed", message, kind, 0, line)
             )
         for test in tests:
-            if len(report.outcomes) >= MOST:
-                report.problem = f"it has more than {MOST} tests"
+            if len(report.outcomes) >= MAX_OUTCOMES:
+                report.problem = f"it has more than {MAX_OUTCOMES} tests"
                 return report
             report.outcomes += _jest(test, file, lines)
     return report
@@ -118,12 +123,14 @@ def _jest(test: dict[str, Any], file: str, lines: Lines) -> list[Outcome]:
     if verdict is None or not name:
         return []
     failures = texts(test.get("failureMessages"))
-    tries = int(number(test.get("invocations")))
-    if verdict == "passed" and (
-        tries > 1 or failures
-    ):  # Jest counts tries, Vitest keeps what failed before
+    attempts = int(number(test.get("invocations")))
+    # Jest counts attempts; Vitest lists the failures of earlier ones.
+    if verdict == "passed" and (attempts > 1 or failures):
         verdict = "flaky"
-    told = said("", failures[0] if failures else "") if verdict in FAILED else ("", "")
+    message = kind = ""
+    if verdict in FAILED:
+        message, kind = failure("", failures[0] if failures else "")
     line = lines.of(json.dumps(test["title"], ensure_ascii=False)) if verdict in FAILED else 0
     group = joined(*texts(test.get("ancestorTitles")))
-    return [Outcome(file, group, name, verdict, *told, max(0, min(tries, 1000) - 1), line)]
+    retries = max(0, min(attempts, 1000) - 1)
+    return [Outcome(file, group, name, verdict, message, kind, retries, line)]
