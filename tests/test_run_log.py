@@ -114,19 +114,19 @@ def test_a_stage_that_is_begun_and_empty_is_not_yet_reached(tmp_path: Path) -> N
 
 WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "a stage is missing": ({"PLAN": None}, "E_RUN_STAGE", "PLAN is missing before LEARN"),
-    "a stage is empty": ({"WRITE": []}, "E_RUN_EMPTY", "WRITE holds no bullet"),
-    "a stage of another name": ({"NOTES": ["x"]}, "E_RUN_STAGE", "`NOTES` is none of ANALYZE"),
+    "a stage is empty": ({"WRITE": []}, "E_RUN_EMPTY", "WRITE has no bullet"),
+    "a stage of another name": ({"NOTES": ["x"]}, "E_RUN_STAGE", "`NOTES` is not one of ANALYZE"),
     "no dossier is named": ({"RESEARCH": ["I read it"]}, "E_RUN_DOSSIER", "no bullet names"),
     "another dossier is named": (
         {"RESEARCH": [".project/context/login-errors/"]},
         "E_RUN_DOSSIER",
         "no bullet names",
     ),
-    "a test without a source": ({"PLAN": ["it works"]}, "E_RUN_PLAN", "ends in no source"),
+    "a test without a source": ({"PLAN": ["it works"]}, "E_RUN_PLAN", "does not end with a source"),
     "a test with words for a source": (
         {"PLAN": ["it works (I think)"]},
         "E_RUN_PLAN",
-        "`I think` is no source",
+        "`I think` is not a source",
     ),
     "a source that does not hold": (
         {"PLAN": ["it works (login.py:9)"]},
@@ -141,10 +141,18 @@ WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "a file that is not there": (
         {"WRITE": ["tests/test_other.py"]},
         "E_RUN_FILE",
-        "`tests/test_other.py` is no file",
+        "`tests/test_other.py` is not a file",
     ),
-    "a file outside": ({"WRITE": ["../../etc/passwd"]}, "E_RUN_FILE", "is no file of the project"),
-    "an absolute path": ({"WRITE": ["`/etc/passwd`"]}, "E_RUN_FILE", "is no file of the project"),
+    "a file outside": (
+        {"WRITE": ["../../etc/passwd"]},
+        "E_RUN_FILE",
+        "is not a file of the project",
+    ),
+    "an absolute path": (
+        {"WRITE": ["`/etc/passwd`"]},
+        "E_RUN_FILE",
+        "is not a file of the project",
+    ),
     "a run that is not recorded": (
         {"RUN": ["run:r9 passed", "run:r2"]},
         "E_RUN_RECORD",
@@ -175,9 +183,9 @@ WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "nothing that is known": (
         {"LEARN": ["never trust it (login.py:1)"]},
         "E_RUN_LEARN",
-        "is no fact",
+        "is not a fact",
     ),
-    "a fact by a wrong id": ({"LEARN": ["fact 00000000"]}, "E_RUN_LEARN", "is no fact"),
+    "a fact by a wrong id": ({"LEARN": ["fact 00000000"]}, "E_RUN_LEARN", "is not a fact"),
 }
 
 
@@ -292,7 +300,7 @@ def test_the_command_prints_problems_like_other_checks_and_exits_1(
     done = cli("check", "--run", "login", cwd=project)
     line = text.split("\n").index("- nowhere.py") + 1
     assert done.out.split("\n") == [
-        f".project/runs/login.md:{line}: E_RUN_FILE `nowhere.py` is no file of the project",
+        f".project/runs/login.md:{line}: E_RUN_FILE `nowhere.py` is not a file of the project",
         "login: run log at RUN, 2 runs, 0 rounds of fixes, 1 problems",
         "",
     ]

@@ -15,7 +15,7 @@ HOLDS_THE_PIPE = "setsid sleep 30 & echo $! > left; "
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "LAST_WORDS", 0.5)
+    monkeypatch.setattr(whole, "DRAIN_SECONDS", 0.5)
 
 
 def end_what_is_left(folder: Path) -> None:
