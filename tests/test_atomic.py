@@ -1,4 +1,4 @@
-"""Files are replaced whole or not at all, whatever stands in their place and whatever the disk says."""
+"""Files are replaced completely or not at all, whatever is in their place or fails."""
 
 import os
 import stat

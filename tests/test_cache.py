@@ -1,4 +1,4 @@
-"""A standing dossier covers a request as long as everything that it says and was made from still holds."""
+"""A dossier covers a request while everything it cites and was made from is unchanged."""
 
 import os
 import shutil
@@ -27,8 +27,10 @@ from preread.published import RunRecord
 
 FILES = {
     ".gitignore": ".project/.cache/\n.project/.state/\n.project/context/\nreports/\n",
-    "src/login.py": "def login(name):\n    return check(name)\n\n\ndef check(name):\n    return bool(name)\n",
-    "tests/test_login.py": "from login import login\n\n\ndef test_login_works():\n    assert login('ann')\n",
+    "src/login.py": "def login(name):\n    return check(name)\n\n\ndef check(name):\n"
+    "    return bool(name)\n",
+    "tests/test_login.py": "from login import login\n\n\ndef test_login_works():\n"
+    "    assert login('ann')\n",
     "docs/guide.md": "# Guide\nfirst page\n\fsecond page\nends here\n",
     ".project/knowledge.md": "# Knowledge\n",
     ".project/tickets/SHOP-1.md": "# SHOP-1\n",
@@ -296,7 +298,7 @@ def test_a_fact_that_was_called_wrong_since_does_not_cost_the_dossier(root):
 
 @pytest.fixture(scope="module")
 def opened():
-    """A list that every file opened by Python is added to; an audit hook cannot be taken away, only silenced."""
+    """A list of every file that Python opens. An audit hook cannot be removed, only silenced."""
     seen, listening = [], [True]
     sys.addaudithook(
         lambda event, args: seen.append(str(args[0])) if event == "open" and listening else None

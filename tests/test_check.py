@@ -306,7 +306,10 @@ def test_a_user_s_fact_with_a_secret_is_not_published_again(root: Path) -> None:
 
 # -- what other servers gave
 
-ANSWER = "Title: Rounding\nThe total is rounded  half up.\nSee quoth://doc/abc and https://docs.shop.io/a?b=1#c."
+ANSWER = (
+    "Title: Rounding\nThe total is rounded  half up.\n"
+    "See quoth://doc/abc and https://docs.shop.io/a?b=1#c."
+)
 
 
 def outside(

@@ -1348,7 +1348,7 @@ def test_failed_says_nothing_of_a_report_that_cannot_be_read(tmp_path: Path, rep
 
 
 def test_failed_tests_of_recorded_runs_are_those_of_the_feature(tmp_path: Path) -> None:
-    """More of them in test_recorded_runs.py."""
+    """More of them in test_results.py."""
     runs = [
         {
             "id": f"r-{name}",

@@ -18,9 +18,12 @@ FILES = {
     "src/a.py": "alpha = 1\nbeta = 2\n",
     ".project/context/login/patterns.md": (
         "# Patterns: login\n\n## Waiting\n- wait for the address: `alpha = 1` (src/a.py:1)\n"
-        "- never sleep before the token is refreshed (src/a.py:2)\n- gone since: `gamma` (src/a.py:1)\n"
+        "- never sleep before the token is refreshed (src/a.py:2)\n"
+        "- gone since: `gamma` (src/a.py:1)\n"
     ),
-    ".project/context/cart/codebase.md": "# Codebase: cart\n\n## a.py\n- `beta` counts the items (src/a.py:2)\n",
+    ".project/context/cart/codebase.md": (
+        "# Codebase: cart\n\n## a.py\n- `beta` counts the items (src/a.py:2)\n"
+    ),
     ".project/knowledge.md": "# Knowledge\n\n## Money\n- whole cents in `alpha` (src/a.py:1)\n",
 }
 INDEX = """
@@ -158,7 +161,8 @@ def test_a_file_changed_by_hand_is_seen_and_a_deleted_one_forgotten(root: Path) 
     write(
         root,
         {
-            ".project/knowledge.md": "# Knowledge\n\n## Money\n- round once in `alpha` (src/a.py:1)\n"
+            ".project/knowledge.md": "# Knowledge\n\n## Money\n"
+            "- round once in `alpha` (src/a.py:1)\n"
         },
     )
     (root / ".project/context/cart/codebase.md").unlink()

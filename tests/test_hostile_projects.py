@@ -1,4 +1,4 @@
-"""Projects that break tools: each gives a dossier or a clear reply, and nothing outside of them is touched."""
+"""Hostile projects give a dossier or a clear reply; nothing outside is touched."""
 
 import os
 import re
@@ -171,7 +171,8 @@ def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(
     app = ordinary(tmp_path / "app")
     secret = write(tmp_path, {"secret.txt": "do not read\n"}) / "secret.txt"
     bad = (
-        f"- `do not read` ({secret}:1)\n- `do not read` (../secret.txt:1)\n- x (commit:--output=pwned)\n"
+        f"- `do not read` ({secret}:1)\n- `do not read` (../secret.txt:1)\n"
+        f"- x (commit:--output=pwned)\n"
         "- y (<../../etc/passwd>:1)\n- z (absent:../**~\"x\")\n- \x1b[2J (login.py:1)\n"
     )  # fmt: skip
     write(
@@ -184,7 +185,9 @@ def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(
     write(
         app,
         {
-            ".project/context/login/manifest.json": '{"files": {"../../../login.py": "x"}, "feature": "login"}'
+            ".project/context/login/manifest.json": (
+                '{"files": {"../../../login.py": "x"}, "feature": "login"}'
+            )
         },
     )
     for command in (["check", "login"], ["show", "login"], ["status"], ["facts", "read"]):

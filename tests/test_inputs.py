@@ -1,4 +1,4 @@
-"""Tickets, knowledge and reports are found where they are, and their digests say whether they changed."""
+"""Tickets, knowledge and reports are found, and their digests change with them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Builds ended at any moment, by SIGKILL or politely: readers never notice, and the next load finds no remains."""
+"""Builds killed at any moment: readers never notice, and the next load cleans up."""
 
 import random
 import signal
@@ -102,7 +102,7 @@ def test_forty_killed_builds_are_noticed_by_no_reader_and_cleaned_up_by_the_next
 
 
 def as_killed_after_its_mark(project: Path) -> dict[str, bytes]:
-    """Make of a published dossier what a build leaves that is killed before its first file is in place."""
+    """Turn a published dossier into what a build leaves if killed before its first file moved."""
     layout = Layout(project)
     texts = bytes_of(project)
     staging = layout.staging / f"login.x{READY}"

@@ -1,4 +1,4 @@
-"""Names and places: what a feature and a ticket may be called, and that no path leads out of the project."""
+"""Names and paths: valid features and tickets, and no path out of the project."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from preread.errors import PrereadError
 from preread.layout import (
     BY_NAME,
     DEVICES,
-    MAX_NAME,
     FILES,
+    MAX_NAME,
     REQUIRED,
     Layout,
     feature_name,

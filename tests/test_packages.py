@@ -17,7 +17,8 @@ from preread.project.packages import Package, packages, scope_of
 TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
     "npm": (
         {
-            "package.json": '{"name": "root", "workspaces": {"packages": ["packages/*", "!packages/old"]}}',
+            "package.json": '{"name": "root", "workspaces": {"packages": ["packages/*", '
+            '"!packages/old"]}}',
             "packages/ui/package.json": '{"name": "@acme/ui"}',
             "packages/old/package.json": '{"name": "@acme/old"}',
             "packages/ui/node_modules/x/package.json": '{"name": "x"}',
@@ -31,7 +32,8 @@ TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
     ),
     "pnpm": (
         {
-            "pnpm-workspace.yaml": "packages:\n  - 'libs/**'  # all\n  - \"tools/cli\"\ncatalog:\n  react: 19\n",
+            "pnpm-workspace.yaml": "packages:\n  - 'libs/**'  # all\n  - \"tools/cli\"\n"
+            "catalog:\n  react: 19\n",
             "libs/a/b/package.json": '{"name": "b"}',
             "tools/cli/package.json": "{}",
         },

@@ -1,4 +1,4 @@
-"""A published dossier is whole for every reader, whoever is killed when; what people wrote is not lost."""
+"""A published dossier stays consistent through any kill, and edits are not lost."""
 
 import json
 import os

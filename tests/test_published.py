@@ -1,4 +1,4 @@
-"""What readers get of a dossier that people edit, link, copy and merge; run records and `wrong` marks."""
+"""Reading dossiers that people edit, link, copy and merge; and run records."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What reports said is kept: once for each content, whoever is killed or looks at the same time, within bounds."""
+"""The test history: each report is added once, despite kills and races, within limits."""
 
 import json
 import os
@@ -38,7 +38,8 @@ def junit(
         "S": "<skipped/>",
     }
     cases = [
-        f'<testcase classname="tests.test_login" name="{name}" time="0.{second:03}">{inner[verdict]}</testcase>'
+        f'<testcase classname="tests.test_login" name="{name}" '
+        f'time="0.{second:03}">{inner[verdict]}</testcase>'
         for name, verdict in verdicts.items()
     ]
     at = f"2026-11-{day:02}T09:{second // 60:02}:{second % 60:02}+00:00"
@@ -146,7 +147,10 @@ def test_a_test_in_a_file_of_the_feature_s_belongs_to_it_however_a_report_names_
 
 def test_tests_that_failed_alike_in_one_run_are_told_together(tmp_path: Path) -> None:
     names = [f"test_login_{letter}" for letter in "abcdef"]
-    other = f'<testcase classname="tests.test_login" name="test_login_z"><failure message="{BOOM} otherwise"/></testcase>'
+    other = (
+        f'<testcase classname="tests.test_login" name="test_login_z"><failure '
+        f'message="{BOOM} otherwise"/></testcase>'
+    )
     write(tmp_path, {**FILES, "reports/a.xml": junit(0, also=other, **dict.fromkeys(names, "F"))})
     together, alone = sorted(
         (finding.text for finding in failures(tmp_path)), key=len, reverse=True

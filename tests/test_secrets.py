@@ -1,4 +1,4 @@
-"""What must never be published is found by its shape or in `.env` files, and nothing else is taken for it."""
+"""Secrets are found by shape or in `.env` files, and nothing else is mistaken for one."""
 
 import base64
 import os
@@ -21,7 +21,7 @@ ALNUM, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
 
 
 def some(length: int, alphabet: str = ALNUM, seed: int = 1) -> str:
-    """Characters as a service would draw them; made here, so that no scanner takes this file for a leak."""
+    """Random characters, generated so that no secret scanner flags this file."""
     drawn = random.Random(seed)  # the same in every run
     return "".join(drawn.choice(alphabet) for _ in range(length))
 

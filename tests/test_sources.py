@@ -233,8 +233,10 @@ def test_a_test_is_found_by_its_name_alone_or_with_its_group(tmp_path: Path) -> 
     write(
         tmp_path,
         {
-            "t/test_a.py": "def test_one():\n    assert 1\n\nclass TestB:\n    def test_two(self):\n        assert 2\n",
-            "t/a.spec.ts": 'test.describe("cart", () => {\n  test("adds up", () => {\n    x();\n  });\n});\n',
+            "t/test_a.py": "def test_one():\n    assert 1\n\nclass TestB:\n"
+            "    def test_two(self):\n        assert 2\n",
+            "t/a.spec.ts": 'test.describe("cart", () => {\n  test("adds up", () => {\n    x();\n'
+            "  });\n});\n",
         },
     )
     assert resolve(tmp_path, "t/test_a.py::test_one").lines == ("def test_one():", "    assert 1")

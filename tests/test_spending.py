@@ -1,4 +1,4 @@
-"""What builds cost is written down once a run, summed by local day and month, and kept within the month's limit."""
+"""What builds cost: recorded once per run, added up by day and month, limited per month."""
 
 import json
 import os
@@ -160,9 +160,11 @@ def test_what_is_no_run_is_passed_over(project: Services) -> None:
 
 def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -> None:
     code = (
-        "import sys; from pathlib import Path; from _evidence_project import services; from preread import spending;"
+        "import sys; from pathlib import Path; from _evidence_project import services; from "
+        "preread import spending;"
         "from preread.models import Outcome\n"
-        "for n in range(10): spending.add(services(Path(sys.argv[1])), sys.argv[2] * 300, Outcome(turns=1))"
+        "for n in range(10): spending.add(services(Path(sys.argv[1])), sys.argv[2] * 300, "
+        "Outcome(turns=1))"
     )
     names = "abcd"
     children = [

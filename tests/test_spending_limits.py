@@ -1,4 +1,4 @@
-"""What builds cost: written down, shown, limited by the month; by the real Claude Code with a scripted model."""
+"""Recording and limiting costs, with the real Claude Code and a scripted model."""
 
 import hashlib
 import json
@@ -24,7 +24,8 @@ from conftest import child_environ, run_cli
 from preread.layout import Layout
 
 PASSING = {
-    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase '
+    'name="test_login"/></testsuite>\n'
 }
 QUESTION = "Go beyond the limit this month?"
 TIGHT = {"level": "standard", "month_usd": "0.5", "max_usd": "1"}  # no build fits in
@@ -136,8 +137,9 @@ def test_status_of_a_feature_tells_the_whole_of_its_last_run(claude, api, tmp_pa
     )
     assert run["stats"]["dropped"] == 1
     shown = run_cli("status", "login", cwd=project, env=env).out
+    model = f"{outcome['model']} by Claude Code {outcome['version']}"
     for words in (
-        f"{outcome['model']} by Claude Code {outcome['version']}: 2 turns, {outcome['seconds']:.1f} s, $0.00",
+        f"{model}: 2 turns, {outcome['seconds']:.1f} s, $0.00",
         "20 output", f"prompt {outcome['prompt']}", "refused: Read", "E_QUOTE `no such words`",
         "1 dropped",
         "stderr: a word of warning",

@@ -1,4 +1,4 @@
-"""`.cache/stale/<feature>`: written by whoever finds that a dossier no longer holds, gone when it does again."""
+"""Stale hints: written when a dossier no longer covers its request, removed when it does."""
 
 from pathlib import Path
 

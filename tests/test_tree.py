@@ -1,4 +1,4 @@
-"""The project's files: one list with and without git, nothing through a link, no program of a repository's choice."""
+"""The project's files: the same list with and without git, no links, no foreign programs."""
 
 import os
 import sqlite3
@@ -117,7 +117,10 @@ def test_a_prereadignore_reads_like_a_gitignore_and_counts_for_tracked_files_too
 
 
 def test_the_last_attribute_decides_what_is_generated_or_vendored(tmp_path: Path) -> None:
-    rules = "*.pb.go linguist-generated\napi/** text linguist-generated=true\nlib/** linguist-vendored\n# *.md x\n"
+    rules = (
+        "*.pb.go linguist-generated\napi/** text linguist-generated=true\n"
+        "lib/** linguist-vendored\n# *.md x\n"
+    )
     write(
         tmp_path,
         {

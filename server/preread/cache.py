@@ -200,7 +200,7 @@ def _signature(tree: Tree, paths: Iterable[str]) -> str:
 
 
 def _head_signature(commits: list[str], tree: Tree) -> str:
-    """A signature of HEAD, empty if unknown. Read from files: git would take as long as the check."""
+    """A signature of HEAD, empty if unknown. Reads files, because running git would be slow."""
     git = tree.root / ".git"
     try:
         if git.is_file():  # a worktree

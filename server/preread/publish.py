@@ -101,7 +101,7 @@ def _dossier_folder(layout: Layout, feature: str) -> Path:
 
 
 def _back_up_edited(layout: Layout, ready: Ready, name: str) -> None:
-    """Back up a published file that a person edited: its text is neither the old nor the new one."""
+    """Back up a published file that a person edited: it is neither the old nor the new one."""
     path = layout.dossier(ready.manifest.feature) / name
     if path.is_dir() and not path.is_symlink():
         raise PrereadError(

@@ -118,9 +118,9 @@ def _path(source: str) -> str:
 def _trimmed(
     services: Services, drafts: list[Draft], kept: dict[tuple[int, int, int], float], limit: int
 ) -> list[Draft]:
-    """The drafts with only the kept items, less the lowest-ranking ones if they still exceed `limit`.
+    """The drafts with only the kept items, and fewer if they still exceed `limit`.
 
-    Rendering can take more tokens than `_cost` estimated.
+    Rendering can take more tokens than `_cost` estimated. The lowest-ranking items go first.
     """
     while True:
         services.progress.check()

@@ -123,7 +123,7 @@ class Tree:
         return found
 
     def _ignored(self, listed: list[str]) -> Ignores:
-        """The rules of `.prereadignore` files: those listed, and the root's even if git ignores it."""
+        """The rules of the listed `.prereadignore` files; of the root's even if git ignores it."""
         ignored = Ignores()
         for path in dict.fromkeys((IGNORE, *(p for p in listed if p.endswith(f"/{IGNORE}")))):
             text = None if self._behind_link(path) else self.read(path)
@@ -141,7 +141,7 @@ class Tree:
         return found
 
     def _behind_link(self, path: str) -> bool:
-        """Whether a folder of the path is a link. Git lists no such path, but the tree can change."""
+        """Whether a folder of the path is a link; the tree may have changed since it was listed."""
         folder, unknown = path.rpartition("/")[0], []
         while folder not in self._linked:
             unknown.append(folder)
@@ -182,7 +182,7 @@ class Tree:
             yield from (f"{prefix}{n}" for n in files if not ignored.matches(f"{prefix}{n}"))
 
     def text(self, path: str) -> str | None:
-        """The text of a file, cached; None unless it is a text file of the project up to MAX_BYTES."""
+        """The text of a file of the project, cached; None if it is not text or over MAX_BYTES."""
         if path not in self._texts.values:
             text = self.read(path)
             self._texts.add(path, text, len(text or ""))

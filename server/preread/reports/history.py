@@ -87,7 +87,10 @@ class Past:
 
     @property
     def cited(self) -> list[str]:
-        """The runs in which it failed, as sources: newest first, one of its `kind` among the first two."""
+        """The runs in which it failed, as sources.
+
+        The newest comes first, but one of its `kind` is among the first two.
+        """
         bad = [one for one in reversed(self.tries) if one.run]
         of_kind = [one for one in bad[1:] if one.kind == self.kind]
         if bad and bad[0].kind != self.kind:

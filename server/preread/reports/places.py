@@ -35,7 +35,7 @@ class Places:
         return LocatedOutcome(key, file, group, outcome)
 
     def _file(self, path: str) -> str:
-        """The longest end of the path that is a file of the project; without one, the path itself."""
+        """The longest end of the path that is a file of the project, else the path itself."""
         if path not in self._files:
             inside = path.removeprefix(f"{self.tree.root}/").strip("/")
             parts = inside.split("/")
@@ -44,7 +44,7 @@ class Places:
         return self._files[path]
 
     def _module(self, group: str) -> tuple[str, str]:
-        """File and classes of a dotted name like `tests.test_login.TestForm`, if such a file exists."""
+        """File and classes in a dotted name like `tests.test_login.TestForm`, if there is a file."""
         dotted = group.split(".")
         ends = range(len(dotted), 0, -1) if " " not in group else range(0)
         found = next((n for n in ends if self.tree.exists("/".join(dotted[:n]) + ".py")), 0)

@@ -5,20 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from preread.reports.outcomes import (
-    MAX_OUTCOMES,
-    Lines,
-    Outcome,
-    Report,
-    Verdict,
-    clean,
-    dicts,
-    failure,
-    joined,
-    number,
-    path,
-    texts,
-)
+from preread.reports import outcomes
+from preread.reports.outcomes import MAX_OUTCOMES, Lines, Outcome, Report, Verdict
 
 PHASES = ("setup", "call", "teardown")
 JSON_VERDICTS: dict[str, Verdict] = {
@@ -33,10 +21,12 @@ JSON_VERDICTS: dict[str, Verdict] = {
 
 def read_json(value: dict[str, Any], lines: Lines) -> Report:
     """Read a file of pytest-json-report: https://github.com/numirias/pytest-json-report#format"""
-    tests = dicts(value.get("tests"))
-    report = Report(at=max(0.0, number(value.get("created")) - number(value.get("duration"))))
+    tests = outcomes.dicts(value.get("tests"))
+    report = Report(
+        at=max(0.0, outcomes.number(value.get("created")) - outcomes.number(value.get("duration")))
+    )
     for test in tests[:MAX_OUTCOMES]:
-        node = clean(test.get("nodeid"))
+        node = outcomes.clean(test.get("nodeid"))
         phases = [phase for name in PHASES if isinstance(phase := test.get(name), dict)]
         bad = next((phase for phase in phases if phase.get("outcome") == "failed"), None)
         outcome = test.get("outcome")
@@ -60,12 +50,14 @@ def split(node: str) -> tuple[str, str, str]:
     head, bracket, parameters = node.partition("[")
     file, *classes = head.split("::")
     name = (classes.pop() if classes else "") + bracket + parameters
-    return path(file), joined(*classes), name or file
+    return outcomes.path(file), outcomes.joined(*classes), name or file
 
 
 def _failure(phase: dict[str, Any]) -> tuple[str, str]:
     crash = phase.get("crash")
-    return failure(crash.get("message") if isinstance(crash, dict) else "", phase.get("longrepr"))
+    return outcomes.failure(
+        crash.get("message") if isinstance(crash, dict) else "", phase.get("longrepr")
+    )
 
 
 @dataclass
@@ -121,12 +113,14 @@ def read_log(lines: Iterable[str]) -> Report:
 
 
 def _add(log: _Log, value: dict[str, Any], line: int) -> None:
-    kind, node, outcome = (clean(value.get(key)) for key in ("$report_type", "nodeid", "outcome"))
+    kind, node, outcome = (
+        outcomes.clean(value.get(key)) for key in ("$report_type", "nodeid", "outcome")
+    )
     if (kind != "TestReport" and (kind != "CollectReport" or outcome != "failed")) or not node:
         return
     if node not in log.tests and len(log.tests) >= MAX_OUTCOMES:
         return
-    start = number(value.get("start"))
+    start = outcomes.number(value.get("start"))
     log.first = min(log.first or start, start) or log.first
     test = log.tests.setdefault(node, _Test())
     if outcome == "rerun":
@@ -141,14 +135,16 @@ def _add(log: _Log, value: dict[str, Any], line: int) -> None:
         crash = found.get("reprcrash") if isinstance(found, dict) else None
         text = found if isinstance(found, str) else "\n".join(_marked(found))
         message = crash.get("message") if isinstance(crash, dict) else ""
-        test.message, test.kind = failure(message, text)
+        test.message, test.kind = outcomes.failure(message, text)
         test.line = line
 
 
 def _marked(longrepr: object) -> list[str]:
     """The lines of a traceback that state the error."""
     trace = longrepr.get("reprtraceback") if isinstance(longrepr, dict) else None
-    entries = dicts(trace.get("reprentries")) if isinstance(trace, dict) else []
+    entries = outcomes.dicts(trace.get("reprentries")) if isinstance(trace, dict) else []
     data = [entry.get("data") for entry in entries]
-    lines = [line for one in data if isinstance(one, dict) for line in texts(one.get("lines"))]
+    lines = [
+        line for one in data if isinstance(one, dict) for line in outcomes.texts(one.get("lines"))
+    ]
     return [line for line in lines if line.startswith("E ")]

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from preread.errors import PrereadError
 from preread.infra import atomic
-from preread.infra.db import transaction
+from preread.infra.db import operational_errors, transaction
 from preread.layout import Layout
 from preread.reports.results import Line
 
@@ -23,7 +23,8 @@ LOCK_SECONDS = 30.0  # how long to wait for other processes
 # `\` joins lines, because VERSION depends on each character.
 SCHEMA = """
 CREATE TABLE reports (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, \
+mtime INTEGER NOT NULL,
     changed INTEGER NOT NULL, digest TEXT NOT NULL, says TEXT NOT NULL, problem TEXT NOT NULL, \
 at REAL NOT NULL
 );
@@ -100,25 +101,20 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     cannot be written or stays locked. Errors in the SQL are raised as they are.
     """
     atomic.make_folder(layout.state)
-    try:
+    hint = (
+        "Free some disk space or fix the permissions, then call again. If you delete it, the test "
+        "history starts over."
+    )
+    with operational_errors(layout.test_history, hint):
         try:
             with closing(_open(layout)) as connection:
                 return work(connection)
         except sqlite3.OperationalError:
             raise  # it is locked or not permitted, which says nothing about its content
         except sqlite3.DatabaseError:
-            _put_aside(layout)
+            _rename_broken(layout)
             with closing(_open(layout)) as connection:
                 return work(connection)
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
-            raise
-        raise PrereadError(
-            "E_WRITE",
-            f"{layout.test_history} cannot be used: {error}.",
-            "Free some disk space or fix the permissions, then call again. If you delete it, the "
-            "test history starts over.",
-        ) from error
 
 
 def _open(layout: Layout) -> sqlite3.Connection:
@@ -142,7 +138,7 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _put_aside(layout: Layout) -> None:
+def _rename_broken(layout: Layout) -> None:
     """Rename a file that is not a database of this schema, unless another process just has."""
     from filelock import FileLock
 
@@ -219,8 +215,8 @@ def _read(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T | None:
 
 def _failing(connection: sqlite3.Connection) -> list[StoredTest]:
     tries: dict[int, list[Try]] = {}
-    sql = """SELECT o.test, o.at, o.verdict, o.kind, o.run, coalesce(r.path, ''), o.line FROM outcomes o
-        JOIN tests t ON t.id = o.test LEFT JOIN reports r ON r.id = o.report
+    sql = """SELECT o.test, o.at, o.verdict, o.kind, o.run, coalesce(r.path, ''), o.line
+        FROM outcomes o JOIN tests t ON t.id = o.test LEFT JOIN reports r ON r.id = o.report
         WHERE t.failures + t.retried > 0 ORDER BY o.test, o.at"""
     for test, *values in connection.execute(sql):
         tries.setdefault(test, []).append(Try(*values))

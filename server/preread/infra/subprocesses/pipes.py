@@ -11,7 +11,7 @@ TAIL = 16 * 1024  # bytes of stderr to keep
 
 
 class Pipes:
-    """Each `turn` writes stdin, reads stdout, and reads stderr, of which it keeps the last bytes."""
+    """Each `turn` writes stdin and reads stdout and stderr. Keeps only the end of stderr."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int) -> None:
         named = {"in": process.stdin, "out": process.stdout, "err": process.stderr}

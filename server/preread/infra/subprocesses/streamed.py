@@ -122,8 +122,8 @@ class Child:
     def lines(self) -> Iterator[bytes]:
         """Yield the lines of standard output until the child and its whole tree have ended.
 
-        At the deadline the child is asked to end; its remaining lines are still yielded. `check` may
-        raise to cancel; it is not called while the child is ending, which takes bounded time.
+        At the deadline the child is asked to end; its remaining lines are still yielded. `check`
+        may raise to cancel; it is not called while the child is ending, which takes bounded time.
         """
         while self._running or self._lines.ready:
             if self._running:

@@ -82,7 +82,7 @@ processes = from_proc if PROC else from_ps
 
 
 def relatives(roots: set[int], marker: bytes) -> set[int]:
-    """The living `roots`, all processes with the marker, and their descendants; not this process."""
+    """The living `roots`, processes with the marker, and all their descendants; not this one."""
     table = processes(marker)
     found = {pid for pid, (_, is_marked) in table.items() if is_marked or pid in roots}
     before = 0

@@ -1,4 +1,4 @@
-"""A new dossier says which standing one it is nearly the same as; one that is another matter is not named."""
+"""A new dossier names published ones that are nearly the same, and no others."""
 
 from pathlib import Path
 
@@ -52,7 +52,8 @@ def test_the_same_spans_under_an_unlike_name_are_told_with_the_files(tmp_path: P
     published(tmp_path, "proxies", SPANS | {"src/z.py:9": "y"})
     (said,) = told(tmp_path, "socks", SPANS)
     assert said == (
-        "proxies covers the same files (5 of 5); if it is the same feature, load that, or have the person add "
+        "proxies covers the same files (5 of 5); if it is the same feature, load that, or have "
+        "the person add "
         "`alias socks proxies` to .project/gates."
     )
 

@@ -1,4 +1,4 @@
-"""`preread check --run FEATURE`: each rule of docs/run-log.md, on a log that keeps them all but for one."""
+"""`preread check --run`: each rule of docs/run-log.md, on a log that breaks only that one."""
 
 import json
 import re
@@ -90,7 +90,8 @@ def test_the_example_of_the_page_is_a_log_by_its_own_rules(tmp_path: Path) -> No
         "tests/login.spec.ts": 'test("shows the rate limit", async () => {});\n' + "\n" * 30,
         ".draft/tests/login.spec.ts": "",
         RECORDED: "".join(json.dumps(run) + "\n" for run in runs),
-        ".project/knowledge.md": "# Knowledge\n\n## Waits\n- wait: the error appears after `networkidle` (a:3)\n",
+        ".project/knowledge.md": "# Knowledge\n\n## Waits\n"
+        "- wait: the error appears after `networkidle` (a:3)\n",
     }
     assert checked(tmp_path, example[1], files).problems == ()
 
@@ -253,7 +254,10 @@ def test_a_dossier_that_does_not_stand_was_not_researched(tmp_path: Path) -> Non
 
 
 def test_prose_fences_comments_and_windows_line_ends_change_nothing(tmp_path: Path) -> None:
-    extra = "Some prose.\n\n```\n## LEARN\n- not this\n```\n<!--\n## FIX\n- nor this\n-->\n  - indented\n\n## RUN"
+    extra = (
+        "Some prose.\n\n```\n## LEARN\n- not this\n```\n<!--\n## FIX\n- nor this\n-->\n"
+        "  - indented\n\n## RUN"
+    )
     text = log().replace("## RUN", extra).replace("\n", "\r\n")
     assert checked(tmp_path, "\ufeff" + text).problems == ()
 

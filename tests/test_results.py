@@ -1,4 +1,4 @@
-"""Runs that the hooks recorded, as evidence: what fails and what changes is told as history, within bounds."""
+"""Runs that the hooks recorded, as evidence: failing and flaky tests, within limits."""
 
 import json
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def run(number: int, outcome: str, **other: Any) -> dict[str, Any]:
 def told(
     root: Path, runs: Iterable[dict[str, Any] | str], feature: str = "login", **files: str
 ) -> list[Finding]:
-    """What the rule finds, each of it held to the check: the runs resolve, the quotes stand in them."""
+    """What the rule finds; each finding passes the check."""
     lines = [line if isinstance(line, str) else json.dumps(line) for line in runs]
     write(
         root,
