@@ -67,7 +67,7 @@ def test_there_is_nothing_to_cover_a_first_request(root):
     assert look(root) == (False, "no dossier", None)
 
 
-def test_a_dossier_covers_the_same_request_and_comes_along(root):
+def test_a_dossier_covers_the_same_request_and_is_returned(root):
     build(root, "src/login.py:1-2")
     found = look(root)
     assert (found.covers, found.why) == (True, "")
@@ -206,7 +206,7 @@ def cite_all(root):
     return refs
 
 
-def test_a_change_elsewhere_in_cited_files_leaves_the_dossier_as_it_is(root):
+def test_a_change_elsewhere_in_cited_files_does_not_matter(root):
     cite_all(root)
     before = snapshot(services(root).layout.dossier("login"))
     write(
@@ -282,7 +282,7 @@ def test_a_source_of_an_unknown_kind_is_named(root):
     assert why(root) == "a cited source cannot be parsed: whatever this is"
 
 
-def test_what_another_server_gave_cannot_be_looked_up_and_does_not_count(root):
+def test_external_references_cannot_be_looked_up_and_do_not_count(root):
     build(root, spans={"quoth://doc/abc123": "0"})
     assert why(root) == ""
 
@@ -327,7 +327,7 @@ def read_meanwhile(root, opened):
     return {os.path.relpath(path, root) for path in opened if path.startswith(f"{root}/")}
 
 
-def test_slow_sources_are_looked_up_once_as_long_as_their_files_stay(root, opened):
+def test_slow_sources_are_looked_up_once_while_their_files_are_unchanged(root, opened):
     build(root, ABSENT, "tests/test_login.py::test_login_works", "doc:docs/guide.md#p2")
     age(root)
     cited = {"src/login.py", "tests/test_login.py", "docs/guide.md"}
@@ -337,7 +337,7 @@ def test_slow_sources_are_looked_up_once_as_long_as_their_files_stay(root, opene
     assert read_meanwhile(root, opened) & cited == {"src/login.py"}
 
 
-def test_a_file_so_young_that_its_time_may_not_tell_is_read_again(root, opened):
+def test_a_file_that_changed_just_now_is_read_again(root, opened):
     build(root, ABSENT)
     age(root)
     soon = time.time() + 60  # as young as can be, however slow this machine is
@@ -346,7 +346,7 @@ def test_a_file_so_young_that_its_time_may_not_tell_is_read_again(root, opened):
     assert "src/login.py" in read_meanwhile(root, opened)
 
 
-def test_a_change_that_keeps_size_and_time_is_seen(root):
+def test_a_change_that_keeps_size_and_time_is_noticed(root):
     build(root, ABSENT)
     age(root)
     assert why(root) == ""
@@ -357,7 +357,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(root):
     assert "contains" in why(root)
 
 
-def test_what_held_for_one_digest_is_not_remembered_for_another(root):
+def test_a_passed_check_counts_only_for_the_same_digest(root):
     ref = "tests/test_login.py::test_login_works"
     build(root, ref)
     age(root)
@@ -366,7 +366,7 @@ def test_what_held_for_one_digest_is_not_remembered_for_another(root):
     assert why(root) == f"a cited span changed: {ref}"
 
 
-def test_what_did_not_hold_is_not_remembered(root):
+def test_a_failed_check_is_not_stored(root):
     build(root, ABSENT)
     write(root, {"src/new.py": "logout()\n"})
     age(root)
@@ -388,7 +388,7 @@ MORE = ("commit", "-q", "--allow-empty", "-m", "more")
 PACK = ("pack-refs", "--all")
 
 
-def test_commits_are_looked_up_in_one_call_and_none_while_head_stays(root):
+def test_commits_are_looked_up_in_one_call_and_only_when_head_changes(root):
     for n in range(3):
         git(root, "commit", "-q", "--allow-empty", "-m", f"{n}")
     shas = git(root, "rev-list", "HEAD").split()
@@ -406,7 +406,7 @@ def test_commits_are_looked_up_in_one_call_and_none_while_head_stays(root):
     assert list(counted(root, [(), ()])) == [1, 0]
 
 
-def test_commits_are_remembered_in_a_worktree_and_with_a_detached_head(root, tmp_path):
+def test_passed_commits_are_stored_in_a_worktree_and_with_a_detached_head(root, tmp_path):
     tree = tmp_path / "tree"
     git(root, "worktree", "add", "-q", "--detach", str(tree))
     build(tree, f"commit:{git(root, 'rev-parse', 'HEAD')}")
@@ -460,7 +460,7 @@ def test_a_shared_dossier_covers_on_a_read_only_disk_without_a_cache(tmp_path):
         assert why(root) == ""
 
 
-def test_a_lookup_writes_nothing_but_the_cache(root):
+def test_a_lookup_writes_only_to_the_cache(root):
     cite_all(root)
     before = snapshot(root)
     assert why(root) == ""
@@ -488,7 +488,7 @@ def test_a_dossier_whose_publisher_was_killed_covers_before_anybody_recovers_it(
     assert why(root) == ""
 
 
-def test_a_cached_dossier_of_sixty_spans_is_looked_up_in_a_blink(tmp_path):
+def test_a_cached_dossier_of_sixty_spans_is_looked_up_fast(tmp_path):
     files = {
         f"src/m{n}.py": "".join(f"def f{k}(x):\n    return x + {k}\n" for k in range(200))
         for n in range(20)

@@ -89,7 +89,7 @@ def test_a_fact_is_found_with_all_that_is_known_of_it(root: Path) -> None:
     assert 0.5 < found.confidence < 1
 
 
-def test_a_fact_whose_sources_do_not_hold_says_so(root: Path) -> None:
+def test_a_fact_with_invalid_sources_has_the_state_failed(root: Path) -> None:
     index(root)
     states = {fact.text.split()[0]: (fact.state, fact.confidence) for fact in search(root)}
     assert states["gone"] == ("failed", 0.0)

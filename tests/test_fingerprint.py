@@ -214,7 +214,7 @@ async def stale_replies(folder: Path, name: str, wrong: list[str]) -> None:
                 wrong.append(f"{name}: {case}: {after.get('state')} {after.get('code')}")
 
 
-async def test_no_reply_from_memory_outlives_a_change_of_what_it_rests_on(tmp_path: Path) -> None:
+async def test_no_reply_from_memory_outlives_a_change_of_what_it_depends_on(tmp_path: Path) -> None:
     wrong: list[str] = []
     with anyio.fail_after(120):
         async with anyio.create_task_group() as tasks:

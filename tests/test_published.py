@@ -39,7 +39,7 @@ def test_there_is_no_dossier_until_one_is_published(work):
     assert published.features(work.layout) == []
 
 
-def test_a_file_that_a_person_edited_is_given_as_it_is_and_named(work, folder):
+def test_an_edited_file_is_returned_as_it_is_and_listed(work, folder):
     (folder / "patterns.md").write_bytes("# Patterns: login\r\n\r\n- größer".encode("latin-1"))
     found = published.read(work.layout, "login")
     assert found.edited == ("patterns.md",)
@@ -55,7 +55,7 @@ def test_an_edited_dossier_is_read_without_a_long_wait(work, folder):
     assert time.monotonic() - begun < 10 * published.PAUSE
 
 
-def test_a_file_that_changes_from_look_to_look_is_looked_at_until_it_rests(work, folder):
+def test_a_file_that_keeps_changing_is_read_until_it_settles(work, folder):
     """As while others publish: what two looks do not agree on is not taken for an edit."""
     path = folder / "patterns.md"
     texts = [text_of("patterns.md", "one"), *(f"changing {n}" for n in range(5))]
@@ -73,13 +73,13 @@ def test_a_file_that_changes_from_look_to_look_is_looked_at_until_it_rests(work,
     assert found.edited == ()
 
 
-def test_line_ends_that_git_made_are_no_edit(work, folder):
+def test_line_ends_that_git_changed_are_not_an_edit(work, folder):
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert published.read(work.layout, "login").edited == ()
 
 
-def test_a_file_that_a_person_added_is_named_and_names_of_no_dossier_are_not(work, folder):
+def test_an_added_dossier_file_is_listed_and_other_files_are_not(work, folder):
     (folder / "requirements.md").write_text("my own")
     (folder / "notes.md").write_text("my own")
     found = published.read(work.layout, "login")
@@ -95,7 +95,7 @@ def test_a_file_that_a_person_removed_is_not_there(work, folder):
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
-def test_what_is_no_plain_file_is_not_there(work, folder, kind):
+def test_only_plain_files_are_part_of_a_dossier(work, folder, kind):
     odd = folder / "failures.md"
     odd.rename(folder / "elsewhere.md")
     {
@@ -127,7 +127,7 @@ def test_a_dossier_that_is_a_link_is_not_there(work, folder):
     ],
     ids=["empty", "deep", "conflict", "later schema", "another feature", "unknown key", "null"],
 )
-def test_a_manifest_that_says_nothing_costs_no_text(work, folder, spoil):
+def test_an_unreadable_manifest_does_not_hide_the_texts(work, folder, spoil):
     text = (folder / "manifest.json").read_text()
     (folder / "manifest.json").write_text(spoil(text))
     assert (folder / "manifest.json").read_text() != text
@@ -181,7 +181,7 @@ def test_a_run_record_is_read_back(work):
     assert published.recorded(work.layout, "cart") is None
 
 
-def test_a_run_record_holds_only_so_many_problems(work):
+def test_a_run_record_has_a_limited_number_of_problems(work):
     run = RunRecord(problems=tuple("x" * 9999 for _ in range(9999)))
     published.record(work.layout, "login", run)
     assert work.layout.run_record("login").stat().st_size < 20_000
@@ -189,7 +189,7 @@ def test_a_run_record_holds_only_so_many_problems(work):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"started": "soon"}', '{"unknown": 1}'])
-def test_a_run_record_that_cannot_be_read_is_none(work, text):
+def test_an_unreadable_run_record_is_ignored(work, text):
     published.record(work.layout, "login", RunRecord())
     work.layout.run_record("login").write_text(text)
     assert published.recorded(work.layout, "login") is None

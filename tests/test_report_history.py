@@ -110,7 +110,7 @@ def failures(root: Path, feature: str = "login") -> list[Finding]:
         ("PS", "", ""),
     ],
 )
-def test_a_test_that_fails_or_changes_is_told_with_its_history(
+def test_a_failing_or_flaky_test_is_reported_with_its_history(
     tmp_path: Path, outcomes: str, said: str, kind: str
 ) -> None:
     write(tmp_path, FILES)
@@ -145,7 +145,7 @@ def test_a_test_in_a_file_of_the_feature_s_belongs_to_it_however_a_report_names_
     assert bool(failures(tmp_path, "session")) == own
 
 
-def test_tests_that_failed_alike_in_one_run_are_told_together(tmp_path: Path) -> None:
+def test_tests_that_failed_alike_in_one_run_are_one_fact(tmp_path: Path) -> None:
     names = [f"test_login_{letter}" for letter in "abcdef"]
     other = (
         f'<testcase classname="tests.test_login" name="test_login_z"><failure '
@@ -194,7 +194,7 @@ def test_a_pass_that_took_two_tries_is_flaky_and_a_failure_and_a_pass_in_the_rat
     )
 
 
-def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_what_fails(
+def test_a_fact_outlives_its_report_and_gets_stale_only_with_other_failures(
     cli: Cli, tmp_path: Path
 ) -> None:
     name = "test_login_gives_a_token"
@@ -219,7 +219,9 @@ def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_wh
     ]
 
 
-def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_lists_failing_tests_first_and_shows_no_secret(
+    cli: Cli, tmp_path: Path
+) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     paint = (
         '<testcase classname="tests.test_paint" name="{}"><error message="{}"/></testcase>'.format
@@ -365,7 +367,7 @@ def test_a_large_report_is_noted_and_not_read(
     assert "more than" in found_.problems[0]
 
 
-def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> None:
+def test_a_broken_history_is_renamed_and_starts_over(tmp_path: Path) -> None:
     run(tmp_path, "FP")
     db = services(tmp_path).layout.test_history
     for broken in (b"no database" * 1000, b""):
@@ -384,7 +386,7 @@ def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> 
     assert past(tmp_path).failures == 1
 
 
-def test_a_history_that_cannot_be_kept_is_a_note_and_no_error(tmp_path: Path) -> None:
+def test_a_history_that_cannot_be_written_is_a_note_and_not_an_error(tmp_path: Path) -> None:
     write(tmp_path, {**FILES, "reports/junit.xml": junit(0, **{NAME: "F"})})
     services(tmp_path).layout.test_history.mkdir(parents=True)
     told = evidence(tmp_path, "login")
@@ -458,7 +460,7 @@ def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (counts["seen"], counts["outcomes"], size <= 900) == (4, 10, True)
 
 
-def test_a_test_that_no_report_names_for_months_is_dropped(
+def test_a_test_that_no_report_has_named_for_months_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingest, "MAX_AGE", 5 * 86_400)
@@ -468,7 +470,7 @@ def test_a_test_that_no_report_names_for_months_is_dropped(
     assert {one.name for one in pasts(tmp_path)} == {"test_3", "test_7"}
 
 
-def test_a_time_that_cannot_be_is_not_taken(tmp_path: Path) -> None:
+def test_an_impossible_time_is_ignored(tmp_path: Path) -> None:
     for n, at in enumerate(("2099-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "x", "9" * 99)):
         case = f'<testcase name="test_{n}"><failure/></testcase>'
         write(tmp_path, {f"reports/{n}.xml": f'<testsuite timestamp="{at}">{case}</testsuite>'})
@@ -476,7 +478,7 @@ def test_a_time_that_cannot_be_is_not_taken(tmp_path: Path) -> None:
     assert {0 < one.failed < time.time() + 1 for one in pasts(tmp_path)} == {True}
 
 
-def test_a_run_is_a_source_by_its_id_and_holds_what_failed_in_it(tmp_path: Path) -> None:
+def test_a_run_is_a_source_by_its_id_and_contains_what_failed(tmp_path: Path) -> None:
     run(tmp_path, "F")
     ref = sources.parse(past(tmp_path).cited[0])
     assert ref is not None

@@ -268,9 +268,7 @@ def short(report: Report) -> list[tuple[Any, ...]]:
     ids=["Playwright", "Jest", "Vitest", "pytest-json-report", "pytest-reportlog",
          "JUnit of Playwright", "JUnit of Vitest", "JUnit of Surefire"],
 )  # fmt: skip
-def test_each_format_comes_down_to_the_same_outcomes(
-    data: bytes, at: float, told: list[Any]
-) -> None:
+def test_each_format_gives_the_same_outcomes(data: bytes, at: float, told: list[Any]) -> None:
     report = reports.read(data)
     assert (short(report), report.problem) == (told, "")
     assert report.at == pytest.approx(at, abs=0.001)
@@ -335,7 +333,7 @@ def test_the_kinds_are_those_of_the_hooks() -> None:
      b'{"testResults": {}}', b'{"status": "failed", "failedTests": ["a"]}',
      b'{"tests": [1], "exitcode": 0}'],
 )  # fmt: skip
-def test_a_file_that_is_no_report_says_nothing(data: bytes) -> None:
+def test_a_file_that_is_not_a_report_is_ignored(data: bytes) -> None:
     assert reports.read(data) == Report()
 
 
@@ -356,12 +354,12 @@ def test_a_file_that_is_no_report_says_nothing(data: bytes) -> None:
         ),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why(data: bytes, why: str) -> None:
+def test_an_unreadable_report_has_a_problem(data: bytes, why: str) -> None:
     report = reports.read(data)
     assert (report.outcomes, why in report.problem) == ([], True), report.problem[:200]
 
 
-def test_what_stands_before_the_break_counts() -> None:
+def test_outcomes_before_an_error_count() -> None:
     cut = reports.read(JUNIT_SUREFIRE[: JUNIT_SUREFIRE.index('name="twice"')].encode())
     assert [one.name for one in cut.outcomes] == ["late", "flaky"]
     assert cut.problem
@@ -432,7 +430,7 @@ def assert_clean(one: Outcome) -> None:
     assert one.kind in kinds.KINDS | {"", kinds.OTHER}
 
 
-def test_names_and_messages_hold_nothing_that_a_reader_does_not_see() -> None:
+def test_names_and_messages_have_no_invisible_characters() -> None:
     name = "a \u202e b\u200b &#27;[31mc&#10;" + "x" * 1000
     report = reports.read(
         f"<testsuite><testcase "

@@ -72,7 +72,7 @@ def codes(found: runlog.Checked) -> list[str]:
     return [problem.code for problem in found.problems]
 
 
-def test_a_log_that_keeps_every_rule_has_no_problems(tmp_path: Path) -> None:
+def test_a_log_that_follows_every_rule_has_no_problems(tmp_path: Path) -> None:
     found = checked(tmp_path, log())
     assert found.problems == ()
     assert (found.stage, found.finished, found.runs, found.rounds) == ("LEARN", True, 2, 1)
@@ -222,13 +222,13 @@ RIGHT: dict[str, dict[str, list[str] | None]] = {
 
 
 @pytest.mark.parametrize("changes", RIGHT.values(), ids=RIGHT)
-def test_what_looks_like_a_problem_and_is_none(
+def test_what_looks_like_a_problem_may_not_be_one(
     tmp_path: Path, changes: dict[str, list[str] | None]
 ) -> None:
     assert checked(tmp_path, log(changes)).problems == ()
 
 
-def test_the_order_of_stages_is_held_and_each_stands_once(tmp_path: Path) -> None:
+def test_stages_must_be_in_order_and_not_repeated(tmp_path: Path) -> None:
     text = log() + "\n## PLAN\n- again (login.py:1)\n"
     assert codes(checked(tmp_path, text)) == ["E_RUN_STAGE"]
     stages = {name: LOG[name] for name in ("ANALYZE", "RESEARCH", "WRITE", "PLAN")}
@@ -247,7 +247,7 @@ def test_the_title_names_the_feature(tmp_path: Path) -> None:
     assert codes(checked(tmp_path, log(title="# Run log: checkout"))) == ["E_RUN_TITLE"]
 
 
-def test_a_dossier_that_does_not_stand_was_not_researched(tmp_path: Path) -> None:
+def test_an_incomplete_dossier_does_not_count_as_research(tmp_path: Path) -> None:
     assert codes(checked(tmp_path, log(), {".project/context/login/summary.md": " \n"})) == [
         "E_RUN_DOSSIER"
     ]
@@ -273,7 +273,7 @@ def test_prose_fences_comments_and_windows_line_ends_change_nothing(tmp_path: Pa
         "```\n" + "## RUN\n",
     ],
 )
-def test_whatever_is_in_the_file_is_answered(tmp_path: Path, text: str) -> None:
+def test_no_file_content_breaks_the_check(tmp_path: Path, text: str) -> None:
     own = services(write(tmp_path, {**FILES, ".project/runs/login.md": text}))
     found = runlog.check(own, "login")
     assert found is None or not found.finished

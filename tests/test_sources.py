@@ -290,7 +290,7 @@ def test_a_run_resolves_to_its_record_and_truncated_lines_are_skipped(tmp_path: 
     assert fails(tmp_path, "run:r1") == "E_SOURCE_RUN"
 
 
-def test_a_ticket_is_the_text_of_its_file(tmp_path: Path) -> None:
+def test_a_ticket_resolves_to_the_text_of_its_file(tmp_path: Path) -> None:
     write(tmp_path, {".project/tickets/SHOP-1.md": "# Pay\n\n- AC1: it pays\n"})
     assert resolve(tmp_path, "ticket:SHOP-1").lines == ("# Pay", "", "- AC1: it pays")
 

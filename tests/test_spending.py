@@ -62,24 +62,24 @@ def test_a_run_is_one_line_of_json(project: Services) -> None:
     ]  # fmt: skip
 
 
-def test_nothing_was_spent_where_there_is_no_ledger(project: Services) -> None:
+def test_without_a_ledger_nothing_was_spent(project: Services) -> None:
     assert spending.totals(project.layout) == Spent()
     assert not project.layout.state.exists()
 
 
-def test_a_run_that_started_no_child_is_not_written_down(project: Services) -> None:
+def test_a_run_that_started_no_child_is_not_recorded(project: Services) -> None:
     spending.add(project, "checkout", Outcome(version="2.1.329"))
     assert not project.layout.spending.exists()
 
 
 @pytest.mark.parametrize("dollars", [None, float("nan"), float("inf")])
-def test_a_cost_that_is_no_number_is_unknown(project: Services, dollars: float | None) -> None:
+def test_a_cost_that_is_not_a_number_is_unknown(project: Services, dollars: float | None) -> None:
     spend(project, dollars)
     assert spending.totals(project.layout, NOON) == Spent(runs_today=1, runs_month=1, unknown=1)
 
 
 @pytest.mark.parametrize("dollars", [0.0, 1e-6, 0.000123, 0.1, 1.0, 12.5, 999_999.0])
-def test_a_cost_is_read_as_it_was_written(project: Services, dollars: float) -> None:
+def test_a_cost_is_read_back_exactly(project: Services, dollars: float) -> None:
     spend(project, dollars)
     assert spending.totals(project.layout, NOON).today == pytest.approx(dollars)
     assert spending.totals(project.layout, NOON).runs_today == 1
@@ -128,7 +128,7 @@ def test_days_and_months_are_those_of_the_local_clock(
         time.tzset()
 
 
-def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(
+def test_a_truncated_line_is_ignored_and_the_next_one_counts(
     project: Services,
 ) -> None:
     spend(project, 1.0)
@@ -142,7 +142,7 @@ def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(
         ), cut
 
 
-def test_what_is_no_run_is_passed_over(project: Services) -> None:
+def test_lines_that_are_not_runs_are_ignored(project: Services) -> None:
     spend(project, 1.0)
     garbage = [
         b"\xff\xfe\0", b"{}", b"[]", b"null", b'{"time": "x", "cost_usd": 1}', b"<<<<<<< HEAD",
@@ -179,7 +179,7 @@ def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -
     assert spending.totals(project.layout).runs_month == 40
 
 
-def test_a_ledger_that_grew_too_large_keeps_thirteen_months_and_this_one_whole(
+def test_a_shortened_ledger_keeps_thirteen_months_and_all_of_this_one(
     project: Services,
 ) -> None:
     months = [(2026, 11, 1.0), (2026, 1, 2.0), (2025, 11, 4.0), (2025, 10, 8.0), (2024, 11, 16.0)]
@@ -192,7 +192,7 @@ def test_a_ledger_that_grew_too_large_keeps_thirteen_months_and_this_one_whole(
     assert spending.totals(project.layout, NOON).month == 33.0
 
 
-def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(
+def test_the_oldest_months_are_dropped_first_and_this_one_never(
     project: Services,
 ) -> None:
     spend(project, 1.0, NOON - 60 * DAY)
@@ -212,7 +212,7 @@ def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(
 @pytest.mark.parametrize(
     "make", [lambda p: p.mkdir(), os.mkfifo, lambda p: p.symlink_to(p.parent / "target")]
 )
-def test_what_stands_in_the_ledger_s_place_is_said_and_not_written_to(
+def test_something_else_in_the_ledger_s_place_is_reported_and_not_changed(
     project: Services, make
 ) -> None:
     project.layout.state.mkdir(parents=True)
@@ -291,11 +291,11 @@ def test_one_more_build_fits_into_the_month_at_the_most_that_it_may_cost(
     assert spending.allows(project, NOON) is allowed
 
 
-def test_a_limit_below_the_cost_of_one_build_allows_none(tmp_path: Path) -> None:
+def test_a_limit_below_the_cost_of_one_build_allows_no_build(tmp_path: Path) -> None:
     assert not spending.allows(limited(tmp_path, 0.5), NOON)
 
 
-def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes(
+def test_an_agreement_lasts_until_the_month_ends_or_the_limit_changes(
     tmp_path: Path,
 ) -> None:
     project = limited(tmp_path, 5.0)
@@ -313,14 +313,14 @@ def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes
 @pytest.mark.parametrize(
     "text", ["", "yes", "2026-11", "2026-11 50.0\n", "2026-10 5.0\n", "x" * 100_000]
 )
-def test_an_agreement_to_anything_else_is_none(tmp_path: Path, text: str) -> None:
+def test_an_agreement_to_anything_else_does_not_count(tmp_path: Path, text: str) -> None:
     project = limited(tmp_path, 5.0)
     spend(project, 9.0)
     project.layout.agreement.write_text(text)
     assert not spending.allows(project, NOON)
 
 
-def test_the_question_and_the_refusal_say_what_was_spent_and_what_to_do(tmp_path: Path) -> None:
+def test_the_question_and_the_refusal_state_what_was_spent_and_what_to_do(tmp_path: Path) -> None:
     project = limited(tmp_path, 5.0, most=2.0)
     spend(project, 4.25, time.time())
     spend(project, None, time.time())

@@ -56,7 +56,7 @@ def ledger(project):
 # -- what it cost
 
 
-def test_every_run_is_in_the_ledger_and_status_tells_the_sums(claude, api, tmp_path, project):
+def test_every_run_is_in_the_ledger_and_status_shows_the_totals(claude, api, tmp_path, project):
     env = headless(claude, api, tmp_path, level="standard")
     old = {
         "time": time.time() - 40 * 86400,
@@ -94,7 +94,7 @@ def test_every_run_is_in_the_ledger_and_status_tells_the_sums(claude, api, tmp_p
     assert f"spent: ${spent:.4f} today, ${spent:.4f} of $5.00 this month" in shown
 
 
-def test_status_of_a_feature_tells_the_whole_of_its_last_run(claude, api, tmp_path, project):
+def test_status_of_a_feature_shows_everything_about_its_last_run(claude, api, tmp_path, project):
     noisy = tmp_path / "claude"  # the real program, which has something to say on standard error
     noisy.write_text(f'#!/bin/sh\necho "a word of warning" >&2\nexec "{claude}" "$@"\n')
     noisy.chmod(0o755)
@@ -337,7 +337,7 @@ async def test_over_mcp_the_person_behind_the_client_is_asked(claude, api, tmp_p
 
 
 @pytest.mark.anyio
-async def test_no_remembered_reply_outlives_its_template_its_settings_or_the_lack_of_a_program(
+async def test_no_cached_reply_outlives_a_change_of_template_settings_or_program(
     claude, api, tmp_path, project
 ):
     calls = LoggingGit(tmp_path / "git")

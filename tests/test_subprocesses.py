@@ -23,7 +23,7 @@ def end_what_is_left(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("then", ["sleep 600", "echo done"], ids=["hangs", "ends"])
-def test_output_that_somebody_else_holds_open_ends_at_the_time_limit(
+def test_output_that_another_process_keeps_open_ends_at_the_time_limit(
     tmp_path: Path, then: str
 ) -> None:
     begun = time.monotonic()

@@ -22,14 +22,14 @@ def test_wrong_facts_are_remembered_with_their_feature(work):
     assert json.loads(work.layout.wrong.read_text())["bbbb"] == {"feature": "cart", "text": "two"}
 
 
-def test_what_a_later_version_adds_to_a_mark_is_kept(work):
+def test_unknown_keys_of_a_mark_are_kept(work):
     work.layout.state.mkdir()
     work.layout.wrong.write_text('{"aaaa": {"feature": "login", "text": "one", "by": "Ann"}}')
     wrong_marks.add(work.layout, "bbbb", "login", "two")
     assert json.loads(work.layout.wrong.read_text())["aaaa"]["by"] == "Ann"
 
 
-def test_marks_that_cannot_be_read_are_set_aside_not_lost(work):
+def test_an_unreadable_file_of_marks_is_renamed_and_not_lost(work):
     work.layout.state.mkdir()
     for n, text in enumerate(("<<<<<<< ours", "[]", '{"aaaa": 1}')):
         work.layout.wrong.write_text(text)
