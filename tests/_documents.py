@@ -61,6 +61,13 @@ def variables() -> str:
     return "\n".join(["| variable | type | meaning |", "| --- | --- | --- |", *lines])
 
 
+def rules() -> str:
+    from preread.evidence.rules import RULES
+
+    rows = [f"| `{r.name}` | {r.file} | {r.heading} | {r.example} |" for r in RULES]
+    return "\n".join(["| rule | file | heading | like |", "| --- | --- | --- | --- |", *rows])
+
+
 def reply() -> "Evidence":
     """What evidence says of the example project's checkout."""
     from preread.models import Evidence
@@ -100,6 +107,7 @@ TABLES = {
     "README.md": {"commands": commands, "settings": settings},
     "docs/errors.md": {"errors": errors},
     "docs/prompt.md": {"variables": variables},
+    "docs/evidence.md": {"rules": rules},
 }
 EXAMPLES = {
     "docs/evidence.md": {"evidence": evidence}
@@ -109,7 +117,7 @@ EXAMPLES = {
 def written(path: str) -> str:
     """The document with its tables as the code has them now."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    for name, table in (TABLES | EXAMPLES)[path].items():
+    for name, table in (TABLES.get(path, {}) | EXAMPLES.get(path, {})).items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
         found = marked.search(text)
         if found is None:

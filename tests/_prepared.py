@@ -9,7 +9,7 @@ from typing import Any
 
 from _claude import STAGING
 from preread import settings
-from preread.builders import cli
+from preread.builders import command
 from preread.builders.claude import message
 from preread.layout import Layout
 from preread.services import Services
@@ -25,24 +25,26 @@ def services(project: Path, environ: Mapping[str, str]) -> Services:
 @contextmanager
 def preparing(
     project: Path, environ: Mapping[str, str], version: str = "2.1.329"
-) -> Iterator[cli.Prepared]:
+) -> Iterator[command.Prepared]:
     """A run with a program of some version; its private files are there inside."""
-    program = cli.Cli(Path("/opt/claude"), tuple(map(int, version.split("."))), version)
-    with cli.prepare(services(project, environ), program, project / STAGING, "run-1") as run:
+    program = command.Program(Path("/opt/claude"), tuple(map(int, version.split("."))), version)
+    with command.prepare(services(project, environ), program, project / STAGING, "run-1") as run:
         yield run
 
 
-def prepared(project: Path, environ: Mapping[str, str], version: str = "2.1.329") -> cli.Prepared:
+def prepared(
+    project: Path, environ: Mapping[str, str], version: str = "2.1.329"
+) -> command.Prepared:
     with preparing(project, environ, version) as run:
         return run
 
 
-def after(run: cli.Prepared, flag: str) -> str:
+def after(run: command.Prepared, flag: str) -> str:
     """The argument that follows a flag."""
     return run.argv[run.argv.index(flag) + 1]
 
 
-def private(run: cli.Prepared, flag: str) -> Any:
+def private(run: command.Prepared, flag: str) -> Any:
     """The private file that a flag names."""
     return json.loads(Path(after(run, flag)).read_text())
 
@@ -50,7 +52,7 @@ def private(run: cli.Prepared, flag: str) -> Any:
 def run_prepared(project: Path, environ: Mapping[str, str]) -> list[dict[str, Any]]:
     """The program in a prepared run that says "Go."; the events it printed."""
     found = services(project, environ)
-    with cli.prepare(found, cli.find(found), project / STAGING, "run-1") as run:
+    with command.prepare(found, command.find(found), project / STAGING, "run-1") as run:
         done = subprocess.run(
             run.argv,
             cwd=project,

@@ -757,12 +757,9 @@ def test_ranks_decide_which_facts_of_a_file_are_kept(many: Path) -> None:
         f"fact {n}": 0.1 for n in range(10) if n not in {3, 7}
     }
     checked = checks.check(
-        services(many, max_facts=3), "login", [draft(*facts)], budget=True, ranks=ranks
+        services(many, max_facts=2), "login", [draft(*facts)], budget=True, ranks=ranks
     )
-    assert {v.fact.text for v in checked.verdicts} == {
-        "fact 3",
-        "fact 7",
-    }  # the third is the summary's
+    assert {v.fact.text for v in checked.verdicts} == {"fact 3", "fact 7"}
 
 
 def test_counts_of_an_earlier_check_are_carried_over(root: Path) -> None:
@@ -815,7 +812,7 @@ def test_a_user_s_fact_that_was_removed_stays_removed(root: Path) -> None:
 
 def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> None:
     before = build(root).texts["codebase.md"]
-    assert "`def total" in before or "`class Basket" in before
+    assert "Basket" in before
     write(root, {"src/a.py": "class Shelf:\n    def total_width(self):\n        return 1\n"})
     after = build(root).texts["codebase.md"]
     assert "Basket" not in after

@@ -11,7 +11,7 @@ import pytest
 
 from _trees import ordinary, write
 from conftest import ROOT, Cli, Ran
-from preread.operations.doctor import PACKAGES
+from preread.operations.doctor_machine import PACKAGES
 
 NAMES = [
     "preread", "python", "packages", "git", "sqlite", "grammars", "claude",
@@ -45,11 +45,11 @@ def test_a_healthy_project_has_every_line_in_order_and_exits_0(cli: Cli, project
     assert found["git"].startswith("git version ")
     assert "full-text search" in found["sqlite"]
     assert "Python" in found["grammars"]
-    assert found["project"] == f"{project}: it holds .project (here)"
+    assert found["project"] == f"{project}: it contains .project (here)"
     assert found["gates"] == "mode block (line 7)"
     assert re.fullmatch(r"\d+ for \d+ events in .*hooks", found["hooks"])
     assert re.fullmatch(
-        r"\d+ ms for a write that no rule concerns, the median of 5", found["speed"]
+        r"\d+ ms for a write that no rule matches, the median of 5 runs", found["speed"]
     )
     assert found["dossiers"] == "1: checkout"
     assert found["database"].startswith("healthy, ")
@@ -83,10 +83,10 @@ def test_packages_are_those_that_the_project_declares() -> None:
 def test_the_root_is_explained(cli: Cli, tmp_path: Path) -> None:
     app = ordinary(tmp_path / "app")
     below = app / "tests"
-    assert "it holds .git (the nearest folder above that has it)" in cli("doctor", cwd=below).out
+    assert "it contains .git (the nearest such folder above)" in cli("doctor", cwd=below).out
     alone = tmp_path / "alone"
     alone.mkdir()
-    assert "no folder above holds .project or .git" in cli("doctor", cwd=alone).out
+    assert "no folder above contains .project or .git" in cli("doctor", cwd=alone).out
 
 
 def test_settings_are_told_with_their_origin(cli: Cli, project: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_broken_gates_file_fails_with_its_line(
 
 def test_gates_that_are_switched_off_are_a_warning_until_when(cli: Cli, project: Path) -> None:
     write(project / ".project", {"gates": "mode block\n"})
-    for words, says in (((), "until somebody switches them on"), (("--for", "2h"), "until 20")):
+    for words, says in (((), "until they are switched on"), (("--for", "2h"), "until 20")):
         cli("gates", "off", *words, cwd=project)
         look = looks(cli("doctor", "--json", cwd=project))["gates"]
         assert (look["state"], look["found"].startswith(f"switched off {says}")) == ("warn", True)

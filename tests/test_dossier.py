@@ -384,7 +384,10 @@ REFS = st.one_of(
 WORDS = st.text(alphabet=string.ascii_letters + " .,:;`()<>\"'-#~=/", min_size=1, max_size=40).map(
     str.strip
 )
-TEXTS = WORDS.filter(lambda t: t and not dossier._ends_in_sources(t))
+TEXTS = WORDS.filter(
+    lambda t: t and not dossier._ends_in_sources(t) and not dossier.ANCHOR.search(t)
+)
+HEADINGS = WORDS.filter(lambda heading: heading and not dossier.heading_source(heading))
 FENCES = st.builds(
     Fence,
     st.sampled_from(["", "ts", "c++"]),
@@ -396,14 +399,14 @@ FACTS = st.builds(
     Fact, TEXTS, st.lists(REFS.map(str), min_size=1, max_size=4, unique=True).map(tuple)
 )
 SECTIONS = st.one_of(
-    st.builds(Section, WORDS.filter(bool), st.lists(FACTS, min_size=1, max_size=5).map(tuple)),
+    st.builds(Section, HEADINGS, st.lists(FACTS, min_size=1, max_size=5).map(tuple)),
     st.builds(
         lambda heading, items, ref: Section(
             heading,
             tuple(Fact(item, (str(ref),)) if isinstance(item, str) else item for item in items),
             str(ref),
         ),
-        WORDS.filter(bool),
+        HEADINGS,
         st.lists(st.one_of(FACTS, FENCES, TEXTS), min_size=1, max_size=5),
         REFS,
     ),
@@ -440,6 +443,66 @@ def test_a_rendered_draft_parses_back_to_the_same(draft: Draft) -> None:
     assert problems == []
     assert without_lines(again) == without_lines(draft)
     assert dossier.render(again) == text
+
+
+# -- headings and anchors that are sources
+
+MAP = """\
+# Codebase: login
+
+## src/login/form.py
+- `submit` (name) → `post` :48 ← `main` src/app.py:7 (:19-56)
+- in `Form` `reset` :60, `clear` :64-70
+- no name here
+
+## Values
+- `TRIES` src/login/form.py:3, `WAIT` :4
+"""
+
+
+def test_a_heading_that_is_a_path_is_the_source_of_its_section() -> None:
+    draft, problems = dossier.parse("codebase.md", "login", MAP)
+    assert problems == []
+    assert draft.sections[0].source == "src/login/form.py"
+    assert draft.sections[0].facts[2].sources == ("src/login/form.py",)
+    assert "Source:" not in dossier.render(draft)
+
+
+def test_a_quoted_name_with_its_line_is_a_source() -> None:
+    draft, _ = dossier.parse("codebase.md", "login", MAP)
+    first, second, _ = draft.sections[0].facts
+    assert first.sources == ("src/login/form.py:19-56", "src/login/form.py:48", "src/app.py:7")
+    assert second.sources == ("src/login/form.py:60", "src/login/form.py:64-70")
+    assert draft.sections[1].facts[0].sources == ("src/login/form.py:3", "src/login/form.py:4")
+
+
+def test_anchors_are_written_once_and_read_back() -> None:
+    draft, _ = dossier.parse("codebase.md", "login", MAP)
+    text = dossier.render(draft)
+    assert text.count(":48") == text.count("app.py:7") == 1
+    assert "`TRIES` form.py:3" in text, "a path that the file has shown is shortened"
+    assert without_lines(dossier.parse("codebase.md", "login", text)[0]) == without_lines(draft)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`a` default:30", "`ratio` 1:3", "`at` 12:30:00", "see `x`:12", "`a`, :12", "`a` :0", "a :12"],
+)
+def test_what_only_looks_like_an_anchor_is_text(text: str) -> None:
+    draft, _ = dossier.parse(
+        "codebase.md", "login", f"# Codebase: login\n\n## A\n- {text} (a.py:1)\n"
+    )
+    assert draft.sections[0].facts[0].sources == ("a.py:1",)
+
+
+@pytest.mark.parametrize("heading", ["Values", "e.g. this", "<a.py>", "`a.py`", "src/no suffix"])
+def test_other_headings_are_no_sources(heading: str) -> None:
+    assert dossier.heading_source(heading) == ""
+
+
+def test_many_backticks_take_no_long() -> None:
+    for line in ("`" * 50_000, "`a" * 25_000, "``a`" * 20_000, "`a` x" * 20_000):
+        dossier.parse("codebase.md", "login", f"# Codebase: login\n\n## A\n- {line}\n")
 
 
 def test_later_mentions_of_a_path_are_shortened() -> None:

@@ -35,7 +35,7 @@ from preread.jobs import Caller, Jobs
 from preread.layout import Layout
 from preread.operations import operation as operation_of
 from preread.operations.registry import Context
-from preread.reply_cache import Remembered
+from preread.reply_cache import ReplyCache
 
 
 @pytest.fixture
@@ -448,11 +448,11 @@ def test_projects_served_by_one_process_never_mix(tmp_path: Path) -> None:
 
     async def serve() -> list[tuple[str, str, str]]:
         told: list[tuple[str, str, str]] = []
-        remembered: Remembered[Any] = Remembered()
+        reply_cache: ReplyCache[Any] = ReplyCache()
 
         async def one(jobs: Jobs, name: str) -> None:
             context = Context(
-                projects[name], dict(os.environ), jobs, Caller(None, _unheard), remembered
+                projects[name], dict(os.environ), jobs, Caller(None, _unheard), reply_cache
             )
             reply = await operation.run(context, given)
             told.append((name, reply.state, reply.dossier))

@@ -15,7 +15,8 @@ from _trees import write
 from conftest import ROOT, Cli, make_repository
 from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
-from preread.operations.gates import GATES, GatesRequest
+from preread.operations.gates import OPERATION as GATES
+from preread.operations.gates import GatesRequest
 from preread.operations.registry import Context
 
 RULES = "mode block\n!old/**\n**/{feature}.spec.ts\ndocs/api.md\nalias sign-in login\n"
@@ -78,7 +79,7 @@ def test_off_for_a_time_holds_until_then(gated: Path, words: str, seconds: int) 
 
 def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) -> None:
     assert cli("gates", "off", cwd=gated).out == (
-        "Switched off.\nThe gates are off until somebody switches them on. On again: preread gates on\n"
+        "Switched off.\nThe gates are off until they are switched on. To switch them on: preread gates on\n"
     )
     assert switch(gated).read_text() == "forever\n"
     assert call(gated, action="test", paths=("login.spec.ts",))["ok"]
@@ -87,7 +88,7 @@ def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) ->
         == "Switched on.\nThe gates block (line 1 of .project/gates).\n"
     )
     assert not switch(gated).exists()
-    assert call(gated, action="on")["says"][0] == "The switch was on already."
+    assert call(gated, action="on")["says"][0] == "They were on already."
     assert not call(gated, action="test", paths=("login.spec.ts",))["ok"]
 
 
@@ -132,22 +133,22 @@ def test_a_command_line_that_makes_no_sense_exits_2(cli: Cli, gated: Path) -> No
         (
             {"PREREAD_GATES": "block"},
             RULES,
-            "The gates block, because of PREREAD_GATES in this environment",
+            "The gates block, because PREREAD_GATES in this environment",
         ),
         (
             {"PREREAD_GATES": "off"},
             RULES,
-            "The gates are off, because of PREREAD_GATES in this environment",
+            "The gates are off, because PREREAD_GATES in this environment",
         ),
         (
             {"PREREAD_GATES": "maybe"},
             RULES,
-            "Ignored: PREREAD_GATES=maybe is none of block, warn, off",
+            "Ignored: PREREAD_GATES=maybe is not block, warn or off",
         ),
-        ({"CI": "true"}, RULES, "The gates only warn, because of CI in this environment"),
+        ({"CI": "true"}, RULES, "The gates only warn, because CI in this environment"),
         ({}, "mode off\n", "The gates are off (line 1 of .project/gates)."),
         ({}, "a.ts\n", "The gates block (the default)."),
-        ({}, "# x\nmode blok\n", ".project/gates is broken: line 2 names no mode"),
+        ({}, "# x\nmode blok\n", ".project/gates is broken: line 2 sets no valid mode"),
     ],
 )
 def test_what_goes_over_the_switch_is_told(
@@ -168,7 +169,7 @@ def test_without_a_gates_file_nothing_is_switched_for_gates_that_may_come(
     done = cli("gates", "off", cwd=project)
     assert (
         done.out
-        == "There is no .project/gates here, so nothing is gated; preread init makes one.\n"
+        == "There is no .project/gates here, so nothing is gated; preread init writes one.\n"
     )
     assert not (project / ".project").exists()
     assert cli("gates", "test", "a.ts", cwd=project).status == 0
@@ -230,7 +231,7 @@ def test_test_exits_1_only_where_a_write_would_be_blocked(cli: Cli, gated: Path)
     warned = cli("gates", "test", "tests/login.spec.ts", cwd=gated, env={"PREREAD_GATES": "warn"})
     assert warned.status == 0
     assert warned.out.split("\n")[1].startswith("remarked  ")
-    assert "The gates only warn, because of PREREAD_GATES" in warned.out
+    assert "The gates only warn, because PREREAD_GATES" in warned.out
 
 
 def test_test_is_a_table(cli: Cli, gated: Path) -> None:
@@ -266,7 +267,7 @@ def test_explain_says_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path)
         "  mode      block (line 1)",
         "  feature   sign-in, from 'Sign_In', an alias of login",
         "  file      is new",
-        f"  dossier   does not stand in {gated}: patterns.md there, codebase.md missing, summary.md empty",
+        f"  dossier   is incomplete in {gated}: patterns.md there, codebase.md missing, summary.md empty",
     ):
         assert f"{line}\n" in shown
     assert (

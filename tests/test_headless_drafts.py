@@ -205,10 +205,10 @@ def test_for_prose_the_static_builder_stands_in_and_says_so_until_the_next_try(s
     api.play(writing({**STANDARD, "patterns.md": PROSE}))
     reply = scene.load()
     assert (reply["status"], reply["code"], reply["builder"]) == ("degraded", "E_DRAFTS", "claude")
-    assert "no fact of the model's patterns.md holds" in " ".join(reply["warnings"])
+    assert "no fact of the model's patterns.md checks out" in " ".join(reply["warnings"])
     assert "preread status" in reply["hint"]
     [findings] = second_messages(api)
-    assert "patterns.md:1: E_FILE_MISSING is required, and holds no fact" in findings
+    assert "patterns.md:1: E_FILE_MISSING is required, and has no fact that checks out" in findings
     assert "E_PROSE" in findings
     texts = scene.texts
     assert "well tested" not in texts["patterns.md"]

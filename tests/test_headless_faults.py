@@ -180,7 +180,7 @@ def test_at_the_deadline_what_holds_is_kept_and_the_cost_is_known(
     built = project.load(timeout=SOON)
     assert built.said == (status, "E_TIMEOUT")
     assert built.seconds < SOON + 10
-    assert built.run["reason"] == "its time was over before the model had finished"
+    assert built.run["reason"] == "the time was up before the model had finished"
     assert "Raise `timeout`" in built.reply["hint"]
     assert set(built.manifest["drafted"]) == set(files)
     assert set(built.manifest["missing"]) == set(STANDARD) - set(files)
@@ -207,7 +207,7 @@ def test_all_files_in_time_are_a_whole_dossier_although_the_model_went_on_to_the
     ("setting", "code", "words", "hint"),
     [
         ({"max_turns": 2}, "E_TURNS", "used all its turns (2)", "Raise `max_turns`"),
-        ({"max_usd": 0.01}, "E_MONEY", "its limit of money ($0.01)", "Raise `max_usd`"),
+        ({"max_usd": 0.01}, "E_MONEY", "its spending limit ($0.01)", "Raise `max_usd`"),
     ],
     ids=["turns", "money"],
 )
@@ -236,8 +236,8 @@ def test_out_of_turns_or_money_what_holds_is_kept(
     ("answer", "code", "words", "hint"),
     [
         (UNAUTHORIZED, "E_LOGIN", "login or key was refused", "`/login`"),
-        (rate_limit(), "E_RATE_LIMIT", "limits how fast requests may come", "Call again later"),
-        (rate_limit(3600), "E_RATE_LIMIT", "limits how fast requests may come", "Call again later"),
+        (rate_limit(), "E_RATE_LIMIT", "limits the rate of requests", "Call again later"),
+        (rate_limit(3600), "E_RATE_LIMIT", "limits the rate of requests", "Call again later"),
         (OVERLOADED, "E_OVERLOADED", "is overloaded", "Call again later"),
         (BROKEN, "E_OVERLOADED", "is failing", "Call again later"),
         (
@@ -266,7 +266,7 @@ def test_a_service_that_does_not_answer_is_given_up_at_the_deadline(
 ) -> None:
     api.play(lambda request: Hang())
     built = assert_stands_in(
-        project, "E_TIMEOUT", "its time was over", "Raise `timeout`", timeout=SOON
+        project, "E_TIMEOUT", "the time was up", "Raise `timeout`", timeout=SOON
     )
     assert SOON < built.seconds < SOON + 10
     assert built.costs == [0]
@@ -280,7 +280,7 @@ def test_a_service_that_is_overloaded_for_all_the_time_is_blamed_for_it(
     built = assert_stands_in(
         project,
         "E_OVERLOADED",
-        "is overloaded, until its time was over",
+        "is overloaded, until the time was up",
         "Call again",
         timeout=SOON,
     )
@@ -476,7 +476,7 @@ def test_a_program_that_lingers_after_its_result_is_ended_and_has_succeeded(
     ("version", "words", "hint"),
     [
         ("2.0.1 (Claude Code)", "Claude Code 2.0.1 is too old", "Run `claude update`"),
-        ("who knows", "does not tell its version: who knows", "--version"),
+        ("who knows", "does not report its version: who knows", "--version"),
     ],
     ids=["old", "garbage"],
 )

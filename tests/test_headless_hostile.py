@@ -383,7 +383,7 @@ def test_servers_that_fail_or_that_nobody_knows_are_warned_about_and_the_build_g
     assert (reply["status"], reply["stats"]["external"]) == ("ok", 1)
     unknown, failed = reply["warnings"]
     assert unknown.startswith(
-        "The MCP server `trakker` is left out: neither .mcp.json nor Claude Code knows it;"
+        "The MCP server `trakker` is left out: it is defined neither in .mcp.json nor in Claude Code;"
     )
     assert "did you mean `tracker`?" in unknown
     assert failed.startswith(

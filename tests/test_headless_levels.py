@@ -241,7 +241,7 @@ def test_extend_says_what_is_wrong_before_it_runs_anything(claude, api, tmp_path
     assert (status, reply["status"], reply["code"]) == (0, "degraded", "E_CLI")
     assert "PREREAD_CLAUDE" in reply["hint"]
     assert (reply["level"], reply["builder"]) == ("light", "static")
-    assert any("stands as it was" in warning for warning in reply["warnings"])
+    assert any("the dossier is unchanged" in warning for warning in reply["warnings"])
     assert bytes_of(project) == before
     assert not api.requests
 

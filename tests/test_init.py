@@ -212,7 +212,7 @@ def test_nothing_that_is_there_is_overwritten(cli: Cli, project: Path) -> None:
     for name, text in mine.items():
         assert (project / ".project" / name).read_text() == text
     notes = " ".join(done.json["notes"])
-    assert "it does not name .cache/" in notes
+    assert "it does not list .cache/" in notes
     assert "set `share = true`" in notes
 
 

@@ -31,7 +31,7 @@ async def silent(message, done, total):
     pass
 
 
-async def nothing_stands():
+async def nothing_published():
     return None
 
 
@@ -100,8 +100,8 @@ class Calls:
     def __init__(self, jobs, services, tasks):
         self.jobs, self.services, self.tasks = jobs, services, tasks
 
-    async def start(self, work, request, caller=PATIENT, standing=nothing_stands):
-        call = Call(partial(self.jobs.run, self.services, request, standing, work, caller))
+    async def start(self, work, request, caller=PATIENT, look_up=nothing_published):
+        call = Call(partial(self.jobs.run, self.services, request, look_up, work, caller))
         self.tasks.start_soon(call)
         await anyio.wait_all_tasks_blocked()
         return call
@@ -120,18 +120,18 @@ async def test_a_call_returns_what_its_build_replies(services):
     work = Work()
     work.go.set()
     async with bounded_jobs() as jobs:
-        reply = await jobs.run(services, LOGIN, nothing_stands, work, PATIENT)
+        reply = await jobs.run(services, LOGIN, nothing_published, work, PATIENT)
     assert (reply.state, reply.dossier) == ("built", "# login")
 
 
 async def test_what_stands_is_returned_without_a_build(services):
     work = Work()
 
-    async def standing():
+    async def look_up():
         return LoadReply(status="ok", state="cached")
 
     async with bounded_jobs() as jobs:
-        reply = await jobs.run(services, LOGIN, standing, work, PATIENT)
+        reply = await jobs.run(services, LOGIN, look_up, work, PATIENT)
     assert reply.state == "cached"
     assert not work.runs
 
@@ -183,14 +183,14 @@ async def test_who_waited_for_another_build_looks_again_before_building(services
     first, second = Work(), Work()
     looks = Counter()
 
-    async def standing():
+    async def look_up():
         looks["times"] += 1
         return LoadReply(status="ok", state="cached") if looks["times"] > 1 else None
 
     async with side_by_side(services) as calls:
         await calls.start(first, LOGIN)
         waiting = await calls.start(
-            second, Request(feature="login", ticket="SHOP-2"), standing=standing
+            second, Request(feature="login", ticket="SHOP-2"), look_up=look_up
         )
         first.go.set()
     assert waiting.reply.state == "cached"
@@ -300,12 +300,12 @@ async def test_a_caller_without_time_is_told_building_and_the_next_call_joins(se
     assert again.reply.state == "joined"
 
 
-async def test_an_impatient_caller_waits_as_long_as_the_settings_say(tmp_path):
+async def test_a_caller_that_times_out_waits_as_long_as_the_settings_say(tmp_path):
     services = Services(layout=Layout(tmp_path), settings=Settings(reply_within=0.01), environ={})
     work = Work()
     async with bounded_jobs() as jobs:
         reply = await jobs.run(
-            services, LOGIN, nothing_stands, work, Caller(None, silent, impatient=True)
+            services, LOGIN, nothing_published, work, Caller(None, silent, times_out=True)
         )
     assert reply.status == "building"
 
@@ -341,7 +341,7 @@ async def test_a_build_ends_at_its_deadline(tmp_path):
     services = Services(layout=Layout(tmp_path), settings=Settings(timeout=0.01), environ={})
     async with bounded_jobs() as jobs:
         with pytest.raises(PrereadError) as caught:
-            await jobs.run(services, LOGIN, nothing_stands, Work(), PATIENT)
+            await jobs.run(services, LOGIN, nothing_published, Work(), PATIENT)
     assert caught.value.code == "E_TIMEOUT"
 
 
@@ -380,7 +380,7 @@ async def test_an_unexpected_exception_of_a_build_reaches_its_caller_as_it_is(se
     work.go.set()
     async with bounded_jobs() as jobs:
         with pytest.raises(ZeroDivisionError, match="a bug"):
-            await jobs.run(services, LOGIN, nothing_stands, work, PATIENT)
+            await jobs.run(services, LOGIN, nothing_published, work, PATIENT)
 
 
 async def test_different_features_are_built_side_by_side_up_to_the_limit(services):
@@ -508,11 +508,11 @@ async def test_stop_reaches_the_worker_thread_of_a_lookup(services):
         while True:
             services.progress.check()
 
-    async def standing():
+    async def look_up():
         return await anyio.to_thread.run_sync(looking)
 
     async with side_by_side(services) as calls:
-        call = await calls.start(Work(), LOGIN, standing=standing)
+        call = await calls.start(Work(), LOGIN, look_up=look_up)
         await entered.wait()
         calls.jobs.stop()
         await call.returned.wait()
@@ -531,7 +531,7 @@ async def test_stop_may_be_called_from_another_thread(services):
 async def test_leaving_the_jobs_ends_a_build_that_nobody_waits_for(services):
     work = Work()
     async with bounded_jobs() as jobs:
-        reply = await jobs.run(services, LOGIN, nothing_stands, work, Caller(0.01, silent))
+        reply = await jobs.run(services, LOGIN, nothing_published, work, Caller(0.01, silent))
         assert reply.status == "building"
     assert work.ended == {"login": 1}
 

@@ -59,7 +59,7 @@ async def test_every_operation_of_the_registry_that_mcp_may_call_is_in_the_catal
     tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     for operation in OPERATIONS:
         named = f"- {operation.name}(" in tools["context_operation"].description
-        assert named == (operation.effect != "execute" and not operation.personal)
+        assert named == (operation.effect != "execute" and not operation.people_only)
 
 
 async def test_the_server_says_who_it_is_and_what_to_do(client):

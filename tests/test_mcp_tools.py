@@ -9,10 +9,10 @@ from pydantic import Field
 
 from preread.errors import PrereadError
 from preread.jobs import Jobs
-from preread.mcp import arguments, shared_state, tools
-from preread.mcp.server import Face
+from preread.mcp import arguments, operation_tool, tools
+from preread.mcp.server import Handlers
 from preread.models import Model
-from preread.operations.load import LOAD
+from preread.operations.load import OPERATION as LOAD
 from preread.operations.registry import Operation
 
 pytestmark = pytest.mark.anyio
@@ -116,24 +116,25 @@ def test_what_does_not_fit_is_named():
 
 
 def test_a_bare_name_is_taken_where_only_one_operation_has_it():
-    assert shared_state.find(TOYS, "say").name == "toys.say"
-    assert shared_state.find(TOYS, "other.twice").name == "other.twice"
+    assert operation_tool.find(TOYS, "say").name == "toys.say"
+    assert operation_tool.find(TOYS, "other.twice").name == "other.twice"
     with pytest.raises(PrereadError, match="more than one operation") as caught:
-        shared_state.find(TOYS, "twice")
-    assert caught.value.hint == "Say `toys.twice` or `other.twice`."
+        operation_tool.find(TOYS, "twice")
+    assert caught.value.hint == "Use `toys.twice` or `other.twice`."
 
 
 @pytest.mark.parametrize("method", ["toys.launch", "launch"])
 def test_an_operation_that_runs_programs_is_refused(method):
     with pytest.raises(PrereadError, match="not allowed over MCP") as caught:
-        shared_state.find(TOYS, method)
+        operation_tool.find(TOYS, method)
     assert caught.value.hint == "A person can run it: preread toys.launch"
 
 
 def test_an_operation_that_is_refused_is_not_listed():
-    assert "toys.launch" not in shared_state.catalogue(TOYS)
-    assert "- toys.say(name, note?, often?, loud?, tags?): Do toys.say." in shared_state.catalogue(
-        TOYS
+    assert "toys.launch" not in operation_tool.catalogue(TOYS)
+    assert (
+        "- toys.say(name, note?, often?, loud?, tags?): Do toys.say."
+        in operation_tool.catalogue(TOYS)
     )
 
 
@@ -157,8 +158,8 @@ class Connected:
     async def call(self, **given):
         with anyio.fail_after(10):
             async with Jobs() as jobs:
-                face = Face(self.start, {}, jobs, TOYS)
-                async with Client(face.server(), mode=self.mode) as client:
+                handlers = Handlers(self.start, {}, jobs, TOYS)
+                async with Client(handlers.server(), mode=self.mode) as client:
                     return await client.call_tool("context_operation", given)
 
 
@@ -190,7 +191,7 @@ async def test_a_bug_is_told_without_a_traceback_and_logged_with_one(connected):
 async def test_a_bug_in_a_project_without_a_log_goes_to_standard_error(connected, capsys):
     reply = await connected.call(method="fail", params={"name": "x"})
     assert reply.content[0].text.endswith(
-        "Please report it with what the server wrote to standard error."
+        "Please report it with the server's standard error output."
     )
     assert "Traceback" in capsys.readouterr().err
     assert not (connected.start / ".project").exists()

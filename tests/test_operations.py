@@ -125,7 +125,7 @@ def test_show_without_a_dossier_names_the_nearest_and_how_to_make_it(loaded: Pat
     with pytest.raises(PrereadError) as caught:
         call("context.show", loaded, feature="chekout")
     assert caught.value.code == "E_NOT_FOUND"
-    assert "The nearest is checkout." in caught.value.message
+    assert "The most similar is checkout." in caught.value.message
     assert "preread load chekout" in caught.value.hint
     assert caught.value.details == {"features": ["checkout"]}
 
@@ -287,7 +287,7 @@ def test_check_of_one_written_by_hand_needs_no_manifest(cli: Cli, project: Path)
         if row.required:
             (folder / row.name).write_text(f"# {row.title}: cart\n\n## Where\n{fact}\n")
     done = cli("check", "cart", cwd=project)
-    assert (done.status, done.out) == (0, "cart: 3 facts hold, 0 problems\n")
+    assert (done.status, done.out) == (0, "cart: 3 facts check out, 0 problems\n")
 
 
 def test_check_without_a_dossier_is_not_found(cli: Cli, project: Path) -> None:

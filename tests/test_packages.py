@@ -11,7 +11,7 @@ from preread import pipeline, resolve
 from preread.errors import PrereadError
 from preread.evidence.collect import collect
 from preread.models import Request
-from preread.operations import doctor
+from preread.operations import doctor_project as doctor
 from preread.project.packages import Package, packages, scope_of
 
 TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
@@ -166,7 +166,7 @@ def test_a_dossier_covers_only_requests_of_its_scope(root: Path) -> None:
         return resolve.resolve(services(root), feature="coupon", level="light", scope=scope, **more)
 
     def is_covered(scope: str) -> bool:
-        return pipeline.standing(services(root), asked(scope)) is not None
+        return pipeline.cached_reply(services(root), asked(scope)) is not None
 
     anyio.run(pipeline.build, services(root), asked("@acme/ui"))
     assert [is_covered(scope) for scope in ("packages/ui", "", "packages/uikit")] == [

@@ -35,7 +35,7 @@ def again(root: Path, feature: str = "checkout", **settings: object) -> LoadRepl
     asked = services(root, **settings)
     found = published.read(asked.layout, feature)
     assert found is not None
-    return replies.standing(asked, request(feature), found, "cached", 0.01)
+    return replies.from_published(asked, request(feature), found, "cached", 0.01)
 
 
 def texts_of(root: Path, feature: str = "checkout") -> dict[str, str]:
@@ -162,13 +162,13 @@ def test_a_stand_in_says_so_and_why(project: Path) -> None:
     deeper = request("checkout").model_copy(update={"force": True, "level": "full"})
     reply = anyio.run(pipeline.build, services(project), deeper)
     assert reply.status == "degraded"
-    assert any("stood in" in warning for warning in reply.warnings)
+    assert any("The static builder wrote everything" in warning for warning in reply.warnings)
     assert reply.dossier
 
 
 def test_a_dossier_without_a_manifest_is_told_as_far_as_it_is_there(project: Path) -> None:
     found = Published(None, {"summary.md": "# Summary: x\n"}, ("summary.md",))
-    reply = replies.standing(services(project), request("x"), found, "cached", 0.0)
+    reply = replies.from_published(services(project), request("x"), found, "cached", 0.0)
     assert reply.files == ("summary.md",)
     assert reply.dossier == "# Summary: x"
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT
 from preread import reports
-from preread.reports import javascript, junit, kinds, outcomes
+from preread.gates import failure_kinds
+from preread.reports import javascript, junit, outcomes
 from preread.reports.outcomes import Outcome, Report
 
 ERROR = (
@@ -313,15 +313,6 @@ def test_what_the_real_pytest_writes_is_read(tmp_path: Path) -> None:
     assert report.at > 1_700_000_000
 
 
-def test_the_kinds_are_those_of_the_hooks() -> None:
-    told = subprocess.run(
-        [sys.executable, "-c", "from gatelib import kinds; print((kinds.ROWS, kinds.OTHER))"],
-        env={"PYTHONPATH": str(ROOT / "hooks")}, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    assert told.strip() == str((kinds.ROWS, kinds.OTHER))
-    assert {kind for kind, _ in kinds.ROWS} == kinds.KINDS
-
-
 # -- whatever stands in a file
 
 
@@ -427,7 +418,7 @@ def assert_clean(one: Outcome) -> None:
         assert text.isprintable(), text
         assert len(text) <= outcomes.MAX_NAME, text
         text.encode()
-    assert one.kind in kinds.KINDS | {"", kinds.OTHER}
+    assert one.kind in failure_kinds.KINDS | {"", failure_kinds.OTHER}
 
 
 def test_names_and_messages_have_no_invisible_characters() -> None:

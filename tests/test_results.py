@@ -50,7 +50,7 @@ def told(
             **files,
         },
     )
-    return found(root, "failed", feature)
+    return [*found(root, "failing", feature), *found(root, "flaky", feature)]
 
 
 def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
@@ -86,7 +86,7 @@ def test_a_failing_or_flaky_test_is_reported_and_a_fixed_one_is_not(
 def test_a_finding_cites_its_last_runs_newest_first(tmp_path: Path) -> None:
     (finding,) = told(tmp_path, [run(n, "failed") for n in range(5)])
     assert finding.sources == tuple(f"run:20261121T00000{n}-3f9c21" for n in (4, 3, 2))
-    assert finding.kind == "failed"
+    assert finding.section == "Failing or flaky by recorded runs"
 
 
 def test_kinds_that_differ_are_counted_and_unknown_ones_left_out(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_only_the_features_own_tests_are_reported(tmp_path: Path) -> None:
         ),
     ]
     assert [f.text.split()[0] for f in told(tmp_path, runs)] == [f"`{NAME}`"]
-    assert {f.text.split()[0] for f in found(tmp_path, "failed", "paint")} == {f"`{other}`"}
+    assert {f.text.split()[0] for f in found(tmp_path, "flaky", "paint")} == {f"`{other}`"}
 
 
 def test_a_failed_run_without_test_names_counts_for_its_target(tmp_path: Path) -> None:
@@ -210,10 +210,10 @@ def test_a_record_is_read_once_and_a_truncated_line_is_ignored(tmp_path: Path) -
 
 
 def test_a_recorded_failure_raises_auto_to_full(tmp_path: Path) -> None:
-    from preread.build import HISTORY
+    from preread.build_plan import HISTORY
 
     told(tmp_path, [run(1, "failed")])
-    assert HISTORY & {finding.kind for finding in evidence(tmp_path, "login").findings}
+    assert HISTORY & {finding.rule for finding in evidence(tmp_path, "login").findings}
 
 
 def record(project: Path, *runs: dict[str, Any]) -> None:

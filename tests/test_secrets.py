@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, write
+from preread.gates.secrets import SHAPES, kind_of_secret
 from preread.infra import env_files
-from preread.infra.secret_shapes import SHAPES, shape
 from preread.infra.secrets import Credentials
 
 ALNUM, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
@@ -146,7 +146,7 @@ NOT_FOUND = [
 def test_a_secret_is_found_by_its_shape_anywhere_and_not_repeated(
     kind: str, secret: str, around: str
 ) -> None:
-    assert shape(around.replace("{}", secret)) == kind
+    assert kind_of_secret(around.replace("{}", secret)) == kind
 
 
 def test_every_shape_of_the_table_has_an_example() -> None:
@@ -157,19 +157,20 @@ def test_every_shape_of_the_table_has_an_example() -> None:
 
 @pytest.mark.parametrize("text", NOT_FOUND)
 def test_examples_placeholders_code_and_hashes_are_not_secrets(text: str) -> None:
-    assert shape(text) == ""
+    assert kind_of_secret(text) == ""
 
 
 def test_a_secret_beside_a_placeholder_is_found() -> None:
     assert (
-        shape(token("AKIAIOSFODNN7EXAMPLE or AKIA", some(16, UPPER + "234567"))) == "AWS access key"
+        kind_of_secret(token("AKIAIOSFODNN7EXAMPLE or AKIA", some(16, UPPER + "234567")))
+        == "AWS access key"
     )
 
 
 @CALM
 @given(st.text(max_size=300))
 def test_any_text_can_be_searched(text: str) -> None:
-    assert isinstance(shape(text), str)
+    assert isinstance(kind_of_secret(text), str)
 
 
 HOSTILE = [
@@ -189,7 +190,7 @@ def test_a_search_takes_linear_time(piece: str) -> None:
         spent = []
         for _ in range(3 if size < 100_000 else 1):
             begun = time.process_time()
-            shape(text)
+            kind_of_secret(text)
             spent.append(time.process_time() - begun)
         return min(spent)
 

@@ -11,7 +11,7 @@ from _evidence_project import CALM, commit, services, write
 from conftest import git
 from preread import sources
 from preread.errors import PrereadError
-from preread.project.read import MAX_BYTES
+from preread.gates.spans import MAX_BYTES
 from preread.sources import ROWS, Ref, SourceError, Span
 
 GOOD = {

@@ -364,13 +364,13 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
     from preread import sources
     from preread.evidence.collect import collect
     from preread.index import gitlog
-    from preread.index.analysis import Kept
+    from preread.index.analysis import AnalysisCache
     from preread.models import Request
 
     asked = services(root)
     assert "new.txt" in asked.tree.files
     with closing(sqlite3.connect(":memory:")) as nothing_kept:
-        log = Kept(asked.tree, nothing_kept).log
+        log = AnalysisCache(asked.tree, nothing_kept).log
         assert gitlog.patches_of(log, ["a.txt"])
         assert gitlog.commits_of(log, ["b.py"])
         assert gitlog.churn(log)

@@ -1,4 +1,4 @@
-"""The one error boundary of the command line: expected 1, bad usage 2, interrupted 130, a bug 3 and a log."""
+"""The command line's error boundary: failure 1, bad usage 2, interrupted 130, a bug 3 and a log."""
 
 import gc
 import os
@@ -6,9 +6,10 @@ import sys
 
 
 def main() -> int:
-    """Run one command line; its exit status."""
+    """Run one command line; returns its exit status."""
     argv = sys.argv[1:]
-    # A cached load is felt: no search for pydantic's plugins, no garbage looked for among what is being imported.
+    # A cached load should feel instant: do not search for pydantic plugins, and do not collect
+    # garbage during imports.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.disable()
     try:
@@ -19,17 +20,17 @@ def main() -> int:
         _drop_stdout()
         return 0
     finally:
-        _spare_the_garbage()
+        _freeze_garbage()
 
 
-def _spare_the_garbage() -> None:
-    """What was loaded stays to the end; to look through it for garbage, then too, would take a tenth of a second."""
+def _freeze_garbage() -> None:
+    """Exempt what is loaded from garbage collection: a search at exit takes a tenth of a second."""
     gc.disable()
     gc.freeze()
 
 
 def _drop_stdout() -> None:
-    """Nobody reads on: what is still buffered must not fail again when Python closes."""
+    """Nobody reads on: buffered output must not fail again when Python exits."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
@@ -41,12 +42,10 @@ def _run(argv: list[str]) -> int:
     from preread.errors import BUG, USAGE, PrereadError
 
     in_json = "--json" in argv
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    _print_any_text()
     try:
-        call = commands.understand(argv)
-        _spare_the_garbage()
+        call = commands.parse(argv)
+        _freeze_garbage()
         gc.enable()
         if isinstance(call, commands.Call):
             return commands.execute(call, os.environ)
@@ -56,26 +55,31 @@ def _run(argv: list[str]) -> int:
         return USAGE
     except click.UsageError as error:
         hint = f"See {error.ctx.command_path} --help." if error.ctx else "See preread --help."
-        commands.complain(PrereadError("E_USAGE", error.format_message(), hint), in_json=in_json)
+        commands.print_error(PrereadError("E_USAGE", error.format_message(), hint), in_json=in_json)
         return USAGE
     except click.Abort:
         return 130
     except PrereadError as error:
-        commands.complain(error, in_json=in_json)
+        commands.print_error(error, in_json=in_json)
         return error.exit_status
     except (BrokenPipeError, SystemExit):
         raise
     except Exception as error:
-        where = _log(error, argv)
-        hint = f"Please report it with the end of {where}."
-        commands.complain(
-            PrereadError("E_INTERNAL", f"{type(error).__name__}: {error}", hint), in_json=in_json
-        )
+        hint = f"Please report it with the end of {_log(error, argv)}."
+        bug = PrereadError("E_INTERNAL", f"{type(error).__name__}: {error}", hint)
+        commands.print_error(bug, in_json=in_json)
         return BUG
 
 
+def _print_any_text() -> None:
+    """Replace characters that the terminal's encoding lacks, rather than fail on them."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
 def _log(error: BaseException, argv: list[str]) -> str:
-    """Append the traceback to the project's log, or to a temporary file; the path of the one that took it."""
+    """Append the traceback to the project's log, or to a temporary file; returns the path."""
     import platform
     import tempfile
     import time
@@ -101,12 +105,12 @@ def _log(error: BaseException, argv: list[str]) -> str:
 
 
 def _project(argv: list[str]) -> str:
-    """The value of --project, as far as it can be told without parsing."""
-    for here, after in zip(argv, [*argv[1:], "."], strict=True):
-        if here == "--project":
-            return after
-        if here.startswith("--project="):
-            return here.partition("=")[2]
+    """The value of --project, found without parsing the command line."""
+    for argument, following in zip(argv, [*argv[1:], "."], strict=True):
+        if argument == "--project":
+            return following
+        if argument.startswith("--project="):
+            return argument.partition("=")[2]
     return "."
 
 

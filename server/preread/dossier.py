@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from preread import sources
 from preread.layout import BY_NAME
@@ -24,6 +25,11 @@ INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 FILE_KINDS = frozenset({"lines", "path", "test"})
+# A quoted name with the line that it is on, `name` :12 or `name` src/a.py:12: a source inside the words.
+ANCHOR = re.compile(
+    r"(?<!`)(?P<ticks>`{1,3}+)(?!`)(?P<quote>(?:(?!(?P=ticks)).)++)(?P=ticks) "
+    r"(?P<path><[^<>]+>|[^\s`,:<>()]*+):(?P<start>[1-9]\d{0,6})(?:-(?P<end>[1-9]\d{0,6}))?(?![\w.:-])"
+)
 
 
 def fact_id(file: str, text: str) -> str:
@@ -94,6 +100,39 @@ def _split(inner: str, shape: str) -> list[str]:
     return [*parts, inner[start:]]
 
 
+class Anchor(NamedTuple):
+    """A quote in a fact's words with its place: the quote has to be in these very lines."""
+
+    quote: str
+    source: str
+
+
+def anchors(fact: Fact, base: str = "") -> list[Anchor]:
+    """The anchors of a parsed fact; `base` is its section's source, which bare lines belong to."""
+    return [Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(fact.text, base)]
+
+
+def anchor_path(path: str) -> str:
+    """A path as an anchor writes it: without angle brackets only what ends at the first blank."""
+    return path if re.fullmatch(r"<[^<>]+>|[^\s`,:<>()]+", path) else f"<{path}>"
+
+
+def _anchored(
+    text: str, base: str, expand: Callable[[Ref, str], Ref] = lambda ref, _: ref
+) -> Iterator[tuple[re.Match[str], Ref]]:
+    """Each anchor of a text with the lines that it names; `expand` makes a written path whole."""
+    ref = sources.parse(base) if base else None
+    path = own = ref.path if ref is not None else ""
+    for match in ANCHOR.finditer(text):
+        written = match["path"] or (sources.quoted_path(path) if path else "")
+        ref = sources.parse(f"{written}:{match['start']}-{match['end'] or match['start']}")
+        if ref is None or not (written.startswith("<") or sources.is_path_shaped(ref.path)):
+            continue
+        ref = expand(ref, written) if match["path"] else ref
+        path = own or ref.path  # without a section's source, the last path serves
+        yield match, ref
+
+
 class _Paths:
     """The paths that a file has cited in full so far, to expand and shorten basenames."""
 
@@ -128,6 +167,12 @@ class _Paths:
             # Without brackets it would read back as the file of that name cited before.
             return f"<{basename}>{full[len(basename) :]}"
         return full
+
+
+def heading_source(heading: str) -> str:
+    """The source that a heading is, if it is a path; a path in angle brackets is none."""
+    ref = sources.parse(heading) if "." in heading or "/" in heading else None
+    return heading if ref is not None and ref.kind == "path" and ref.path == heading else ""
 
 
 class _Reader:
@@ -173,6 +218,8 @@ class _Reader:
         refs = self.refs(parts) if parts else None
         if not refs:
             text, refs = bullet, []
+        text, anchored = self.anchored(text)
+        refs += [ref for ref in anchored if ref not in refs]
         if not refs and self.head.source and (base := sources.parse(self.head.source)) is not None:
             refs = [base]
         if not text.strip():
@@ -185,6 +232,16 @@ class _Reader:
                 "a fact must end with its sources in round brackets, like (src/a.py:12)",
             )
         self.items.append(Fact(text.strip(), tuple(str(ref) for ref in refs), number))
+
+    def anchored(self, text: str) -> tuple[str, list[Ref]]:
+        """The text with the whole paths of its anchors, and the anchors as sources."""
+        parts, refs, end = [], [], 0
+        for match, ref in _anchored(text, self.head.source, self.paths.expand):
+            if match["path"]:
+                parts += [text[end : match.start("path")], anchor_path(ref.path)]
+                end = match.end("path")
+            refs.append(ref)
+        return "".join((*parts, text[end:])), refs
 
     def source_line(self, number: int, value: str) -> None:
         refs = self.refs([value])
@@ -225,7 +282,10 @@ class _Reader:
             return self.fence(index, match)
         if line.startswith("## "):
             self.close_section()
-            self.head = Section(line[3:].strip(), (), "", number)
+            heading = line[3:].strip()
+            self.head = Section(heading, (), heading_source(heading), number)
+            if self.head.source:
+                self.paths.add(heading)
         elif line.startswith("- "):
             self.fact(number, line[2:].strip())
         elif match := re.match(r"Source:\s*(.+)", line):
@@ -268,7 +328,9 @@ def _lines(draft: Draft) -> Iterator[str]:
     for section in filled:
         yield from ("", f"## {section.heading}")
         base = sources.parse(section.source) if section.source else None
-        if base is not None:
+        if base is not None and section.source == heading_source(section.heading):
+            paths.add(base.path)
+        elif base is not None:
             yield f"Source: {paths.shorten(base)}"
         for item in section.items:
             if isinstance(item, Fence):
@@ -280,19 +342,40 @@ def _lines(draft: Draft) -> Iterator[str]:
 
 
 def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
-    has_base_only = base is not None and fact.sources == (str(base),)
-    if not fact.sources or (has_base_only and not _ends_in_sources(fact.text)):
-        return f"- {fact.text}"
-    parts = []
-    for text in fact.sources:
-        ref = sources.parse(text)
-        if ref is None:
-            raise ValueError(f"{text!r} is not a source")
-        if base is not None and ref.kind == "lines" and ref.path == base.path:
-            parts.append(f":{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else ""))
-        else:
-            parts.append(paths.shorten(ref))
-    return f"- {fact.text} ({', '.join(parts)})"
+    inside = {anchor.source for anchor in anchors(fact, str(base) if base is not None else "")}
+    if not fact.sources or (
+        base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)
+    ):
+        return f"- {_shortened(fact.text, base, paths)}"
+    parts = [
+        _part(text, base, paths)
+        for text in fact.sources
+        if text not in inside or _ends_in_sources(fact.text)
+    ]
+    text = _shortened(fact.text, base, paths)
+    return f"- {text} ({', '.join(parts)})" if parts else f"- {text}"
+
+
+def _part(text: str, base: Ref | None, paths: _Paths) -> str:
+    """One source in a fact's brackets."""
+    ref = sources.parse(text)
+    if ref is None:
+        raise ValueError(f"{text!r} is not a source")
+    if base is not None and ref.kind == "lines" and ref.path == base.path:
+        return f":{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else "")
+    return paths.shorten(ref)
+
+
+def _shortened(text: str, base: Ref | None, paths: _Paths) -> str:
+    """The text with the shortest paths in its anchors that read back as they are."""
+    parts, end = [], 0
+    for match, ref in _anchored(text, str(base) if base is not None else ""):
+        if match["path"]:
+            short = paths.shorten(ref).rpartition(":")[0]
+            whole = short if anchor_path(short) == short else anchor_path(ref.path)
+            parts += [text[end : match.start("path")], whole]
+            end = match.end("path")
+    return "".join((*parts, text[end:]))
 
 
 def _ends_in_sources(text: str) -> bool:

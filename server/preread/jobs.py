@@ -1,4 +1,4 @@
-"""Builds under way in this process: one per feature, joined by callers, detached from those who leave."""
+"""The builds running in this process: one per feature, shared by all callers that want it."""
 
 import asyncio
 import math
@@ -18,48 +18,47 @@ from preread.models import LEVELS, LoadReply, Request
 from preread.services import Progress, Services
 from preread.settings import Settings
 
-Tell = Callable[[str, float, float], Awaitable[None]]
+ReportProgress = Callable[[str, float, float], Awaitable[None]]
 Work = Callable[[Services, Request], Awaitable[LoadReply]]
-Standing = Callable[[], Awaitable[LoadReply | None]]
+LookUp = Callable[[], Awaitable[LoadReply | None]]
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who waits: how long before `building` is the reply (None: to the end), and where progress goes."""
+    """Who waits for a build, for how long, and where its progress goes.
+
+    `wait` is in seconds, after which the reply is `building`; None waits to the end.
+    """
 
     wait: float | None
-    tell: Tell
-    impatient: bool = (
-        False  # gives up on long calls by itself: the setting `reply_within` is its wait
-    )
-    ask: Callable[[str], Awaitable[bool]] | None = None  # a person who can say yes or no
-    outlived: bool = (
-        False  # builds go on without it, so it takes an early reply that a better one will replace
-    )
+    report: ReportProgress
+    # The client gives up on long calls by itself: wait as long as the setting `reply_within`.
+    times_out: bool = False
+    ask: Callable[[str], Awaitable[bool]] | None = None  # asks a person a yes-or-no question
+    # Builds continue after the call, so an early reply that a better one will replace is welcome.
+    takes_early_reply: bool = False
 
-    def patience(self, settings: Settings) -> float:
-        """Seconds that this caller waits, without end as infinity."""
-        wait = settings.reply_within if self.impatient else self.wait
+    def max_wait(self, settings: Settings) -> float:
+        """Seconds that this caller waits; infinity for no limit."""
+        wait = settings.reply_within if self.times_out else self.wait
         return math.inf if wait is None else wait
 
 
 class Job:
-    """One build: what it is for, how far it is, who waits for it, how it ended."""
+    """One build: its request, its progress, who waits for it, how it ended."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.progress = Progress(report=self._report, offer=self._offer)
         self.scope = anyio.CancelScope()
-        self.begun: float | None = (
-            None  # on time.monotonic()'s clock; None while it waits for its turn
-        )
-        self.attached = 0
-        self.promised = False  # somebody was told that it goes on: so it does, without callers
-        self.offered: LoadReply | None = None  # serves until it ends
+        self.begun: float | None = None  # by time.monotonic(); None while it waits for its turn
+        self.callers = 0
+        self.detached = False  # a caller was told that it continues, so it runs without callers
+        self.early_reply: LoadReply | None = None
         self.stopping = False
         self.reply: LoadReply | None = None
         self.error: Exception | None = None
-        self._news: tuple[str, float, float] | None = None
+        self._latest: tuple[str, float, float] | None = None  # progress
         self._changed = anyio.Event()
         self._waking = False
         self._loop = asyncio.get_running_loop()
@@ -69,20 +68,25 @@ class Job:
         return self.reply is not None or self.error is not None
 
     def serves(self, request: Request, asked: float) -> bool:
-        """Whether its reply is what a call made at `asked` wants: if forced, one that begins later."""
+        """Whether its reply answers a call made at `asked`; a forced one needs a later start."""
         mine = self.request
+        if request.force:
+            began_before = self.begun is not None and self.begun <= asked
+            if began_before or set(request.extend) != set(mine.extend):
+                return False
         return (
             not self.stopping
             and LEVELS.index(mine.level) >= LEVELS.index(request.level)
             and request.ticket in {"", mine.ticket}
             and request.description in {"", mine.description}
             and request.scope in {"", mine.scope}
-            and (not request.force or self.begun is None or self.begun > asked)
-            and (not request.force or set(request.extend) == set(mine.extend))
         )
 
     async def build(self, services: Services, work: Work, turn: anyio.CapacityLimiter) -> None:
-        """Run the work when its turn comes, within its deadline; whatever happens is kept for the callers."""
+        """Run the work when its turn comes, within its deadline.
+
+        The outcome, whatever it is, is stored for the callers.
+        """
         try:
             with self.scope:
                 async with turn:
@@ -98,7 +102,7 @@ class Job:
             if self.reply is None:  # the scope was cancelled: by stop() or by its deadline
                 self.progress.check()
                 raise Cancelled
-        except Exception as error:  # it belongs to the callers, who raise it again
+        except Exception as error:  # the callers raise it again
             self.error = error
         except BaseException:
             self.error = Cancelled()
@@ -107,19 +111,22 @@ class Job:
             self._changed.set()
 
     def stop(self) -> None:
-        """End it: worker threads at their next check, everything else at once. Safe in a signal handler."""
+        """End it: worker threads at their next check, everything else at once.
+
+        Safe in a signal handler.
+        """
         self.stopping = True
         self.progress.stop()
-        with suppress(RuntimeError):  # the loop is closed: nothing is left to cancel
+        with suppress(RuntimeError):  # the loop is closed, so there is nothing left to cancel
             self._loop.call_soon_threadsafe(self.scope.cancel)
 
-    async def follow(self, tell: Tell, *, early: bool) -> None:
-        """Wait for its end, or its early reply, and pass on its latest progress; what came in between is skipped."""
-        told = None
-        while not (self.done or (early and self.offered)):
-            if self._news is not None and self._news is not told:
-                told = self._news
-                await tell(*told)
+    async def follow(self, report: ReportProgress, *, early: bool) -> None:
+        """Wait for its end, or for its early reply, and report its latest progress meanwhile."""
+        reported = None
+        while not (self.done or (early and self.early_reply)):
+            if self._latest is not None and self._latest is not reported:
+                reported = self._latest
+                await report(*reported)
             else:
                 await self._changed.wait()
 
@@ -128,21 +135,21 @@ class Job:
             await self._changed.wait()
 
     def outcome(self) -> LoadReply:
-        """The reply, or the error raised."""
+        """The reply; raises the build's error if it failed."""
         if self.reply is None:
             raise self.error or Cancelled()
         return self.reply
 
     def _offer(self, reply: LoadReply) -> None:
-        self.offered = reply
-        self._stir()
+        self.early_reply = reply
+        self._wake_soon()
 
     def _report(self, message: str, done: float, total: float) -> None:
-        """Called from worker threads: leave the news and wake the loop, never wait for it."""
-        self._news = (message, done, total)
-        self._stir()
+        """Called from worker threads: store the progress and wake the loop without waiting."""
+        self._latest = (message, done, total)
+        self._wake_soon()
 
-    def _stir(self) -> None:
+    def _wake_soon(self) -> None:
         if not self._waking:
             self._waking = True
             with suppress(RuntimeError):
@@ -156,15 +163,15 @@ class Job:
 
 
 class Jobs:
-    """The builds of one process. A build belongs to this, not to a caller: callers come, join and leave."""
+    """The builds of one process. They belong to it, not to the callers, who join and leave."""
 
     _group: TaskGroup
 
     def __init__(self, limit: int | None = None) -> None:
-        """`limit` builds run side by side; by default as many as the setting `max_builds` says."""
+        """`limit` builds run at a time; by default as many as the setting `max_builds`."""
         self._limit = limit
         self._jobs: dict[tuple[Path, str], Job] = {}
-        self._calls: dict[int, Progress] = {}
+        self._lookups: dict[int, Progress] = {}
         self._turns = anyio.CapacityLimiter(limit or 1)
         self._stopped = False
 
@@ -180,30 +187,34 @@ class Jobs:
         trace: TracebackType | None,
     ) -> bool | None:
         self.stop()
-        if isinstance(error, Exception):  # it goes on as it is, not wrapped in an exception group
+        if isinstance(error, Exception):  # raise it as it is, not wrapped in an exception group
             kind = error = trace = None
         return await self._group.__aexit__(kind, error, trace)
 
     def stop(self) -> None:
-        """End every build and look-up, now and from now on. Safe in a signal handler and in any thread."""
+        """End every build and look-up, and allow no new ones.
+
+        Safe in a signal handler and in any thread.
+        """
         self._stopped = True
-        for progress in tuple(self._calls.values()):
+        for progress in tuple(self._lookups.values()):
             progress.stop()
         for job in tuple(self._jobs.values()):
             job.stop()
 
     async def run(
-        self, services: Services, request: Request, standing: Standing, work: Work, caller: Caller
+        self, services: Services, request: Request, look_up: LookUp, work: Work, caller: Caller
     ) -> LoadReply:
-        """What stands, else the running build that serves the request, else a build of its own: `work`.
+        """The published dossier, else a running build that serves the request, else a new build.
 
-        `standing` looks up what is published; it is asked again when a build that did not serve has ended.
+        `look_up` finds the published dossier; it is called again after a build that did not serve
+        the request has ended. `work` builds.
         """
         asked = time.monotonic()
-        until = anyio.current_time() + caller.patience(services.settings)
+        until = anyio.current_time() + caller.max_wait(services.settings)
         key = (services.layout.root, request.feature)
         while True:
-            if (found := await self._look(services.progress, standing)) is not None:
+            if (found := await self._look_up(services.progress, look_up)) is not None:
                 return found
             job = self._jobs.get(key)
             if job is None:
@@ -218,15 +229,15 @@ class Jobs:
                 reply = None
             return reply or replies.building(services, request, time.monotonic() - asked)
 
-    async def _look(self, progress: Progress, standing: Standing) -> LoadReply | None:
-        """Look up what stands, so that stop() ends the look-up's worker thread too."""
+    async def _look_up(self, progress: Progress, look_up: LookUp) -> LoadReply | None:
+        """Call `look_up` so that stop() ends its worker thread too."""
         if self._stopped:
             raise Cancelled
-        self._calls[id(progress)] = progress
+        self._lookups[id(progress)] = progress
         try:
-            return await standing()
+            return await look_up()
         finally:
-            self._calls.pop(id(progress), None)
+            self._lookups.pop(id(progress), None)
 
     def _start(
         self, key: tuple[Path, str], services: Services, request: Request, work: Work
@@ -245,14 +256,19 @@ class Jobs:
             del self._jobs[key]
 
     async def _attend(self, job: Job, caller: Caller, until: float) -> LoadReply | None:
-        """The outcome, early or final; None when the caller's patience ends first. Who is cancelled is detached."""
-        job.attached += 1
+        """The job's reply, final or early; None when the caller's time is up first.
+
+        A cancelled caller leaves the job; the last one to leave stops it, unless it is detached.
+        """
+        job.callers += 1
         try:
             with anyio.CancelScope(deadline=until):
-                await job.follow(caller.tell, early=caller.outlived)
-            job.promised |= not job.done
+                await job.follow(caller.report, early=caller.takes_early_reply)
+            job.detached |= not job.done
         finally:
-            job.attached -= 1
-            if not (job.done or job.attached or job.promised):
+            job.callers -= 1
+            if not (job.done or job.callers or job.detached):
                 job.stop()
-        return job.outcome() if job.done else job.offered if caller.outlived else None
+        if job.done:
+            return job.outcome()
+        return job.early_reply if caller.takes_early_reply else None

@@ -7,16 +7,10 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from preread.errors import PrereadError
+from preread.gates.feature_names import DEVICES, MAX_LENGTH, is_feature, slug
 
-PROJECT = "_project"
-FEATURE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
-MAX_NAME = 64  # characters of a feature's name or a ticket's id
 # Names spelled like identifiers or headings. They are accepted and replaced by their slug.
 LOOSE_FEATURE = re.compile(r"[A-Za-z0-9]+([ _.-][A-Za-z0-9]+)*", re.ASCII)
-# Windows opens a device for these names, whatever folder they are in.
-DEVICES = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{p}{n}" for p in ("com", "lpt") for n in range(1, 10))}
-)
 TICKET = re.compile(r"[A-Za-z0-9]+([._#-][A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -43,32 +37,19 @@ REQUIRED = tuple(row.name for row in FILES if row.required)
 MANIFEST = "manifest.json"
 
 
-def slug(name: str) -> str:
-    """A name as a feature name: lower case, each run of other characters one `-`, trimmed."""
-    words = re.sub(r"[^a-z0-9]+", "-", name.lower(), flags=re.ASCII)
-    return words.strip("-")[:MAX_NAME].strip("-")
-
-
-def is_feature(name: str) -> bool:
-    """Whether `name` is a valid feature name, or `_project`."""
-    if name == PROJECT:
-        return True
-    return bool(FEATURE.fullmatch(name)) and len(name) <= MAX_NAME and name not in DEVICES
-
-
 def feature_name(name: str) -> str:
     """The feature that `name` means; raises E_FEATURE_NAME, which proposes a slug if it can."""
     if is_feature(name):
         return name
     proposal = slug(name)
-    if LOOSE_FEATURE.fullmatch(name) and len(name) <= MAX_NAME and is_feature(proposal):
+    if LOOSE_FEATURE.fullmatch(name) and len(name) <= MAX_LENGTH and is_feature(proposal):
         return proposal
     shown = ascii(name if len(name) <= 80 else name[:77] + "...")
     usable = proposal if is_feature(proposal) else ""
     raise PrereadError(
         "E_FEATURE_NAME",
         f"{shown} is not a feature name. Use lower-case letters, digits and single hyphens, at "
-        f"most {MAX_NAME} characters, and no reserved device name.",
+        f"most {MAX_LENGTH} characters, and no reserved device name.",
         f'Call again with feature="{usable}".'
         if usable
         else "Choose a name like `login` or `checkout-coupon`.",
@@ -78,7 +59,7 @@ def feature_name(name: str) -> str:
 
 def ticket_name(name: str) -> str:
     """The ticket's id, which is safe as a file name; raises E_TICKET_NAME."""
-    if TICKET.fullmatch(name) and len(name) <= MAX_NAME and name.lower() not in DEVICES:
+    if TICKET.fullmatch(name) and len(name) <= MAX_LENGTH and name.lower() not in DEVICES:
         return name
     raise PrereadError(
         "E_TICKET_NAME",

@@ -40,24 +40,15 @@ class Ranked(Model):
 
 
 class Finding(Model):
-    """One thing that a rule found: a sentence with its sources, and the reason it was chosen."""
+    """One fact that a rule found, with its place in a dossier."""
 
-    rule: str = Field(
-        description="The rule that found it; running it again on the same tree finds it again."
-    )
-    kind: str = Field(
-        description="Which part of a dossier it belongs to; a row of the builder's table."
-    )
+    rule: str = Field(description="The rule that found it; the same tree gives the same finding.")
+    file: str = Field(description="The dossier's file that it belongs to.")
+    section: str = Field(description="The heading of its section; a path for what is in one file.")
     text: str
     sources: tuple[str, ...]
-    reason: str
-    score: float = Field(description="0 to 1; what is cut first is what scores least.")
-    sure: float = Field(
-        1.0, description="0 to 1: how likely a reader keeps it; what is doubtful is left out."
-    )
-    fence: tuple[str, ...] = Field(
-        (), description="Lines of code that stand in the first source, shown whole."
-    )
+    score: float = Field(description="0 to 1; what scores least is cut first.")
+    fence: tuple[str, ...] = Field((), description="Lines of code from the first source, whole.")
 
 
 class Evidence(Model):
@@ -69,16 +60,13 @@ class Evidence(Model):
     tests: tuple[Ranked, ...] = ()
     docs: tuple[Ranked, ...] = Field((), description="Documents of the project.")
     findings: tuple[Finding, ...] = ()
-    kinds: dict[str, int] = Field(
-        default_factory=dict, description="How many findings of each kind there are in all."
-    )
+    total: int = Field(0, description="How many findings there are, also beyond a limit.")
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
     used: dict[str, str] = Field(
         default_factory=dict,
         description="Digest of each ticket, knowledge file and report that went in.",
     )
-    notes: tuple[str, ...] = Field(
-        (), description="What was left out or could not be read, and why."
-    )
+    notes: tuple[str, ...] = Field((), description="What could not be read or was left out.")
 
 
 # -- the dossier
@@ -218,6 +206,7 @@ class Manifest(Model):
     facts: tuple[str, ...] = Field(
         (), description="Ids of the facts that the build wrote; people added any others."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
 
 
 # -- a builder's order and outcome
@@ -305,6 +294,7 @@ class LoadReply(Model):
     missing: tuple[str, ...] = Field(
         (), description="Files that a `partial` dossier lacks, each with the reason."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
     warnings: tuple[str, ...] = ()
     next: str = ""
     stats: Stats | None = None

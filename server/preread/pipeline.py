@@ -1,4 +1,4 @@
-"""The steps in their order: one request's way from a name to a reply."""
+"""One request's way from a name to a reply: look up, lock, look up again, build."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from preread import cache, published, replies, spending, stale_hints
 from preread import resolve as resolving
-from preread.build_key import recipe
-from preread.builders import located
+from preread.build_key import build_key
+from preread.builders import locate
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.layout import BY_NAME, REQUIRED, feature_name
@@ -20,41 +20,48 @@ if TYPE_CHECKING:
     from preread.jobs import Caller, Jobs
 
 LOCK_POLL = 0.05  # seconds between looks at a lock that another process holds
-CHILD = "PREREAD_CHILD"  # in the environment of whatever a headless builder started
+CHILD = "PREREAD_CHILD"  # environment variable of everything that a headless builder started
 
 
 def resolve(services: Services, **asked: object) -> Request:
-    """The request, by what can be run here. Raises E_RECURSION for a call out of a headless builder's own child."""
+    """The request, with a level that can be built here.
+
+    Raises E_RECURSION when called from inside a headless builder's own child.
+    """
     if CHILD in services.environ:
         raise PrereadError(
             "E_RECURSION",
             "This process runs inside a dossier's build, which must not wait for another one.",
-            f"Read the dossiers that stand. If no build is running, take {CHILD} out of the environment.",
+            "Read the published dossiers. If no build is running, "
+            f"remove {CHILD} from the environment.",
         )
-    headless = asked.get("level") != "light" and located.is_there(services)
+    headless = asked.get("level") != "light" and locate.is_installed(services)
     return resolving.resolve(services, headless=headless, **asked)  # type: ignore[arg-type]
 
 
 async def load(services: Services, request: Request, jobs: "Jobs", caller: "Caller") -> LoadReply:
-    """A standing dossier that covers the request, or a build; `building` when the caller cannot wait so long."""
-    look_up = partial(_standing, services, request)
+    """The published dossier if it covers the request, else a build.
+
+    The reply's status is `building` when the caller cannot wait that long.
+    """
+    look_up = partial(_recover_and_look_up, services, request)
     if request.level != "light" and services.settings.month_usd:
-        await _agreed(services, caller, look_up)
+        await _confirm_spending(services, caller, look_up)
     return await jobs.run(services, request, look_up, build, caller)
 
 
 async def extend(
     services: Services, feature: str, files: tuple[str, ...], jobs: "Jobs", caller: "Caller"
 ) -> LoadReply:
-    """Have the model draft single files of a dossier that stands. Raises E_NOT_FOUND, E_USAGE."""
+    """Have the model draft single files of a published dossier. Raises E_NOT_FOUND, E_USAGE."""
     request = _extension(services, feature, files)
 
-    async def nothing() -> None:
+    async def look_up() -> None:
         return None
 
     if services.settings.month_usd:
-        await _agreed(services, caller, nothing)
-    return await jobs.run(services, request, nothing, build, caller)
+        await _confirm_spending(services, caller, look_up)
+    return await jobs.run(services, request, look_up, build, caller)
 
 
 def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Request:
@@ -63,15 +70,13 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
     unknown = [file for file in names if file not in BY_NAME]
     if unknown or not names:
         known = ", ".join(file.removesuffix(".md") for file in BY_NAME)
-        raise PrereadError(
-            "E_USAGE",
-            f"{unknown[0] if unknown else 'Nothing'} is no file of a dossier.",
-            f"Files: {known}.",
-        )
+        message = f"{unknown[0]} is not a file of a dossier." if unknown else "No file is named."
+        raise PrereadError("E_USAGE", message, f"Files: {known}.")
     found = published.read(services.layout, name)
+    manifest = found.manifest if found is not None else None
     if (
         found is None
-        or found.manifest is None
+        or manifest is None
         or any(not found.texts.get(file, "").strip() for file in REQUIRED)
     ):
         raise PrereadError(
@@ -79,26 +84,21 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
             f"There is no dossier of {name} to extend.",
             f"Call load for {name} first.",
         )
-    standing = found.manifest
-    return Request(
-        feature=name,
-        ticket=standing.ticket,
-        description=standing.description,
-        scope=standing.scope,
-        level=standing.level,
-        force=True,  # no dossier that stands, and no build that is under way, will do
-        extend=names,
-    )
+    # Forced: neither the published dossier nor a running build will do.
+    return as_built(manifest).model_copy(update={"feature": name, "force": True, "extend": names})
 
 
-def standing(services: Services, request: Request) -> LoadReply | None:
-    """The reply of a dossier that covers the request; None when there is none, or a killed build left remains."""
-    return (
-        None if published.pending(services.layout, request.feature) else _look_up(services, request)
-    )
+def cached_reply(services: Services, request: Request) -> LoadReply | None:
+    """The reply if a published dossier covers the request.
+
+    None when there is none, or when a killed build left something to recover first.
+    """
+    if published.pending(services.layout, request.feature):
+        return None
+    return _look_up(services, request)
 
 
-async def _standing(services: Services, request: Request) -> LoadReply | None:
+async def _recover_and_look_up(services: Services, request: Request) -> LoadReply | None:
     if published.pending(services.layout, request.feature):
         await step(recover, services, request.feature)
     return await step(_look_up, services, request)
@@ -106,17 +106,18 @@ async def _standing(services: Services, request: Request) -> LoadReply | None:
 
 def _look_up(services: Services, request: Request) -> LoadReply | None:
     begun = time.monotonic()
-    found = cache.lookup(services, request, partial(recipe, services))
+    found = cache.lookup(services, request, partial(build_key, services))
     if not found.covers or found.published is None:
         return None
     stale_hints.clear(services.layout, request.feature)
-    return replies.standing(services, request, found.published, "cached", time.monotonic() - begun)
+    seconds = time.monotonic() - begun
+    return replies.from_published(services, request, found.published, "cached", seconds)
 
 
 def recover(services: Services, feature: str) -> None:
-    """Finish what a killed build left, so that gates, too, find the dossier that a reply is about to name.
+    """Finish publishing what a killed build left, so that gates find the dossier too.
 
-    Not while a build is under way, which holds the lock; and a disk that takes no writes keeps its remains.
+    Does nothing while a build is running, which holds the lock, or if the disk cannot be written.
     """
     from filelock import FileLock, Timeout
 
@@ -132,48 +133,48 @@ def recover(services: Services, feature: str) -> None:
             lock.release()
 
 
-def tidy(services: Services) -> None:
-    """Finish what killed builds of any feature left."""
+def recover_all(services: Services) -> None:
+    """Finish publishing what killed builds of any feature left."""
     for feature in published.abandoned(services.layout):
         services.progress.check()
         recover(services, feature)
 
 
 async def build(services: Services, request: Request) -> LoadReply:
-    """Build and publish one dossier, alone for its feature among all processes.
+    """Build and publish one dossier; only one process at a time builds a feature.
 
-    A build of another process that began after this one was asked for serves `force` too.
+    Also for `force`, a build by another process will do if it began after this call.
     """
-    from preread import publish  # a cached reply, which has to be fast, needs none of what builds
+    from preread import publish  # a cached reply must be fast, and needs no module that builds
     from preread.build import build as make
 
     called = time.time()
-    await step(tidy, services)
+    await step(recover_all, services)
     async with feature_lock(services, request.feature):
         await step(publish.recover, services, request.feature)
         if not request.extend:
             if (other := await _built_meanwhile(services, request, called)) is not None:
                 return other
-            request = await step(_as_asked_before, services, request)
+            request = await step(_with_published_inputs, services, request)
         async with _building_hint(services, request):
-            await step(_tell_if_stale, services, request.feature)
+            await step(_hint_if_stale, services, request.feature)
             return await make(services, request)
 
 
-def _tell_if_stale(services: Services, feature: str) -> None:
-    """Before a build, which may fail or be killed: the gates say of what stands that it no longer holds.
+def _hint_if_stale(services: Services, feature: str) -> None:
+    """Tell the gates that the published dossier is stale, since the build may fail or be killed.
 
-    Publishing takes it back.
+    Publishing removes the hint.
     """
     found = published.read(services.layout, feature)
     if found is not None and found.manifest is not None:
-        looked = cache.lookup(services, as_built(found.manifest), partial(recipe, services))
+        looked = cache.lookup(services, as_built(found.manifest), partial(build_key, services))
         if not looked.covers:
             stale_hints.mark(services.layout, feature, looked.why)
 
 
 def as_built(manifest: Manifest) -> Request:
-    """The request that the dossier of this manifest was built for."""
+    """The request that the dossier with this manifest was built for."""
     return Request(
         feature=manifest.feature,
         ticket=manifest.ticket,
@@ -183,46 +184,43 @@ def as_built(manifest: Manifest) -> Request:
     )
 
 
-def _as_asked_before(services: Services, request: Request) -> Request:
-    """The request with the ticket, description and scope of the standing dossier where it leaves them open.
+def _with_published_inputs(services: Services, request: Request) -> Request:
+    """The request, with the published dossier's ticket, description and scope where it names none.
 
-    What is open matches any dossier, so a build that only renews one must not lose its requirements.
-    `force` starts anew.
+    An omitted input matches any dossier, so a build that only refreshes one must not lose its
+    requirements. `force` starts from scratch.
     """
     found = published.read(services.layout, request.feature)
     if request.force or found is None or found.manifest is None:
         return request
-    standing = found.manifest
-    open_ = {
-        "ticket": standing.ticket,
-        "description": standing.description,
-        "scope": standing.scope,
+    manifest = found.manifest
+    inputs = {
+        "ticket": manifest.ticket,
+        "description": manifest.description,
+        "scope": manifest.scope,
     }
-    same = all(getattr(request, key) in {"", value} for key, value in open_.items())
+    if any(getattr(request, key) not in {"", value} for key, value in inputs.items()):
+        return request
     return request.model_copy(
-        update={k: v for k, v in open_.items() if same and not getattr(request, k)}
+        update={key: value for key, value in inputs.items() if not getattr(request, key)}
     )
 
 
 async def _built_meanwhile(services: Services, request: Request, called: float) -> LoadReply | None:
-    """Look again, under the lock: another process may have built what is asked for while this one waited."""
+    """Look again under the lock: another process may have built the dossier in the meantime."""
     run = published.recorded(services.layout, request.feature)
     if request.force and (run is None or run.started < called):
         return None
-    found = await step(
-        cache.lookup,
-        services,
-        request.model_copy(update={"force": False}),
-        partial(recipe, services),
-    )
+    unforced = request.model_copy(update={"force": False})
+    found = await step(cache.lookup, services, unforced, partial(build_key, services))
     if not found.covers or found.published is None:
         return None
-    return replies.standing(services, request, found.published, "joined", 0.0)
+    return replies.from_published(services, request, found.published, "joined", 0.0)
 
 
 @asynccontextmanager
 async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
-    """The feature's lock, which the death of its holder releases; waits as long as the deadline allows."""
+    """The feature's lock, released even if its holder dies; waits until the deadline."""
     path = services.layout.lock(feature)
     atomic.make_folder(path.parent)
     from anyio import sleep
@@ -244,7 +242,7 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _building_hint(services: Services, request: Request) -> AsyncIterator[None]:
-    """`.cache/building/<feature>` while a build runs: the gates read its deadline there."""
+    """Keeps `.cache/building/<feature>` while a build runs: the gates read its deadline there."""
     hint = services.layout.building(request.feature)
     limit = services.settings.build_seconds(
         request.level, auto=request.auto, extends=bool(request.extend)
@@ -257,10 +255,13 @@ async def _building_hint(services: Services, request: Request) -> AsyncIterator[
             atomic.remove(hint)
 
 
-async def _agreed(
+async def _confirm_spending(
     services: Services, caller: "Caller", look_up: Callable[[], Awaitable[LoadReply | None]]
 ) -> None:
-    """Ask before the first build of a month that would pass its limit; nobody is asked where a dossier stands."""
+    """Ask before the first build of a month that would exceed its limit.
+
+    Nobody is asked when a published dossier covers the request.
+    """
     if caller.ask is None or await step(spending.allows, services) or await look_up() is not None:
         return
     if await caller.ask(spending.question(services)):

@@ -1,4 +1,4 @@
-"""What a caller is told: the dossier itself, what it holds, and what to do next."""
+"""Replies of `load` and `extend`: the dossier itself, its counts, and what to do next."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from preread.models import Checked, Fault, How, LoadReply, Manifest, Outcome, Re
 from preread.published import Published, RunRecord
 from preread.services import Services
 
-# What is inlined first when a dossier is larger than a reply may carry.
+# What comes first when a dossier is larger than a reply may carry.
 INLINE_ORDER = (
     "summary.md", "anti-patterns.md", "failures.md", "patterns.md", "existing-tests.md",
     "requirements.md", "codebase.md",
@@ -19,7 +19,7 @@ RETRY = "Retry the write."
 
 
 def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
-    """The dossier as one text of at most `limit` estimated tokens, and the names of the files left out or cut."""
+    """The dossier as one text of at most `limit` tokens, and the names of files cut or left out."""
     parts, left, cut = [], limit, []
     for name in INLINE_ORDER:
         text = texts.get(name, "").strip()
@@ -34,13 +34,12 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
             kept.append(line)
         if kept:
             parts.append("\n".join(kept))
-        if left < 0:
-            left = 0
+        left = max(left, 0)
     return "\n\n".join(parts), tuple(cut)
 
 
 def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: float) -> RunRecord:
-    """What is kept of a build, not committed: times, counts, and what was dropped for which reason."""
+    """The record of a build: times, counts, and what was dropped and why. It is not committed."""
     states = [verdict.state for verdict in checked.verdicts]
     finished = time.time()
     stats = Stats(
@@ -72,7 +71,7 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
 def built(
     services: Services, request: Request, run: RunRecord, how: How, warnings: Iterable[str]
 ) -> LoadReply:
-    """The reply to a build that was just published, with what it has to say beside the dossier."""
+    """The reply to a build that was just published, with the build's warnings."""
     found = published.read(services.layout, request.feature)
     if found is None:
         raise PrereadError(
@@ -80,21 +79,21 @@ def built(
             f"The dossier of {request.feature} vanished while it was being read.",
             "Call again.",
         )
-    reply = standing(services, request, found, how, run.stats.seconds)
+    reply = from_published(services, request, found, how, run.stats.seconds)
     return reply.model_copy(update={"warnings": (*reply.warnings, *warnings)})
 
 
 def not_extended(
     services: Services, request: Request, run: RunRecord, fault: Fault, warnings: Iterable[str]
 ) -> LoadReply:
-    """The reply when nothing could be added to a dossier: it stands as it was."""
+    """The reply when nothing could be added to a dossier, which stays as it was."""
     reply = built(services, request, run, "cached", warnings)
-    why = f"Nothing was added, and the dossier stands as it was: {fault.reason}."
-    told = {"status": "degraded", "code": fault.code, "hint": fault.hint or None}
-    return reply.model_copy(update={**told, "warnings": (*reply.warnings, why)})
+    why = f"Nothing was added, and the dossier is unchanged: {fault.reason}."
+    failure = {"status": "degraded", "code": fault.code, "hint": fault.hint or None}
+    return reply.model_copy(update={**failure, "warnings": (*reply.warnings, why)})
 
 
-def standing(
+def from_published(
     services: Services, request: Request, found: Published, how: How, seconds: float
 ) -> LoadReply:
     """The reply that a published dossier makes."""
@@ -103,54 +102,60 @@ def standing(
     run = published.recorded(layout, request.feature)
     stats = run.stats if run is not None else _counted(found)
     path = layout.relative(layout.dossier(request.feature)) + "/"
-    warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
     fault = manifest.fault or Fault(code="", reason="")
-    warnings += _stood_in(manifest, fault)
+    warnings = [f"{name} is longer than a reply carries; read {path}{name}." for name in cut]
+    warnings += _fallback_warnings(manifest, fault)
     if run is not None and run.stats.facts == 0:
         warnings.append(
             f"Nothing in this project is about {request.feature}; say more in `description`."
         )
+    elif manifest.thin:
+        warnings.append(
+            f"The project says next to nothing about {request.feature}: "
+            "the dossier has what is nearest and how tests are written here. "
+            "If it is known by other words, say more in `description`."
+        )
+    missing = manifest.missing if manifest.status == "partial" else ()
+    shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
     return LoadReply(
         status=manifest.status,
         path=path,
+        thin=manifest.thin,
         files=tuple(name for name in BY_NAME if name in found.texts),
         state=how,
         builder=manifest.builder,
         level=manifest.level,
         dossier=text,
-        missing=tuple(f"{name}: {fault.reason}" for name in manifest.missing)
-        if manifest.status == "partial"
-        else (),
+        missing=tuple(f"{name}: {fault.reason}" for name in missing),
         warnings=tuple(warnings),
         next=RETRY,
-        stats=stats.model_copy(
-            update={"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
-        ),
+        stats=stats.model_copy(update=shown),
         code=fault.code or None,
         hint=fault.hint or None,
     )
 
 
-def _stood_in(manifest: Manifest, fault: Fault) -> Iterator[str]:
+def _fallback_warnings(manifest: Manifest, fault: Fault) -> Iterator[str]:
     """Who wrote the files that the model was to draft this time, and did not."""
     if manifest.status == "degraded" and not manifest.drafted:
-        yield f"The static builder stood in: {fault.reason}."
+        yield f"The static builder wrote everything: {fault.reason}."
         return
     earlier = [name for name in manifest.missing if name in manifest.drafted]
     static = [name for name in manifest.missing if name not in manifest.drafted]
     if earlier:
-        yield f"An earlier draft stands in for {', '.join(earlier)}, as far as it holds: {fault.reason}."
+        names = ", ".join(earlier)
+        yield f"An earlier draft is used for {names}, as far as it is still valid: {fault.reason}."
     if static:
         yield f"The static builder wrote {', '.join(static)}: {fault.reason}."
 
 
 def _cost_today(services: Services, stats: Stats) -> float:
-    """What all builds of the project cost today; not looked up for a dossier that cost nothing."""
+    """What the project's builds cost today; not looked up for a dossier that cost nothing."""
     return round(spending.totals(services.layout).today, 6) if stats.turns else 0.0
 
 
 def _counted(found: Published) -> Stats:
-    """Counts of a dossier whose run nobody recorded here: one that came with the repository."""
+    """Counts for a dossier without a run record here: it came with the repository."""
     drafts = [dossier.parse(name, "", text)[0] for name, text in found.texts.items()]
     tokens = sum(dossier.tokens(text) for text in found.texts.values())
     return Stats(facts=sum(len(draft.facts) for draft in drafts), tokens=tokens)
@@ -168,10 +173,10 @@ def building(services: Services, request: Request, seconds: float) -> LoadReply:
 
 
 def failed(error: PrereadError) -> LoadReply:
-    """The reply that an expected failure makes; nothing published was touched."""
+    """The reply that an expected failure makes; nothing published was changed."""
     return LoadReply(
         status="error",
-        next=error.hint or "Mend what the message says, then call again.",
+        next=error.hint or "Fix what the message says, then call again.",
         code=error.code,
         message=error.message,
         hint=error.hint,

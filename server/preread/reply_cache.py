@@ -1,4 +1,4 @@
-"""Replies that a server gave, reused while nothing they depend on has changed."""
+"""Replies that a server can give again, as long as nothing that they depend on has changed."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -6,26 +6,26 @@ from typing import Generic, TypeVar
 from preread.fingerprint import Fingerprint
 
 T = TypeVar("T")
-MAX_REPLIES = 64  # the least recently used one is dropped first
+MAX_REPLIES = 64
 
 
-class Remembered(Generic[T]):
-    """A few replies by request, each with the fingerprint of what it depends on."""
+class ReplyCache(Generic[T]):
+    """The most recently used replies by request, each with a fingerprint of its inputs."""
 
     def __init__(self) -> None:
-        self._replies: dict[Hashable, tuple[Fingerprint, T]] = {}
+        self._entries: dict[Hashable, tuple[Fingerprint, T]] = {}
 
-    def recall(self, key: Hashable) -> T | None:
-        """The reply to the same request, if its fingerprint is still valid."""
-        found = self._replies.pop(key, None)
-        if found is None or not found[0].is_valid():
+    def get(self, key: Hashable) -> T | None:
+        """The cached reply to the same request, if its fingerprint is still valid."""
+        entry = self._entries.pop(key, None)
+        if entry is None or not entry[0].is_valid():
             return None
-        self._replies[key] = found  # now the most recently used
-        return found[1]
+        self._entries[key] = entry  # now the most recently used
+        return entry[1]
 
-    def keep(self, key: Hashable, fingerprint: Fingerprint | None, reply: T) -> None:
-        """Remember a reply; not without a fingerprint."""
+    def put(self, key: Hashable, fingerprint: Fingerprint | None, reply: T) -> None:
+        """Cache a reply; not without a fingerprint."""
         if fingerprint is not None:
-            self._replies[key] = (fingerprint, reply)
-            if len(self._replies) > MAX_REPLIES:
-                del self._replies[next(iter(self._replies))]
+            self._entries[key] = (fingerprint, reply)
+            if len(self._entries) > MAX_REPLIES:
+                del self._entries[next(iter(self._entries))]

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from preread import published, sources
-from preread.gates import aliases
-from preread.layout import MANIFEST, PROJECT, Layout
+from preread import aliases, published, sources
+from preread.gates.feature_names import PROJECT
+from preread.gates.near_names import CONTAINED, SAME_NAME, SIMILAR, similarity
+from preread.gates.rules import Broken
+from preread.layout import MANIFEST, Layout
 from preread.models import Manifest
 
 # Minimum shares of the new dossier's cited spans and files that another one also cites, for names
@@ -16,8 +18,6 @@ from preread.models import Manifest
 # pairs of different features would be, too.
 MIN_SPANS, MIN_FILES, MIN_SPANS_CONTAINED = 0.8, 0.6, 0.55
 MAX_WARNINGS = 2
-MAX_EDITS, MIN_LENGTH = 2, 5  # of similar names: edits between them, and characters of each
-SAME_NAME, SIMILAR, CONTAINED, OTHER = range(4)
 
 
 class Similar(NamedTuple):
@@ -35,8 +35,9 @@ def warnings(layout: Layout, new: Manifest) -> list[str]:
         return []
     cited = set(_cited(new.spans))
     files = {path for path, _ in cited}
-    found = _similar(layout, new.feature, cited, files)
-    found = sorted(found, key=lambda other: (-other.share, other))[:MAX_WARNINGS]
+    found = sorted(
+        _similar(layout, new.feature, cited, files), key=lambda other: (-other.share, other)
+    )[:MAX_WARNINGS]
     return [
         f"{other.name} {_why(other, len(files))}; if it is the same feature, load that, or have "
         f"the person add `alias {new.feature} {other.name}` to .project/gates."
@@ -52,9 +53,9 @@ def _why(other: Similar, files: int) -> str:
 
 def _similar(
     layout: Layout, feature: str, cited: set[tuple[str, str]], files: set[str]
-) -> Iterable[Similar]:
+) -> Iterator[Similar]:
     aliased: Iterable[str] = ()
-    with suppress(aliases.Broken):
+    with suppress(Broken):
         aliased = aliases.read(layout)
     for name in published.features(layout):
         if name in {feature, PROJECT} or name in aliased:
@@ -64,7 +65,7 @@ def _similar(
         theirs = set(_cited(manifest.spans)) if manifest is not None else set()
         shared = files & {path for path, _ in theirs}
         share = len(cited & theirs) / max(1, len(cited))
-        other = Similar(kind(feature, name), name, len(shared), share)
+        other = Similar(similarity(feature, name), name, len(shared), share)
         if _is_similar(other, len(files)):
             yield other
 
@@ -83,24 +84,3 @@ def _cited(spans: Iterable[str]) -> Iterator[tuple[str, str]]:
         ref = sources.parse(text)
         if ref is not None and ref.kind in {"lines", "path", "test"}:
             yield ref.path, text
-
-
-def kind(one: str, other: str) -> int:
-    """How similar two names are: equal but for hyphens, few edits apart, one contains the other."""
-    if one.replace("-", "") == other.replace("-", ""):
-        return SAME_NAME
-    if min(len(one), len(other)) >= MIN_LENGTH and _edits(one, other) <= MAX_EDITS:
-        return SIMILAR
-    return CONTAINED if f"-{one}-" in f"-{other}-" or f"-{other}-" in f"-{one}-" else OTHER
-
-
-def _edits(one: str, other: str) -> int:
-    """The Levenshtein distance, or a number above MAX_EDITS."""
-    if abs(len(one) - len(other)) > MAX_EDITS:
-        return MAX_EDITS + 1
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-    return row[-1]

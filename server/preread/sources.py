@@ -1,6 +1,5 @@
 """The table of source kinds: how each is parsed, written, resolved to lines and digested."""
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +8,9 @@ from pathlib import PurePosixPath
 
 from preread import layout
 from preread.errors import PrereadError
-from preread.project.tree import MAX_COMMIT, Tree, digest_lines
+from preread.gates import spans
+from preread.gates.spans import without_carriage_returns
+from preread.project.tree import MAX_COMMIT, Tree
 from preread.reports import results
 
 BARE_NAMES = frozenset(
@@ -63,8 +64,7 @@ class Span:
     @property
     def digest(self) -> str:
         """SHA-256 of the lines joined by LF, first 16 hex digits. A CR before LF is ignored."""
-        data = "\n".join(self.lines).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(data).hexdigest()[:16]
+        return spans.digest(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +120,19 @@ def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
 
     outline = tree.outline(path)
     around = (syntax.enclosing(outline, start), syntax.enclosing(outline, end))
-    return " ".join(
-        f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}"
-        for s in around
-        if s is not None
-    )
+    names = [f"{_container(s)} {s.name} {_container(s)}.{s.name}" for s in around if s is not None]
+    return " ".join(names)
+
+
+def _container(around: object) -> str:
+    return getattr(around, "container", "") or getattr(around, "group", "")
 
 
 # -- path:line, path:start-end
 
 
 def _parse_lines(text: str) -> Ref | None:
-    match = re.fullmatch(
-        r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", text
-    )
+    match = spans.LINES.fullmatch(text)
     if not match:
         return None
     path, start = match[1] or match[2], int(match[3])
@@ -156,7 +155,7 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 def is_path_shaped(text: str) -> bool:
     """Whether a text reads as a file: a known suffix or name, and no blanks unless in a folder."""
     # Imported here because a cached load that cites no such path need not load the table.
-    from preread.syntax.languages import language_of
+    from preread.languages import language_of
 
     pure = PurePosixPath(text)
     suffix = pure.suffix.lower()
@@ -220,7 +219,7 @@ def _shown_commit(name: str, tree: Tree) -> list[str]:
         raise SourceError("E_SOURCE_COMMIT", f"this repository has no commit `{name}`")
     text = done.out[:MAX_COMMIT].decode("utf-8", "replace")
     # Without the diff's mark in the first column, lines read as they do in the file.
-    return digest_lines(
+    return without_carriage_returns(
         [line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")]
     )
 
@@ -278,7 +277,7 @@ def _resolve_doc(ref: Ref, tree: Tree) -> Span:
     pages = text.split("\f")
     if ref.start > len(pages):
         raise SourceError("E_SOURCE_LINES", f"`{ref.path}` has {len(pages)} pages, not {ref.start}")
-    return Span(tuple(digest_lines(pages[ref.start - 1].split("\n"))))
+    return Span(tuple(without_carriage_returns(pages[ref.start - 1].split("\n"))))
 
 
 # -- absent:<glob>~"<literal>"

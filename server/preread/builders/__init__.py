@@ -1,4 +1,4 @@
-"""Builders: who turns a request and its evidence into drafted files, and which files a model drafts at each level."""
+"""Builders turn a request and its evidence into drafts of a dossier's files."""
 
 from typing import Protocol
 
@@ -11,7 +11,10 @@ from preread.settings import Level
 
 
 class Builder(Protocol):
-    """Writes drafts of the ordered files into a staging folder. What kept it from that is the outcome's fault."""
+    """Writes drafts of the ordered files into a staging folder.
+
+    A builder does not raise when it cannot finish: the outcome's `fault` says why.
+    """
 
     name: str
 
@@ -20,7 +23,8 @@ class Builder(Protocol):
 
 CLAUDE, STATIC = ClaudeBuilder(), StaticBuilder()
 BUILDERS: dict[str, Builder] = {builder.name: builder for builder in (CLAUDE, STATIC)}
-# What the model drafts at each level; the static builder writes every other file that has facts.
+# The files that the model drafts at each level. The static builder writes every other file for
+# which there are facts.
 DRAFTED: dict[Level, tuple[str, ...]] = {
     "light": (),
     "standard": ("patterns.md", "codebase.md", "existing-tests.md", "summary.md"),

@@ -1,4 +1,4 @@
-"""The headless builder: one `claude -p` a build, its drafts sent back once if they do not hold."""
+"""The headless builder: one `claude -p` run per build, with one chance to correct its drafts."""
 
 import hashlib
 import json
@@ -11,19 +11,19 @@ from preread.models import Fault, Order, Outcome
 from preread.services import Services
 
 if TYPE_CHECKING:
-    from preread.builders.cli import Cli
+    from preread.builders.command import Prepared, Program
     from preread.builders.stream import Transcript
-    from preread.infra.subprocesses import Child
+    from preread.infra.subprocesses import Child, Ended
 
-EXIT_SECONDS = 5.0  # after its last result, before it is ended
-SEND_BACK_WITHIN = 0.6  # of its time and money: what is left must do for writing the files again
-SLICE = 0.1  # seconds between looks at whether to wait on
-SHARE = 2.8  # of the five steps of a build
-LEAST_SECONDS = 1.0  # no child is worth starting for less
+EXIT_SECONDS = 5.0  # time the child has to exit after its last result
+REVIEW_BEFORE = 0.6  # of the time and money; the rest has to do for writing the files again
+POLL_SECONDS = 0.1
+PROGRESS_STEPS = 2.8  # how many of a build's five progress steps the child's run covers
+MIN_CHILD_SECONDS = 1.0  # starting a child for less is pointless
 
 
 class ClaudeBuilder:
-    """Runs Claude Code with a prompt; it reads the project and writes drafts, and can do nothing else."""
+    """Runs Claude Code on a prompt: it may read the project and write drafts, and nothing else."""
 
     name = "claude"
 
@@ -35,7 +35,7 @@ class ClaudeBuilder:
 
 @dataclass
 class _Run:
-    """What all attempts of one build share."""
+    """State that the attempts of one build share."""
 
     services: Services
     order: Order
@@ -44,68 +44,71 @@ class _Run:
     attempts: list[Outcome] = field(default_factory=list)
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return self.deadline - time.monotonic()
 
     @property
-    def money(self) -> float:
-        """Dollars that are left; an attempt whose cost is not known counts as all that it was allowed."""
-        most = self.services.settings.max_usd
-        return most - sum(
-            most if attempt.cost_usd is None else attempt.cost_usd for attempt in self.attempts
+    def usd_left(self) -> float:
+        """An attempt of unknown cost counts as if it had spent everything it was allowed to."""
+        budget = self.services.settings.max_usd
+        return budget - sum(
+            budget if attempt.cost_usd is None else attempt.cost_usd for attempt in self.attempts
         )
 
     def say(self, message: str) -> None:
         passed, whole = time.monotonic() - self.begun, max(self.deadline - self.begun, 1e-3)
-        self.services.progress.say(message, round(1 + SHARE * min(1.0, passed / whole), 3), 5)
+        done = 1 + PROGRESS_STEPS * min(1.0, passed / whole)
+        self.services.progress.say(message, round(done, 3), 5)
 
-    def room(self, cost: float | None) -> bool:
-        """Whether time and money are left for a second round."""
-        whole = self.deadline - self.begun
-        money = self.money - (cost or 0.0)
-        needed = 1 - SEND_BACK_WITHIN
-        return self.left > needed * whole and money > needed * self.services.settings.max_usd
+    def can_review(self, cost: float | None) -> bool:
+        """Whether enough time and money are left for the model to correct its drafts."""
+        needed = 1 - REVIEW_BEFORE
+        usd_left = self.usd_left - (cost or 0.0)
+        return (
+            self.seconds_left > needed * (self.deadline - self.begun)
+            and usd_left > needed * self.services.settings.max_usd
+        )
 
 
 def _build(services: Services, order: Order) -> Outcome:
-    from preread.builders import cli, faults, located
+    from preread.builders import command, faults, locate
 
-    run = _Run(
-        services,
-        order,
-        services.progress.begun + services.settings.child_seconds(order.request.level),
-    )
+    limit = services.settings.child_seconds(order.request.level)
+    run = _Run(services, order, services.progress.begun + limit)
     try:
-        program = cli.find(services)
-    except located.NoCli as error:
+        program = command.find(services)
+    except locate.ClaudeUnavailable as error:
         return Outcome(fault=error.fault)
     while True:
-        if run.left < LEAST_SECONDS:
-            run.attempts.append(Outcome(version=program.text, fault=faults.too_late(run.attempts)))
+        if run.seconds_left < MIN_CHILD_SECONDS:
+            fault = faults.out_of_time(run.attempts)
+            run.attempts.append(Outcome(version=program.text, fault=fault))
             break
-        outcome, resets = _attempt(run, program)
+        outcome, resets_at = _attempt(run, program)
         run.attempts.append(outcome)
-        pause = (
-            faults.retry_after(outcome.fault, len(run.attempts), resets) if outcome.fault else None
-        )
-        if pause is None or pause + LEAST_SECONDS > run.left or run.money <= 0:
+        pause = None
+        if outcome.fault:
+            pause = faults.retry_after(outcome.fault, len(run.attempts), resets_at)
+        if pause is None or pause + MIN_CHILD_SECONDS > run.seconds_left or run.usd_left <= 0:
             break
         _wait(run, pause, outcome.fault)
-    return _together(run.attempts)
+    return _combined(run.attempts)
 
 
-def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
-    """One child from its start to its end; and when the account's limit ends, if that is what ended it."""
-    from preread.builders import cli, faults
+def _attempt(run: _Run, program: "Program") -> tuple[Outcome, float | None]:
+    """Run one child to its end.
+
+    Returns its outcome, and the epoch second at which the account's usage limit resets if that
+    limit ended the run.
+    """
+    from preread.builders import command, faults
     from preread.builders.stream import Transcript
-    from preread.infra.secrets import Credentials
 
     services, order = run.services, run.order
-    services = replace(
-        services, settings=services.settings.model_copy(update={"max_usd": run.money})
-    )
+    limited = services.settings.model_copy(update={"max_usd": run.usd_left})
+    services = replace(services, settings=limited)
     begun = time.monotonic()
-    with cli.prepare(services, program, order.staging, os.urandom(8).hex()) as prepared:
+    with command.prepare(services, program, order.staging, os.urandom(8).hex()) as prepared:
         transcript = Transcript(services.layout.root, prepared.servers)
         with services.child(
             prepared.argv,
@@ -119,29 +122,41 @@ def _attempt(run: _Run, program: "Cli") -> tuple[Outcome, float | None]:
                 run.say("waiting for Claude Code")
                 _converse(run, child, transcript)
             except BaseException:
-                # Now, and not when it has ended: who cancels may not leave this process so much time.
-                order.spent(_used(transcript, begun).model_copy(update={"cost_usd": None}))
+                # Record it now: whoever cancels may kill this process before the child has ended.
+                order.spent(_usage(transcript, begun).model_copy(update={"cost_usd": None}))
                 raise
-    outcome = _used(transcript, begun).model_copy(
+    outcome = _outcome(run, program, prepared, transcript, child.ended, begun)
+    order.spent(outcome)
+    return outcome, transcript.limit_resets_at
+
+
+def _outcome(
+    run: _Run,
+    program: "Program",
+    prepared: "Prepared",
+    transcript: "Transcript",
+    ended: "Ended",
+    begun: float,
+) -> Outcome:
+    from preread.builders import faults
+    from preread.infra.secrets import Credentials
+
+    prompt = run.order.prompt().encode("utf-8", "surrogatepass")
+    stderr = ended.err.decode("utf-8", "replace")
+    return _usage(transcript, begun).model_copy(
         update={
             "version": transcript.version or program.text,
             "denials": tuple(transcript.denials),
-            "prompt": hashlib.sha256(order.prompt().encode("utf-8", "surrogatepass")).hexdigest()[
-                :16
-            ],
-            "stderr": Credentials(services.layout.root).without(
-                child.ended.err.decode("utf-8", "replace")
-            ),
-            "fault": faults.fault(transcript, child.ended),
-            "warnings": (*prepared.warnings, *faults.servers(transcript)),
+            "prompt": hashlib.sha256(prompt).hexdigest()[:16],
+            "stderr": Credentials(run.services.layout.root).without(stderr),
+            "fault": faults.of_run(transcript, ended),
+            "warnings": (*prepared.warnings, *faults.server_warnings(transcript)),
             "external": tuple(transcript.external),
         }
     )
-    order.spent(outcome)
-    return outcome, transcript.resets
 
 
-def _used(transcript: "Transcript", begun: float) -> Outcome:
+def _usage(transcript: "Transcript", begun: float) -> Outcome:
     """What a child has used so far."""
     return Outcome(
         model=transcript.model,
@@ -153,70 +168,68 @@ def _used(transcript: "Transcript", begun: float) -> Outcome:
 
 
 def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
-    """The prompt and what comes of it; drafts that do not hold go back once, in the same run."""
+    """Send the prompt, follow the run, and send drafts that fail the check back once."""
     from preread.builders import faults
 
     child.send(message(run.order.prompt()))
-    sent_back = closed = False
+    reviewed = closed = False
     for line in child.lines():
         if said := transcript.feed(line):
             run.say(said)
-        if not closed and faults.hopeless(transcript):
+        if not closed and faults.is_hopeless(transcript):
             closed = True
-            child.close_input(within=0)  # it is ended at once, and its last words tell what it cost
+            child.close_input(within=0)  # ends it at once; its last message reports the cost
         if not transcript.done or closed:
             continue
-        may_go_back = not (sent_back or transcript.failed) and run.room(transcript.cost_usd)
-        answered = (
-            text
-            for said in (*(a.external for a in run.attempts), transcript.external)
-            for text in said
-        )
-        findings = run.order.review(answered) if may_go_back else ""
-        if findings:
-            sent_back = True
-            run.say("sending the drafts back with what does not hold")
-            transcript.sent()
-            child.send(message(findings))
+        problems = "" if reviewed else _review(run, transcript)
+        if problems:
+            reviewed = True
+            run.say("sending the drafts back to be corrected")
+            transcript.message_sent()
+            child.send(message(problems))
         else:
             closed = True
             child.close_input(within=EXIT_SECONDS)
 
 
+def _review(run: _Run, transcript: "Transcript") -> str:
+    """The message that asks for corrections; empty when there is nothing to correct or no time."""
+    if transcript.failed or not run.can_review(transcript.cost_usd):
+        return ""
+    earlier = (text for attempt in run.attempts for text in attempt.external)
+    return run.order.review((*earlier, *transcript.external))
+
+
 def message(text: str) -> bytes:
-    """One user message, as `--input-format stream-json` takes it."""
+    """One user message, in the form that `--input-format stream-json` takes."""
     content = [{"type": "text", "text": text}]
-    return (
-        json.dumps({"type": "user", "message": {"role": "user", "content": content}}).encode()
-        + b"\n"
-    )
+    data = {"type": "user", "message": {"role": "user", "content": content}}
+    return json.dumps(data).encode() + b"\n"
 
 
 def _wait(run: _Run, seconds: float, fault: Fault | None) -> None:
-    until, told = time.monotonic() + seconds, ""
+    until, shown = time.monotonic() + seconds, ""
     while (left := until - time.monotonic()) > 0:
         message = f"{fault.reason if fault else 'it failed'}; trying again in {left:.0f} s"
-        if message != told:
-            told = message
+        if message != shown:
+            shown = message
             run.say(message)
         run.services.progress.check()
-        time.sleep(min(SLICE, left))
+        time.sleep(min(POLL_SECONDS, left))
 
 
-def _together(attempts: list[Outcome]) -> Outcome:
-    """The last attempt, with what all of them used."""
+def _combined(attempts: list[Outcome]) -> Outcome:
+    """The last attempt's outcome, with the usage of all attempts added up."""
     last = attempts[-1]
     if len(attempts) == 1:
         return last
-    kinds = {kind for attempt in attempts for kind in attempt.tokens}
+    kinds = sorted({kind for attempt in attempts for kind in attempt.tokens})
+    tokens = {kind: sum(attempt.tokens.get(kind, 0) for attempt in attempts) for kind in kinds}
     costs = [attempt.cost_usd for attempt in attempts]
     return last.model_copy(
         update={
             "turns": sum(attempt.turns for attempt in attempts),
-            "tokens": {
-                kind: sum(attempt.tokens.get(kind, 0) for attempt in attempts)
-                for kind in sorted(kinds)
-            },
+            "tokens": tokens,
             "cost_usd": None if None in costs else sum(cost or 0.0 for cost in costs),
             "seconds": round(sum(attempt.seconds for attempt in attempts), 3),
             "external": tuple(text for attempt in attempts for text in attempt.external),

@@ -1,8 +1,9 @@
-"""How the person is logged in to Claude Code: what the headless child is handed of their settings and environment.
+"""The person's login to Claude Code: which of their settings and variables the child is given.
 
-The child loads no settings file (`--setting-sources ""`), so that no hook, plugin or permission of anybody reaches it.
-A login kept by the program itself still counts; one that stands in the person's settings has to be handed on. Only
-the person's own file is read for that: a project's could name a program to run.
+The child loads no settings file (`--setting-sources ""`), so nobody's hooks, plugins or permissions
+reach it. A login that the program keeps itself still works; one that lives in the person's settings
+has to be passed on. Only the person's own file is read for that: a project's file could name a
+program to run.
 """
 
 import json
@@ -11,26 +12,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# Of the person's settings: who is logged in, by which program, over which provider.
-KEYS = (
+# The settings that say who is logged in, by which program, through which provider.
+LOGIN_KEYS = (
     "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper",
     "forceLoginMethod", "forceLoginOrgUUID", "modelOverrides",
 )  # fmt: skip
-# Of the program's own variables, those of login, provider and network; all others tell of the session around us.
-OWN = re.compile(
+# Claude Code's own variables for login, provider and network. All its others describe the session
+# that this process runs in.
+CLAUDE_VARIABLES = re.compile(
     r"CLAUDE_(CONFIG_DIR|SECURESTORAGE_CONFIG_DIR)"
     r"|CLAUDE_CODE_("
-    r"OAUTH_(TOKEN|REFRESH_TOKEN|SCOPES|CLIENT_ID)|CUSTOM_OAUTH_URL|API_BASE_URL|API_KEY_HELPER_TTL_MS"
-    r"|USE_(BEDROCK|VERTEX|FOUNDRY|MANTLE|ANTHROPIC_AWS|ANTHROPIC_GOOGLE_CLOUD|GATEWAY)|SKIP_\w+_AUTH"
+    r"OAUTH_(TOKEN|REFRESH_TOKEN|SCOPES|CLIENT_ID)|CUSTOM_OAUTH_URL|API_BASE_URL"
+    r"|API_KEY_HELPER_TTL_MS|SKIP_\w+_AUTH"
+    r"|USE_(BEDROCK|VERTEX|FOUNDRY|MANTLE|ANTHROPIC_AWS|ANTHROPIC_GOOGLE_CLOUD|GATEWAY)"
     r"|CLIENT_(CERT|KEY|KEY_PASSPHRASE)|CERT_STORE|PROXY_\w+|ENABLE_PROXY_AUTH_HELPER"
     r"|DISABLE_EXPERIMENTAL_BETAS|ATTRIBUTION_HEADER|EXTRA_BODY|MAX_OUTPUT_TOKENS|MAX_RETRIES"
     r"|MANAGED_SETTINGS_PATH|GIT_BASH_PATH)"
 )
-# Of the variables that the person's settings set: the same, and those of the providers.
-LOGIN = re.compile(
-    rf"{OWN.pattern}|(ANTHROPIC|AWS|GOOGLE|GCLOUD|CLOUDSDK|CLOUD_ML|VERTEX|AZURE)_\w+|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy"
+# Of the variables in the person's settings: the same, and those of the providers.
+LOGIN_VARIABLES = re.compile(
+    rf"{CLAUDE_VARIABLES.pattern}"
+    r"|(ANTHROPIC|AWS|GOOGLE|GCLOUD|CLOUDSDK|CLOUD_ML|VERTEX|AZURE)_\w+"
+    r"|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy"
     r"|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED|SSL_CERT_(FILE|DIR)|API_TIMEOUT_MS"
 )
+# Set by the session around this process, or by Preread.
+SESSION_VARIABLES = re.compile(r"CLAUDE.*|PREREAD_.*|PWD|OLDPWD")
 
 
 def home(environ: Mapping[str, str]) -> Path:
@@ -39,17 +46,17 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def settings_file(environ: Mapping[str, str]) -> Path:
-    """The person's settings of Claude Code."""
+    """The person's Claude Code settings."""
     return Path(environ.get("CLAUDE_CONFIG_DIR") or home(environ) / ".claude") / "settings.json"
 
 
 def state_file(environ: Mapping[str, str]) -> Path:
-    """What Claude Code keeps about the person: servers of theirs, projects that they trust."""
+    """Claude Code's state for this person: their MCP servers, the projects that they trust."""
     return Path(environ.get("CLAUDE_CONFIG_DIR") or home(environ)) / ".claude.json"
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; nothing where there is none, as Claude Code has it."""
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty when there is none, which is how Claude Code treats it."""
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
@@ -57,25 +64,25 @@ def read(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def part(found: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """An object inside one; empty where something else stands."""
+def child_object(found: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The object under a key; empty when the value is anything else."""
     value = found.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """What of the person's settings logs them in."""
-    found = read(settings_file(environ))
-    kept = {key: found[key] for key in KEYS if key in found}
-    variables = {name: value for name, value in part(found, "env").items() if LOGIN.fullmatch(name)}
+    """The part of the person's settings that logs them in."""
+    found = read_json(settings_file(environ))
+    kept = {key: found[key] for key in LOGIN_KEYS if key in found}
+    env = child_object(found, "env")
+    variables = {name: value for name, value in env.items() if LOGIN_VARIABLES.fullmatch(name)}
     return {**kept, "env": variables} if variables else kept
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what tells of the session that we run in, and without settings of ours."""
-    ours = re.compile(r"CLAUDE.*|PREREAD_.*|PWD|OLDPWD")
+    """The environment without the variables of the surrounding session and of Preread."""
     return {
         name: value
         for name, value in environ.items()
-        if OWN.fullmatch(name) or not ours.fullmatch(name)
+        if CLAUDE_VARIABLES.fullmatch(name) or not SESSION_VARIABLES.fullmatch(name)
     }

@@ -1,52 +1,45 @@
-"""What the child says: lines of `claude -p --output-format stream-json --verbose` into counts, answers and progress.
+"""Reads `claude -p --output-format stream-json --verbose`: counts, server answers, progress.
 
-Tried with 2.1.329. Nothing in a line is trusted: it may be anything, what is kept is bounded, and what tools answered
-is not kept at all, but for the configured MCP servers.
+Observed with 2.1.329. Lines are not trusted: they may hold anything, and what is kept of them is
+bounded. The answers of tools are not kept, except those of the configured MCP servers.
 """
 
-import re
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from preread.builders import loose
-from preread.infra.secrets import Credentials
+from preread.builders import untrusted
+from preread.builders.tool_calls import Call, CallReader
 
-WIDTH = 80  # of a message for a person
-EXTERNAL = 4_000_000  # characters of MCP answers that are kept
-DENIALS = 50
-RECENT = 256  # calls and messages that can still be referred to
-SYNTHETIC = "<synthetic>"  # the model of messages that the program makes up itself: its errors
+WIDTH = 80  # characters of a progress message
+MAX_EXTERNAL = 4_000_000  # characters of MCP answers that are kept
+MAX_DENIALS = 50
+MAX_RECENT = 256  # calls and messages that later lines can refer to
+SYNTHETIC = "<synthetic>"  # the "model" of messages that the program itself makes up: its errors
+# Our name for each kind of token -> its names in `usage` and in `modelUsage`.
 TOKENS = {
     "input": ("input_tokens", "inputTokens"),
     "output": ("output_tokens", "outputTokens"),
     "cache_read": ("cache_read_input_tokens", "cacheReadInputTokens"),
     "cache_creation": ("cache_creation_input_tokens", "cacheCreationInputTokens"),
 }
-RESULT = "subtype result terminal_reason stop_reason api_error api_error_type startup_failure_reason".split()
-# What a call is told as, and which of its arguments says what it is about.
-CALLS = {
-    "Read": ("reads", "file_path"),
-    "Write": ("writes", "file_path"),
-    "Edit": ("edits", "file_path"),
-    "Glob": ("looks for", "pattern"),
-    "Grep": ("searches", "pattern"),
-}
-TARGETS = ("file_path", "path", "pattern", "command", "url", "query", "id", "key", "name")
-WAITS = {
+RESULT = (
+    "subtype", "result", "terminal_reason", "stop_reason", "api_error", "api_error_type",
+    "startup_failure_reason",
+)  # fmt: skip
+RETRY_REASONS = {
     "overloaded": "the service is overloaded",
     "server_error": "the service is failing",
     "rate_limit": "the rate limit is reached",
     "authentication_failed": "the login was refused",
 }
-STAGED = re.compile(r"^\.project/\.cache/staging/[^/]+/")
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
-    """An error that the program reports; `kind` and `code` are its own words for it."""
+class ApiError:
+    """An error that the program reported; `kind` and `code` are its own words."""
 
     kind: str
     status: int | None = None
@@ -54,47 +47,37 @@ class Trouble:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    tool: str
-    target: str
-    server: str = ""
-
-
 class Transcript:
-    """What one run of the program has said so far.
+    """What one run of the program has reported so far.
 
-    `cost_usd` is None until a result told it; results tell the run's cost so far, not their message's. `turns` counts
-    answers of the model: the `num_turns` of a result counts tool calls too, and only those since the last message.
+    `cost_usd` is None until a result reports it. A result's cost is that of the run so far, not of
+    its message alone. `turns` counts the model's answers: the `num_turns` of a result counts tool
+    calls as well, and only those since the last message.
     """
 
     def __init__(self, root: Path, servers: Collection[str] = ()) -> None:
         self.model = self.version = self.text = ""
         self.tools: tuple[str, ...] = ()
         self.configured = tuple(servers)
-        self.servers: dict[str, str] = {}  # what the program says of each
-        self.answered: set[str] = set()  # configured servers that gave a result
+        self.servers: dict[str, str] = {}  # name -> status, as the program reports it
+        self.answered: set[str] = set()  # configured servers that returned a result
         self.turns = 0
         self.cost_usd: float | None = None
         self.denials: list[str] = []
         self.external: list[str] = []
-        self.unkept = 0  # answers of configured servers beyond EXTERNAL
+        self.answers_lost = 0  # answers of configured servers beyond MAX_EXTERNAL
         self.result: dict[str, Any] | None = None
         self.done = False  # a result came since the last message was sent
-        self.errors: deque[Trouble] = deque(maxlen=20)
-        self.waiting: Trouble | None = None  # the last request failed and is to be tried again
-        self.tries = 0  # how often it failed so far
-        self.resets: float | None = None  # when a limit of use ends, in epoch seconds
-        self.skipped = 0  # lines that were no JSON object
-        self._root = str(root).rstrip("/") + "/"
-        self._prefixes = {
-            f"mcp__{re.sub(r'[^a-zA-Z0-9_-]', '_', name)}__": name for name in servers
-        }
-        self._calls: dict[str, _Call] = {}
+        self.errors: deque[ApiError] = deque(maxlen=20)
+        self.retrying: ApiError | None = None  # why the current request is being retried
+        self.tries = 0  # how often that request has failed so far
+        self.limit_resets_at: float | None = None  # of the account's usage limit, epoch seconds
+        self.skipped = 0  # lines that were not JSON objects
+        self._reader = CallReader(root, servers)
+        self._calls: dict[str, Call] = {}
         self._usage: dict[str, dict[str, int]] = {}  # of messages that no result has summed up
-        self._told = dict.fromkeys(TOKENS, 0)
-        self._room = EXTERNAL
-        self._credentials = Credentials(root)
+        self._summed = dict.fromkeys(TOKENS, 0)
+        self._external_left = MAX_EXTERNAL
         self._handlers: dict[str, Callable[[dict[str, Any]], str]] = {
             "system": self._system,
             "assistant": self._assistant,
@@ -105,9 +88,12 @@ class Transcript:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """Tokens used by kind. Before a result it is what messages said at their start: output is less than it was."""
+        """Tokens used, by kind.
+
+        Before a result these are the counts from the start of each message: output is too low.
+        """
         return {
-            kind: self._told[kind] + sum(used[kind] for used in self._usage.values())
+            kind: self._summed[kind] + sum(used[kind] for used in self._usage.values())
             for kind in TOKENS
         }
 
@@ -118,205 +104,175 @@ class Transcript:
 
     @property
     def interrupted(self) -> bool:
-        """Whether the last result says that it was stopped from outside, by a signal."""
+        """Whether the last result says that a signal stopped the run."""
         return bool(self.result and self.result["terminal_reason"].startswith("aborted"))
 
-    def sent(self) -> None:
-        """Another message was sent: the result so far is not the last."""
+    def message_sent(self) -> None:
+        """Note that another message was sent, so the result so far is not the last."""
         self.done = False
         self.errors.clear()
 
     def feed(self, line: bytes) -> str | None:
-        """Take in one line; a message for a person where it is worth one. Never raises, whatever the bytes are."""
-        event = loose.record(line)
+        """Take in one line; returns a progress message if it has one. Never raises."""
+        event = untrusted.json_object(line)
         if event is None:
             self.skipped += bool(line.strip())
             return None
-        handler = self._handlers.get(loose.text(event.get("type")))
-        said = handler(event) if handler else ""
-        return loose.clean(said, WIDTH) if said else None
+        handler = self._handlers.get(untrusted.text(event.get("type")))
+        message = handler(event) if handler else ""
+        return untrusted.clean(message, WIDTH) if message else None
 
     def _system(self, event: dict[str, Any]) -> str:
-        match loose.text(event.get("subtype")):
+        match untrusted.text(event.get("subtype")):
             case "init":
                 return self._init(event)
             case "api_retry":
-                kind, status = (
-                    loose.text(event.get("error")),
-                    loose.status(event.get("error_status")),
-                )
-                self.waiting, self.tries = Trouble(kind, status), self.tries + 1
-                why = WAITS.get(kind) or (
-                    "the service has an error" if status else "no answer from the service"
-                )
-                return f"turn {self.turns + 1}: waits: {why} (try {self.tries})"
+                return self._retry(event)
             case "permission_denied":
-                call = self._calls.get(loose.text(event.get("tool_use_id")))
-                denied = self._deny(
-                    event.get("tool_use_id"), event.get("tool_name"), call.target if call else ""
-                )
+                name = event.get("tool_use_id")
+                call = self._calls.get(untrusted.text(name))
+                denied = self._deny(name, event.get("tool_name"), call.target if call else "")
                 return f"turn {self.turns}: was refused: {denied}"
             case "model_fallback":
-                self._goes_on()
-                return (
-                    f"turn {self.turns + 1}: goes on with {loose.text(event.get('fallback_model'))}"
-                )
+                self._clear_retry()
+                model = untrusted.text(event.get("fallback_model"))
+                return f"turn {self.turns + 1}: continues with {model}"
             case _:
                 return ""
 
-    def _goes_on(self) -> None:
-        self.waiting, self.tries = None, 0
+    def _retry(self, event: dict[str, Any]) -> str:
+        kind = untrusted.text(event.get("error"))
+        status = untrusted.status(event.get("error_status"))
+        self.retrying, self.tries = ApiError(kind, status), self.tries + 1
+        other = "the service has an error" if status else "no answer from the service"
+        why = RETRY_REASONS.get(kind) or other
+        return f"turn {self.turns + 1}: waits: {why} (try {self.tries})"
+
+    def _clear_retry(self) -> None:
+        self.retrying, self.tries = None, 0
 
     def _init(self, event: dict[str, Any]) -> str:
-        self.model = self.model or loose.clean(event.get("model"), 100)  # until one answers
-        self.version = loose.clean(event.get("claude_code_version"), 100)
-        self.tools = tuple(
-            loose.clean(name, 200) for name in loose.items(event.get("tools"))[:RECENT]
-        )
-        for server in loose.items(event.get("mcp_servers"))[:RECENT]:
-            name, status = (
-                loose.clean(loose.mapping(server).get(key), 200) for key in ("name", "status")
+        self.model = self.model or untrusted.clean(event.get("model"), 100)  # until one answers
+        self.version = untrusted.clean(event.get("claude_code_version"), 100)
+        tools = untrusted.items(event.get("tools"))[:MAX_RECENT]
+        self.tools = tuple(untrusted.clean(name, 200) for name in tools)
+        for server in untrusted.items(event.get("mcp_servers"))[:MAX_RECENT]:
+            row = untrusted.mapping(server)
+            self.servers[untrusted.clean(row.get("name"), 200)] = untrusted.clean(
+                row.get("status"), 200
             )
-            self.servers[name] = status
-        self.servers = dict(list(self.servers.items())[:RECENT])
-        return f"turn {self.turns + 1}: asks {loose.clean(event.get('model'), 40)}"
+        self.servers = dict(list(self.servers.items())[:MAX_RECENT])
+        return f"turn {self.turns + 1}: asks {untrusted.clean(event.get('model'), 40)}"
 
     def _assistant(self, event: dict[str, Any]) -> str:
-        message = loose.mapping(event.get("message"))
+        message = untrusted.mapping(event.get("message"))
         content = message.get("content")
-        model = loose.clean(message.get("model"), 100)
+        model = untrusted.clean(message.get("model"), 100)
         if model == SYNTHETIC or event.get("error"):
-            status = loose.status(event.get("api_error_status"))
-            kind, code = loose.text(event.get("error")), loose.text(event.get("api_error"))
-            self.errors.append(Trouble(kind, status, code, loose.words(content)))
+            status = untrusted.status(event.get("api_error_status"))
+            kind = untrusted.text(event.get("error"))
+            code = untrusted.text(event.get("api_error"))
+            self.errors.append(ApiError(kind, status, code, untrusted.content_text(content)))
             return ""
-        self._goes_on()
+        self._clear_retry()
         self.model = model or self.model
         self._count(message)
-        blocks = [self._block(loose.mapping(block)) for block in loose.items(content)]
-        said = next((words for words in reversed(blocks) if words), "")
-        return f"turn {self.turns}: {said}" if said else ""
+        blocks = [self._block(untrusted.mapping(block)) for block in untrusted.items(content)]
+        last = next((words for words in reversed(blocks) if words), "")
+        return f"turn {self.turns}: {last}" if last else ""
 
     def _count(self, message: dict[str, Any]) -> None:
-        """A message comes in parts, each with the usage of the whole as it was known at its start."""
-        name, usage = loose.text(message.get("id")), loose.mapping(message.get("usage"))
-        used = {kind: loose.count(usage.get(key)) for kind, (key, _) in TOKENS.items()}
+        """Count a message once. It comes in parts, each with the usage known at the start."""
+        name = untrusted.text(message.get("id"))
+        usage = untrusted.mapping(message.get("usage"))
+        used = {kind: untrusted.count(usage.get(key)) for kind, (key, _) in TOKENS.items()}
         if name not in self._usage:
             self.turns += 1
             self._usage[name] = used
         self._usage[name] = {
             kind: max(used[kind], known) for kind, known in self._usage[name].items()
         }
-        while len(self._usage) > RECENT:
+        while len(self._usage) > MAX_RECENT:
             oldest = self._usage.pop(next(iter(self._usage)))
-            self._told = {kind: self._told[kind] + oldest[kind] for kind in TOKENS}
+            self._summed = {kind: self._summed[kind] + oldest[kind] for kind in TOKENS}
 
     def _block(self, block: dict[str, Any]) -> str:
-        if "thinking" in loose.text(block.get("type")):
+        if "thinking" in untrusted.text(block.get("type")):
             return "thinks"
         if block.get("type") != "tool_use":
             return ""
-        tool, given = loose.clean(block.get("name"), 200), loose.mapping(block.get("input"))
-        target = self._target(given)
-        prefix = next((prefix for prefix in self._prefixes if tool.startswith(prefix)), "")
-        self._calls[loose.text(block.get("id"))] = _Call(
-            tool, target, self._prefixes.get(prefix, "")
-        )
-        while len(self._calls) > RECENT:
+        self._calls[untrusted.text(block.get("id"))] = self._reader.call(block)
+        while len(self._calls) > MAX_RECENT:
             del self._calls[next(iter(self._calls))]
-        if tool.startswith("mcp__"):
-            server, _, name = tool.removeprefix("mcp__").rpartition("__")
-            return f"asks {self._prefixes.get(prefix, server)}: {name}"
-        if tool not in CALLS:
-            return f"calls {tool}"
-        word, key = CALLS[tool]
-        if tool != "Grep":
-            return f"{word} {loose.tail(self._path(given.get(key)), 55)}"
-        where = self._path(given.get("path")) or loose.clean(given.get("glob"), 30)
-        return f'{word} "{loose.clean(given.get(key), 30)}"' + (
-            f" in {loose.tail(where, 25)}" if where else ""
-        )
-
-    def _target(self, given: dict[str, Any]) -> str:
-        """What a call is about, for the run's record: a model can put a secret into any argument."""
-        value = next((words for key in TARGETS if (words := loose.text(given.get(key)))), "")
-        return "…" if self._credentials.found(value) else self._path(value)
-
-    def _path(self, value: object) -> str:
-        """A path as a person would write it: from the root on, drafts by their name."""
-        path = loose.clean(value, 400)
-        path = path.removeprefix(self._root) if path != self._root.rstrip("/") else "."
-        return STAGED.sub("", path)
+        return self._reader.describe(block)
 
     def _user(self, event: dict[str, Any]) -> str:
-        for block in map(
-            loose.mapping, loose.items(loose.mapping(event.get("message")).get("content"))
-        ):
-            call = self._calls.get(loose.text(block.get("tool_use_id")))
+        content = untrusted.mapping(event.get("message")).get("content")
+        for block in map(untrusted.mapping, untrusted.items(content)):
+            call = self._calls.get(untrusted.text(block.get("tool_use_id")))
             if not call or block.get("type") != "tool_result":
                 continue
             if block.get("is_error"):
-                if (
-                    self.tools and call.tool not in self.tools
-                ):  # one that it does not have is no denial to the program
+                # The program does not report a call of a tool that it lacks as a denial.
+                if self.tools and call.tool not in self.tools:
                     self._deny(block.get("tool_use_id"), call.tool, call.target)
-                continue
-            if not call.server:
-                continue
-            self.answered.add(call.server)
-            text = loose.words(block.get("content"), EXTERNAL)
-            if len(text) + 100 <= self._room:  # a text costs memory besides its characters
-                self._room -= len(text) + 100
-                self.external.append(text)
-            else:
-                self.unkept += 1
+            elif call.server:
+                self._keep_answer(call.server, block)
         return ""
+
+    def _keep_answer(self, server: str, block: dict[str, Any]) -> None:
+        self.answered.add(server)
+        text = untrusted.content_text(block.get("content"), MAX_EXTERNAL)
+        size = len(text) + 100  # a text costs memory besides its characters
+        if size <= self._external_left:
+            self._external_left -= size
+            self.external.append(text)
+        else:
+            self.answers_lost += 1
 
     def _result(self, event: dict[str, Any]) -> str:
         self.done = True
-        self.result = {key: loose.text(event.get(key)) for key in RESULT}
-        self.result["is_error"] = bool(event.get("is_error"))
-        self.result["api_error_status"] = loose.status(event.get("api_error_status"))
-        self.result["errors"] = [
-            loose.text(error) for error in loose.items(event.get("errors"))[:20]
-        ]
+        errors = untrusted.items(event.get("errors"))[:20]
+        self.result = {key: untrusted.text(event.get(key)) for key in RESULT} | {
+            "is_error": bool(event.get("is_error")),
+            "api_error_status": untrusted.status(event.get("api_error_status")),
+            "errors": [untrusted.text(error) for error in errors],
+        }
         self.text = self.result["result"]
         if not self.interrupted:
-            self._goes_on()
-        cost = loose.number(event.get("total_cost_usd"))
+            self._clear_retry()
+        cost = untrusted.number(event.get("total_cost_usd"))
         if cost is not None:
-            self.cost_usd = max(self.cost_usd or 0.0, cost)  # a crash tells 0
-        for denial in map(
-            loose.mapping, loose.items(event.get("permission_denials"))[: 2 * DENIALS]
-        ):
-            target = self._target(loose.mapping(denial.get("tool_input")))
+            self.cost_usd = max(self.cost_usd or 0.0, cost)  # after a crash it reports 0
+        denials = untrusted.items(event.get("permission_denials"))[: 2 * MAX_DENIALS]
+        for denial in map(untrusted.mapping, denials):
+            target = self._reader.target(untrusted.mapping(denial.get("tool_input")))
             self._deny(denial.get("tool_use_id"), denial.get("tool_name"), target)
         self._sum(event)
         return ""
 
     def _sum(self, event: dict[str, Any]) -> None:
-        """Tokens as a result tells them: of the run so far by model, or (older versions) of its message."""
-        models = [
-            loose.mapping(used)
-            for used in list(loose.mapping(event.get("modelUsage")).values())[:RECENT]
-        ]
-        usage, before = loose.mapping(event.get("usage")), self.tokens
-        for kind, (key, camel) in TOKENS.items():
-            so_far = sum(loose.count(used.get(camel)) for used in models)
-            told = so_far if models else self._told[kind] + loose.count(usage.get(key))
-            self._told[kind] = max(told, before[kind])
+        """Take a result's token counts: those of the run by model, or (older) of its message."""
+        used_by_model = untrusted.mapping(event.get("modelUsage")).values()
+        models = [untrusted.mapping(used) for used in list(used_by_model)[:MAX_RECENT]]
+        usage, before = untrusted.mapping(event.get("usage")), self.tokens
+        for kind, (key, model_key) in TOKENS.items():
+            so_far = sum(untrusted.count(used.get(model_key)) for used in models)
+            if not models:
+                so_far = self._summed[kind] + untrusted.count(usage.get(key))
+            self._summed[kind] = max(so_far, before[kind])
         self._usage.clear()
 
     def _deny(self, name: object, tool: object, target: str) -> str:
-        denied = loose.clean(f"{loose.text(tool)} {target}", 120)
-        key = f"denied {loose.text(name)}"
-        if key not in self._calls and len(self.denials) <= DENIALS:
-            self._calls[key] = _Call("", "")
-            self.denials.append(denied if len(self.denials) < DENIALS else "and more")
+        denied = untrusted.clean(f"{untrusted.text(tool)} {target}", 120)
+        key = f"denied {untrusted.text(name)}"
+        if key not in self._calls and len(self.denials) <= MAX_DENIALS:
+            self._calls[key] = Call("", "")
+            self.denials.append(denied if len(self.denials) < MAX_DENIALS else "and more")
         return denied
 
     def _limit(self, event: dict[str, Any]) -> str:
-        info = loose.mapping(event.get("rate_limit_info"))
+        info = untrusted.mapping(event.get("rate_limit_info"))
         if info.get("status") == "rejected":
-            self.resets = loose.number(info.get("resetsAt"))
+            self.limit_resets_at = untrusted.number(info.get("resetsAt"))
         return ""

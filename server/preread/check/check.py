@@ -24,7 +24,7 @@ KIND_FACTOR: dict[str, float] = {
     "summary": 0.9,
 }
 # Limits of one fact with its sources. A whole dossier has 8,000 characters by default.
-MAX_FACT_CHARACTERS, MAX_FACT_SOURCES, MAX_FACT_QUOTES = 2000, 12, 30
+MAX_FACT_CHARACTERS, MAX_FACT_SOURCES, MAX_FACT_QUOTES = 2000, 30, 30
 MAX_FENCE_LINES = 500
 # A file is checked up to this many facts, or this many times the budget if that is more.
 MAX_FILE_FACTS, MAX_FILE_BUDGETS = 240, 4
@@ -38,7 +38,7 @@ class _Checker:
         self.credentials = Credentials(services.layout.root)
         self.problems: list[Problem] = []
         self.wrong = wrong_marks.ids(services.layout)
-        self.seen: set[str] = set()
+        self.seen: set[tuple[str, str]] = set()
 
     def problem(self, name: str, line: int, code: str, message: str) -> None:
         self.problems.append(Problem(name, line, code, message))
@@ -73,9 +73,13 @@ class _Checker:
         """The verdict on a fact, with only its valid sources; None when the fact is dropped."""
         quotes = dossier.quotes(fact.text)
         identity = dossier.fact_id(name, fact.text)
+        place = (identity, dossier.heading_source(section.heading))  # files may share an outline
+        if place in self.seen:
+            self.problem(name, fact.line, "E_FACT_TWICE", "this file already has the same fact")
+            return None
         if not self.is_acceptable(name, fact, quotes, identity):
             return None
-        self.seen.add(identity)
+        self.seen.add(place)
         spans: dict[str, Span] = {}
         for source in fact.sources:
             found = self.lookups.span(source)
@@ -83,7 +87,7 @@ class _Checker:
                 self.problem(name, fact.line, found.code, str(found))
             else:
                 spans[source] = found
-        if not spans:
+        if not spans or not self.anchors_check_out(name, section, fact, spans):
             return None
         missing = [
             quote
@@ -100,6 +104,18 @@ class _Checker:
         valid = replace(fact, sources=tuple(spans))
         return Verdict(name, section.heading, valid, state, round(confidence, 2))
 
+    def anchors_check_out(
+        self, name: str, section: Section, fact: Fact, spans: Mapping[str, Span]
+    ) -> bool:
+        """Whether each name that a fact gives a line for is on that line."""
+        for quote, source in dossier.anchors(fact, section.source):
+            span = spans.get(source)
+            if span is None or not self.lookups.contains(quote, source, span):
+                message = f"`{quote[:80]}` is not at {source}"
+                self.problem(name, fact.line, "E_QUOTE", message)
+                return False
+        return True
+
     def is_acceptable(self, name: str, fact: Fact, quotes: list[str], identity: str) -> bool:
         """Apply the rules that need no source lookup: size, secrets, wrong marks, duplicates."""
         whole = " ".join((fact.text, *fact.sources))
@@ -114,8 +130,6 @@ class _Checker:
             pass
         elif identity in self.wrong:
             self.problem(name, fact.line, "E_FACT_WRONG", f"was marked as wrong: {identity}")
-        elif identity in self.seen:
-            self.problem(name, fact.line, "E_FACT_TWICE", "this file already has the same fact")
         else:
             return True
         return False

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
-from preread import layout, published, sources
+from preread import published, sources
 from preread.errors import PrereadError
+from preread.gates.feature_names import is_feature
 from preread.infra.secrets import is_env_file
 from preread.models import Manifest
 from preread.services import Services
@@ -67,7 +68,7 @@ class Lookups:
     @cached_property
     def published(self) -> Manifest | None:
         """The published manifest; the build that wrote it verified the references it lists."""
-        if not self._trust_published or not layout.is_feature(self.feature):
+        if not self._trust_published or not is_feature(self.feature):
             return None
         found = published.read(self.services.layout, self.feature)
         return found.manifest if found is not None else None
@@ -137,7 +138,11 @@ class Lookups:
         if source not in self.normalized:
             self.normalized[source] = tuple(_normalized(span))
         needle = _one_line(quote)
-        return any(needle in text for text in self.normalized[source]) or needle in span.names
+        if any(needle in reading for reading in self.normalized[source]):
+            return True
+        # `A.b`, `A::b`, `A#b` and `b()` are the symbol around the lines.
+        named = re.sub(r"::|#", ".", needle.removesuffix("()"))
+        return needle in span.names or named in span.names
 
     def was_verified(self, identity: str, refs: Iterable[str]) -> bool:
         """Whether the published build found this fact in a server's answer, which is not stored."""

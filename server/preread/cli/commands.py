@@ -1,4 +1,4 @@
-"""Commands generated from the registry: arguments in, one operation run, its reply out."""
+"""The commands, generated from the registry: parse arguments, run an operation, print its reply."""
 
 import json
 import os
@@ -17,10 +17,10 @@ from preread import __version__
 from preread.cli import terminal, views
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
-from preread.operations import MODULES, operation
+from preread.operations import COMMANDS, operation
 from preread.operations.registry import Operation, services_of
 
-NAMES = {str: click.STRING, int: click.INT, float: click.FLOAT}
+TYPES = {str: click.STRING, int: click.INT, float: click.FLOAT}
 
 
 # -- arguments
@@ -28,7 +28,7 @@ NAMES = {str: click.STRING, int: click.INT, float: click.FLOAT}
 
 @dataclass(frozen=True)
 class Call:
-    """One command line, understood: which operation, with what, and how its reply is wanted."""
+    """A parsed command line."""
 
     operation: Operation
     values: Mapping[str, Any]
@@ -36,30 +36,29 @@ class Call:
     as_json: bool
 
 
-def kind(annotation: object) -> click.ParamType[Any]:
-    """The type of one option, from the field it fills; `X | None` is an X that may be left out."""
+def option_type(annotation: object) -> click.ParamType[Any]:
+    """The option type for a field; `X | None` is an optional X."""
     if get_origin(annotation) in {Union, types.UnionType}:
         annotation = next(part for part in get_args(annotation) if part is not type(None))
     if get_origin(annotation) is Literal:
         return click.Choice(get_args(annotation))
     if get_origin(annotation) is tuple:
         annotation = get_args(annotation)[0]
-    return next(found for python, found in NAMES.items() if annotation is python)
+    return next(found for python, found in TYPES.items() if annotation is python)
 
 
 def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
-    """The argument or option that fills one field of the operation's request."""
+    """The argument or option for one field of the operation's request."""
     if name in of.positional:
         many = -1 if get_origin(about.annotation) is tuple else 1
-        return click.Argument(
-            [name], type=kind(about.annotation), required=about.is_required(), nargs=many
-        )
-    flag = f"--{name.strip('_').replace('_', '-')}"  # `for_` is a field, for `for` is none
+        type_ = option_type(about.annotation)
+        return click.Argument([name], type=type_, required=about.is_required(), nargs=many)
+    flag = f"--{name.strip('_').replace('_', '-')}"  # the field `for_` is `--for`
     if about.annotation is bool:
         return click.Option([flag, name], is_flag=True, help=about.description)
     return click.Option(
         [flag, name],
-        type=kind(about.annotation),
+        type=option_type(about.annotation),
         required=about.is_required(),
         default=None,
         multiple=get_origin(about.annotation) is tuple,
@@ -69,28 +68,27 @@ def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
 
 
 PROJECT = click.Option(
-    ["--project"], metavar="DIR", default=".", help="Where the project is; default: where you are."
+    ["--project"], metavar="DIR", default=".", help="The project; default: the current folder."
 )
 JSON = click.Option(
-    ["--json", "as_json"], is_flag=True, help="The reply as JSON on stdout; errors too."
+    ["--json", "as_json"], is_flag=True, help="Print the reply, or the error, as JSON on stdout."
 )
 
 
 class Command(click.Command):
-    """A command whose name may start with a dash: `-login` is a bad name, not a bundle of options."""
+    """Takes `-login` as a (bad) feature name, not as a bundle of options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         known = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}
-        ctx.ignore_unknown_options = {
-            a.partition("=")[0] for a in args if a.startswith("--")
-        } <= known | {"--"}
+        long_options = {arg.partition("=")[0] for arg in args if arg.startswith("--")}
+        ctx.ignore_unknown_options = long_options <= known | {"--"}
         return super().parse_args(ctx, args)
 
 
 def command(of: Operation) -> click.Command:
-    """The command of one operation; calling it gives the Call, which nothing has run yet."""
+    """The command of one operation; invoking it returns a Call that has yet to be run."""
 
-    def understood(project: str, as_json: bool, **values: object) -> Call:
+    def parsed(project: str, as_json: bool, **values: object) -> Call:
         return Call(of, {k: v for k, v in values.items() if v is not None}, project, as_json)
 
     fields = of.request.model_fields
@@ -98,7 +96,7 @@ def command(of: Operation) -> click.Command:
     options = [parameter(of, n, about) for n, about in fields.items() if n not in of.positional]
     return Command(
         of.command,
-        callback=understood,
+        callback=parsed,
         params=[*arguments, *options, PROJECT, JSON],
         help=f"{of.doc}\n\n\b\nExample:\n  {of.example}",
         short_help=of.doc,
@@ -109,10 +107,10 @@ def command(of: Operation) -> click.Command:
     help="Serve MCP over stdio; an agent's client starts it.\n\n\b\nExample:\n  preread mcp"
 )
 @click.option(
-    "--project", metavar="DIR", default=None, help="Where the project is; default: the client says."
+    "--project", metavar="DIR", default=None, help="The project; default: the client's choice."
 )
 def mcp(project: str | None) -> Callable[[], int]:
-    """The one command that is a face of its own, not an operation."""
+    """The one command that is not an operation."""
 
     def serve() -> int:
         from preread import mcp
@@ -124,31 +122,30 @@ def mcp(project: str | None) -> Callable[[], int]:
 
 
 class Commands(click.Group):
-    """Every operation once, in the registry's order, each made when it is asked for."""
+    """Every operation, in the registry's order; a command is created when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*MODULES, "mcp"]
+        return [*COMMANDS, "mcp"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name == "mcp":
             return mcp
-        return command(operation(cmd_name)) if cmd_name in MODULES else None
+        return command(operation(cmd_name)) if cmd_name in COMMANDS else None
 
 
-def understand(argv: list[str]) -> Call | Callable[[], int] | int:
-    """What a command line asks for; an exit status when that is answered. Raises click.UsageError."""
+def parse(argv: list[str]) -> Call | Callable[[], int] | int:
+    """What a command line asks for; an exit status if it is done. Raises click.UsageError."""
+    version = click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_version,
+        help="Print the version.",
+    )
     group = Commands(
         "preread",
-        params=[
-            click.Option(
-                ["--version"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_version,
-                help="Print the version.",
-            )
-        ],
+        params=[version],
         help="Makes a coding agent read before it writes: cited, cached, checked context dossiers.",
         context_settings={"max_content_width": 110},
     )
@@ -156,8 +153,8 @@ def understand(argv: list[str]) -> Call | Callable[[], int] | int:
     return answer
 
 
-def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked:
+def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
         click.echo(f"preread {__version__}")
         ctx.exit()
 
@@ -173,32 +170,33 @@ def request_of(call: Call) -> Model:
         ) from error
 
 
-# -- what comes out
+# -- output
 
 
 def execute(call: Call, environ: Mapping[str, str]) -> int:
-    """Run one call and print its reply; the exit status. Raises PrereadError."""
+    """Run one call and print its reply; returns the exit status. Raises PrereadError."""
     reply = run(call.operation, request_of(call), Path(call.project), environ)
     if call.as_json:
-        emit(as_json(reply.model_dump(mode="json", exclude_none=True)))
+        print_out(as_json(reply.model_dump(mode="json", exclude_none=True)))
     else:
-        emit(views.render(call.operation.name, reply, terminal=terminal.is_terminal(sys.stdout)))
+        on_terminal = terminal.is_terminal(sys.stdout)
+        print_out(views.render(call.operation.name, reply, terminal=on_terminal))
     return exit_status(reply)
 
 
 def run(operation: Operation, request: Model, start: Path, environ: Mapping[str, str]) -> Model:
-    """The operation's reply: at once where that can be, without an event loop; else in the foreground."""
-    if operation.at_once is not None:
-        at_once: Model | None = operation.at_once(services_of(start, environ), request)
-        if at_once is not None:
-            return at_once
+    """The operation's reply: immediately, without an event loop, if it has one; else by a run."""
+    if operation.immediate is not None:
+        reply = operation.immediate(services_of(start, environ), request)
+        if isinstance(reply, Model):
+            return reply
     from preread.cli import foreground
 
     return foreground.run(operation, request, start, environ)
 
 
 def exit_status(reply: Model) -> int:
-    """A reply that is an error has its code's status; one that says `ok: false` has failed."""
+    """That of the error's code for an error reply; FAILED for a reply with `ok: false`."""
     code = getattr(reply, "code", None)
     if code in CODES and getattr(reply, "status", "error") == "error":
         return CODES[code].exit
@@ -214,8 +212,8 @@ def as_json(data: object) -> str:
     return text
 
 
-def emit(text: str) -> None:
-    """Print on stdout and see it out. Raises BrokenPipeError, and E_WRITE when stdout takes no more."""
+def print_out(text: str) -> None:
+    """Print on stdout and flush. Raises BrokenPipeError, and E_WRITE when writing fails."""
     try:
         click.echo(text)
         if sys.stdout is not None:
@@ -223,13 +221,12 @@ def emit(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise PrereadError(
-            "E_WRITE", f"Standard output cannot be written: {error.strerror}."
-        ) from error
+        message = f"Standard output cannot be written: {error.strerror}."
+        raise PrereadError("E_WRITE", message) from error
 
 
-def complain(error: PrereadError, *, in_json: bool) -> None:
-    """Tell an expected failure: on stdout for programs, on stderr for people."""
+def print_error(error: PrereadError, *, in_json: bool) -> None:
+    """Report an expected failure: on stdout as JSON for programs, on stderr for people."""
     if in_json:
         fields = {
             "code": error.code,
@@ -237,7 +234,7 @@ def complain(error: PrereadError, *, in_json: bool) -> None:
             "hint": error.hint,
             "details": error.details,
         }
-        emit(as_json({"status": "error", **fields}))
+        print_out(as_json({"status": "error", **fields}))
         return
     click.echo(terminal.clean(f"error: {error.code}: {error.message}"), err=True)
     if error.hint:

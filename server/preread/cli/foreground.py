@@ -1,4 +1,4 @@
-"""One operation in the foreground of a terminal: its progress shows, and signals end it."""
+"""Runs one operation in the foreground: shows its progress, and lets signals end it."""
 
 import asyncio
 import os
@@ -20,18 +20,18 @@ from preread.jobs import Caller, Jobs
 from preread.models import Model
 from preread.operations.registry import Context, Operation
 
-LOOK = 0.1  # seconds between looks at what was said
-SHOW_PROGRESS_AFTER = 1.0  # seconds; what is quicker needs no line
+POLL_SECONDS = 0.1
+SHOW_PROGRESS_AFTER = 1.0  # seconds
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(operation: Operation, request: Model, start: Path, environ: Mapping[str, str]) -> Model:
-    """The operation's reply; raises what it raises, or Interrupted after a signal, when all is cleaned up."""
+    """The operation's reply. Raises its errors, and Interrupted after a signal and clean-up."""
     return anyio.run(_run, operation, request, start, environ)
 
 
 class Interrupted(Cancelled):
-    """A person or the system ended the run; the exit status is the signal's."""
+    """A signal ended the run and decides the exit status."""
 
     def __init__(self, number: int) -> None:
         super().__init__("Interrupted.")
@@ -44,7 +44,7 @@ class Interrupted(Cancelled):
 
 @dataclass
 class Signals:
-    """The first signal cancels what runs, which cleans up; a second one ends the process at once."""
+    """The first signal cancels the run, which cleans up; a second one exits at once."""
 
     cancel: Callable[[], object]
     caught: list[int] = field(default_factory=list)
@@ -53,15 +53,14 @@ class Signals:
         if self.caught:
             with suppress(OSError, ValueError):
                 if terminal.is_terminal(sys.stderr):
-                    os.write(
-                        sys.stderr.fileno(), b"\x1b[?25h"
-                    )  # the progress line hides the cursor
+                    # Show the cursor again, which the progress line hides.
+                    os.write(sys.stderr.fileno(), b"\x1b[?25h")
             os._exit(128 + number)
         self.caught.append(number)
         self.cancel()
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def handled(self) -> Iterator[None]:
         before = [(number, signal.signal(number, self)) for number in SIGNALS]
         try:
             yield
@@ -71,17 +70,17 @@ class Signals:
 
 
 @dataclass
-class Said:
-    """The last word of progress, and when the run began."""
+class LatestProgress:
+    """The latest progress, and when the run began."""
 
     begun: float = field(default_factory=time.monotonic)
     message: str = ""
     done: float = 0
     total: float = 0
-    something: anyio.Event = field(default_factory=anyio.Event)
+    reported: anyio.Event = field(default_factory=anyio.Event)
 
-    async def tell(self, message: str, done: float, total: float) -> None:
-        self.something.set()
+    async def report(self, message: str, done: float, total: float) -> None:
+        self.reported.set()
         self.message, self.done, self.total = message, done, total
 
 
@@ -89,22 +88,18 @@ async def _run(
     operation: Operation, request: Model, start: Path, environ: Mapping[str, str]
 ) -> Model:
     outcome: list[Model | Exception] = []
-    said = Said()
+    progress = LatestProgress()
     loop = asyncio.get_running_loop()
     with anyio.CancelScope() as scope:
         signals = Signals(partial(loop.call_soon_threadsafe, scope.cancel))
-        with signals.watched():
+        with signals.handled():
             async with Jobs(1) as jobs, anyio.create_task_group() as tasks:
-                context = Context(
-                    start,
-                    environ,
-                    jobs,
-                    Caller(None, said.tell, ask=_ask if _is_interactive() else None),
-                )
-                tasks.start_soon(_show, said, partial(_limit, operation, request, context))
+                ask = _ask if _is_interactive() else None
+                context = Context(start, environ, jobs, Caller(None, progress.report, ask=ask))
+                tasks.start_soon(_show, progress, partial(_limit, operation, request, context))
                 try:
                     outcome.append(await operation.run(context, request))
-                except Exception as error:  # carried out of the task group, which would wrap it
+                except Exception as error:  # raised below: the task group would wrap it
                     outcome.append(error)
                 tasks.cancel_scope.cancel()
     if signals.caught:
@@ -119,11 +114,15 @@ def _is_interactive() -> bool:
 
 
 async def _ask(question: str) -> bool:
-    """A person's yes or no. No thread waits for it: one that reads from a terminal would outlast an interruption."""
+    """Whether a person says yes.
+
+    No thread waits for it: a blocked read from a terminal would outlast an interruption.
+    """
     sys.stderr.write(f"{terminal.clean(question)} [y/N] ")
     sys.stderr.flush()
-    while not select.select([sys.stdin], [], [], 0)[0]:  # noqa: ASYNC110 - kqueue does not watch every terminal
-        await anyio.sleep(LOOK)
+    # Polling, because kqueue does not watch every terminal.
+    while not select.select([sys.stdin], [], [], 0)[0]:  # noqa: ASYNC110
+        await anyio.sleep(POLL_SECONDS)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
@@ -131,13 +130,13 @@ def _limit(operation: Operation, request: Model, context: Context) -> float:
     return operation.limit(context.services(), request) if operation.limit is not None else 0
 
 
-async def _show(said: Said, limit: Callable[[], float]) -> None:
-    """A live line on stderr, for people, once the run has taken long enough to want one."""
+async def _show(progress: LatestProgress, limit: Callable[[], float]) -> None:
+    """Show a live line on a terminal's stderr, once the run has taken a while."""
     if not terminal.is_terminal(sys.stderr):
         return
-    await said.something.wait()  # before that a person may be asked something
-    await anyio.sleep(max(0.0, said.begun + SHOW_PROGRESS_AFTER - time.monotonic()))
-    with terminal.live_line(said.begun, limit()) as update:
+    await progress.reported.wait()  # before that, a question may be on the screen
+    await anyio.sleep(max(0.0, progress.begun + SHOW_PROGRESS_AFTER - time.monotonic()))
+    with terminal.live_line(progress.begun, limit()) as update:
         while True:
-            update(said.message, said.done, said.total)
-            await anyio.sleep(LOOK)
+            update(progress.message, progress.done, progress.total)
+            await anyio.sleep(POLL_SECONDS)

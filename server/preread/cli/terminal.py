@@ -1,4 +1,4 @@
-"""How text, tables and bars get onto a terminal, and plainly into a pipe."""
+"""Output of text, tables and bars on a terminal, or as plain text into a pipe."""
 
 import os
 import re
@@ -8,63 +8,65 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.console import Console, ConsoleOptions, OverflowMethod, RenderableType, RenderResult
     from rich.measure import Measurement
 
 # Control and direction characters that a project's text could use to repaint a terminal.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-BAR = 10  # characters of a whole bar
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+BAR_WIDTH = 10  # characters
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 Update = Callable[[str, float, float], None]
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at a stream; one that was closed before the start is None."""
+    """Whether a stream is a terminal; None is a stream that was closed before the start."""
     return stream is not None and stream.isatty()
 
 
 def clean(text: str) -> str:
-    """`text` with what a terminal would obey instead of showing made visible."""
-    return UNSEEN.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
+    """The text with control characters, which a terminal would obey, written out."""
+    return CONTROL.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
     return clean(text.replace("\n", " ").replace("\t", " "))
 
 
-# -- cells that fit themselves to the width they get; as text they are whole
+# -- cells that fit the width they are given; as plain text they are complete
 
 
 class Bar(NamedTuple):
-    """A score of 0 to 1."""
+    """A score from 0 to 1 as a bar."""
 
     score: float
 
     def __str__(self) -> str:
-        return f"{self.score:.2f} {self.drawn(plain=True)}"
+        return f"{self.score:.2f} {self.bar(plain=True)}"
 
-    def drawn(self, *, plain: bool) -> str:
+    def bar(self, *, plain: bool) -> str:
         share = max(0.0, min(1.0, self.score))
         if plain:
-            return ("#" * round(share * BAR)).ljust(BAR, ".")
-        eighths = round(share * BAR * 8)
-        return (EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8]).strip().ljust(BAR)
+            return ("#" * round(share * BAR_WIDTH)).ljust(BAR_WIDTH, ".")
+        eighths = round(share * BAR_WIDTH * 8)
+        return (EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8]).strip().ljust(BAR_WIDTH)
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         from rich.text import Text
 
-        yield Text(
-            self.drawn(plain=options.ascii_only)[: options.max_width], style="green", no_wrap=True
-        )
+        bar = self.bar(plain=options.ascii_only)[: options.max_width]
+        yield Text(bar, style="green", no_wrap=True)
 
     def __rich_measure__(self, console: "Console", options: "ConsoleOptions") -> "Measurement":
         from rich.measure import Measurement
 
-        return Measurement(BAR, BAR)
+        return Measurement(BAR_WIDTH, BAR_WIDTH)
 
 
 class Place(NamedTuple):
-    """A file with the line ranges that matter: the path is cut in its middle, of the ranges the last are left out."""
+    """A file and the line ranges that matter.
+
+    To fit, the path is shortened in its middle, and the last ranges are left out.
+    """
 
     path: str
     lines: Sequence[tuple[int, int]] = ()
@@ -72,27 +74,26 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         return self.path + self.ranges(len(self.lines), ",")
 
-    def ranges(self, most: int, comma: str = ", ", dots: str = "…") -> str:
+    def ranges(self, limit: int, comma: str = ", ", dots: str = "…") -> str:
         shown = [
-            str(start) if start == end else f"{start}-{end}" for start, end in self.lines[:most]
+            str(start) if start == end else f"{start}-{end}" for start, end in self.lines[:limit]
         ]
-        more = [dots] if most < len(self.lines) else []
+        more = [dots] if limit < len(self.lines) else []
         return ":" + comma.join(shown + more) if shown else ""
 
     def fitted(self, width: int, dots: str = "…") -> str:
-        """As much as `width` has room for: the file's own name first, then a range, then folders and other ranges."""
+        """What fits into `width`: the file's name, then one range, then folders and more ranges."""
         path = one_line(self.path)
         room = min(cells(path), max(width // 2, cells(path.rpartition("/")[2]) + len(dots) + 1))
-        texts = [self.ranges(most, dots=dots) for most in range(len(self.lines), 0, -1)]
+        texts = [self.ranges(limit, dots=dots) for limit in range(len(self.lines), 0, -1)]
         ranges = next((text for text in texts if room + len(text) <= width), "")
         return shortened(path, width - len(ranges), dots) + ranges
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         from rich.text import Text
 
-        yield Text(
-            self.fitted(options.max_width, "..." if options.ascii_only else "…"), no_wrap=True
-        )
+        dots = "..." if options.ascii_only else "…"
+        yield Text(self.fitted(options.max_width, dots), no_wrap=True)
 
     def __rich_measure__(self, console: "Console", options: "ConsoleOptions") -> "Measurement":
         from rich.measure import Measurement
@@ -102,7 +103,7 @@ class Place(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A text on one line, cut at its end."""
+    """A text on one line, cut off at its end."""
 
     text: str
 
@@ -112,41 +113,32 @@ class Cut(NamedTuple):
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         from rich.text import Text
 
-        yield Text(
-            one_line(self.text),
-            style="dim",
-            no_wrap=True,
-            overflow="crop" if options.ascii_only else "ellipsis",
-        )
+        overflow: OverflowMethod = "crop" if options.ascii_only else "ellipsis"
+        yield Text(one_line(self.text), style="dim", no_wrap=True, overflow=overflow)
 
     def __rich_measure__(self, console: "Console", options: "ConsoleOptions") -> "Measurement":
         from rich.measure import Measurement
 
-        whole = min(
-            cells(one_line(self.text)), max(12, console.width // 3)
-        )  # places need the room more
+        room = max(12, console.width // 3)  # leave the rest to the column with the paths
+        whole = min(cells(one_line(self.text)), room)
         return Measurement(min(whole, 12), whole)
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """How many terminal columns a text takes."""
     from rich.cells import cell_len
 
     return cell_len(text)
 
 
 def shortened(path: str, room: int, dots: str = "…") -> str:
-    """A path in so many columns: its first folder and its last names stay as long as they can."""
+    """A path in `room` columns; its first folder and its last names are kept if possible."""
     if cells(path) <= room:
         return path
     names = path.split("/")
-    rests = ["/".join((dots, *names[start:])) for start in range(1, len(names))]
-    fitting = (
-        text
-        for text in (*(f"{names[0]}/{rest}" for rest in rests[1:]), *rests)
-        if cells(text) <= room
-    )
-    if found := next(fitting, ""):
+    ends = ["/".join((dots, *names[start:])) for start in range(1, len(names))]
+    texts = (*(f"{names[0]}/{end}" for end in ends[1:]), *ends)
+    if found := next((text for text in texts if cells(text) <= room), ""):
         return found
     name, keep = names[-1], max(room - len(dots), 1)
     head, tail = name[: keep // 2], name[len(name) - (keep - keep // 2) :]
@@ -159,14 +151,14 @@ def shortened(path: str, room: int, dots: str = "…") -> str:
 
 
 class Table(NamedTuple):
-    """Rows under column names; the last column may be long."""
+    """Rows under column names; the last column may have long texts."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[str | Bar | Place | Cut, ...]]
 
 
 class Points(NamedTuple):
-    """What belongs together: a heading, and under it one text each with where it comes from."""
+    """A heading with texts under it, each with its source."""
 
     heading: str
     rows: Sequence[tuple[str, str]]
@@ -175,9 +167,9 @@ class Points(NamedTuple):
 Block = str | Table | Points
 
 
-def drawn(blocks: Iterator[Block], *, terminal: bool) -> str:
+def render_blocks(blocks: Iterator[Block], *, terminal: bool) -> str:
     """Blocks as text, for a terminal or for a pipe."""
-    return "\n".join(_drawn(block) if terminal else _plain(block) for block in blocks)
+    return "\n".join(_styled(block) if terminal else _plain(block) for block in blocks)
 
 
 def _plain(block: Block) -> str:
@@ -196,7 +188,7 @@ def _plain(block: Block) -> str:
     return clean(block)
 
 
-def _drawn(block: Block) -> str:
+def _styled(block: Block) -> str:
     if isinstance(block, str):
         return clean(block)
     from rich.console import Console
@@ -229,13 +221,13 @@ def _list(block: Points) -> "RenderableType":
         Text.assemble(one_line(text), (f"  {one_line(source)}" if source else "", "dim"))
         for text, source in block.rows
     )
-    hung = (Padding(row, (0, 0, 0, 2)) for row in rows)
-    return Group(Text(clean(block.heading), style="bold"), *hung)
+    indented = (Padding(row, (0, 0, 0, 2)) for row in rows)
+    return Group(Text(clean(block.heading), style="bold"), *indented)
 
 
 @contextmanager
 def live_line(begun: float, limit: float) -> Iterator[Update]:
-    """One line on stderr: for how long it runs, of how long at most, how far it is; it vanishes at the end."""
+    """A line on stderr with the time passed, the limit and the progress; removed at the end."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from preread.infra.secret_shapes import BASIC_AUTH, is_placeholder, looks_random
+from preread.gates.secrets import is_placeholder, logins, looks_random
 
 MAX_FOLDERS, MAX_ENTRIES, MAX_FILES, MAX_BYTES = 300, 20_000, 50, 64_000
 MAX_VALUES = 1000
@@ -133,7 +133,7 @@ def _secret_parts(name: str, value: str) -> Iterator[str]:
     """A value if it is a secret, and the parts of a URL or JSON that are secrets themselves."""
     if len(value) >= MIN_LENGTH and _is_secret(name, value):
         yield value
-    for login in BASIC_AUTH.finditer(value):
+    for login in logins(value):
         password = login[2]
         is_word = _WORD.fullmatch(password) or _is_common(password)
         if len(password) >= MIN_LENGTH and not is_word:

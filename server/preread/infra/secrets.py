@@ -3,11 +3,11 @@
 from functools import cached_property
 from pathlib import Path
 
+from preread.gates.secrets import kind_of_secret
 from preread.infra import env_files
 from preread.infra.env_files import is_env_file
-from preread.infra.secret_shapes import shape
 
-__all__ = ["Credentials", "is_env_file", "shape"]
+__all__ = ["Credentials", "is_env_file"]
 
 
 class Credentials:
@@ -23,7 +23,7 @@ class Credentials:
 
     def found(self, text: str) -> str:
         """The kind of secret that a text contains, without repeating it; empty for none."""
-        if kind := shape(text):
+        if kind := kind_of_secret(text):
             return kind
         return "value of a .env file" if any(value in text for value in self.values) else ""
 

@@ -1,4 +1,4 @@
-"""The published dossiers as resources: `dossier://{feature}/{file}`, listed, read and completed."""
+"""Published dossiers as MCP resources: `dossier://{feature}/{file}`."""
 
 import re
 
@@ -6,12 +6,13 @@ from mcp_types import Completion, Resource, ResourceTemplate, TextResourceConten
 
 from preread import published
 from preread.errors import PrereadError
-from preread.layout import BY_NAME, MANIFEST, Layout, is_feature
+from preread.gates.feature_names import is_feature
+from preread.layout import BY_NAME, MANIFEST, Layout
 
 TEMPLATE = "dossier://{feature}/{file}"
 URI = re.compile(r"dossier://([^/]+)/([^/]+)")
 NAMES = (*BY_NAME, MANIFEST)
-MOST = 100  # values of one completion, by the protocol
+MAX_VALUES = 100  # in one completion; the protocol's limit
 
 
 def template() -> ResourceTemplate:
@@ -24,15 +25,13 @@ def template() -> ResourceTemplate:
 
 
 def listed(layout: Layout) -> list[Resource]:
-    """Every file of every dossier that is there."""
+    """Every file of every published dossier."""
     return [
         Resource(
             uri=f"dossier://{feature}/{name}",
             name=f"{feature}/{name}",
-            title=f"{BY_NAME[name].title}: {feature}"
-            if name in BY_NAME
-            else f"Manifest: {feature}",
-            mime_type=_kind(name),
+            title=f"{BY_NAME[name].title if name in BY_NAME else 'Manifest'}: {feature}",
+            mime_type=_mime_type(name),
         )
         for feature in published.features(layout)
         for name in files(layout, feature)
@@ -46,35 +45,36 @@ def files(layout: Layout, feature: str) -> list[str]:
 
 
 def read(layout: Layout, uri: str) -> TextResourceContents:
-    """One file as it is published. Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE."""
+    """One published file. Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE."""
     matched = URI.fullmatch(uri)
     if matched is None:
-        raise PrereadError(
-            "E_NOT_FOUND", f"{_shown(uri)} is no resource.", f"Resources are {TEMPLATE}."
-        )
+        hint = f"Resources are {TEMPLATE}."
+        raise PrereadError("E_NOT_FOUND", f"{_shown(uri)} is not a resource.", hint)
     feature, name = matched.groups()
     if not is_feature(feature):
-        raise PrereadError(
-            "E_FEATURE_NAME", f"{_shown(feature)} is not a feature name.", "It is like `login`."
-        )
+        message = f"{_shown(feature)} is not a feature name."
+        raise PrereadError("E_FEATURE_NAME", message, "A feature name looks like `login`.")
     if name not in NAMES:
-        raise PrereadError(
-            "E_NOT_FOUND", f"{_shown(name)} is no dossier file.", f"Files: {', '.join(NAMES)}."
-        )
-    layout.guard(feature)
-    found = published.read(layout, feature)
-    text = None
-    if found is not None and name == MANIFEST:
-        text = published.manifest_bytes(found.manifest).decode() if found.manifest else None
-    elif found is not None:
-        text = found.texts.get(name)
+        hint = f"Files: {', '.join(NAMES)}."
+        raise PrereadError("E_NOT_FOUND", f"{_shown(name)} is not a dossier file.", hint)
+    text = _text(layout, feature, name)
     if text is None:
         raise PrereadError(
             "E_NOT_FOUND",
             f"There is no {name} for {feature}.",
             f'Call load_context with feature="{feature}".',
         )
-    return TextResourceContents(uri=uri, mime_type=_kind(name), text=text)
+    return TextResourceContents(uri=uri, mime_type=_mime_type(name), text=text)
+
+
+def _text(layout: Layout, feature: str, name: str) -> str | None:
+    layout.guard(feature)
+    found = published.read(layout, feature)
+    if found is None:
+        return None
+    if name == MANIFEST:
+        return published.manifest_bytes(found.manifest).decode() if found.manifest else None
+    return found.texts.get(name)
 
 
 def completed(layout: Layout, argument: str, start: str, feature: str) -> Completion:
@@ -85,10 +85,10 @@ def completed(layout: Layout, argument: str, start: str, feature: str) -> Comple
     elif argument == "file":
         values = files(layout, feature) if is_feature(feature) else list(NAMES)
     found = [value for value in values if value.startswith(start)]
-    return Completion(values=found[:MOST], total=len(found), has_more=len(found) > MOST)
+    return Completion(values=found[:MAX_VALUES], total=len(found), has_more=len(found) > MAX_VALUES)
 
 
-def _kind(name: str) -> str:
+def _mime_type(name: str) -> str:
     return "text/markdown" if name in BY_NAME else "application/json"
 
 

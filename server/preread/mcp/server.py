@@ -1,4 +1,4 @@
-"""The server: the protocol's requests, each handed to a tool row or to the resources."""
+"""The MCP server: hands the protocol's requests to the tools and the resources."""
 
 import asyncio
 import sys
@@ -42,23 +42,23 @@ from preread.infra import assets
 from preread.jobs import Caller, Jobs
 from preread.mcp import resources, tools
 from preread.mcp.arguments import nearest
-from preread.mcp.asking import Asker, InputRequired
-from preread.mcp.ending import Ending
-from preread.mcp.wire import connected
+from preread.mcp.elicitation import Asker, InputRequired
+from preread.mcp.shutdown import Shutdown
+from preread.mcp.transport import connected
 from preread.models import LoadReply, Model
 from preread.operations import every
-from preread.operations.load import LOAD
+from preread.operations.load import OPERATION as LOAD
 from preread.operations.registry import Context, Operation, log_file, services_of
-from preread.reply_cache import Remembered
+from preread.reply_cache import ReplyCache
 from preread.services import step
 
 T = TypeVar("T")
 Call = ServerRequestContext[Any, Any]
 Page = PaginatedRequestParams | None
-# Clients that wait for minutes; the others give up on a call after about one.
+# Clients that wait for minutes; others give up on a call after about one minute.
 PATIENT = ("claude-code",)
-MOST_RESULTS = 16  # kept by the identity of their reply, which each of them keeps alive
-STEP = 0.001  # progress has to grow from one notification to the next, even where the work has none to tell
+MAX_RESULTS = 16
+MIN_PROGRESS = 0.001  # the protocol wants progress to grow with every notification
 PROMPT = Prompt(
     name="load",
     title="Load context",
@@ -72,21 +72,20 @@ PROMPT = Prompt(
 
 
 class Progress:
-    """What a build tells, passed on to the client that asked for it with a progress token."""
+    """Passes a build's progress on to a client that sent a progress token."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._told = -STEP
+        self._reported = -MIN_PROGRESS
 
-    async def tell(self, message: str, done: float, total: float) -> None:
-        self._told = max(done, round(self._told + STEP, 3))
-        await self._call.session.report_progress(
-            self._told, total if total >= self._told else None, message
-        )
+    async def report(self, message: str, done: float, total: float) -> None:
+        self._reported = max(done, round(self._reported + MIN_PROGRESS, 3))
+        known_total = total if total >= self._reported else None
+        await self._call.session.report_progress(self._reported, known_total, message)
 
 
-class Face:
-    """What the handlers share: where the project is, the builds under way, the tools."""
+class Handlers:
+    """The handlers of the protocol's requests, and what they share: project, builds, tools."""
 
     def __init__(
         self,
@@ -97,7 +96,8 @@ class Face:
     ) -> None:
         self.start, self.environ, self.jobs = start, environ, jobs
         self.tools = tools.rows(every() if operations is None else operations, LOAD)
-        self.remembered: Remembered[LoadReply] = Remembered()
+        self.reply_cache: ReplyCache[LoadReply] = ReplyCache()
+        # By the identity of the reply, which the entry keeps alive.
         self.results: dict[int, tuple[Model, CallToolResult]] = {}
 
     def server(self) -> Server[Any]:
@@ -123,12 +123,12 @@ class Face:
         asker = Asker(call, params)
         caller = Caller(
             None,
-            Progress(call).tell,
-            impatient=not patient,
-            ask=asker if asker.can else None,
-            outlived=True,
+            Progress(call).report,
+            times_out=not patient,
+            ask=asker if asker.is_supported else None,
+            takes_early_reply=True,
         )
-        return Context(self.start, self.environ, self.jobs, caller, self.remembered)
+        return Context(self.start, self.environ, self.jobs, caller, self.reply_cache)
 
     async def list_tools(self, _call: Call, _page: Page) -> ListToolsResult:
         return ListToolsResult(tools=[row.tool for row in self.tools.values()])
@@ -154,13 +154,13 @@ class Face:
         return self.result(reply)
 
     def result(self, reply: Model) -> CallToolResult:
-        """The result that a reply makes. A remembered reply is the same object again, and so is its result."""
-        made = self.results.get(id(reply))
-        if made is None or made[0] is not reply:
-            if len(self.results) > MOST_RESULTS:
+        """The result for a reply. A cached reply is the same object, and so is its result."""
+        entry = self.results.get(id(reply))
+        if entry is None or entry[0] is not reply:
+            if len(self.results) > MAX_RESULTS:
                 self.results.clear()
-            made = self.results[id(reply)] = (reply, tools.succeeded(reply))
-        return made[1]
+            entry = self.results[id(reply)] = (reply, tools.succeeded(reply))
+        return entry[1]
 
     async def list_resources(self, _call: Call, _page: Page) -> ListResourcesResult:
         return ListResourcesResult(resources=await self.of_dossiers(resources.listed))
@@ -182,7 +182,10 @@ class Face:
             raise MCPError(
                 INVALID_PARAMS, "The only prompt is `load`, with the argument `feature`."
             )
-        text = f"Call the tool load_context with feature={feature!r} and read its dossier before you write."
+        text = (
+            f"Call the tool load_context with feature={feature!r} and read its dossier "
+            "before you write."
+        )
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(description=PROMPT.description, messages=[message])
 
@@ -193,17 +196,16 @@ class Face:
         return CompleteResult(completion=found)
 
     async def of_dossiers(self, look: Callable[..., T], *arguments: str) -> T:
-        """Look at the published dossiers in a worker thread; an expected failure is the protocol's error."""
+        """Call `look` in a worker thread; a PrereadError becomes an error of the protocol."""
         try:
             layout = services_of(self.start, self.environ).layout
             return await anyio.to_thread.run_sync(look, layout, *arguments)
         except PrereadError as error:
-            raise MCPError(
-                INVALID_PARAMS, str(error), {"code": error.code, **error.details}
-            ) from error
+            data = {"code": error.code, **error.details}
+            raise MCPError(INVALID_PARAMS, str(error), data) from error
 
     def internal(self, error: Exception) -> PrereadError:
-        """A mistake of ours: its traceback goes to the project's log, else to standard error."""
+        """The error for a bug; its traceback goes to the project's log, else to standard error."""
         head = f"\n{time.strftime('%Y-%m-%d %H:%M:%S')} preread {__version__} mcp\n"
         text = head + "".join(traceback.format_exception(error))
         try:
@@ -213,40 +215,40 @@ class Face:
             where = f"the end of {path}"
         except (PrereadError, OSError):
             sys.stderr.write(text)
-            where = "what the server wrote to standard error"
+            where = "the server's standard error output"
         message = f"{type(error).__name__}: {error}".rstrip(".")
         return PrereadError("E_INTERNAL", f"{message}.", f"Please report it with {where}.")
 
 
 async def serve(
-    start: Path, environ: Mapping[str, str], wire: tuple[int, int], ending: Ending
+    start: Path, environ: Mapping[str, str], wire: tuple[int, int], shutdown: Shutdown
 ) -> None:
-    """Serve one client on a pair of descriptors until it is gone or `ending` begins."""
+    """Serve one client on a pair of descriptors until it is gone or `shutdown` begins."""
     loop = asyncio.get_running_loop()
     with anyio.CancelScope() as scope:
         async with Jobs() as jobs:
 
             def clean() -> None:
                 jobs.stop()
-                if ending.status:  # after a signal nobody waits for answers
+                if shutdown.status:  # after a signal nobody waits for answers
                     scope.cancel()
 
-            ending.cleans_by(partial(loop.call_soon_threadsafe, clean))
-            server = Face(start, environ, jobs).server()
+            shutdown.set_cleanup(partial(loop.call_soon_threadsafe, clean))
+            server = Handlers(start, environ, jobs).server()
             async with (
-                connected(wire, ending.on_end_of_input) as streams,
+                connected(wire, shutdown.on_end_of_input) as streams,
                 anyio.create_task_group() as tasks,
             ):
-                tasks.start_soon(tidy, start, environ)
+                tasks.start_soon(recover, start, environ)
                 await server.run(
                     streams.read, streams.write, server.create_initialization_options()
                 )
                 tasks.cancel_scope.cancel()
 
 
-async def tidy(start: Path, environ: Mapping[str, str]) -> None:
-    """Finish what killed builds left; where that cannot be done, the calls say why."""
+async def recover(start: Path, environ: Mapping[str, str]) -> None:
+    """Finish publishing what killed builds left. If that fails, the calls will say why."""
     with suppress(PrereadError):
         services = services_of(start, environ)
         if published.abandoned(services.layout):
-            await step(pipeline.tidy, services)
+            await step(pipeline.recover_all, services)

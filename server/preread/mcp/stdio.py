@@ -1,4 +1,4 @@
-"""One server process: standard streams claimed, signals caught, then the server run until its end."""
+"""One server process over stdio: claims the standard streams, handles signals, runs the server."""
 
 import os
 import signal
@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from preread.mcp.ending import Ending, leave
+from preread.mcp.shutdown import Shutdown, leave
 
 
 def claim_standard_streams() -> tuple[int, int]:
-    """Descriptors of the wire. What else reads input finds none; what else prints goes to standard error."""
+    """The connection's descriptors, taken away from everything else in this process.
+
+    Other readers find an empty standard input; other output goes to standard error.
+    """
     wire = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -25,21 +28,17 @@ def claim_standard_streams() -> tuple[int, int]:
 def serve_stdio(start: Path | None, environ: Mapping[str, str]) -> NoReturn:
     """Serve until the end of input (exit status 0) or a signal (128 + its number).
 
-    The project is looked for from `start`, else from CLAUDE_PROJECT_DIR, else from the working directory.
+    The project is the one around `start`, else around CLAUDE_PROJECT_DIR, else around the working
+    directory.
     """
-    ending = Ending()
+    shutdown = Shutdown()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ending.on_signal)
+        signal.signal(number, shutdown.on_signal)
     wire = claim_standard_streams()
     import anyio
 
     from preread.mcp.server import serve
 
-    anyio.run(
-        serve,
-        (start or Path(environ.get("CLAUDE_PROJECT_DIR") or ".")).absolute(),
-        environ,
-        wire,
-        ending,
-    )
-    leave(ending.status or 0)
+    folder = (start or Path(environ.get("CLAUDE_PROJECT_DIR") or ".")).absolute()
+    anyio.run(serve, folder, environ, wire, shutdown)
+    leave(shutdown.status or 0)

@@ -1,35 +1,24 @@
-"""The registry: every capability once, typed, for every face."""
+"""The registry: every capability once, typed, for every face; one module per operation."""
 
 from importlib import import_module
 
 from preread.operations.registry import Operation
 
-# The modules that hold the operations, by command, in the order in which faces list them. A command line needs one
-# operation and starts in a fraction of a second, so each module is loaded when one of its operations is asked for.
-MODULES = {
-    "load": "load",
-    "extend": "load",
-    "show": "context",
-    "status": "context",
-    "evidence": "context",
-    "failures": "failures",
-    "facts": "knowledge",
-    "check": "checking",
-    "wrong": "checking",
-    "init": "setup",
-    "doctor": "doctor",
-    "gates": "gates",
-}
+# The commands, in the order in which faces list them. Each is the name of the module that holds its
+# operation. A module is imported only when its operation is wanted: a command line needs one of
+# them, and has to start in a fraction of a second.
+COMMANDS = (
+    "load", "extend", "show", "status", "evidence", "failures", "facts", "check", "wrong", "init",
+    "doctor", "gates",
+)  # fmt: skip
 
 
 def operation(command: str) -> Operation:
     """The operation that a command runs."""
-    found: tuple[Operation, ...] = import_module(
-        f"preread.operations.{MODULES[command]}"
-    ).OPERATIONS
-    return next(operation for operation in found if operation.command == command)
+    found: Operation = import_module(f"preread.operations.{command}").OPERATION
+    return found
 
 
 def every() -> tuple[Operation, ...]:
     """All operations, in the order of their commands."""
-    return tuple(map(operation, MODULES))
+    return tuple(map(operation, COMMANDS))

@@ -1,4 +1,4 @@
-"""How a project tests: frameworks, folders, name patterns and report files, told from the files it has."""
+"""How a project tests: its frameworks, folders, name patterns and report files."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preread import inputs
+from preread.languages import role_of
 from preread.project.tree import glob_pattern
 from preread.services import Services
-from preread.syntax.languages import role_of
 
 MAX_PACKAGES = 50  # whose folders are searched for reports
-MAX_FOLDERS = 6  # of one pattern; where more hold such tests, the pattern is for any folder
+MAX_FOLDERS = 6  # per pattern; with more, the pattern applies to any folder
 TEST_FOLDERS = frozenset(
     {"test", "tests", "testing", "spec", "specs", "e2e", "cypress", "playwright", "integration"}
 )
@@ -19,18 +19,16 @@ SCRIPTS = ("ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts")
 
 
 class Framework(NamedTuple):
-    """One row: how its tests are named, which files give it away, and where it likes to leave reports."""
+    """How a framework names its tests, which files show that it is used, where it puts reports."""
 
     name: str
     names: tuple[str, ...]  # of tests, with `{feature}`
-    configs: str = (
-        ""  # a regular expression for the names of files that configure it; none: at home anywhere
-    )
-    mention: tuple[str, str] | None = (
-        None  # a file's name, and what that file says when the framework is used
-    )
-    reports: tuple[str, ...] = ()  # relative to the folder of a package
-    only_in: str = ""  # the folder outside which such a name is no test
+    # A regular expression for the names of its configuration files; empty: it may be used anywhere.
+    configs: str = ""
+    # A file's name, and a text in that file which shows that the framework is used.
+    mention: tuple[str, str] | None = None
+    reports: tuple[str, ...] = ()  # relative to a package's folder
+    only_in: str = ""  # the folder that tests with such a name have to be in
 
 
 def _scripts(*kinds: str) -> tuple[str, ...]:
@@ -108,48 +106,36 @@ class Convention:
 
 
 def conventions(services: Services) -> list[Convention]:
-    """The frameworks that have tests here, each with the gate rules that name their files."""
+    """The frameworks with tests in this project, each with the gate rules for their files."""
     left = {path for path in services.tree.files if role_of(path) == "test" and _is_literal(path)}
     found = []
     for framework in FRAMEWORKS:
-        homes = tuple(_homes(services, framework))
-        mine = (
-            {name: _claimed(framework, name, homes, left) for name in framework.names}
-            if homes
-            else {}
-        )
+        folders = tuple(_folders(services, framework))
+        names = framework.names if folders else ()
+        mine = {name: _claimed(framework, name, folders, left) for name in names}
         files = sorted(path for group in mine.values() for path in group)
         if files:
             left -= set(files)
-            rules = [
+            rules = dict.fromkeys(
                 rule
                 for name, group in mine.items()
                 if group
                 for rule in _rules(framework, name, group)
-            ]
-            found.append(
-                Convention(framework.name, tuple(dict.fromkeys(rules)), len(files), files[0])
             )
+            found.append(Convention(framework.name, tuple(rules), len(files), files[0]))
     return found
 
 
 def reports(services: Services) -> list[str]:
-    """Globs of the test reports that are there, and of those that a configuration says will be."""
+    """Globs of the test reports that exist, and of those that a configuration names."""
     tree = services.tree
     packages = sorted({_folder(path) for path in tree.files if _configures(path)} | {""}, key=len)
     declared = list(_declared(services))
     usual = [
         f"{p}{glob}" for p in packages[:MAX_PACKAGES] for f in FRAMEWORKS for glob in f.reports
     ]
-    wanted = list(
-        dict.fromkeys(
-            [
-                *declared,
-                *(glob for glob in usual if _is_literal(glob, "*")),
-                *services.settings.reports,
-            ]
-        )
-    )
+    literal = [glob for glob in usual if _is_literal(glob, "*")]
+    wanted = list(dict.fromkeys([*declared, *literal, *services.settings.reports]))
     there = inputs.report_paths(tree, services.settings.model_copy(update={"reports": wanted}))
     patterns = {glob: glob_pattern(glob) for glob in wanted}
     named = [
@@ -160,12 +146,12 @@ def reports(services: Services) -> list[str]:
 
 
 def _is_literal(path: str, besides: str = "") -> bool:
-    """Whether a gate rule or glob can hold this path as it is."""
+    """Whether a gate rule or glob can contain this path unescaped."""
     return not re.search(r"[\s*?{}#\\]|^!", re.sub(f"[{besides}]", "", path) if besides else path)
 
 
 def _folder(path: str) -> str:
-    """The folder of a path with its slash; empty for the root."""
+    """The folder of a path, with a slash at the end; empty for the root."""
     return path[: path.rfind("/") + 1]
 
 
@@ -178,36 +164,38 @@ def _is_config(framework: Framework, name: str) -> bool:
     return bool(framework.configs and re.fullmatch(framework.configs, name))
 
 
-def _homes(services: Services, framework: Framework) -> Iterator[str]:
-    """The folders in which a framework is at home, by its configuration; the root for one that has none."""
+def _folders(services: Services, framework: Framework) -> Iterator[str]:
+    """The folders in which a framework is configured; the root if it needs no configuration."""
     if not framework.configs:
         yield ""
         return
-    file, saying = framework.mention or ("", "")
+    file, mention = framework.mention or ("", "")
     for path in services.tree.files:
         name = path.rpartition("/")[2]
         if _is_config(framework, name):
             declared = TEST_DIR.search(services.tree.text(path) or "")
             inner = declared[1].removeprefix("./").strip("/") if declared else ""
             yield _folder(path) + (f"{inner}/" if inner and ".." not in inner else "")
-        elif name == file and saying in (services.tree.text(path) or ""):
+        elif name == file and mention in (services.tree.text(path) or ""):
             yield _folder(path)
 
 
-def _claimed(framework: Framework, name: str, homes: tuple[str, ...], left: set[str]) -> list[str]:
-    """The tests of one name pattern that lie where the framework is at home."""
+def _claimed(
+    framework: Framework, name: str, folders: tuple[str, ...], left: set[str]
+) -> list[str]:
+    """The tests with this name pattern in the folders where the framework is configured."""
     pattern = re.compile("[^/]+".join(re.escape(part) for part in name.split("{feature}")))
     return [
         path
         for path in left
         if pattern.fullmatch(path.rpartition("/")[2])
-        and path.startswith(homes)
+        and path.startswith(folders)
         and (not framework.only_in or f"/{_folder(path)}".endswith(f"/{framework.only_in}/"))
     ]
 
 
 def _rules(framework: Framework, name: str, paths: Iterable[str]) -> list[str]:
-    """Gate rules for the tests of one name: by test folders, or anywhere when those are many or none."""
+    """Gate rules for tests with one name pattern: by their test folders, unless there are many."""
     if framework.only_in:
         return sorted({f"{_folder(path)}{name}" for path in paths})[:MAX_FOLDERS]
     roots = {_test_root(path) for path in paths}
@@ -217,7 +205,7 @@ def _rules(framework: Framework, name: str, paths: Iterable[str]) -> list[str]:
 
 
 def _test_root(path: str) -> str | None:
-    """The outermost folder that is for tests by its name, with its slash."""
+    """The outermost folder whose name says that it is for tests, with a slash at the end."""
     folders = path.split("/")[:-1]
     for depth, folder in enumerate(folders, 1):
         if folder.lower() in TEST_FOLDERS:
@@ -226,7 +214,7 @@ def _test_root(path: str) -> str | None:
 
 
 def _declared(services: Services) -> Iterator[str]:
-    """Report files that a configuration names, relative to its folder."""
+    """The report files that configurations name, relative to the root."""
     for path in services.tree.files:
         if _configures(path):
             for match in DECLARED.finditer(services.tree.text(path) or ""):

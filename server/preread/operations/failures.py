@@ -1,14 +1,13 @@
-"""The operation on what tests did over time: failures."""
+"""`failures`: the tests that failed over time."""
 
 import time
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from preread import inputs, resolve
-from preread.gates import aliases
+from preread import aliases, inputs, resolve
 from preread.models import Model
-from preread.operations.registry import FEATURE, Asked, Context, Operation, in_thread
+from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
 from preread.project import packages
 from preread.services import Services
 
@@ -16,43 +15,43 @@ if TYPE_CHECKING:
     from preread.infra.secrets import Credentials
     from preread.reports.history import Past
 
-MOST_RECENT = 20  # outcomes shown of each test
-MOST_SOURCES = 5
+MAX_RECENT = 20  # outcomes shown for each test
+MAX_SOURCES = 5
 
 
-class FailuresRequest(Asked):
+class FailuresRequest(RequestModel):
     """Whose failures, and how many."""
 
     feature: str | None = Field(None, description=FEATURE + " Default: every test's.")
-    limit: int = Field(20, ge=1, le=1000, description="At most so many tests.")
+    limit: int = Field(20, ge=1, le=1000, description="The maximum number of tests.")
     scope: str | None = Field(None, description="A folder or a package's name: only tests there.")
 
 
 class FailedTest(Model):
-    """What is known of one test that failed."""
+    """What is known about one test that failed."""
 
     test: str
     state: Literal["failing", "flaky", "mended"]
     runs: int = Field(description="Those in which it passed or failed.")
     failures: int
-    retried: int = Field(description="Runs in which it failed, and passed when it was tried again.")
+    retried: int = Field(description="Runs in which it failed at first and passed when retried.")
     flakiness: float = Field(description="Its flip rate over the newest 50 runs, 0 to 1.")
     recent: str = Field(
-        description="Its newest outcomes, the last one last: . passed, F failed, r passed when retried."
+        description="Its newest outcomes, oldest first: . passed, F failed, r passed when retried."
     )
-    kinds: dict[str, int] = Field(description="How often it failed with each kind.")
-    message: str = Field(description="What it said when it failed last.")
+    kinds: dict[str, int] = Field(description="How often it failed with each kind of failure.")
+    message: str = Field(description="The message of its last failure.")
     first_seen: str
     last_seen: str
     last_failed: str
     report: str = Field(
-        description="Where the last report that told of its failure has it: path and line."
+        description="Path and line in the newest report with its failure; empty if there is none."
     )
-    sources: tuple[str, ...] = Field(description="The runs in which it failed, the newest first.")
+    sources: tuple[str, ...] = Field(description="The runs in which it failed, newest first.")
 
 
 class FailuresReply(Model):
-    """The tests that ever failed: those that fail now first, then those that change most."""
+    """The tests that ever failed: those failing now first, then the flakiest."""
 
     feature: str | None
     tests: tuple[FailedTest, ...]
@@ -65,34 +64,34 @@ async def failures(context: Context, request: FailuresRequest) -> FailuresReply:
 
 
 def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
+    from preread.infra.secrets import Credentials
+
     looked = inputs.reports(services)
     notes = looked.problems if looked is not None else ()
     feature = None
     if request.feature is None:
-        from preread.reports import history
-
-        scope = packages.scope_of(services.tree, request.scope or "")
-        pasts = [
-            past
-            for past in history.pasts(services.tree)
-            if past.file.startswith(f"{scope}/" if scope else "")
-        ]
+        pasts = _of_project(services, request.scope or "")
     else:
-        from preread.evidence import collect as evidence  # heavy
+        from preread.evidence.collect import failing  # heavy
 
         served = aliases.served(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
-        pasts = evidence.failing(
-            services, resolve.resolve(services, feature=feature, scope=request.scope)
-        )
-    from preread.infra.secrets import Credentials
-
+        asked = resolve.resolve(services, feature=feature, scope=request.scope)
+        pasts = failing(services, asked)
     secrets = Credentials(services.layout.root)
-    tests = tuple(_told(past, secrets) for past in pasts[: request.limit])
+    tests = tuple(_failed_test(past, secrets) for past in pasts[: request.limit])
     return FailuresReply(feature=feature, tests=tests, total=len(pasts), notes=notes)
 
 
-def _told(past: "Past", secrets: "Credentials") -> FailedTest:
+def _of_project(services: Services, scope: str) -> list["Past"]:
+    from preread.reports import history
+
+    folder = packages.scope_of(services.tree, scope)
+    start = f"{folder}/" if folder else ""
+    return [past for past in history.pasts(services.tree) if past.file.startswith(start)]
+
+
+def _failed_test(past: "Past", secrets: "Credentials") -> FailedTest:
     bad = [one for one in past.tries if one.verdict != "passed"]
     report = next((f"{one.report}:{one.line}" for one in reversed(bad) if one.report), "")
     marks = {"passed": ".", "failed": "F", "flaky": "r"}
@@ -103,14 +102,14 @@ def _told(past: "Past", secrets: "Credentials") -> FailedTest:
         failures=past.failures,
         retried=past.retried,
         flakiness=past.flakiness,
-        recent="".join(marks[one.verdict] for one in past.tries[-MOST_RECENT:]),
+        recent="".join(marks[one.verdict] for one in past.tries[-MAX_RECENT:]),
         kinds=past.kinds,
         message=secrets.without(past.message),
         first_seen=_when(past.first),
         last_seen=_when(past.last),
         last_failed=_when(past.failed),
         report=report.removesuffix(":0"),
-        sources=tuple(past.cited[:MOST_SOURCES]),
+        sources=tuple(past.cited[:MAX_SOURCES]),
     )
 
 
@@ -118,15 +117,15 @@ def _when(at: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
-FAILURES = Operation(
+OPERATION = Operation(
     name="context.failures",
     request=FailuresRequest,
     reply=FailuresReply,
     effect="read",
-    doc="Show the tests that failed over time, by reports and recorded runs: how often, when, with what, how flaky.",
+    doc="Show the tests that failed over time, from reports and recorded runs: "
+    "how often, when, why, how flaky.",
     example="preread failures checkout --limit 5",
     run=failures,
     command="failures",
     positional=("feature",),
 )
-OPERATIONS = (FAILURES,)

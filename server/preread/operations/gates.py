@@ -1,4 +1,4 @@
-"""The operation on the gates, for people: switch them off and on again, see what a write would get, and why."""
+"""`gates`, for people: switch the gates off and on, and explain what they would do."""
 
 import re
 import time
@@ -15,56 +15,56 @@ from preread.layout import Layout
 from preread.models import Model
 from preread.operations import hooks
 from preread.operations.hooks import Explained
-from preread.operations.registry import Asked, Context, Operation, in_thread
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 from preread.settings import Settings
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION = re.compile(r"([1-9][0-9]{0,8})([smhd])")
-LONGEST = 366 * 86400
+MAX_SECONDS = 366 * 86400
 DOES = {"block": "block", "warn": "only warn", "off": "are off"}
 
 
-class GatesRequest(Asked):
-    """What is to be done with the gates."""
+class GatesRequest(RequestModel):
+    """What to do with the gates."""
 
     action: Literal["on", "off", "test", "explain"] = Field(
-        description="`off` and `on` switch them; `test` says what a write of each path "
-        "would get, and exits 1 where one is blocked; `explain` says why."
+        description="`off` and `on` switch them; `test` says what would happen to a write of each "
+        "path, and exits 1 if one would be blocked; `explain` says why."
     )
     paths: tuple[str, ...] = Field(
-        (), description="Files, there or not, relative to where you are."
+        (), description="Files, existing or not, relative to the current folder."
     )
     for_: str | None = Field(
-        None, description="Only with off: for so long, like 30m, 2h or 1d. Default: for good."
+        None, description="Only with off: for how long, like 30m, 2h or 1d. Default: for good."
     )
 
 
 class GatesReply(Model):
-    """What holds now, and what each path would get; `ok` is false where `test` meets a block."""
+    """The gates' state, and what they would do; `ok` is false if `test` finds a block."""
 
     action: str
     ok: bool
     root: str
-    mode: str | None = Field(description="block, warn or off; none where nothing is gated.")
+    mode: str | None = Field(description="block, warn or off; none if nothing is gated.")
     mode_from: str
     off_until: float | None = Field(
-        description="Epoch seconds, where the gates are off and that has an end."
+        description="Epoch seconds, if the gates are off for a limited time."
     )
     says: tuple[str, ...] = Field(
-        description="What was done, what holds now and what overrides it, in sentences."
+        description="Sentences: what was done, the current state, and what overrides it."
     )
     paths: tuple[Explained, ...] = ()
 
 
 async def gates(context: Context, request: GatesRequest) -> GatesReply:
-    # Without the project's settings: the switch has to work where those cannot be read.
+    # Without the project's settings: the switch has to work even if they cannot be read.
     services = Services(resolve.open_layout(context.start), Settings(), context.environ)
     return await in_thread(context, services, _gates, request, context.start.absolute())
 
 
 def _gates(services: Services, request: GatesRequest, start: Path) -> GatesReply:
-    seconds = _understood(request)
+    seconds = _seconds_off(request)
     layout, done = services.layout, ""
     here = hooks.explain(services, str(layout.gates), layout.root)
     if request.action in {"on", "off"}:
@@ -83,16 +83,16 @@ def _gates(services: Services, request: GatesRequest, start: Path) -> GatesReply
     )
 
 
-def _understood(request: GatesRequest) -> int | None:
-    """For how many seconds the gates are to be off; None for good. Raises E_USAGE."""
-    looks = request.action in {"test", "explain"}
-    if looks and not all(request.paths or [""]):
+def _seconds_off(request: GatesRequest) -> int | None:
+    """For how many seconds to switch the gates off; None for good. Raises E_USAGE."""
+    takes_paths = request.action in {"test", "explain"}
+    if takes_paths and not all(request.paths or [""]):
         raise PrereadError(
-            "E_USAGE", f"Which file? `{request.action}` takes paths.", f"Run: {GATES.example}"
+            "E_USAGE", f"Which file? `{request.action}` takes paths.", f"Run: {OPERATION.example}"
         )
-    if request.paths and not looks:
+    if request.paths and not takes_paths:
         raise PrereadError(
-            "E_USAGE", f"`{request.action}` is for the whole project, and takes no path.", OTHERS
+            "E_USAGE", f"`{request.action}` is for the whole project and takes no path.", EXEMPT
         )
     if request.for_ is None:
         return None
@@ -103,57 +103,53 @@ def _understood(request: GatesRequest) -> int | None:
             "Run: preread gates off --for 2h",
         )
     match = DURATION.fullmatch(request.for_)
-    seconds = int(match[1]) * UNITS[match[2]] if match else LONGEST + 1
-    if seconds > LONGEST:
+    seconds = int(match[1]) * UNITS[match[2]] if match else MAX_SECONDS + 1
+    if seconds > MAX_SECONDS:
         raise PrereadError(
             "E_USAGE",
-            f"{request.for_[:40]!a} is no time that the gates can be off.",
-            "Say 90s, 30m, 2h or 1d: 366d at most.",
+            f"The gates cannot be off for {request.for_[:40]!a}.",
+            "Write 90s, 30m, 2h or 1d; the maximum is 366d.",
         )
     return seconds
 
 
 def _switch(layout: Layout, here: Explained, *, on: bool, seconds: int | None) -> str:
-    """Turn the switch; what was done, in a sentence. Raises E_WRITE."""
+    """Switch the gates; returns what was done, as a sentence. Raises E_WRITE."""
     if on:
         was_off = layout.gates_off.exists()
         atomic.remove(layout.gates_off)
-        return "Switched on." if was_off else "The switch was on already."
+        return "Switched on." if was_off else "They were on already."
     if here.gates is None and here.broken is None:
-        return ""  # nothing to switch; and gates that come later are not to be off from the start
+        return ""  # nothing to switch off, and gates that are added later must not start off
     until = "forever" if seconds is None else f"{time.time() + seconds:.0f}"
     atomic.write(layout.gates_off, f"{until}\n".encode())
     return "Switched off."
 
 
 def state(here: Explained) -> Iterator[str]:
-    """What holds in a project, by the hooks' word on it, and what overrides it."""
+    """The state of a project's gates as the hooks report it, and what overrides it."""
     if here.broken is not None:
-        yield f"{broken(here.broken)} Until that is mended nothing is gated."
+        yield f"{broken(here.broken)} Until that is fixed, nothing is gated."
         return
     if here.gates is None or here.mode is None:
-        yield "There is no .project/gates here, so nothing is gated; preread init makes one."
+        yield "There is no .project/gates here, so nothing is gated; preread init writes one."
         return
     does = f"The gates {DOES[here.mode]}"
     if here.mode_from in {"PREREAD_GATES", "CI"}:
         over = "the switch and the file" if here.mode_from == "PREREAD_GATES" else "the file's mode"
-        yield f"{does}, because of {here.mode_from} in this environment, which goes over {over}."
-        yield "A session of Claude Code that was started elsewhere may have another environment."
+        yield f"{does}, because {here.mode_from} in this environment overrides {over}."
+        yield "A Claude Code session that was started elsewhere may have another environment."
     elif here.mode_from.endswith("gates-off"):
-        yield f"{does} {until(here)}. On again: preread gates on"
+        yield f"{does} {until(here)}. To switch them on: preread gates on"
     else:
-        where = (
-            f"{here.mode_from} of .project/gates"
-            if here.mode_from.startswith("line")
-            else here.mode_from
-        )
-        yield f"{does} ({where})."
+        in_file = " of .project/gates" if here.mode_from.startswith("line") else ""
+        yield f"{does} ({here.mode_from}{in_file})."
     yield from (f"Ignored: {note}." for note in here.notes)
 
 
 def until(here: Explained) -> str:
     if here.off_until is None:
-        return "until somebody switches them on"
+        return "until they are switched on"
     return f"until {time.strftime('%Y-%m-%d %H:%M', time.localtime(here.off_until))}"
 
 
@@ -161,17 +157,16 @@ def broken(found: hooks.Broken) -> str:
     return f".project/gates is broken: {f'line {found.line} ' if found.line else 'it '}{found.why}."
 
 
-OTHERS = "Single files are exempted by a line of .project/gates: !tests/legacy/**"
-GATES = Operation(
+EXEMPT = "To exempt single files, add a line to .project/gates: !tests/legacy/**"
+OPERATION = Operation(
     name="config.gates",
     request=GatesRequest,
     reply=GatesReply,
     effect="write",
-    doc="Switch the gates off or on again; test what a write of a file would get, or explain it.",
+    doc="Switch the gates off or on; test or explain what they would do about a file.",
     example="preread gates explain tests/login.spec.ts",
     run=gates,
     command="gates",
     positional=("action", "paths"),
-    personal=True,
+    people_only=True,
 )
-OPERATIONS = (GATES,)

@@ -1,4 +1,4 @@
-"""Asking the hooks that come with Preread: what they make of a path. They are the one engine that decides."""
+"""Asks the hooks what they would do about a path. Only the hooks decide; the package asks them."""
 
 import json
 import sys
@@ -16,20 +16,20 @@ SECONDS = 10.0
 Decision = Literal["block", "remark", "failure", "pass"]
 
 
-class Told(Model):
-    """A part of the hooks' answer; what a later version adds to it is left out."""
+class HookAnswer(Model):
+    """A part of the hooks' answer. Fields that a later version adds are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Broken(Told):
-    """What is wrong with a gates file; line 0 is all of it."""
+class Broken(HookAnswer):
+    """What is wrong with a gates file; line 0 stands for the whole file."""
 
     line: int
     why: str
 
 
-class DossierFound(Told):
+class DossierFound(HookAnswer):
     """One place where the dossier is looked for."""
 
     project: str
@@ -39,27 +39,27 @@ class DossierFound(Told):
     stale: bool
 
 
-class Explained(Told):
-    """What the gate on files makes of one path."""
+class Explained(HookAnswer):
+    """What the file gate would do about one path."""
 
     target: str
     exists: bool
     project: str | None = Field(description="The project that decides.")
-    gates: str | None = Field(description="Its gates file; none where nothing is gated.")
+    gates: str | None = Field(description="Its gates file; none if nothing is gated.")
     broken: Broken | None
     notes: tuple[str, ...] = Field(description="Switches that are ignored, and why.")
     mode: Literal["block", "warn", "off"] | None
     mode_from: str
     off_until: float | None = Field(
-        description="Epoch seconds, where the gates are off and that has an end."
+        description="Epoch seconds, if the gates are off for a limited time."
     )
-    own: bool = Field(description="One of the project's own files, which only people write.")
+    own: bool = Field(description="One of Preread's own files, which only people write.")
     line: int | None
     rule: str | None
     captured: str
     feature: str | None
     served_by: str | None = Field(
-        description="The feature whose dossier counts: an alias is followed."
+        description="The feature whose dossier counts, after following aliases."
     )
     dossiers: tuple[DossierFound, ...]
     near: tuple[str, ...]
@@ -69,7 +69,7 @@ class Explained(Told):
 
 
 def folder() -> Path:
-    """Where the hooks are. Raises E_GATES."""
+    """The folder of the hooks. Raises E_GATES."""
     try:
         return assets.folder("hooks")
     except FileNotFoundError as error:
@@ -79,7 +79,7 @@ def folder() -> Path:
 
 
 def explain(services: Services, target: str, cwd: Path) -> Explained:
-    """What a write of `target` would get, and why. Raises E_GATES."""
+    """What would happen to a write of `target`, and why. Raises E_GATES."""
     event = json.dumps({"target": target, "cwd": str(cwd), "tool": "Write"}).encode()
     done = services.run(
         [sys.executable, "-I", "-S", "-B", str(folder() / "hook.py"), "--explain"],
@@ -94,14 +94,14 @@ def explain(services: Services, target: str, cwd: Path) -> Explained:
     except ValidationError as error:
         raise PrereadError(
             "E_GATES",
-            f"The hooks do not answer: {_said(done.out, done.err)}",
+            f"The hooks do not answer: {_error_text(done.out, done.err)}",
             "Run: preread doctor",
         ) from error
 
 
-def _said(out: bytes, err: bytes) -> str:
+def _error_text(out: bytes, err: bytes) -> str:
     try:
         note = json.loads(out)["systemMessage"]
     except (ValueError, LookupError, TypeError):
-        note = err.decode("utf-8", "replace").strip().rpartition("\n")[2] or "nothing was said"
+        note = err.decode("utf-8", "replace").strip().rpartition("\n")[2] or "no message"
     return f"{str(note)[:300]}."

@@ -12,7 +12,7 @@ from preread import resolve, settings
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.models import LoadReply, Model
-from preread.reply_cache import Remembered
+from preread.reply_cache import ReplyCache
 from preread.services import Progress, Services
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ T = TypeVar("T")
 P = ParamSpec("P")
 Effect = Literal["read", "write", "execute"]
 
-# What the fields of several requests mean.
-FEATURE = "The feature's name, like `checkout`; `_project` for the whole resolve."
-DESCRIPTION = "What is to be written, in a sentence: guides the search."
+# Descriptions of fields that several requests have.
+FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
+DESCRIPTION = "What you are about to write, in a sentence; it guides the search."
 SCOPE = "A folder or a package's name: only its files are ranked."
-TICKET = "A ticket's id, like SHOP-142, whose criteria belong in."
+TICKET = "A ticket's id, like SHOP-142; its criteria go into the dossier."
 
 
-class Asked(Model):
-    """The base of every request: its texts are text, also where a command line or JSON smuggled in half a character."""
+class RequestModel(Model):
+    """The base of every request. Refuses lone surrogates, which command lines and JSON can hold."""
 
     @field_validator("*")
     @classmethod
@@ -43,7 +43,7 @@ class Asked(Model):
 def services_of(
     start: Path, environ: Mapping[str, str], progress: Progress | None = None, **arguments: object
 ) -> Services:
-    """Fresh services for the project around `start`; `arguments` override settings for this call."""
+    """New services for the project around `start`; `arguments` override settings."""
     layout = resolve.open_layout(start)
     return Services(
         layout=layout,
@@ -61,33 +61,30 @@ class Context:
     environ: Mapping[str, str]
     jobs: "Jobs"
     caller: "Caller"
-    remembered: Remembered[LoadReply] | None = (
-        None  # a server's; a single command has nothing to remember
-    )
+    reply_cache: ReplyCache[LoadReply] | None = None  # only a server has one
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
-        """Fresh services for the project around `start`; `arguments` override settings for this call."""
+        """New services for this call; `arguments` override settings."""
         return services_of(self.start, self.environ, progress, **arguments)
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A named, typed request → reply. `run` raises PrereadError for every expected failure."""
+    """A named, typed request and reply. `run` raises PrereadError for every expected failure."""
 
     name: str  # "context.load"
-    request: type[Asked]
+    request: type[RequestModel]
     reply: type[Model]
     effect: Effect
     doc: str  # one line
     example: str  # a command line that works
     run: Callable[[Context, Any], Awaitable[Any]]
     command: str  # the CLI's word for it
-    limit: Callable[[Services, Any], float] | None = (
-        None  # seconds after which it ends what it started
-    )
-    # The reply, where it needs no waiting: it spares a command line the event loop. None: run it.
-    at_once: Callable[[Services, Any], Any] | None = None
-    personal: bool = False  # for people alone: no agent is offered it, or may call it
+    # Seconds after which it stops the build that it started.
+    limit: Callable[[Services, Any], float] | None = None
+    # The reply if it is available without waiting, which saves the CLI an event loop; else None.
+    immediate: Callable[[Services, Any], Any] | None = None
+    people_only: bool = False  # agents are not offered it, and may not call it
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
 
     @property
@@ -102,25 +99,27 @@ async def in_thread(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """Run `step(services, …)` in a worker thread: the caller hears its progress and stops it by leaving."""
+    """Run `step(services, …)` in a worker thread.
 
+    Its progress goes to the caller; cancelling the caller stops it.
+    """
     import anyio.from_thread
     import anyio.to_thread
 
     def report(message: str, done: float, total: float) -> None:
-        async def tell() -> None:
-            await context.caller.tell(message, done, total)
+        async def pass_on() -> None:
+            await context.caller.report(message, done, total)
 
-        anyio.from_thread.run(tell)
+        anyio.from_thread.run(pass_on)
 
     progress = Progress(report=report, deadline=services.progress.deadline)
     work = partial(step, replace(services, progress=progress), *args, **kwargs)
-    failure: Exception | None = None
+    failure: Exception | None = None  # raised outside the task group, which would wrap it
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_when_cancelled, progress)
         try:
             answer = await anyio.to_thread.run_sync(work)
-        except Exception as error:  # carried out of the task group, which would wrap it
+        except Exception as error:
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
@@ -129,7 +128,7 @@ async def in_thread(
 
 
 async def _stop_when_cancelled(progress: Progress) -> None:
-    """A thread cannot be cancelled; its next look at its progress raises instead."""
+    """A thread cannot be cancelled; its next check of its progress raises instead."""
     from anyio import sleep_forever
 
     try:
@@ -139,7 +138,7 @@ async def _stop_when_cancelled(progress: Progress) -> None:
 
 
 def log_file(start: str) -> Path:
-    """The project's log, for the traceback of a bug; raises when there is no project folder for it."""
+    """The project's log, for the traceback of a bug. Raises E_NOT_FOUND if it has no .project."""
     layout = resolve.open_layout(Path(start))
     if not layout.project.is_dir():
         raise PrereadError("E_NOT_FOUND", "There is no .project folder.")

@@ -4,7 +4,8 @@ import os
 import stat
 from pathlib import Path
 
-MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
+from preread.gates.spans import MAX_BYTES
+
 CHUNK = 1 << 20
 _SAFE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -19,16 +20,6 @@ def data_at(place: str) -> bytes | None:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError):
         return None
-
-
-def decoded(data: bytes | None) -> str | None:
-    """A file's bytes as text; None if it is binary. Text that is not UTF-8 is read as Latin-1."""
-    if data is None or b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def contains(place: Path, wanted: bytes) -> bool:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from preread.errors import PrereadError
+from preread.gates.spans import decoded, lines_of
 from preread.infra.subprocesses import Done, Runner, never
 from preread.layout import Layout
 from preread.project import git
 from preread.project.ignores import ATTRIBUTES, IGNORE, Attributes, Ignores
-from preread.project.read import contains, data_at, decoded
+from preread.project.read import contains, data_at
 
 if TYPE_CHECKING:
     from preread.syntax import Outline
@@ -47,11 +48,6 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
     wild = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     tokens = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
     return re.compile("".join(wild.get(token, re.escape(token)) for token in tokens), re.DOTALL)
-
-
-def digest_lines(lines: list[str]) -> list[str]:
-    """Lines as digests and quotes use them: without the `\\r` of a `\\r\\n`."""
-    return [line.removesuffix("\r") for line in lines]
 
 
 @dataclass(slots=True)
@@ -226,7 +222,7 @@ class Tree:
         """The lines of a text file, without line ends; a final line end starts no further line."""
         if path not in self._lines.values:
             text = self.text(path)
-            self._lines.add(path, None if text is None else _split(text), len(text or ""))
+            self._lines.add(path, None if text is None else lines_of(text), len(text or ""))
         return self._lines.values[path]
 
     def outline(self, path: str) -> "Outline":
@@ -258,13 +254,6 @@ class Tree:
     @property
     def root(self) -> Path:
         return self.layout.root
-
-
-def _split(text: str) -> list[str]:
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return digest_lines(lines) if "\r" in text else lines
 
 
 def _is_citable(path: str) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from preread.gates.failure_kinds import KINDS
+from preread.gates.run_records import Run
 from preread.project.tree import Tree
 from preread.reports import results, store
 from preread.reports.ingest import MAX_OUTCOMES_PER_TEST, SAME_RUN, label
-from preread.reports.kinds import KINDS
-from preread.reports.results import Run
 from preread.reports.store import Try
 
 MIN_FLIPS = 3  # of a flaky test; one that broke and was fixed has two

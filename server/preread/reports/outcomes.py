@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from preread.reports import kinds
+from preread.gates import failure_kinds
+from preread.gates.printable import without_controls
 
 Verdict = Literal["passed", "failed", "skipped", "flaky"]  # flaky: failed, then passed on a retry
 MAX_OUTCOMES = 50_000  # of one report
@@ -15,8 +16,6 @@ MAX_NAME, MAX_MESSAGE = 300, 300
 MAX_TEXT = 20_000  # characters of one failure that are examined
 LATEST = 1e11  # seconds since the epoch; a later time is invalid
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 # Invisible characters: direction marks and those without width.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb]")
 _MESSAGE = re.compile(
@@ -35,7 +34,7 @@ class Outcome(NamedTuple):
     name: str
     verdict: Verdict
     message: str = ""  # the start of a failure's message, on one line
-    kind: str = ""  # of a failure: a row of `kinds`
+    kind: str = ""  # of a failure: one of `failure_kinds.KINDS`, or `other`
     retries: int = 0
     line: int = 0  # of the report, 1-based
 
@@ -61,7 +60,7 @@ def clean(value: object, limit: int = MAX_NAME) -> str:
 
 def plain(text: str) -> str:
     """A text without colours and control characters; it may have several lines."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\t", "    "))
+    return without_controls(text).replace("\t", "    ")
 
 
 def path(value: object) -> str:
@@ -110,7 +109,7 @@ def failure(message: object, text: object = "", name: str = "") -> tuple[str, st
     if name and name in own:
         own = ""
     start = clean(_first(own) or _first(_without_code(text)) or message, MAX_MESSAGE)
-    return start, kinds.kind_of(f"{own}\n{_without_code(text)}") if start else ""
+    return start, failure_kinds.kind_of(f"{own}\n{_without_code(text)}") if start else ""
 
 
 def _first(text: str) -> str:

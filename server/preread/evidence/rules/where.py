@@ -1,0 +1,113 @@
+"""Where the feature is: the best definitions of the first sources, and the best tests."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from preread.dossier import code
+from preread.evidence import nearest
+from preread.evidence.files import FileView
+from preread.evidence.nearest import Place, is_on, is_quotable
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import FUNCTIONS, Definition, View
+from preread.sources import Ref
+
+SOURCES, TESTS = 3, 3
+NEARLY = 0.85  # of the third source's score: a fourth one with as much is named, too
+SECOND = 0.7  # of a file's best definition: a second one with as much is named, too
+WHOLE = 0.4  # of a method's score: its class is named instead if it has as much
+SECOND_TEST = 0.4  # of the best test's score: other files' tests with as much are named, too
+NEAREST = 4
+MAX_MISSING = 3
+
+
+def find(view: View) -> Iterator[Found]:
+    """Code, then tests; for a thin feature what is missing and what comes nearest."""
+    if view.thin:
+        yield from _missing(view)
+        return
+    ranked = [file for file in view.sources if is_quotable(file)][: SOURCES + 1]
+    if len(ranked) > SOURCES and ranked[SOURCES].score < NEARLY * ranked[SOURCES - 1].score:
+        ranked = ranked[:SOURCES]
+    if ranked:
+        yield _listed("code", [place for file in ranked for place in _defined(view, file)], 1.0)
+    tests = list(_tests(view))[:TESTS]
+    if tests:
+        yield _listed("tests", tests, 0.9)
+
+
+def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
+    text = f"{label}: {', '.join(place.text for place in places)}"
+    return Found(text, tuple(dict.fromkeys(place.source for place in places)), score, heading)
+
+
+def _defined(view: View, file: FileView) -> Iterator[Place]:
+    """The best definition of a file and a second one that is nearly as good and not part of it."""
+    own = [one for one in view.definitions if one.file is file and _is_telling(view, one)]
+    if not own:
+        yield Place(file)
+        return
+    first = _whole(own[0], own).symbol
+    yield Place(file, first.name, first.start)
+    for one in own:
+        other = _whole(one, own).symbol
+        apart = other.start > first.end or other.end < first.start
+        if one.score >= SECOND * own[0].score and apart and other.name != first.name:
+            yield Place(file, other.name, other.start)
+            return
+
+
+def _is_telling(view: View, one: Definition) -> bool:
+    """Whether a definition is about the feature: by its name, if others are inside."""
+    symbol = one.symbol
+    is_home = symbol.kind not in FUNCTIONS and symbol.end > symbol.start
+    by_name = view.relevance.of(symbol.name) > 0 or symbol.name == PurePosixPath(one.file.path).stem
+    return one.score > 0 and (by_name or not is_home) and is_on(one.file, symbol.name, symbol.start)
+
+
+def _whole(one: Definition, own: Sequence[Definition]) -> Definition:
+    """The class of a method if it is about the feature itself, else the method."""
+    name = one.symbol.container.rpartition(".")[2]
+    around = (
+        c
+        for c in own
+        if c.symbol.name == name and c.symbol.start <= one.symbol.start <= c.symbol.end
+    )
+    return next((c for c in around if c.score >= WHOLE * one.score), one)
+
+
+def _tests(view: View) -> Iterator[Place]:
+    """The best test of each test file that is nearly as much about the feature as the best one."""
+    seen: set[str] = set()
+    for one in view.cases:
+        if one.score < SECOND_TEST * view.cases[0].score:
+            return
+        if (
+            one.file.path not in seen
+            and is_quotable(one.file)
+            and is_on(one.file, one.case.name, one.case.start)
+        ):
+            seen.add(one.file.path)
+            yield Place(one.file, one.case.name, one.case.start)
+
+
+def _missing(view: View) -> Iterator[Found]:
+    """What a thin feature's project does not mention, and what comes nearest."""
+    absent = nearest.absent_words(view)[:MAX_MISSING]
+    if absent:
+        text = f"the project does not mention {', '.join(map(code, absent))}"
+        sources = tuple(str(Ref("absent", nearest.EVERYWHERE, name=word)) for word in absent)
+        yield Found(text, sources, 1.0, "Thin")
+    near = list(nearest.places(view))[:NEAREST]
+    if near:
+        nothing = "the project says next to nothing about it; "
+        yield _listed(f"{'' if absent else nothing}nearest names", near, 0.9, "Thin")
+
+
+RULE = Rule(
+    name="where",
+    file="summary.md",
+    heading="Where",
+    weight=0.2,
+    find=find,
+    example="code: `ShellComplete` src/click/shell_completion.py:278",
+)

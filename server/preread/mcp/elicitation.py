@@ -1,0 +1,60 @@
+"""Asks the person behind a client: by a request to it or, in newer protocols, by a result."""
+
+from typing import Any
+
+from mcp import MCPError
+from mcp.server import ServerRequestContext
+from mcp_types import (
+    CallToolRequestParams,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+ANSWER = "agreed"
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        ANSWER: {"type": "boolean", "title": "Continue", "description": "Yes to continue."}
+    },
+    "required": [ANSWER],
+}
+
+
+class InputRequired(Exception):  # noqa: N818 - what the call needs, not a failure
+    """The client has to repeat the call with an answer."""
+
+    def __init__(self, result: InputRequiredResult) -> None:
+        super().__init__("an answer is needed")
+        self.result = result
+
+
+class Asker:
+    """Asks one question during one call."""
+
+    def __init__(self, call: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> None:
+        self._call, self._answers = call, params.input_responses or {}
+
+    @property
+    def is_supported(self) -> bool:
+        client = self._call.session.client_params
+        return client is not None and client.capabilities.elicitation is not None
+
+    async def __call__(self, question: str) -> bool:
+        """Whether the person said yes. Raises InputRequired if another call brings the answer."""
+        asked = ElicitRequestFormParams(message=question, requested_schema=SCHEMA)
+        answer = self._answers.get(ANSWER)
+        if answer is None and self._call.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            requests = {ANSWER: ElicitRequest(params=asked)}
+            raise InputRequired(InputRequiredResult(input_requests=requests))
+        if answer is None:
+            try:
+                answer = await self._call.session.elicit_form(
+                    question, SCHEMA, self._call.request_id
+                )
+            except MCPError:  # the client announced that it can ask, and cannot
+                return False
+        accepted = isinstance(answer, ElicitResult) and answer.action == "accept" and answer.content
+        return bool(accepted and accepted.get(ANSWER))

@@ -1,0 +1,57 @@
+"""Ends a server process at once, whatever its threads are doing, after a bounded clean-up."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+# Claude Code sends SIGINT, SIGTERM 0.1 s later and SIGKILL at 0.5 s.
+CLEANUP_AFTER_SIGNAL = 0.3
+CLEANUP_AFTER_INPUT = 1.0
+
+
+class Shutdown:
+    """The only way to end the process. The first cause decides the exit status."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self._cleanup_seconds = 0.0
+        self._begun = threading.Event()
+        self._clean: Callable[[], object] | None = None
+        # Started now, because a signal handler may interrupt the very code that starts threads.
+        threading.Thread(target=self._guard, name="shutdown", daemon=True).start()
+
+    def set_cleanup(self, clean: Callable[[], object]) -> None:
+        """From now on, call `clean` to clean up; any thread or signal handler may do so."""
+        self._clean = clean
+
+    def begin(self, status: int, cleanup_seconds: float) -> None:
+        if self.status is not None:
+            return
+        self.status, self._cleanup_seconds = status, cleanup_seconds
+        if self._clean is None:
+            leave(status)
+        self._begun.set()
+        with suppress(RuntimeError):  # the loop is closed, so it is cleaned up already
+            self._clean()
+
+    def on_signal(self, number: int, _: object) -> None:
+        self.begin(128 + number, CLEANUP_AFTER_SIGNAL)
+
+    def on_end_of_input(self) -> None:
+        self.begin(0, CLEANUP_AFTER_INPUT)
+
+    def _guard(self) -> None:
+        self._begun.wait()
+        time.sleep(self._cleanup_seconds)
+        leave(self.status or 0)
+
+
+def leave(status: int) -> NoReturn:
+    """Exit without waiting for threads: a read of standard input may never return."""
+    with suppress(Exception):
+        sys.stderr.flush()
+    os._exit(status)

@@ -1,0 +1,146 @@
+"""JSON-RPC messages as lines on two file descriptors; malformed lines get an error answer."""
+
+import json
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import NamedTuple
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from anyio.lowlevel import EventLoopToken, current_token
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    RequestId,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+MAX_LINE = 8 * 2**20  # bytes; a tool call needs a few thousand
+CHUNK = 2**16
+
+
+class Streams(NamedTuple):
+    """What the SDK's server reads from and writes to."""
+
+    read: MemoryObjectReceiveStream[SessionMessage | Exception]
+    write: MemoryObjectSendStream[SessionMessage]
+
+
+def lines(descriptor: int) -> Iterator[bytes | None]:
+    """The lines of a descriptor to the end of input; None for one longer than MAX_LINE."""
+    pending, too_long = bytearray(), False
+    while True:
+        try:
+            chunk = os.read(descriptor, CHUNK)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            return
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            pending += part
+            yield None if too_long or len(pending) > MAX_LINE else bytes(pending)
+            pending, too_long = bytearray(), False
+        pending += rest
+        if len(pending) > MAX_LINE:
+            pending, too_long = bytearray(), True
+
+
+def parse(line: bytes | None) -> SessionMessage | JSONRPCError:
+    """The message on a line, or the error that JSON-RPC 2.0 (section 5.1) wants for a bad one."""
+    if line is None:
+        return _refusal(INVALID_REQUEST, f"The line is longer than {MAX_LINE} bytes.")
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        message = None
+    if message is not None and not isinstance(message, JSONRPCNotification):
+        return SessionMessage(message)
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return _refusal(PARSE_ERROR, "The line is not JSON.")
+    # A "notification" with an id is a request whose id has the wrong type.
+    if message is not None and "id" not in value:
+        return SessionMessage(message)
+    name = value.get("id") if isinstance(value, dict) else None
+    usable = isinstance(name, str | int) and not isinstance(name, bool)
+    text = "The line is not a JSON-RPC 2.0 message."
+    return _refusal(INVALID_REQUEST, text, name if usable else None)
+
+
+def _refusal(code: int, message: str, name: RequestId | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=name, error=ErrorData(code=code, message=message))
+
+
+@asynccontextmanager
+async def connected(wire: tuple[int, int], on_end: Callable[[], None]) -> AsyncIterator[Streams]:
+    """The SDK's streams over two descriptors.
+
+    `on_end` is called, in some thread, when the client is gone. A daemon thread reads, because
+    nothing can interrupt a blocked read and nobody has to wait for this thread.
+    """
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
+    answers = write.clone()
+    async with anyio.create_task_group() as tasks, incoming, answers:
+        tasks.start_soon(_write, wire[1], outgoing, incoming, on_end)
+        reader = partial(_read, wire[0], incoming, answers, on_end, current_token())
+        threading.Thread(target=reader, name="reader", daemon=True).start()
+        yield Streams(read, write)
+
+
+def _read(
+    descriptor: int,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    answers: MemoryObjectSendStream[SessionMessage],
+    on_end: Callable[[], None],
+    loop: EventLoopToken,
+) -> None:
+    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.RunFinishedError):
+        for line in lines(descriptor):
+            if line is not None and not line.strip():
+                continue
+            found = parse(line)
+            if isinstance(found, JSONRPCError):
+                anyio.from_thread.run(answers.send, SessionMessage(found), token=loop)
+            else:
+                anyio.from_thread.run(incoming.send, found, token=loop)
+    on_end()
+    with suppress(anyio.RunFinishedError):
+        anyio.from_thread.run_sync(incoming.close, token=loop)
+
+
+async def _write(
+    descriptor: int,
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    on_end: Callable[[], None],
+) -> None:
+    async with outgoing:
+        async for item in outgoing:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            try:
+                await anyio.to_thread.run_sync(
+                    _write_all, descriptor, f"{text}\n".encode(), abandon_on_cancel=True
+                )
+            except OSError:  # nobody reads any more, which is the same as the end of input
+                on_end()
+                incoming.close()
+                return
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

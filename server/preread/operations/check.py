@@ -1,0 +1,135 @@
+"""`check`: every rule and every source of a published dossier, or the rules of a run log."""
+
+from functools import partial
+
+from pydantic import Field
+
+from preread import aliases, cache, pipeline, runlog, stale_hints
+from preread.build_key import build_key
+from preread.check import check as check_drafts
+from preread.errors import PrereadError
+from preread.layout import REQUIRED
+from preread.models import Model, Problem
+from preread.operations.published_dossier import PublishedDossier, find_serving
+from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class CheckRequest(RequestModel):
+    """Which dossier to check."""
+
+    feature: str = Field(description=FEATURE)
+    run: bool = Field(False, description="Check its run log instead, as far as it goes.")
+
+
+class ProblemFound(Model):
+    """One broken rule on one line."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+
+
+class RunLog(Model):
+    """How far a run log is."""
+
+    path: str
+    stage: str = Field(description="The last stage with content; empty before the first.")
+    finished: bool
+    runs: int
+    rounds: int = Field(description="Rounds of fixes.")
+
+
+class CheckReply(Model):
+    """The problems of a published dossier or a run log; `ok` if there are none."""
+
+    feature: str
+    ok: bool
+    facts: int | None = Field(None, description="Facts of the dossier that check out.")
+    run: RunLog | None = Field(None, description="How far the run log is.")
+    problems: tuple[ProblemFound, ...]
+    warnings: tuple[str, ...] = ()
+
+
+async def check(context: Context, request: CheckRequest) -> CheckReply:
+    return await in_thread(context, context.services(), _check, request)
+
+
+def _check(services: Services, request: CheckRequest) -> CheckReply:
+    if request.run:
+        return _check_run(services, request.feature)
+    found = find_serving(services, request.feature)
+    drafts, format_problems = found.parsed()
+    checked = check_drafts(services, found.feature, drafts, problems=format_problems, budget=False)
+    problems = [*sorted(checked.problems, key=lambda problem: (problem.path, problem.line))]
+    problems += [
+        Problem(name, 1, "E_FILE_MISSING", "every dossier needs this file")
+        for name in REQUIRED
+        if not found.texts.get(name, "").strip()
+    ]
+    if problems:
+        _hint_if_stale(services, found)
+    return CheckReply(
+        feature=found.feature,
+        ok=not problems,
+        facts=len(checked.verdicts),
+        problems=tuple(_found(problem, found.path) for problem in problems),
+        warnings=found.warnings,
+    )
+
+
+def _found(problem: Problem, folder: str = "") -> ProblemFound:
+    return ProblemFound(
+        path=f"{folder}{problem.path}",
+        line=problem.line,
+        code=problem.code,
+        message=problem.message,
+    )
+
+
+def _hint_if_stale(services: Services, found: PublishedDossier) -> None:
+    """Tell the gates about a dossier that the next load would rebuild."""
+    request = pipeline.as_built(found.manifest)
+    looked = cache.lookup(services, request, partial(build_key, services))
+    if not looked.covers:
+        stale_hints.mark(services.layout, found.feature, looked.why)
+
+
+def _check_run(services: Services, name: str) -> CheckReply:
+    served = aliases.served(services.layout, name)
+    services.layout.guard(served.feature)
+    found = runlog.check(services, served.feature)
+    if found is None:
+        path = services.layout.relative(services.layout.run_log(served.feature))
+        raise PrereadError(
+            "E_NOT_FOUND", f"There is no run log {path}.", "It is started along with the work."
+        )
+    about = RunLog(
+        path=found.path,
+        stage=found.stage,
+        finished=found.finished,
+        runs=found.runs,
+        rounds=found.rounds,
+    )
+    return CheckReply(
+        feature=served.feature,
+        ok=not found.problems,
+        run=about,
+        problems=tuple(map(_found, found.problems)),
+        warnings=served.warnings,
+    )
+
+
+OPERATION = Operation(
+    name="context.check",
+    request=CheckRequest,
+    reply=CheckReply,
+    effect="read",
+    doc="Check a published dossier, whoever wrote it: every format rule, every source. "
+    "With `--run`, its run log.",
+    example="preread check checkout",
+    run=check,
+    command="check",
+    positional=("feature",),
+)

@@ -1,0 +1,66 @@
+"""`evidence`: what a dossier of a feature would be made of."""
+
+from pydantic import Field
+
+from preread import aliases, resolve
+from preread.models import Evidence
+from preread.operations.registry import (
+    DESCRIPTION,
+    FEATURE,
+    SCOPE,
+    TICKET,
+    Context,
+    Operation,
+    RequestModel,
+    in_thread,
+)
+
+
+class EvidenceRequest(RequestModel):
+    """What evidence is wanted for."""
+
+    feature: str = Field(description=FEATURE)
+    description: str | None = Field(None, description=DESCRIPTION)
+    ticket: str | None = Field(None, description=TICKET)
+    limit: int = Field(
+        20,
+        ge=1,
+        le=1000,
+        description="The maximum number of files, of tests, of documents and of findings each.",
+    )
+    scope: str | None = Field(None, description=SCOPE)
+    include: tuple[str, ...] = Field(
+        (),
+        description="What to include although it is left out by default: "
+        "`generated`, `vendored`, `minified`, `lock`, or a glob.",
+    )
+
+
+async def collect(context: Context, request: EvidenceRequest) -> Evidence:
+    from preread.evidence import collect as evidence  # heavy, and not needed for a cached load
+
+    services = context.services()
+    if request.include:
+        services = context.services(include=[*services.settings.include, *request.include])
+    served = aliases.served(services.layout, request.feature)
+    given = request.model_dump(exclude={"limit", "include"})
+    asked = resolve.resolve(services, **(given | {"feature": served.feature}))
+    found = await in_thread(context, services, evidence.collect, asked)
+    lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
+    best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]
+    lists["findings"] = tuple(finding for finding in found.findings if finding in best)
+    notes = (*served.warnings, *resolve.warnings(request.description), *found.notes)
+    return found.model_copy(update={**lists, "notes": notes})
+
+
+OPERATION = Operation(
+    name="context.evidence",
+    request=EvidenceRequest,
+    reply=Evidence,
+    effect="read",
+    doc="Show what the project itself says about a feature, best first: files, tests, findings.",
+    example='preread evidence checkout --description "coupons with a minimum" --limit 5',
+    run=collect,
+    command="evidence",
+    positional=("feature",),
+)

@@ -1,0 +1,46 @@
+"""`extend`: have the model draft single files of a published dossier."""
+
+from pydantic import Field
+
+from preread import aliases, pipeline, published
+from preread.models import LoadReply
+from preread.operations.load import with_warnings
+from preread.operations.registry import FEATURE, Context, Operation, RequestModel
+from preread.services import Services
+
+
+class ExtendRequest(RequestModel):
+    """Which files of which dossier the model is to draft."""
+
+    feature: str = Field(description=FEATURE)
+    files: tuple[str, ...] = Field(description="Files of the dossier, like `anti-patterns`.")
+
+
+async def extend(context: Context, request: ExtendRequest) -> LoadReply:
+    services = context.services()
+    served = aliases.served(services.layout, request.feature)
+    reply = await pipeline.extend(
+        services, served.feature, request.files, context.jobs, context.caller
+    )
+    return with_warnings(reply, served)
+
+
+def _limit(services: Services, request: ExtendRequest) -> float:
+    feature = aliases.served(services.layout, request.feature).feature
+    found = published.read(services.layout, feature)
+    level = found.manifest.level if found is not None and found.manifest is not None else "full"
+    return services.settings.child_seconds(level)
+
+
+OPERATION = Operation(
+    name="context.extend",
+    request=ExtendRequest,
+    reply=LoadReply,
+    effect="write",
+    doc="Have the model draft single files of a published dossier; its other files stay the same.",
+    example="preread extend checkout anti-patterns failures",
+    run=extend,
+    command="extend",
+    limit=_limit,
+    positional=("feature", "files"),
+)

@@ -1,0 +1,47 @@
+"""`facts`: search the facts of every dossier and of the knowledge file."""
+
+from pydantic import Field
+
+from preread import aliases, check, facts
+from preread.facts import FoundFact
+from preread.models import Model
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class SearchRequest(RequestModel):
+    """What to look for among the facts."""
+
+    query: str = Field(description="Words to look for.")
+    feature: str | None = Field(None, description="Only in this feature's dossier.")
+    limit: int = Field(20, ge=1, le=1000, description="The maximum number of facts.")
+
+
+class SearchReply(Model):
+    """Facts, best first."""
+
+    facts: tuple[FoundFact, ...]
+
+
+async def search(context: Context, request: SearchRequest) -> SearchReply:
+    return await in_thread(context, context.services(), _search, request)
+
+
+def _search(services: Services, request: SearchRequest) -> SearchReply:
+    feature = aliases.served(services.layout, request.feature).feature if request.feature else None
+    facts.index(services, check.check_unbudgeted)
+    found = facts.search(services, request.query, feature=feature, limit=request.limit)
+    return SearchReply(facts=tuple(found))
+
+
+OPERATION = Operation(
+    name="knowledge.search",
+    request=SearchRequest,
+    reply=SearchReply,
+    effect="read",
+    doc="Search the facts of all dossiers and of the project's knowledge.",
+    example='preread facts "coupon rounding" --limit 5',
+    run=search,
+    command="facts",
+    positional=("query",),
+)

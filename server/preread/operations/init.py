@@ -1,0 +1,142 @@
+"""`init`: set up a project with settings, gates and git rules that fit the tests it has."""
+
+import json
+import os
+
+from pydantic import Field
+
+from preread.infra import assets, atomic
+from preread.models import Model
+from preread.operations.conventions import Convention, conventions, reports
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+from preread.settings import Settings, personal_keys
+
+PRIVATE = (".cache/", ".state/")  # never committed
+ATTRIBUTES = "context/**/*.md merge=union\nknowledge.md merge=union\n"
+
+
+class InitRequest(RequestModel):
+    """How to set the project up."""
+
+    share: bool = Field(
+        False,
+        description="Commit dossiers: git does not ignore them, and merges them line by line.",
+    )
+
+
+class Found(Model):
+    """A test framework that is used here, and the gate rules for its tests."""
+
+    framework: str
+    files: int
+    rules: tuple[str, ...]
+
+
+class InitReply(Model):
+    """What was written, and what was left alone."""
+
+    root: str
+    written: tuple[str, ...]
+    kept: tuple[str, ...] = Field(description="Files that existed already and were not touched.")
+    found: tuple[Found, ...]
+    reports: tuple[str, ...] = Field(
+        description="Globs of test reports that exist or are configured."
+    )
+    notes: tuple[str, ...] = ()
+    next: str
+
+
+async def init(context: Context, request: InitRequest) -> InitReply:
+    return await in_thread(context, context.services(), _init, request)
+
+
+def _init(services: Services, request: InitRequest) -> InitReply:
+    layout = services.layout
+    share = request.share or services.settings.share
+    found, globs = conventions(services), reports(services)
+    texts = {
+        "config.toml": _config(share=share, globs=globs),
+        "gates": assets.render("init/gates.j2", {"conventions": found}),
+        ".gitignore": "".join(f"{line}\n" for line in _ignored(share=share)),
+    }
+    if share:
+        texts[".gitattributes"] = ATTRIBUTES
+    written, kept = [], []
+    for name, text in texts.items():
+        path = layout.project / name
+        shown = layout.relative(path)
+        if os.path.lexists(path):
+            kept.append(shown)
+        else:
+            atomic.write(path, text.encode())
+            written.append(shown)
+    return InitReply(
+        root=str(layout.root),
+        written=tuple(written),
+        kept=tuple(kept),
+        found=tuple(Found(framework=c.framework, files=c.count, rules=c.rules) for c in found),
+        reports=tuple(globs),
+        notes=tuple(_notes(services, kept, found, share=share)),
+        next="Review .project/gates, then try: preread load _project",
+    )
+
+
+def _ignored(*, share: bool) -> tuple[str, ...]:
+    return PRIVATE if share else (*PRIVATE, "context/")
+
+
+def _config(*, share: bool, globs: list[str]) -> str:
+    defaults = Settings()
+    chosen: dict[str, object] = {}
+    if globs:
+        chosen["reports"] = list(dict.fromkeys([*globs, *defaults.reports]))
+    if share:
+        chosen["share"] = True
+    rows = []
+    for key, about in Settings.model_fields.items():
+        if key in personal_keys():
+            continue
+        value = chosen.get(key, getattr(defaults, key))
+        # For these types, JSON is valid TOML.
+        text = json.dumps(value, ensure_ascii=False)
+        note = "The first of these were found here." if key == "reports" and globs else ""
+        rows.append(
+            {
+                "key": key,
+                "doc": about.description,
+                "value": text,
+                "chosen": key in chosen,
+                "note": note,
+            }
+        )
+    return assets.render("init/config.toml.j2", {"settings": rows})
+
+
+def _notes(
+    services: Services, kept: list[str], found: list[Convention], *, share: bool
+) -> list[str]:
+    notes = [] if found else ["No tests were found, so .project/gates gates nothing yet."]
+    if ".project/.gitignore" in kept:
+        has = (services.layout.project / ".gitignore").read_text("utf-8", "replace").split()
+        lacking = [line for line in _ignored(share=share) if line not in has]
+        notes += [f".project/.gitignore was kept; it does not list {line}" for line in lacking]
+        if share and "context/" in has:
+            notes.append(
+                ".project/.gitignore was kept; remove `context/` from it to share dossiers."
+            )
+    if share and ".project/config.toml" in kept and not services.settings.share:
+        notes.append(".project/config.toml was kept; set `share = true` in it.")
+    return notes
+
+
+OPERATION = Operation(
+    name="config.init",
+    request=InitRequest,
+    reply=InitReply,
+    effect="write",
+    doc="Set up the project: settings, gates and git rules that fit the tests it has.",
+    example="preread init --share",
+    run=init,
+    command="init",
+)

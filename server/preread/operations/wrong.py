@@ -1,0 +1,169 @@
+"""`wrong`: drop a wrong fact from the published dossiers, for good."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from pydantic import Field
+
+from preread import aliases, dossier, facts, pipeline, publish, published, wrong_marks
+from preread.check import check_unbudgeted
+from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.layout import BY_NAME
+from preread.models import Draft, Model
+from preread.operations import published_dossier
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class WrongRequest(RequestModel):
+    """Which fact is wrong."""
+
+    fact: str = Field(description="Its id, as `facts` and `show --ids` list it, or its exact text.")
+    feature: str | None = Field(
+        None, description="Only in this feature's dossier. Default: in all dossiers."
+    )
+
+
+class DroppedFact(Model):
+    """A fact that is no longer published."""
+
+    id: str
+    feature: str
+    file: str = Field(description="The file and line that it was on.")
+    text: str
+
+
+class WrongReply(Model):
+    """What was dropped; a rebuild does not bring it back."""
+
+    dropped: tuple[DroppedFact, ...]
+
+
+async def wrong(context: Context, request: WrongRequest) -> WrongReply:
+    services = context.services()
+    dropped = await in_thread(context, services, _matching, request)
+    for fact in dropped:  # first, so that a build running now leaves it out too
+        wrong_marks.add(services.layout, fact.id, fact.feature, fact.text)
+    for feature in sorted({fact.feature for fact in dropped}):
+        async with pipeline.feature_lock(services, feature):
+            ids = {fact.id for fact in dropped if fact.feature == feature}
+            await in_thread(context, services, _drop, feature, ids)
+    await in_thread(context, services, facts.index, check_unbudgeted)
+    return WrongReply(dropped=dropped)
+
+
+def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, ...]:
+    """The facts with this id or text, and the same words in other files of their dossier."""
+    layout = services.layout
+    features = published.features(layout)
+    if request.feature:
+        features = [aliases.served(layout, request.feature).feature]
+    wanted = _words(request.fact)
+    found: list[DroppedFact] = []
+    for feature in features:
+        every = list(_facts(services, feature))
+        matching = {_words(fact.text) for fact in every if request.fact == fact.id} | {wanted}
+        found += [fact for fact in every if _words(fact.text) in matching]
+    if found:
+        return tuple(found)
+    message = f"No published fact has the id or text {request.fact[:120]!r}."
+    if request.fact in wrong_marks.ids(layout):
+        message = f"The fact {request.fact} was dropped before, and is not published any more."
+    hint = 'These list ids: preread facts "WORDS", preread show FEATURE --ids'
+    raise PrereadError("E_NOT_FOUND", message, hint)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split()).lower()
+
+
+def _facts(services: Services, feature: str) -> Iterator[DroppedFact]:
+    found = published_dossier.find(services, feature)
+    for name, fact in found.facts():
+        yield DroppedFact(
+            id=dossier.fact_id(name, fact.text),
+            feature=found.feature,
+            file=f"{found.path}{name}:{fact.line}",
+            text=fact.text,
+        )
+
+
+def _drop(services: Services, feature: str, ids: set[str]) -> None:
+    """Publish the dossier again without these facts; the caller holds the feature's lock."""
+    publish.recover(services, feature)
+    found = published_dossier.find(services, feature)
+    texts = {
+        name: text
+        for name, old in found.texts.items()
+        if (text := _without(name, feature, old, ids))
+    }
+    drafts = [dossier.parse(name, feature, text)[0] for name, text in texts.items()]
+    cited = _cited(drafts)
+    manifest = found.manifest.model_copy(
+        update={
+            "facts": tuple(id_ for id_ in found.manifest.facts if id_ not in ids),
+            "spans": {ref: value for ref, value in found.manifest.spans.items() if ref in cited},
+        }
+    )
+    staging = publish.stage(services, feature)
+    try:
+        for name, text in texts.items():
+            atomic.write(staging / name, text.encode())
+        publish.publish(services, staging, manifest)
+    except BaseException:
+        with suppress(PrereadError):
+            atomic.remove(staging)
+        raise
+
+
+def _cited(drafts: Iterable[Draft]) -> set[str]:
+    sections = [section for draft in drafts for section in draft.sections]
+    of_facts = {ref for section in sections for fact in section.facts for ref in fact.sources}
+    return of_facts | {section.source for section in sections}
+
+
+def _without(name: str, feature: str, text: str, ids: set[str]) -> str:
+    """A file's text without these facts; empty when an optional file has nothing left."""
+    draft = dossier.parse(name, feature, text)[0]
+    gone = {fact.line for fact in draft.facts if dossier.fact_id(name, fact.text) in ids}
+    if not gone:
+        return text
+    sections = [
+        replace(section, items=tuple(item for item in section.items if item.line not in gone))
+        for section in draft.sections
+    ]
+    kept = replace(draft, sections=tuple(section for section in sections if section.items))
+    if not kept.sections and not BY_NAME[name].required:
+        return ""
+    if not kept.sections or text == dossier.render(draft):
+        return dossier.render(kept)
+    return _without_lines(text, gone, kept)
+
+
+def _without_lines(text: str, gone: set[int], kept: Draft) -> str:
+    """A file that a person has edited, without some lines.
+
+    Later facts may cite a path by its basename only, because one of those lines gave it in full:
+    their sources are written out.
+    """
+    lines = [line for number, line in enumerate(text.split("\n"), 1) if number not in gone]
+    reread = dossier.parse(kept.name, kept.feature, "\n".join(lines))[0]
+    for before, after in zip(kept.facts, reread.facts, strict=True):
+        if before.sources != after.sources:
+            lines[after.line - 1] = f"- {before.text} ({', '.join(before.sources)})"
+    return "\n".join(lines)
+
+
+OPERATION = Operation(
+    name="context.wrong",
+    request=WrongRequest,
+    reply=WrongReply,
+    effect="write",
+    doc="Drop a wrong fact from the published dossiers, and keep it from coming back.",
+    example="preread wrong 3f9a01bc",
+    run=wrong,
+    command="wrong",
+    positional=("fact",),
+)
