@@ -1,4 +1,4 @@
-"""Files are replaced whole or not at all, whatever stands in their place and whatever the disk says."""
+"""Files are replaced completely or not at all, whatever is in their place or fails."""
 
 import os
 import stat
@@ -54,7 +54,7 @@ def test_a_file_is_replaced_by_one_of_another_disk(tmp_path):
         assert not (tmp_path / "source").exists()
 
 
-def test_a_full_disk_is_said_and_leaves_the_old_file_and_no_part(tmp_path):
+def test_a_full_disk_is_reported_and_leaves_the_old_file_and_no_temporary_one(tmp_path):
     with disk(tmp_path / "disk") as full:
         atomic.write(full / "a.md", b"old")
         fill(full)
@@ -65,7 +65,7 @@ def test_a_full_disk_is_said_and_leaves_the_old_file_and_no_part(tmp_path):
         assert names(full) == ["a.md", "filler"]
 
 
-def test_a_file_cut_at_a_size_limit_leaves_the_old_file_and_no_part(tmp_path):
+def test_a_file_over_a_size_limit_leaves_the_old_file_and_no_temporary_one(tmp_path):
     """As a full disk does, where no disk can be mounted."""
     (tmp_path / "a.md").write_bytes(b"old")
     code = f"""
@@ -90,7 +90,7 @@ except PrereadError as error:
     assert names(tmp_path) == ["a.md"]
 
 
-def test_a_read_only_disk_is_said(tmp_path):
+def test_a_read_only_disk_is_reported(tmp_path):
     with disk(tmp_path / "disk") as folder:
         atomic.write(folder / "a.md", b"old")
         make_read_only(folder)
@@ -105,7 +105,7 @@ def test_a_read_only_disk_is_said(tmp_path):
         assert (folder / "a.md").read_bytes() == b"old"
 
 
-def test_a_folder_in_the_way_of_a_file_is_said_and_stays(tmp_path):
+def test_a_folder_in_place_of_a_file_is_reported_and_not_removed(tmp_path):
     (tmp_path / "a.md" / "inner").mkdir(parents=True)
     with pytest.raises(PrereadError) as caught:
         atomic.write(tmp_path / "a.md", b"new")
@@ -127,7 +127,7 @@ def test_a_line_that_a_killed_writer_left_open_is_ended_before_the_next(tmp_path
     assert path.read_bytes() == b"whole\ncut he\nnext\n"
 
 
-def test_lines_of_many_processes_stand_whole(tmp_path):
+def test_lines_of_many_processes_are_never_mixed(tmp_path):
     code = (
         "import sys; from pathlib import Path; from preread.infra import atomic\n"
         "for n in range(300): atomic.append(Path(sys.argv[1]), sys.argv[2].encode() * 2000)"
@@ -143,7 +143,7 @@ def test_lines_of_many_processes_stand_whole(tmp_path):
     assert sorted(lines) == [letter * 2000 for letter in "abcd" for _ in range(300)]
 
 
-def test_a_line_is_written_through_no_link_and_into_no_pipe(tmp_path):
+def test_a_line_is_not_appended_through_a_link_or_to_a_pipe(tmp_path):
     (tmp_path / "target").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "target")
     (tmp_path / "folder").mkdir()
@@ -155,7 +155,7 @@ def test_a_line_is_written_through_no_link_and_into_no_pipe(tmp_path):
     assert (tmp_path / "target").read_text() == "precious"
 
 
-def test_a_line_cut_at_a_size_limit_is_said(tmp_path):
+def test_a_line_cut_at_a_size_limit_is_reported(tmp_path):
     """As a full disk does, where no disk can be mounted."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * 990 + b"\n")
@@ -179,7 +179,7 @@ except PrereadError as error:
     assert path.read_bytes().split(b"\n")[2:] == [b"next", b""]
 
 
-def test_removing_takes_files_folders_and_links_but_never_what_a_link_names(tmp_path):
+def test_removing_never_follows_links(tmp_path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "kept")

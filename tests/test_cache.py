@@ -1,4 +1,4 @@
-"""A standing dossier covers a request as long as everything that it says and was made from still holds."""
+"""A dossier covers a request while everything it cites and was made from is unchanged."""
 
 import os
 import shutil
@@ -20,15 +20,17 @@ from _files_project import (
     spans,
     write,
 )
-from preread import cache, inputs, publish, published
+from preread import cache, inputs, publish, published, wrong_marks
 from preread.infra import db, subprocesses
 from preread.models import Fault, Request
 from preread.published import RunRecord
 
 FILES = {
     ".gitignore": ".project/.cache/\n.project/.state/\n.project/context/\nreports/\n",
-    "src/login.py": "def login(name):\n    return check(name)\n\n\ndef check(name):\n    return bool(name)\n",
-    "tests/test_login.py": "from login import login\n\n\ndef test_login_works():\n    assert login('ann')\n",
+    "src/login.py": "def login(name):\n    return check(name)\n\n\ndef check(name):\n"
+    "    return bool(name)\n",
+    "tests/test_login.py": "from login import login\n\n\ndef test_login_works():\n"
+    "    assert login('ann')\n",
     "docs/guide.md": "# Guide\nfirst page\n\fsecond page\nends here\n",
     ".project/knowledge.md": "# Knowledge\n",
     ".project/tickets/SHOP-1.md": "# SHOP-1\n",
@@ -65,7 +67,7 @@ def test_there_is_nothing_to_cover_a_first_request(root):
     assert look(root) == (False, "no dossier", None)
 
 
-def test_a_dossier_covers_the_same_request_and_comes_along(root):
+def test_a_dossier_covers_the_same_request_and_is_returned(root):
     build(root, "src/login.py:1-2")
     found = look(root)
     assert (found.covers, found.why) == (True, "")
@@ -134,7 +136,7 @@ def test_another_description_is_not_covered_and_white_space_does_not_count(root)
     build(root)
     assert (
         why(root, Request(feature="login", description="log out"))
-        == "it was built without description"
+        == "it was built without a description"
     )
 
 
@@ -177,7 +179,7 @@ def test_an_input_that_is_gone_is_not_covered(root):
 def test_a_degraded_dossier_covers_for_a_while_after_it_was_built(root):
     build(root, status="degraded", fault=Fault(code="E_LOGIN", reason="no login"))
     layout = services(root).layout
-    tried = "it is degraded (no login) and due for another try"
+    tried = "it is degraded (no login), and it is time to try again"
     assert why(root) == tried
     for age, expected in ((1, ""), (590, ""), (610, tried), (-100, tried)):
         published.record(layout, "login", RunRecord(finished=time.time() - age))
@@ -204,7 +206,7 @@ def cite_all(root):
     return refs
 
 
-def test_a_change_elsewhere_in_cited_files_leaves_the_dossier_as_it_is(root):
+def test_a_change_elsewhere_in_cited_files_does_not_matter(root):
     cite_all(root)
     before = snapshot(services(root).layout.dossier("login"))
     write(
@@ -277,17 +279,17 @@ def age(root):
 
 def test_a_source_of_an_unknown_kind_is_named(root):
     build(root, spans={"whatever this is": "0"})
-    assert why(root) == "a cited span cannot be read: whatever this is"
+    assert why(root) == "a cited source cannot be parsed: whatever this is"
 
 
-def test_what_another_server_gave_cannot_be_looked_up_and_does_not_count(root):
+def test_external_references_cannot_be_looked_up_and_do_not_count(root):
     build(root, spans={"quoth://doc/abc123": "0"})
     assert why(root) == ""
 
 
 def test_a_fact_that_was_called_wrong_since_does_not_cost_the_dossier(root):
     build(root, "src/login.py:1-2")
-    published.mark_wrong(services(root).layout, "aaaa", "login", "a fact")
+    wrong_marks.add(services(root).layout, "aaaa", "login", "a fact")
     assert why(root) == ""
 
 
@@ -296,7 +298,7 @@ def test_a_fact_that_was_called_wrong_since_does_not_cost_the_dossier(root):
 
 @pytest.fixture(scope="module")
 def opened():
-    """A list that every file opened by Python is added to; an audit hook cannot be taken away, only silenced."""
+    """A list of every file that Python opens. An audit hook cannot be removed, only silenced."""
     seen, listening = [], [True]
     sys.addaudithook(
         lambda event, args: seen.append(str(args[0])) if event == "open" and listening else None
@@ -325,7 +327,7 @@ def read_meanwhile(root, opened):
     return {os.path.relpath(path, root) for path in opened if path.startswith(f"{root}/")}
 
 
-def test_slow_sources_are_looked_up_once_as_long_as_their_files_stay(root, opened):
+def test_slow_sources_are_looked_up_once_while_their_files_are_unchanged(root, opened):
     build(root, ABSENT, "tests/test_login.py::test_login_works", "doc:docs/guide.md#p2")
     age(root)
     cited = {"src/login.py", "tests/test_login.py", "docs/guide.md"}
@@ -335,7 +337,7 @@ def test_slow_sources_are_looked_up_once_as_long_as_their_files_stay(root, opene
     assert read_meanwhile(root, opened) & cited == {"src/login.py"}
 
 
-def test_a_file_so_young_that_its_time_may_not_tell_is_read_again(root, opened):
+def test_a_file_that_changed_just_now_is_read_again(root, opened):
     build(root, ABSENT)
     age(root)
     soon = time.time() + 60  # as young as can be, however slow this machine is
@@ -344,7 +346,7 @@ def test_a_file_so_young_that_its_time_may_not_tell_is_read_again(root, opened):
     assert "src/login.py" in read_meanwhile(root, opened)
 
 
-def test_a_change_that_keeps_size_and_time_is_seen(root):
+def test_a_change_that_keeps_size_and_time_is_noticed(root):
     build(root, ABSENT)
     age(root)
     assert why(root) == ""
@@ -355,7 +357,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(root):
     assert 'contains "logout"' in why(root)
 
 
-def test_what_held_for_one_digest_is_not_remembered_for_another(root):
+def test_a_passed_check_counts_only_for_the_same_digest(root):
     ref = "tests/test_login.py::test_login_works"
     build(root, ref)
     age(root)
@@ -364,7 +366,7 @@ def test_what_held_for_one_digest_is_not_remembered_for_another(root):
     assert why(root) == f"a cited span changed: {ref}"
 
 
-def test_what_did_not_hold_is_not_remembered(root):
+def test_a_failed_check_is_not_stored(root):
     build(root, ABSENT)
     write(root, {"src/new.py": "logout()\n"})
     age(root)
@@ -386,7 +388,7 @@ MORE = ("commit", "-q", "--allow-empty", "-m", "more")
 PACK = ("pack-refs", "--all")
 
 
-def test_commits_are_looked_up_in_one_call_and_none_while_head_stays(root):
+def test_commits_are_looked_up_in_one_call_and_only_when_head_changes(root):
     for n in range(3):
         git(root, "commit", "-q", "--allow-empty", "-m", f"{n}")
     shas = git(root, "rev-list", "HEAD").split()
@@ -404,7 +406,7 @@ def test_commits_are_looked_up_in_one_call_and_none_while_head_stays(root):
     assert list(counted(root, [(), ()])) == [1, 0]
 
 
-def test_commits_are_remembered_in_a_worktree_and_with_a_detached_head(root, tmp_path):
+def test_passed_commits_are_stored_in_a_worktree_and_with_a_detached_head(root, tmp_path):
     tree = tmp_path / "tree"
     git(root, "worktree", "add", "-q", "--detach", str(tree))
     build(tree, f"commit:{git(root, 'rev-parse', 'HEAD')}")
@@ -458,7 +460,7 @@ def test_a_shared_dossier_covers_on_a_read_only_disk_without_a_cache(tmp_path):
         assert why(root) == ""
 
 
-def test_a_lookup_writes_nothing_but_the_cache(root):
+def test_a_lookup_writes_only_to_the_cache(root):
     cite_all(root)
     before = snapshot(root)
     assert why(root) == ""
@@ -486,7 +488,7 @@ def test_a_dossier_whose_publisher_was_killed_covers_before_anybody_recovers_it(
     assert why(root) == ""
 
 
-def test_a_cached_dossier_of_sixty_spans_is_looked_up_in_a_blink(tmp_path):
+def test_a_cached_dossier_of_sixty_spans_is_looked_up_fast(tmp_path):
     files = {
         f"src/m{n}.py": "".join(f"def f{k}(x):\n    return x + {k}\n" for k in range(200))
         for n in range(20)

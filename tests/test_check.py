@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM, check, commit, draft, request, services, write
 from preread import check as checks
-from preread import dossier, pipeline, publish, published
+from preread import dossier, pipeline, publish, published, wrong_marks
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
 
@@ -150,9 +150,7 @@ def test_the_check_returns_the_digest_of_every_cited_span_including_fences(root:
 
 def test_a_fact_marked_as_wrong_does_not_return_to_its_file(root: Path) -> None:
     layout = services(root).layout
-    published.mark_wrong(
-        layout, dossier.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`"
-    )
+    wrong_marks.add(layout, dossier.fact_id("patterns.md", "says `alpha`"), "login", "says `alpha`")
     again = ("says  `ALPHA`", "src/b.py:1")
     checked = check(root, [draft(again, ("says `beta`", "src/b.py:2"))])
     assert codes(checked) == [(4, "E_FACT_WRONG")]
@@ -308,7 +306,10 @@ def test_a_user_s_fact_with_a_secret_is_not_published_again(root: Path) -> None:
 
 # -- what other servers gave
 
-ANSWER = "Title: Rounding\nThe total is rounded  half up.\nSee quoth://doc/abc and https://docs.shop.io/a?b=1#c."
+ANSWER = (
+    "Title: Rounding\nThe total is rounded  half up.\n"
+    "See quoth://doc/abc and https://docs.shop.io/a?b=1#c."
+)
 
 
 def outside(

@@ -32,7 +32,7 @@ def kept(layout):
     )
 
 
-def test_what_is_kept_is_there_for_the_next(layout):
+def test_what_is_stored_is_there_for_the_next_connection(layout):
     keep(layout, "a")
     keep(layout, "b")
     assert kept(layout) == ["a", "b"]
@@ -56,7 +56,7 @@ def test_a_database_of_another_schema_is_replaced(layout):
     assert kept(layout) == []
 
 
-def test_what_a_killed_maker_left_is_in_nobodys_way(layout):
+def test_the_leftovers_of_a_killed_process_do_no_harm(layout):
     layout.cache.mkdir(parents=True)
     for suffix in ("", "-wal", "-shm", "-journal"):
         (layout.cache / f"index.db.new{suffix}").write_bytes(b"half")
@@ -87,7 +87,7 @@ def test_a_block_that_sqlite_took_back_already_fails_with_its_own_error(layout):
         db.use(layout, work)
 
 
-def test_a_mistake_in_sql_is_no_matter_of_the_disk(layout):
+def test_an_error_in_sql_is_not_reported_as_a_disk_error(layout):
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         db.use(layout, lambda connection: connection.execute("SELECT * FROM absent"))
 
@@ -99,7 +99,7 @@ def test_a_broken_constraint_does_not_cost_the_database(layout):
     assert kept(layout) == ["a"]
 
 
-def test_a_read_only_disk_is_said(tmp_path):
+def test_a_read_only_disk_is_reported(tmp_path):
     with disk(tmp_path / "disk", "2m") as root:
         layout = services(root).layout
         keep(layout, "a")
@@ -109,7 +109,7 @@ def test_a_read_only_disk_is_said(tmp_path):
         assert caught.value.code == "E_WRITE"
 
 
-def test_a_full_disk_is_said_and_what_was_kept_is_still_there(tmp_path):
+def test_a_full_disk_is_reported_and_no_data_is_lost(tmp_path):
     with disk(tmp_path / "disk", "2m") as root:
         layout = services(root).layout
         keep(layout, "a")

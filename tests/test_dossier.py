@@ -42,7 +42,8 @@ def fact_of(line: str) -> Fact:
 def test_title_sections_facts_and_sources_are_read() -> None:
     text = (
         "# Patterns: login\n\n## Auth flow\n- strategy: `storageState` (tests/auth.setup.ts:12)\n"
-        "- wait: `networkidle` (tests/login.spec.ts:20-24, quoth://doc/abc123)\n\n## Select\n- by id (src/Form.tsx)\n"
+        "- wait: `networkidle` (tests/login.spec.ts:20-24, quoth://doc/abc123)\n\n## Select\n"
+        "- by id (src/Form.tsx)\n"
     )
     draft, problems = dossier.parse("patterns.md", "login", text)
     assert problems == []
@@ -290,7 +291,10 @@ def test_a_fence_without_end_or_source_is_reported_where_it_opens() -> None:
 
 
 def test_lines_end_at_line_feeds_and_a_carriage_return_before_one_is_ignored() -> None:
-    text = "# Patterns: login\r\n\r\n## A\fB\r\n- one\u2028two\x0bthree\x85four (a.py:1)\r\n- five (a.py:2)\r\n"
+    text = (
+        "# Patterns: login\r\n\r\n## A\fB\r\n- one\u2028two\x0bthree\x85four (a.py:1)\r\n"
+        "- five (a.py:2)\r\n"
+    )
     draft, problems = dossier.parse("patterns.md", "login", text)
     assert problems == []
     assert [fact.text for fact in draft.facts] == ["one\u2028two\x0bthree\x85four", "five"]

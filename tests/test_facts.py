@@ -18,9 +18,12 @@ FILES = {
     "src/a.py": "alpha = 1\nbeta = 2\n",
     ".project/context/login/patterns.md": (
         "# Patterns: login\n\n## Waiting\n- wait for the address: `alpha = 1` (src/a.py:1)\n"
-        "- never sleep before the token is refreshed (src/a.py:2)\n- gone since: `gamma` (src/a.py:1)\n"
+        "- never sleep before the token is refreshed (src/a.py:2)\n"
+        "- gone since: `gamma` (src/a.py:1)\n"
     ),
-    ".project/context/cart/codebase.md": "# Codebase: cart\n\n## a.py\n- `beta` counts the items (src/a.py:2)\n",
+    ".project/context/cart/codebase.md": (
+        "# Codebase: cart\n\n## a.py\n- `beta` counts the items (src/a.py:2)\n"
+    ),
     ".project/knowledge.md": "# Knowledge\n\n## Money\n- whole cents in `alpha` (src/a.py:1)\n",
 }
 INDEX = """
@@ -86,7 +89,7 @@ def test_a_fact_is_found_with_all_that_is_known_of_it(root: Path) -> None:
     assert 0.5 < found.confidence < 1
 
 
-def test_a_fact_whose_sources_do_not_hold_says_so(root: Path) -> None:
+def test_a_fact_with_invalid_sources_has_the_state_failed(root: Path) -> None:
     index(root)
     states = {fact.text.split()[0]: (fact.state, fact.confidence) for fact in search(root)}
     assert states["gone"] == ("failed", 0.0)
@@ -158,7 +161,8 @@ def test_a_file_changed_by_hand_is_seen_and_a_deleted_one_forgotten(root: Path) 
     write(
         root,
         {
-            ".project/knowledge.md": "# Knowledge\n\n## Money\n- round once in `alpha` (src/a.py:1)\n"
+            ".project/knowledge.md": "# Knowledge\n\n## Money\n"
+            "- round once in `alpha` (src/a.py:1)\n"
         },
     )
     (root / ".project/context/cart/codebase.md").unlink()

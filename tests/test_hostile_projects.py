@@ -1,4 +1,4 @@
-"""Projects that break tools: each gives a dossier or a clear reply, and nothing outside of them is touched."""
+"""Hostile projects give a dossier or a clear reply; nothing outside is touched."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_load_gives_a_dossier_whose_every_source_holds(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_load_gives_a_dossier_with_valid_sources_only(cli: Cli, tmp_path: Path, name: str) -> None:
     tree = TREES[name](tmp_path / "app")
     before = everything(tmp_path)
     done = cli("load", "login", "--json", cwd=tree)
@@ -56,7 +56,7 @@ def test_every_other_command_gives_a_reply_or_a_clear_error(
         assert "\x1b" not in done.out
 
 
-def test_what_a_link_leads_out_to_is_never_read(cli: Cli, tmp_path: Path) -> None:
+def test_files_behind_links_out_of_the_project_are_never_read(cli: Cli, tmp_path: Path) -> None:
     tree = TREES["links"](tmp_path / "app")
     for command in (
         ["load", "login"],
@@ -69,7 +69,9 @@ def test_what_a_link_leads_out_to_is_never_read(cli: Cli, tmp_path: Path) -> Non
         assert "do not read" not in done.out
 
 
-def test_a_project_folder_that_is_a_file_says_what_to_do(cli: Cli, tmp_path: Path) -> None:
+def test_a_project_folder_that_is_a_file_gives_an_error_with_a_hint(
+    cli: Cli, tmp_path: Path
+) -> None:
     app = ordinary(tmp_path / "app")
     (app / ".project").write_text("<projectDescription/>\n")  # Eclipse's
     for command in (["load", "login"], ["status"], ["init"]):
@@ -134,7 +136,7 @@ def test_a_feature_name_with_a_command_in_it_runs_nothing(cli: Cli, tmp_path: Pa
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_settings_of_the_repository_run_no_program(cli: Cli, tmp_path: Path) -> None:
+def test_settings_of_the_repository_cannot_run_programs(cli: Cli, tmp_path: Path) -> None:
     app = ordinary(tmp_path / "app")
     pwn = write(tmp_path, {"pwn.sh": f"#!/bin/sh\ntouch {tmp_path}/pwned\n"}) / "pwn.sh"
     pwn.chmod(0o755)
@@ -154,7 +156,7 @@ def test_settings_of_the_repository_run_no_program(cli: Cli, tmp_path: Path) -> 
     assert not (tmp_path / "pwned").exists()
 
 
-def test_a_read_only_project_says_so(cli: Cli, tmp_path: Path) -> None:
+def test_a_read_only_project_is_reported(cli: Cli, tmp_path: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write everywhere")
     app = ordinary(tmp_path / "app")
@@ -171,7 +173,8 @@ def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(
     app = ordinary(tmp_path / "app")
     secret = write(tmp_path, {"secret.txt": "do not read\n"}) / "secret.txt"
     bad = (
-        f"- `do not read` ({secret}:1)\n- `do not read` (../secret.txt:1)\n- x (commit:--output=pwned)\n"
+        f"- `do not read` ({secret}:1)\n- `do not read` (../secret.txt:1)\n"
+        f"- x (commit:--output=pwned)\n"
         "- y (<../../etc/passwd>:1)\n- z (absent:../**~\"x\")\n- \x1b[2J (login.py:1)\n"
     )  # fmt: skip
     write(
@@ -184,7 +187,9 @@ def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(
     write(
         app,
         {
-            ".project/context/login/manifest.json": '{"files": {"../../../login.py": "x"}, "feature": "login"}'
+            ".project/context/login/manifest.json": (
+                '{"files": {"../../../login.py": "x"}, "feature": "login"}'
+            )
         },
     )
     for command in (["check", "login"], ["show", "login"], ["status"], ["facts", "read"]):

@@ -1,4 +1,4 @@
-"""Tickets, knowledge and reports are found where they are, and their digests say whether they changed."""
+"""Tickets, knowledge and reports are found, and their digests change with them."""
 
 import pytest
 
@@ -35,13 +35,13 @@ def digests(root, request=LOGIN, **settings):
     return inputs.digests(services(root, **settings), request)
 
 
-def test_a_ticket_is_the_text_of_its_file(root):
+def test_a_ticket_is_read_from_its_file(root):
     tree = services(root).tree
     assert inputs.ticket(tree, "SHOP-142") == "# SHOP-142\n"
     assert inputs.ticket(tree, "SHOP-143") is None
 
 
-def test_a_ticket_that_is_no_name_is_refused(root):
+def test_an_invalid_ticket_name_is_rejected(root):
     with pytest.raises(PrereadError) as caught:
         inputs.ticket(services(root).tree, "../knowledge")
     assert caught.value.code == "E_TICKET_NAME"
@@ -54,7 +54,7 @@ def test_a_ticket_that_leads_out_of_the_project_is_not_there(root, tmp_path):
     assert "ticket:X-1" not in digests(root, Request(feature="login", ticket="X-1"))
 
 
-def test_inputs_that_are_not_there_have_no_digest(root):
+def test_missing_inputs_have_no_digest(root):
     assert set(digests(root)) == {"knowledge", "ticket:SHOP-142"}
     assert set(digests(root, Request(feature="login"))) == {"knowledge"}
     (root / ".project/knowledge.md").unlink()
@@ -118,7 +118,7 @@ def test_reports_are_found_without_git(tmp_path):
     ]
 
 
-def test_no_link_and_no_folder_of_others_is_searched_for_reports(root, tmp_path):
+def test_links_and_dependency_folders_are_not_searched_for_reports(root, tmp_path):
     write(tmp_path, {"outside/a.xml": "1"})
     write(
         root,
@@ -152,7 +152,7 @@ def junit(**tests):
     return f"<testsuite>{''.join(f'{case}</testcase>' for case in cases)}</testsuite>"
 
 
-def test_the_digest_of_reports_follows_what_fails_and_nothing_else(root):
+def test_the_digest_of_reports_depends_only_on_failures(root):
     write(root, {"reports/a.xml": junit(x="", y=""), "reports/b.json": "{}"})
     assert "failures" not in digests(root)
     write(root, {"reports/a.xml": junit(x="boom", y="")})
@@ -170,7 +170,7 @@ def test_the_digest_of_reports_follows_what_fails_and_nothing_else(root):
     assert "failures" not in digests(root)
 
 
-def test_looking_for_reports_costs_little_where_there_are_none(tmp_path):
+def test_searching_for_reports_is_fast_without_any(tmp_path):
     with disk(tmp_path / "disk", "64m", or_folder=True) as place:
         root = repository(
             place / "project", {f"src/p{n % 40}/f{n}.py": "x = 1\n" for n in range(2000)}

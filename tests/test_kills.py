@@ -1,4 +1,4 @@
-"""Builds ended at any moment, by SIGKILL or politely: readers never notice, and the next load finds no remains."""
+"""Builds killed at any moment: readers never notice, and the next load cleans up."""
 
 import random
 import signal
@@ -64,7 +64,7 @@ def until_no_process(project: Path) -> None:
     until(lambda: not processes_in(project), "no process is left in the project")
 
 
-def test_forty_killed_builds_are_noticed_by_no_reader_and_cleaned_up_by_the_next_load(
+def test_forty_killed_builds_never_affect_readers_and_the_next_load_cleans_up(
     project: Path, tmp_path: Path
 ) -> None:
     both, seconds = generations(project)
@@ -102,7 +102,7 @@ def test_forty_killed_builds_are_noticed_by_no_reader_and_cleaned_up_by_the_next
 
 
 def as_killed_after_its_mark(project: Path) -> dict[str, bytes]:
-    """Make of a published dossier what a build leaves that is killed before its first file is in place."""
+    """Turn a published dossier into what a build leaves if killed before its first file moved."""
     layout = Layout(project)
     texts = bytes_of(project)
     staging = layout.staging / f"login.x{READY}"
@@ -127,7 +127,7 @@ def test_a_covering_dossier_that_a_killed_build_left_in_staging_is_put_in_place_
     assert left_behind(project) == []
 
 
-def test_remains_are_left_to_the_build_that_holds_the_lock(project: Path, cli: Cli) -> None:
+def test_leftovers_of_a_running_build_are_not_touched(project: Path, cli: Cli) -> None:
     assert cli("load", "login", cwd=project).status == 0
     as_killed_after_its_mark(project)
     with FileLock(Layout(project).lock("login")):

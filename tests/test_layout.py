@@ -1,4 +1,4 @@
-"""Names and places: what a feature and a ticket may be called, and that no path leads out of the project."""
+"""Names and paths: valid features and tickets, and no path out of the project."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def refused(code: str, call, *arguments) -> PrereadError:
 @pytest.mark.parametrize(
     "name", ["login", "checkout-coupon", "2fa", "a", "_project", "a" * MAX_LENGTH, "com10"]
 )
-def test_a_feature_name_stands_for_itself(name: str) -> None:
+def test_a_valid_feature_name_is_unchanged(name: str) -> None:
     assert feature_name(name) == name
 
 
@@ -46,7 +46,7 @@ def test_a_feature_name_stands_for_itself(name: str) -> None:
         ("Log-In_page", "log-in-page"),
     ],
 )
-def test_an_identifier_or_a_heading_is_taken_as_its_slug(name: str, feature: str) -> None:
+def test_an_identifier_or_a_heading_is_replaced_by_its_slug(name: str, feature: str) -> None:
     assert feature_name(name) == feature == slug(name)
 
 
@@ -75,7 +75,7 @@ def test_an_identifier_or_a_heading_is_taken_as_its_slug(name: str, feature: str
         ("日本語", ""),
     ],
 )
-def test_any_other_name_is_refused_with_the_slug_that_would_do(name: str, usable: str) -> None:
+def test_any_other_name_is_rejected_with_a_slug_to_use(name: str, usable: str) -> None:
     error = refused("E_FEATURE_NAME", feature_name, name)
     assert error.details == {"slug": usable}
     assert (f'feature="{usable}"' in error.hint) if usable else ("Choose" in error.hint)
@@ -100,7 +100,7 @@ def test_a_slug_is_a_feature_or_nothing_or_a_device_and_is_its_own_slug(name: st
 
 @CALM
 @given(st.text(max_size=100))
-def test_a_name_is_taken_or_refused_with_a_proposal_that_is_taken(name: str) -> None:
+def test_a_name_is_accepted_or_rejected_with_a_valid_proposal(name: str) -> None:
     try:
         assert is_feature(feature_name(name))
     except PrereadError as error:
@@ -120,7 +120,7 @@ def test_a_ticket_id_is_letters_and_digits_with_single_joints(name: str) -> None
     "name",
     ["", "..", "../x", "a/b", "a b", "-1", "1-", "a--b", "con", "NUL", "é", "a" * 65, "a\n", "a\0"],
 )
-def test_what_could_not_be_a_plain_file_name_is_no_ticket(name: str) -> None:
+def test_a_ticket_id_must_be_a_plain_file_name(name: str) -> None:
     refused("E_TICKET_NAME", ticket_name, name)
 
 
@@ -163,7 +163,7 @@ def test_every_place_of_a_project_is_inside_its_project_folder(layout: Layout) -
     assert all(layout.project in place.parents for place in places)
 
 
-def test_places_named_after_a_feature_refuse_what_is_none(layout: Layout) -> None:
+def test_paths_of_a_feature_reject_invalid_names(layout: Layout) -> None:
     for place in (layout.dossier, layout.building, layout.run_record, layout.backups):
         refused("E_FEATURE_NAME", place, "../x")
     refused("E_TICKET_NAME", layout.ticket, "../x")
@@ -211,7 +211,7 @@ def test_no_text_at_all_leads_out_of_the_root(relative: str) -> None:
     assert ".." not in place.parts
 
 
-def test_links_inside_the_project_are_followed_and_links_out_are_refused(
+def test_links_inside_the_project_are_followed_and_links_out_are_rejected(
     layout: Layout, tmp_path: Path
 ) -> None:
     (layout.root / "real").mkdir()

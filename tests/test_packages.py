@@ -17,7 +17,8 @@ from preread.project.packages import Package, packages, scope_of
 TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
     "npm": (
         {
-            "package.json": '{"name": "root", "workspaces": {"packages": ["packages/*", "!packages/old"]}}',
+            "package.json": '{"name": "root", "workspaces": {"packages": ["packages/*", '
+            '"!packages/old"]}}',
             "packages/ui/package.json": '{"name": "@acme/ui"}',
             "packages/old/package.json": '{"name": "@acme/old"}',
             "packages/ui/node_modules/x/package.json": '{"name": "x"}',
@@ -31,7 +32,8 @@ TREES: dict[str, tuple[dict[str, str], set[Package]]] = {
     ),
     "pnpm": (
         {
-            "pnpm-workspace.yaml": "packages:\n  - 'libs/**'  # all\n  - \"tools/cli\"\ncatalog:\n  react: 19\n",
+            "pnpm-workspace.yaml": "packages:\n  - 'libs/**'  # all\n  - \"tools/cli\"\n"
+            "catalog:\n  react: 19\n",
             "libs/a/b/package.json": '{"name": "b"}',
             "tools/cli/package.json": "{}",
         },
@@ -138,7 +140,7 @@ def test_a_scope_is_a_folder_or_a_package(root: Path, asked: str) -> None:
         ("packages/ui/src/coupon.ts", ["packages/ui", "packages/uikit"]),
     ],
 )
-def test_a_scope_that_is_none_is_told_with_packages_near_it(
+def test_an_unknown_scope_is_rejected_with_similar_packages(
     root: Path, asked: str, near: list[str]
 ) -> None:
     with pytest.raises(PrereadError) as caught:
@@ -159,7 +161,7 @@ def test_only_files_of_the_scope_are_ranked(root: Path, feature: str) -> None:
     assert "packages/uikit/src/coupon.ts" in [file.path for file in evidence(root, "coupon").files]
 
 
-def test_a_scope_is_part_of_what_covers_a_dossier(root: Path) -> None:
+def test_a_dossier_covers_only_requests_of_its_scope(root: Path) -> None:
     def asked(scope: str, **more: object) -> Request:
         return resolve.resolve(services(root), feature="coupon", level="light", scope=scope, **more)
 
@@ -180,9 +182,7 @@ def test_a_scope_is_part_of_what_covers_a_dossier(root: Path) -> None:
     assert not is_covered("packages/ui")
 
 
-def test_what_is_left_out_and_scopes_are_asked_for_on_the_command_line(
-    root: Path, cli: Cli
-) -> None:
+def test_exclusions_and_scopes_can_be_given_on_the_command_line(root: Path, cli: Cli) -> None:
     write(root, {"vendor/x/coupon.py": "def coupon(): ...\n"})
     options = ("--include", "vendored", "--include", "lock", "--scope", "vendor")
     found = cli("evidence", "coupon", *options, "--json", cwd=root).json

@@ -1,4 +1,4 @@
-"""A published dossier is whole for every reader, whoever is killed when; what people wrote is not lost."""
+"""A published dossier stays consistent through any kill, and edits are not lost."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def backups(work) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(work.layout.backups("login").glob("*"))}
 
 
-def test_what_is_staged_is_published_and_nothing_stays_staged(work, folder):
+def test_staged_files_are_published_and_staging_is_removed(work, folder):
     put(work, "one")
     assert files(folder) == sorted([*BASIC, "manifest.json"])
     found = published.read(work.layout, "login")
@@ -86,7 +86,7 @@ def test_only_files_that_say_something_else_are_written(work, folder):
     }
 
 
-def test_line_ends_that_git_made_are_no_reason_to_write(work, folder):
+def test_line_ends_that_git_changed_are_not_rewritten(work, folder):
     put(work, "one")
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
@@ -105,7 +105,7 @@ def test_files_that_the_new_dossier_lacks_go_and_files_of_people_stay(work, fold
     assert backups(work) == {}
 
 
-def test_an_edited_file_is_kept_before_it_is_replaced_or_removed(work, folder):
+def test_an_edited_file_is_backed_up_before_it_is_replaced_or_removed(work, folder):
     put(work, "one", [*BASIC, "failures.md"])
     (folder / "patterns.md").write_text("edited once")
     (folder / "failures.md").write_text("edited too")
@@ -122,14 +122,14 @@ def test_an_edited_file_is_kept_before_it_is_replaced_or_removed(work, folder):
     assert (folder / "patterns.md").read_text() == text_of("patterns.md", "four")
 
 
-def test_a_file_of_a_person_in_the_place_of_a_new_one_is_kept(work, folder):
+def test_a_user_s_file_in_the_place_of_a_new_one_is_backed_up(work, folder):
     put(work, "one")
     (folder / "failures.md").write_text("my own failures")
     put(work, "two", [*BASIC, "failures.md"])
     assert backups(work) == {"failures.md.1": "my own failures"}
 
 
-def test_everything_is_kept_when_the_manifest_cannot_tell_who_wrote_it(work, folder):
+def test_everything_is_backed_up_without_a_readable_manifest(work, folder):
     put(work, "one")
     (folder / "manifest.json").write_text("<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n")
     put(work, "two")
@@ -186,7 +186,7 @@ def test_other_files_of_a_builder_are_never_published(work, folder, name):
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "folder", "pipe", "absent", "empty", "blank"])
-def test_a_staged_file_that_is_no_plain_file_with_words_is_refused(work, folder, kind):
+def test_a_staged_file_must_be_a_plain_file_and_not_empty(work, folder, kind):
     put(work, "one")
     before = snapshot(folder)
     staging = publish.stage(work, "login")
@@ -216,7 +216,7 @@ def test_a_staged_file_that_is_no_plain_file_with_words_is_refused(work, folder,
 
 def test_a_staging_folder_of_another_feature_is_a_mistake(work):
     staging = publish.stage(work, "cart")
-    with pytest.raises(ValueError, match="no staging folder of login"):
+    with pytest.raises(ValueError, match="not a staging folder of login"):
         publish.publish(work, staging, Manifest(feature="login"))
 
 
@@ -246,7 +246,7 @@ def test_a_link_in_the_place_of_a_dossiers_file_is_replaced_not_followed(work, f
     assert published.read(work.layout, "login").manifest.recipe == "two"
 
 
-def test_a_context_folder_that_leads_out_of_the_project_is_refused(work, tmp_path):
+def test_a_context_folder_that_leads_out_of_the_project_is_rejected(work, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     work.layout.context.symlink_to(outside)
@@ -256,7 +256,7 @@ def test_a_context_folder_that_leads_out_of_the_project_is_refused(work, tmp_pat
     assert files(outside) == []
 
 
-def test_a_folder_in_the_place_of_a_file_is_said_before_anything_changes(work, folder):
+def test_a_folder_in_place_of_a_file_is_reported_before_anything_changes(work, folder):
     put(work, "one")
     (folder / "failures.md" / "inner").mkdir(parents=True)
     before = snapshot(folder)
@@ -268,7 +268,7 @@ def test_a_folder_in_the_place_of_a_file_is_said_before_anything_changes(work, f
     assert (folder / "failures.md" / "inner").is_dir()
 
 
-def test_a_publish_that_is_refused_in_the_middle_is_read_whole_and_finished_later(work, folder):
+def test_an_interrupted_publish_is_read_consistently_and_finished_later(work, folder):
     put(work, "one")
     (folder / "manifest.json").unlink()
     (folder / "manifest.json" / "inner").mkdir(parents=True)
@@ -290,7 +290,7 @@ def test_a_publish_that_is_refused_in_the_middle_is_read_whole_and_finished_late
     assert not published.pending(work.layout, "login")
 
 
-def test_a_full_disk_leaves_the_old_dossier_and_says_so(tmp_path):
+def test_a_full_disk_is_reported_and_leaves_the_old_dossier(tmp_path):
     with disk(tmp_path / "disk", "256k") as root:
         work = services(root)
         put(work, "one")
@@ -331,7 +331,7 @@ def test_a_disk_that_fills_at_any_moment_never_costs_a_whole_dossier(tmp_path):
         assert outcomes == {"published", "E_WRITE"}
 
 
-def test_a_read_only_disk_leaves_the_old_dossier_and_says_so(tmp_path):
+def test_a_read_only_disk_is_reported_and_leaves_the_old_dossier(tmp_path):
     with disk(tmp_path / "disk") as root:
         work = services(root)
         put(work, "one")
@@ -384,14 +384,14 @@ def test_several_that_are_ready_are_rolled_forward_in_their_order(work, folder):
     assert list(work.layout.staging.iterdir()) == []
 
 
-def test_what_is_ready_goes_before_what_is_published_next(work):
+def test_complete_staging_folders_are_published_before_a_new_one(work):
     ready(work, "crashed", 1)
     put(work, "next")
     publish.recover(work, "login")
     assert published.read(work.layout, "login").manifest.recipe == "next"
 
 
-def test_an_edit_after_the_crash_is_kept_by_the_recovery(work, folder):
+def test_an_edit_after_a_crash_is_backed_up_by_the_recovery(work, folder):
     put(work, "one", [*BASIC, "failures.md"])
     ready(work, "two", 1, before=published.read(work.layout, "login").manifest.files)
     (folder / "patterns.md").write_text("edited")

@@ -1,8 +1,6 @@
-"""What readers get of a dossier that people edit, link, copy and merge; run records and `wrong` marks."""
+"""Reading dossiers that people edit, link, copy and merge; and run records."""
 
-import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,14 +11,12 @@ from _files_project import (
     BASIC,
     disk,
     make_read_only,
-    program,
-    program_environ,
     put,
     services,
     snapshot,
     text_of,
 )
-from preread import published
+from preread import published, wrong_marks
 from preread.models import Stats
 from preread.published import RunRecord
 
@@ -43,7 +39,7 @@ def test_there_is_no_dossier_until_one_is_published(work):
     assert published.features(work.layout) == []
 
 
-def test_a_file_that_a_person_edited_is_given_as_it_is_and_named(work, folder):
+def test_an_edited_file_is_returned_as_it_is_and_listed(work, folder):
     (folder / "patterns.md").write_bytes("# Patterns: login\r\n\r\n- größer".encode("latin-1"))
     found = published.read(work.layout, "login")
     assert found.edited == ("patterns.md",)
@@ -59,7 +55,7 @@ def test_an_edited_dossier_is_read_without_a_long_wait(work, folder):
     assert time.monotonic() - begun < 10 * published.PAUSE
 
 
-def test_a_file_that_changes_from_look_to_look_is_looked_at_until_it_rests(work, folder):
+def test_a_file_that_keeps_changing_is_read_until_it_settles(work, folder):
     """As while others publish: what two looks do not agree on is not taken for an edit."""
     path = folder / "patterns.md"
     texts = [text_of("patterns.md", "one"), *(f"changing {n}" for n in range(5))]
@@ -77,13 +73,13 @@ def test_a_file_that_changes_from_look_to_look_is_looked_at_until_it_rests(work,
     assert found.edited == ()
 
 
-def test_line_ends_that_git_made_are_no_edit(work, folder):
+def test_line_ends_that_git_changed_are_not_an_edit(work, folder):
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert published.read(work.layout, "login").edited == ()
 
 
-def test_a_file_that_a_person_added_is_named_and_names_of_no_dossier_are_not(work, folder):
+def test_an_added_dossier_file_is_listed_and_other_files_are_not(work, folder):
     (folder / "requirements.md").write_text("my own")
     (folder / "notes.md").write_text("my own")
     found = published.read(work.layout, "login")
@@ -99,7 +95,7 @@ def test_a_file_that_a_person_removed_is_not_there(work, folder):
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
-def test_what_is_no_plain_file_is_not_there(work, folder, kind):
+def test_only_plain_files_are_part_of_a_dossier(work, folder, kind):
     odd = folder / "failures.md"
     odd.rename(folder / "elsewhere.md")
     {
@@ -131,7 +127,7 @@ def test_a_dossier_that_is_a_link_is_not_there(work, folder):
     ],
     ids=["empty", "deep", "conflict", "later schema", "another feature", "unknown key", "null"],
 )
-def test_a_manifest_that_says_nothing_costs_no_text(work, folder, spoil):
+def test_an_unreadable_manifest_does_not_hide_the_texts(work, folder, spoil):
     text = (folder / "manifest.json").read_text()
     (folder / "manifest.json").write_text(spoil(text))
     assert (folder / "manifest.json").read_text() != text
@@ -150,7 +146,7 @@ def test_a_shared_dossier_is_read_in_a_fresh_clone_and_nothing_is_written(work, 
     )
     assert published.features(clone.layout) == ["login"]
     assert published.recorded(clone.layout, "login") is None
-    assert published.wrong_ids(clone.layout) == {}
+    assert wrong_marks.ids(clone.layout) == {}
     assert snapshot(clone.layout.root) == before
     assert not clone.layout.cache.exists()
     assert not clone.layout.state.exists()
@@ -185,7 +181,7 @@ def test_a_run_record_is_read_back(work):
     assert published.recorded(work.layout, "cart") is None
 
 
-def test_a_run_record_holds_only_so_many_problems(work):
+def test_a_run_record_has_a_limited_number_of_problems(work):
     run = RunRecord(problems=tuple("x" * 9999 for _ in range(9999)))
     published.record(work.layout, "login", run)
     assert work.layout.run_record("login").stat().st_size < 20_000
@@ -193,76 +189,10 @@ def test_a_run_record_holds_only_so_many_problems(work):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"started": "soon"}', '{"unknown": 1}'])
-def test_a_run_record_that_cannot_be_read_is_none(work, text):
+def test_an_unreadable_run_record_is_ignored(work, text):
     published.record(work.layout, "login", RunRecord())
     work.layout.run_record("login").write_text(text)
     assert published.recorded(work.layout, "login") is None
-
-
-def test_wrong_facts_are_remembered_with_their_feature(work):
-    published.mark_wrong(work.layout, "aaaa", "login", "one")
-    published.mark_wrong(work.layout, "bbbb", "cart", "two")
-    published.mark_wrong(work.layout, "aaaa", "login", "one again")
-    assert published.wrong_ids(work.layout) == {"aaaa": "one again", "bbbb": "two"}
-    assert json.loads(work.layout.wrong.read_text())["bbbb"] == {"feature": "cart", "text": "two"}
-
-
-def test_what_a_later_version_adds_to_a_mark_is_kept(work):
-    work.layout.state.mkdir()
-    work.layout.wrong.write_text('{"aaaa": {"feature": "login", "text": "one", "by": "Ann"}}')
-    published.mark_wrong(work.layout, "bbbb", "login", "two")
-    assert json.loads(work.layout.wrong.read_text())["aaaa"]["by"] == "Ann"
-
-
-def test_marks_that_cannot_be_read_are_set_aside_not_lost(work):
-    work.layout.state.mkdir()
-    for n, text in enumerate(("<<<<<<< ours", "[]", '{"aaaa": 1}')):
-        work.layout.wrong.write_text(text)
-        assert published.wrong_ids(work.layout) == {}
-        assert work.layout.wrong.read_text() == text
-        published.mark_wrong(work.layout, f"{n}", "login", "two")
-        assert published.wrong_ids(work.layout) == {f"{n}": "two"}
-    aside = {path.name: path.read_text() for path in work.layout.state.glob("*.bad*")}
-    assert aside == {
-        "wrong.json.bad": "<<<<<<< ours",
-        "wrong.json.bad.1": "[]",
-        "wrong.json.bad.2": '{"aaaa": 1}',
-    }
-
-
-MARKER = """
-import sys
-from pathlib import Path
-from preread import published
-from preread.layout import Layout
-
-print("ready", flush=True)
-sys.stdin.readline()
-for n in range(20):
-    published.mark_wrong(Layout(Path(sys.argv[1])), f"{sys.argv[2]}-{n}", "login", "text")
-"""
-
-
-def test_processes_that_mark_at_the_same_time_lose_nothing(work):
-    processes = [
-        subprocess.Popen(
-            program("-c", MARKER, work.layout.root, n),
-            env=program_environ(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for n in range(3)
-    ]
-    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [process.communicate()[1] for process in processes] == [""] * 3
-    assert set(published.wrong_ids(work.layout)) == {
-        f"{k}-{n}" for k in range(3) for n in range(20)
-    }
 
 
 def test_digests_ignore_the_line_ends_that_git_makes_and_nothing_else():

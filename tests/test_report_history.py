@@ -1,4 +1,4 @@
-"""What reports said is kept: once for each content, whoever is killed or looks at the same time, within bounds."""
+"""The test history: each report is added once, despite kills and races, within limits."""
 
 import json
 import os
@@ -18,9 +18,9 @@ from conftest import Cli
 from preread import inputs, sources
 from preread.evidence.collect import failing
 from preread.models import Finding, Request
-from preread.reports import fold, history, look, store
+from preread.reports import history, ingest, store, update
 from preread.reports.history import Past
-from preread.reports.look import Looked
+from preread.reports.update import ReportState
 
 TEST = "def test_login_shows_an_error():\n    pass\n\n\ndef test_login_works():\n    pass\n"
 FILES = {"login.py": "def login(name):\n    return name\n", "tests/test_login.py": TEST}
@@ -38,7 +38,8 @@ def junit(
         "S": "<skipped/>",
     }
     cases = [
-        f'<testcase classname="tests.test_login" name="{name}" time="0.{second:03}">{inner[verdict]}</testcase>'
+        f'<testcase classname="tests.test_login" name="{name}" '
+        f'time="0.{second:03}">{inner[verdict]}</testcase>'
         for name, verdict in verdicts.items()
     ]
     at = f"2026-11-{day:02}T09:{second // 60:02}:{second % 60:02}+00:00"
@@ -63,8 +64,8 @@ def jest(
     )
 
 
-def looked(root: Path) -> Looked:
-    return inputs.reports(services(root)) or Looked()
+def looked(root: Path) -> ReportState:
+    return inputs.reports(services(root)) or ReportState()
 
 
 def run(
@@ -109,7 +110,7 @@ def failures(root: Path, feature: str = "login") -> list[Finding]:
         ("PS", "", ""),
     ],
 )
-def test_a_test_that_fails_or_changes_is_told_with_its_history(
+def test_a_failing_or_flaky_test_is_reported_with_its_history(
     tmp_path: Path, outcomes: str, said: str, rule: str
 ) -> None:
     write(tmp_path, FILES)
@@ -144,9 +145,12 @@ def test_a_test_in_a_file_of_the_feature_s_belongs_to_it_however_a_report_names_
     assert bool(failures(tmp_path, "session")) == own
 
 
-def test_tests_that_failed_alike_in_one_run_are_told_together(tmp_path: Path) -> None:
+def test_tests_that_failed_alike_in_one_run_are_one_fact(tmp_path: Path) -> None:
     names = [f"test_login_{letter}" for letter in "abcdef"]
-    other = f'<testcase classname="tests.test_login" name="test_login_z"><failure message="{BOOM} otherwise"/></testcase>'
+    other = (
+        f'<testcase classname="tests.test_login" name="test_login_z"><failure '
+        f'message="{BOOM} otherwise"/></testcase>'
+    )
     write(tmp_path, {**FILES, "reports/a.xml": junit(0, also=other, **dict.fromkeys(names, "F"))})
     together, alone = sorted(
         (finding.text for finding in failures(tmp_path)), key=len, reverse=True
@@ -190,7 +194,7 @@ def test_a_pass_that_took_two_tries_is_flaky_and_a_failure_and_a_pass_in_the_rat
     )
 
 
-def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_what_fails(
+def test_a_fact_outlives_its_report_and_gets_stale_only_with_other_failures(
     cli: Cli, tmp_path: Path
 ) -> None:
     name = "test_login_gives_a_token"
@@ -215,14 +219,16 @@ def test_a_fact_holds_when_its_report_is_overwritten_and_goes_stale_only_with_wh
     ]
 
 
-def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_lists_failing_tests_first_and_shows_no_secret(
+    cli: Cli, tmp_path: Path
+) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     paint = (
         '<testcase classname="tests.test_paint" name="{}"><error message="{}"/></testcase>'.format
     )
     first = junit(1, test_login_a="F", test_b="P", also=paint("test_paint", BOOM))
     project = small(tmp_path / "p", {"reports/junit.xml": first})
-    assert len(looked(project).says) == 16
+    assert len(looked(project).failures_digest) == 16
     also = paint("test_paint", BOOM) + paint("test_key", f"no {secret} for it")
     write(project, {"reports/junit.xml": junit(60, test_login_a="P", test_b="P", also=also)})
     done = cli("failures", cwd=project)
@@ -292,7 +298,7 @@ def test_a_file_is_named_as_the_project_has_it(tmp_path: Path, file: str, known:
 def test_only_tests_that_a_record_names_cite_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "MOST_NAMED", 2)
+    monkeypatch.setattr(ingest, "MAX_FAILED", 2)
     names = [f"test_login_{letter}" for letter in "abcd"]
     write(tmp_path, {**FILES, "reports/a.xml": junit(0, **dict.fromkeys(names, "F"))})
     (finding,) = failures(tmp_path)
@@ -329,12 +335,12 @@ def test_an_unchanged_report_is_not_read_again(
             "results.json": "{}",
         },
     )
-    monkeypatch.setattr(look, "is_young", lambda changed, now: False)
+    monkeypatch.setattr(update, "is_young", lambda changed, now: False)
     first = looked(tmp_path)
-    monkeypatch.setattr(look, "_bytes", lambda tree, path: pytest.fail(f"{path} was read"))
+    monkeypatch.setattr(update, "_bytes", lambda tree, path: pytest.fail(f"{path} was read"))
     assert looked(tmp_path) == first
     assert (
-        "reports/b.json cannot be read whole" in "".join(first.problems),
+        "reports/b.json cannot be read in full" in "".join(first.problems),
         len(first.problems),
     ) == (True, 1)
     assert evidence(tmp_path, "login").notes == first.problems
@@ -348,26 +354,26 @@ def test_a_report_that_has_just_been_written_is_not_trusted_by_its_time(tmp_path
         handle.close()
         now = time.time_ns()
         os.utime(path, ns=(now, now))
-        assert bool(looked(tmp_path).says) == (verdict == "F")
+        assert bool(looked(tmp_path).failures_digest) == (verdict == "F")
 
 
 def test_a_large_report_is_noted_and_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(look, "MAX_BYTES", 100)
+    monkeypatch.setattr(update, "MAX_BYTES", 100)
     write(tmp_path, {"reports/a.xml": junit(0, **{NAME: "F"})})
     found_ = looked(tmp_path)
-    assert (found_.says, len(found_.problems)) == ("", 1)
+    assert (found_.failures_digest, len(found_.problems)) == ("", 1)
     assert "more than" in found_.problems[0]
 
 
-def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> None:
+def test_a_broken_history_is_renamed_and_starts_over(tmp_path: Path) -> None:
     run(tmp_path, "FP")
     db = services(tmp_path).layout.test_history
     for broken in (b"no database" * 1000, b""):
         db.write_bytes(broken)
         write(tmp_path, {"reports/junit.xml": junit(600, **{NAME: "F"})})
-        assert looked(tmp_path).says
+        assert looked(tmp_path).failures_digest
         assert (past(tmp_path).runs, past(tmp_path).failures) == (1, 1)
     assert db.with_suffix(".db.broken").read_bytes().startswith(b"no database")
     with sqlite3.connect(db) as connection:
@@ -376,16 +382,16 @@ def test_a_history_that_is_none_is_put_aside_and_begins_anew(tmp_path: Path) -> 
         )  # another schema, of a version that was counted
         connection.execute("PRAGMA user_version = 1")
     connection.close()
-    assert looked(tmp_path).says
+    assert looked(tmp_path).failures_digest
     assert past(tmp_path).failures == 1
 
 
-def test_a_history_that_cannot_be_kept_is_a_note_and_no_error(tmp_path: Path) -> None:
+def test_a_history_that_cannot_be_written_is_a_note_and_not_an_error(tmp_path: Path) -> None:
     write(tmp_path, {**FILES, "reports/junit.xml": junit(0, **{NAME: "F"})})
     services(tmp_path).layout.test_history.mkdir(parents=True)
     told = evidence(tmp_path, "login")
     assert "failures" in told.used
-    assert "the history of tests cannot be kept" in " ".join(told.notes)
+    assert "the test history cannot be written" in " ".join(told.notes)
     assert not [finding for finding in told.findings if finding.rule == "failing"]
 
 
@@ -394,12 +400,12 @@ import os, signal, sys
 from pathlib import Path
 from preread import inputs
 from preread.layout import Layout
-from preread.reports import fold
+from preread.reports import ingest
 from preread.services import Services
 from preread.settings import Settings
 if sys.argv[2] == "killed":
-    real = fold._record
-    fold._prune = lambda connection: os.kill(os.getpid(), signal.SIGKILL)
+    real = ingest._record
+    ingest._prune = lambda connection: os.kill(os.getpid(), signal.SIGKILL)
 inputs.reports(Services(Layout(Path(sys.argv[1])), Settings()))
 """
 
@@ -432,12 +438,12 @@ def test_several_processes_fold_a_report_once(tmp_path: Path) -> None:
 
 def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
-        ("MOST_TESTS", 10),
-        ("MOST_OUTCOMES", 3),
-        ("MOST_SEEN", 4),
-        ("MOST_RECORDS", 900),
+        ("MAX_TESTS", 10),
+        ("MAX_OUTCOMES_PER_TEST", 3),
+        ("MAX_REPORTS", 4),
+        ("MAX_RECORDS", 900),
     ):
-        monkeypatch.setattr(fold, name, value)
+        monkeypatch.setattr(ingest, name, value)
     run(tmp_path, "PFPFPF")
     known = past(tmp_path)
     assert (len(known.tries), known.runs, known.failures) == (3, 6, 3)
@@ -454,17 +460,17 @@ def test_the_history_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (counts["seen"], counts["outcomes"], size <= 900) == (4, 10, True)
 
 
-def test_a_test_that_no_report_names_for_months_is_dropped(
+def test_a_test_that_no_report_has_named_for_months_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold, "MONTHS", 5 * 86_400)
+    monkeypatch.setattr(ingest, "MAX_AGE", 5 * 86_400)
     for day in (1, 3, 7):
         write(tmp_path, {"reports/junit.xml": junit(0, day=day, **{f"test_{day}": "F"})})
         looked(tmp_path)
     assert {one.name for one in pasts(tmp_path)} == {"test_3", "test_7"}
 
 
-def test_a_time_that_cannot_be_is_not_taken(tmp_path: Path) -> None:
+def test_an_impossible_time_is_ignored(tmp_path: Path) -> None:
     for n, at in enumerate(("2099-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "x", "9" * 99)):
         case = f'<testcase name="test_{n}"><failure/></testcase>'
         write(tmp_path, {f"reports/{n}.xml": f'<testsuite timestamp="{at}">{case}</testsuite>'})
@@ -472,7 +478,7 @@ def test_a_time_that_cannot_be_is_not_taken(tmp_path: Path) -> None:
     assert {0 < one.failed < time.time() + 1 for one in pasts(tmp_path)} == {True}
 
 
-def test_a_run_is_a_source_by_its_id_and_holds_what_failed_in_it(tmp_path: Path) -> None:
+def test_a_run_is_a_source_by_its_id_and_contains_what_failed(tmp_path: Path) -> None:
     run(tmp_path, "F")
     ref = sources.parse(past(tmp_path).cited[0])
     assert ref is not None

@@ -1,4 +1,4 @@
-"""Reports of test runs in every format come down to the same outcomes; what else stands in a file raises nothing."""
+"""Every report format gives the same outcomes, and no file content raises an error."""
 
 import copy
 import json
@@ -13,10 +13,13 @@ import pytest
 
 from preread import reports
 from preread.gates import failure_kinds
-from preread.reports import junit, outcomes, scripts
+from preread.reports import javascript, junit, outcomes
 from preread.reports.outcomes import Outcome, Report
 
-ERROR = "Error: \x1b[2mexpect(\x1b[22mreceived).toBe(expected)\n\nExpected: \x1b[32m2\x1b[39m\nReceived: 1\n    at a.ts:3"
+ERROR = (
+    "Error: \x1b[2mexpect(\x1b[22mreceived).toBe(expected)\n\nExpected: \x1b[32m2\x1b[39m\n"
+    "Received: 1\n    at a.ts:3"
+)
 SAID = "Error: expect(received).toBe(expected) Expected: 2 Received: 1"
 PLAYWRIGHT: dict[str, Any] = {
     "config": {"rootDir": "/home/me/shop/e2e", "version": "1.60.0"},
@@ -85,7 +88,8 @@ JEST: dict[str, Any] = {
         {
             "name": "/home/me/shop/src/broken.test.js",
             "status": "failed",
-            "message": "  ● Test suite failed to run\n\n    Cannot find module './nothing' from 'broken.test.js'\n",
+            "message": "  ● Test suite failed to run\n\n"
+            "    Cannot find module './nothing' from 'broken.test.js'\n",
             "assertionResults": [],
         },
     ],
@@ -154,7 +158,8 @@ REPORTLOG = [
 JUNIT_PLAYWRIGHT = """<testsuites id="" name="" tests="4">
 <testsuite name="login.spec.ts" timestamp="2026-11-21T09:00:48.690Z" hostname="chromium" tests="4">
 <testcase name="Login › shows an error" classname="login.spec.ts" time="0.036">
-<failure message="login.spec.ts:3:2 shows an error" type="FAILURE"><![CDATA[  [chromium] › login.spec.ts:3:2 › Login
+<failure message="login.spec.ts:3:2 shows an error" type="FAILURE"
+><![CDATA[  [chromium] › login.spec.ts:3:2 › Login
     Error: expect(received).toBe(expected)
 
     Expected: 2
@@ -162,19 +167,24 @@ JUNIT_PLAYWRIGHT = """<testsuites id="" name="" tests="4">
     > 3 |  expect(timeout)
 ]]></failure>
 </testcase>
-<testcase name="Login › works" classname="login.spec.ts"><system-out>Error: no</system-out></testcase>
+<testcase name="Login › works" classname="login.spec.ts"
+><system-out>Error: no</system-out></testcase>
 <testcase name="Login › later" classname="login.spec.ts"><skipped></skipped></testcase>
 </testsuite></testsuites>"""
 JUNIT_VITEST = """<testsuites name="vitest tests"><testsuite name="src/login.spec.ts" hostname="me">
 <testcase classname="src/login.spec.ts" name="Login &gt; form &gt; shows &lt;b&gt;">
 <failure message="expected 1 to be 2"/></testcase>
-<testcase classname="src/b.spec.ts" name="src/b.spec.ts"><failure message="Cannot find module './x'"/></testcase>
+<testcase classname="src/b.spec.ts" name="src/b.spec.ts"
+><failure message="Cannot find module './x'"/></testcase>
 </testsuite></testsuites>"""
 JUNIT_SUREFIRE = """<testsuite name="shop.LoginTest">
-<testcase classname="shop.LoginTest" name="late"><error type="java.net.ConnectException">Connection refused</error>
+<testcase classname="shop.LoginTest" name="late"
+><error type="java.net.ConnectException">Connection refused</error>
 </testcase>
-<testcase classname="shop.LoginTest" name="flaky"><flakyFailure message="expected: 1">x</flakyFailure></testcase>
-<testcase classname="shop.LoginTest" name="twice"><failure message="expected: 1"/><rerunFailure message="2"/></testcase>
+<testcase classname="shop.LoginTest" name="flaky"
+><flakyFailure message="expected: 1">x</flakyFailure></testcase>
+<testcase classname="shop.LoginTest" name="twice"
+><failure message="expected: 1"/><rerunFailure message="2"/></testcase>
 </testsuite>"""
 FORM = (
     "tests/test_login.py",
@@ -258,9 +268,7 @@ def short(report: Report) -> list[tuple[Any, ...]]:
     ids=["Playwright", "Jest", "Vitest", "pytest-json-report", "pytest-reportlog",
          "JUnit of Playwright", "JUnit of Vitest", "JUnit of Surefire"],
 )  # fmt: skip
-def test_each_format_comes_down_to_the_same_outcomes(
-    data: bytes, at: float, told: list[Any]
-) -> None:
+def test_each_format_gives_the_same_outcomes(data: bytes, at: float, told: list[Any]) -> None:
     report = reports.read(data)
     assert (short(report), report.problem) == (told, "")
     assert report.at == pytest.approx(at, abs=0.001)
@@ -275,7 +283,8 @@ def test_each_format_comes_down_to_the_same_outcomes(
 
 def test_what_the_real_pytest_writes_is_read(tmp_path: Path) -> None:
     (tmp_path / "test_login.py").write_text(
-        "class TestForm:\n    def test_error(self):\n        assert 1 == 2, 'no token'\n\n\ndef test_works(): pass\n"
+        "class TestForm:\n    def test_error(self):\n        assert 1 == 2, 'no token'\n\n\n"
+        "def test_works(): pass\n"
     )
     command = [
         sys.executable,
@@ -315,17 +324,17 @@ def test_what_the_real_pytest_writes_is_read(tmp_path: Path) -> None:
      b'{"testResults": {}}', b'{"status": "failed", "failedTests": ["a"]}',
      b'{"tests": [1], "exitcode": 0}'],
 )  # fmt: skip
-def test_a_file_that_is_no_report_says_nothing(data: bytes) -> None:
+def test_a_file_that_is_not_a_report_is_ignored(data: bytes) -> None:
     assert reports.read(data) == Report()
 
 
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b'{"suites": ', "it is no JSON"),
-        (b'{"suites": ' + b"[" * 200_000, "it is no JSON"),
-        (b'{"testResults": ' * 200_000, "it is no JSON"),
-        (b'{"exitcode": ' + b"9" * 5000 + b"}", "it is no JSON"),
+        (b'{"suites": ', "it is not valid JSON"),
+        (b'{"suites": ' + b"[" * 200_000, "it is not valid JSON"),
+        (b'{"testResults": ' * 200_000, "it is not valid JSON"),
+        (b'{"exitcode": ' + b"9" * 5000 + b"}", "it is not valid JSON"),
         (b"<testsuite><testcase", "unclosed token"),
         (b"<a>" * 200 + b"<testcase", "more than 100 deep"),
         (b'<?xml version="1.0" encoding="nonsense"?><testcase/>', "encoding"),
@@ -336,18 +345,18 @@ def test_a_file_that_is_no_report_says_nothing(data: bytes) -> None:
         ),
     ],
 )
-def test_a_file_that_cannot_be_read_says_why(data: bytes, why: str) -> None:
+def test_an_unreadable_report_has_a_problem(data: bytes, why: str) -> None:
     report = reports.read(data)
     assert (report.outcomes, why in report.problem) == ([], True), report.problem[:200]
 
 
-def test_what_stands_before_the_break_counts() -> None:
+def test_outcomes_before_an_error_count() -> None:
     cut = reports.read(JUNIT_SUREFIRE[: JUNIT_SUREFIRE.index('name="twice"')].encode())
     assert [one.name for one in cut.outcomes] == ["late", "flaky"]
     assert cut.problem
     torn = reports.read(log(REPORTLOG)[:-100] + b'{"nodeid": "tes')
     assert "test_rerun" in {one.name for one in torn.outcomes}
-    assert "is no JSON" in torn.problem
+    assert "is not valid JSON" in torn.problem
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
@@ -412,18 +421,19 @@ def assert_clean(one: Outcome) -> None:
     assert one.kind in failure_kinds.KINDS | {"", failure_kinds.OTHER}
 
 
-def test_names_and_messages_hold_nothing_that_a_reader_does_not_see() -> None:
+def test_names_and_messages_have_no_invisible_characters() -> None:
     name = "a \u202e b\u200b &#27;[31mc&#10;" + "x" * 1000
     report = reports.read(
-        f'<testsuite><testcase name="{name.replace("&#27;", "")}"><failure/></testcase></testsuite>'.encode()
+        f"<testsuite><testcase "
+        f'name="{name.replace("&#27;", "")}"><failure/></testcase></testsuite>'.encode()
     )
     assert report.outcomes[0].name.startswith("a b [31mc xxx")
     assert_clean(report.outcomes[0])
 
 
 def test_only_so_many_tests_of_a_report_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (junit, scripts, sys.modules["preread.reports.pytests"]):
-        monkeypatch.setattr(module, "MOST", 2)
+    for module in (junit, javascript, sys.modules["preread.reports.pytests"]):
+        monkeypatch.setattr(module, "MAX_OUTCOMES", 2)
     for data in (
         encoded(PLAYWRIGHT),
         encoded(JEST),

@@ -1,4 +1,4 @@
-"""What must never be published is found by its shape or in `.env` files, and nothing else is taken for it."""
+"""Secrets are found by shape or in `.env` files, and nothing else is mistaken for one."""
 
 import base64
 import os
@@ -21,7 +21,7 @@ ALNUM, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
 
 
 def some(length: int, alphabet: str = ALNUM, seed: int = 1) -> str:
-    """Characters as a service would draw them; made here, so that no scanner takes this file for a leak."""
+    """Random characters, generated so that no secret scanner flags this file."""
     drawn = random.Random(seed)  # the same in every run
     return "".join(drawn.choice(alphabet) for _ in range(length))
 
@@ -143,7 +143,7 @@ NOT_FOUND = [
     ("kind", "secret"), [(kind, secret) for kind, all_ in FOUND.items() for secret in all_]
 )
 @pytest.mark.parametrize("around", ["{}", "calls with `{}` (src/a.py:1)", "x = '{}';", "a\n{}\nb"])
-def test_a_secret_is_found_by_its_shape_wherever_it_stands_and_named_without_it(
+def test_a_secret_is_found_by_its_shape_anywhere_and_not_repeated(
     kind: str, secret: str, around: str
 ) -> None:
     assert kind_of_secret(around.replace("{}", secret)) == kind
@@ -156,7 +156,7 @@ def test_every_shape_of_the_table_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("text", NOT_FOUND)
-def test_examples_placeholders_code_and_hashes_are_no_secrets(text: str) -> None:
+def test_examples_placeholders_code_and_hashes_are_not_secrets(text: str) -> None:
     assert kind_of_secret(text) == ""
 
 
@@ -184,7 +184,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_the_time_of_a_search_grows_as_the_text_does_and_not_as_its_square(piece: str) -> None:
+def test_a_search_takes_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:
         text = "PRIVATE KEY ://x@ token=" + piece * (size // len(piece))
         spent = []
@@ -255,13 +255,11 @@ def test_a_secret_in_an_env_file_is_found_in_any_text(
         "CRON=*/5 * * * *", "not an assignment at all",
     ],
 )  # fmt: skip
-def test_what_an_ordinary_text_could_hold_is_no_secret_of_an_env_file(
-    tmp_path: Path, line: str
-) -> None:
+def test_values_of_ordinary_text_are_not_secrets_of_an_env_file(tmp_path: Path, line: str) -> None:
     assert of_env(tmp_path, line) == set()
 
 
-def test_a_value_that_the_example_file_says_is_no_secret(tmp_path: Path) -> None:
+def test_a_value_in_the_example_file_is_not_a_secret(tmp_path: Path) -> None:
     text = f"A_TOKEN={SECRET}\nB_TOKEN={some(24, seed=2)}\n"
     for name in (
         ".env.example",
@@ -287,7 +285,7 @@ def test_env_files_are_found_in_every_folder_of_the_project_ignored_or_not(tmp_p
     assert set(Credentials(root).values) == {some(24, seed=n) for n in range(len(names))}
 
 
-def test_dependencies_links_and_what_is_no_file_are_left_alone(tmp_path: Path) -> None:
+def test_dependencies_links_and_special_files_are_skipped(tmp_path: Path) -> None:
     text = f"A_TOKEN={SECRET}\n"
     skipped = ("node_modules/x/.env", "vendor/.env", ".venv/.env", ".git/.env", "dist/.env")
     outside = write(tmp_path / "outside", {".env": text})
@@ -324,7 +322,7 @@ def test_however_many_and_large_env_files_are_only_so_much_of_them_is_read(tmp_p
     assert time.process_time() - begun < 5
 
 
-def test_a_project_without_env_files_has_no_values_and_shapes_are_found_all_the_same(
+def test_without_env_files_shapes_are_still_found(
     tmp_path: Path,
 ) -> None:
     found = Credentials(tmp_path)

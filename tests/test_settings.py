@@ -94,7 +94,7 @@ def test_a_list_in_the_environment_is_split_as_search_paths_are(layout: Layout) 
 @pytest.mark.parametrize(
     ("key", "near"), [("max_fact", "max_facts"), ("timeoutt", "timeout"), ("exclud", "exclude")]
 )
-def test_an_unknown_key_is_refused_and_the_nearest_one_named(
+def test_an_unknown_key_is_rejected_with_the_nearest_one(
     layout: Layout, key: str, near: str
 ) -> None:
     layout.config.write_text(f"{key} = 1\n")
@@ -104,7 +104,7 @@ def test_an_unknown_key_is_refused_and_the_nearest_one_named(
     assert str(layout.config) in error.message
 
 
-def test_a_key_like_no_other_is_refused_with_the_list_of_all(layout: Layout) -> None:
+def test_a_key_unlike_any_other_is_rejected_with_the_list_of_all(layout: Layout) -> None:
     error = refused(layout, arguments={"zzz": 1})
     assert "Did you mean" not in error.message
     assert all(key in error.hint for key in Settings.model_fields)
@@ -120,7 +120,7 @@ def test_a_file_that_is_not_toml_is_named(layout: Layout, text: str) -> None:
     assert error.hint
 
 
-def test_a_file_that_is_no_text_or_no_file_is_named(layout: Layout) -> None:
+def test_a_settings_file_that_cannot_be_read_is_named(layout: Layout) -> None:
     layout.config.write_bytes(b"max_facts = 1 # \xff")
     assert str(layout.config) in refused(layout).message
     layout.config.unlink()
@@ -148,7 +148,7 @@ def test_a_file_that_is_no_text_or_no_file_is_named(layout: Layout) -> None:
         ("include", '["generatd"]'),
     ],
 )
-def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(
+def test_an_invalid_value_is_rejected_with_its_key_and_file(
     layout: Layout, key: str, value: str
 ) -> None:
     layout.config.write_text(f"{key} = {value}\n")
@@ -157,7 +157,7 @@ def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(
     assert str(layout.config) in error.message
 
 
-def test_a_bad_value_of_the_environment_is_laid_to_the_environment(layout: Layout) -> None:
+def test_an_invalid_value_in_the_environment_names_the_environment(layout: Layout) -> None:
     layout.config.write_text("max_facts = 10\n")
     assert (
         "the environment sets `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
@@ -210,7 +210,7 @@ def test_seconds_of_single_levels_go_before_the_general_ones(layout: Layout) -> 
 
 
 @pytest.mark.parametrize("model", ["--dangerously-skip-permissions", "", "a b", "x;y"])
-def test_a_model_is_a_name_and_no_option(layout: Layout, model: str) -> None:
+def test_a_model_is_a_name_and_not_an_option(layout: Layout, model: str) -> None:
     assert "`model`" in refused(layout, {"PREREAD_MODEL": model}).message
 
 

@@ -233,8 +233,10 @@ def test_a_test_is_found_by_its_name_alone_or_with_its_group(tmp_path: Path) -> 
     write(
         tmp_path,
         {
-            "t/test_a.py": "def test_one():\n    assert 1\n\nclass TestB:\n    def test_two(self):\n        assert 2\n",
-            "t/a.spec.ts": 'test.describe("cart", () => {\n  test("adds up", () => {\n    x();\n  });\n});\n',
+            "t/test_a.py": "def test_one():\n    assert 1\n\nclass TestB:\n"
+            "    def test_two(self):\n        assert 2\n",
+            "t/a.spec.ts": 'test.describe("cart", () => {\n  test("adds up", () => {\n    x();\n'
+            "  });\n});\n",
         },
     )
     assert resolve(tmp_path, "t/test_a.py::test_one").lines == ("def test_one():", "    assert 1")
@@ -288,7 +290,7 @@ def test_a_run_resolves_to_its_record_and_truncated_lines_are_skipped(tmp_path: 
     assert fails(tmp_path, "run:r1") == "E_SOURCE_RUN"
 
 
-def test_a_ticket_is_the_text_of_its_file(tmp_path: Path) -> None:
+def test_a_ticket_resolves_to_the_text_of_its_file(tmp_path: Path) -> None:
     write(tmp_path, {".project/tickets/SHOP-1.md": "# Pay\n\n- AC1: it pays\n"})
     assert resolve(tmp_path, "ticket:SHOP-1").lines == ("# Pay", "", "- AC1: it pays")
 

@@ -1,4 +1,4 @@
-"""What builds cost is written down once a run, summed by local day and month, and kept within the month's limit."""
+"""What builds cost: recorded once per run, added up by day and month, limited per month."""
 
 import json
 import os
@@ -62,27 +62,27 @@ def test_a_run_is_one_line_of_json(project: Services) -> None:
     ]  # fmt: skip
 
 
-def test_nothing_was_spent_where_there_is_no_ledger(project: Services) -> None:
-    assert spending.spent(project.layout) == Spent()
+def test_without_a_ledger_nothing_was_spent(project: Services) -> None:
+    assert spending.totals(project.layout) == Spent()
     assert not project.layout.state.exists()
 
 
-def test_a_run_that_started_no_child_is_not_written_down(project: Services) -> None:
+def test_a_run_that_started_no_child_is_not_recorded(project: Services) -> None:
     spending.add(project, "checkout", Outcome(version="2.1.329"))
     assert not project.layout.spending.exists()
 
 
 @pytest.mark.parametrize("dollars", [None, float("nan"), float("inf")])
-def test_a_cost_that_is_no_number_is_unknown(project: Services, dollars: float | None) -> None:
+def test_a_cost_that_is_not_a_number_is_unknown(project: Services, dollars: float | None) -> None:
     spend(project, dollars)
-    assert spending.spent(project.layout, NOON) == Spent(runs_today=1, runs_month=1, unknown=1)
+    assert spending.totals(project.layout, NOON) == Spent(runs_today=1, runs_month=1, unknown=1)
 
 
 @pytest.mark.parametrize("dollars", [0.0, 1e-6, 0.000123, 0.1, 1.0, 12.5, 999_999.0])
-def test_a_cost_is_read_as_it_was_written(project: Services, dollars: float) -> None:
+def test_a_cost_is_read_back_exactly(project: Services, dollars: float) -> None:
     spend(project, dollars)
-    assert spending.spent(project.layout, NOON).today == pytest.approx(dollars)
-    assert spending.spent(project.layout, NOON).runs_today == 1
+    assert spending.totals(project.layout, NOON).today == pytest.approx(dollars)
+    assert spending.totals(project.layout, NOON).runs_today == 1
 
 
 def test_long_names_and_odd_ones_leave_a_line_whole_and_short(project: Services) -> None:
@@ -94,7 +94,7 @@ def test_long_names_and_odd_ones_leave_a_line_whole_and_short(project: Services)
     assert end == ""
     assert len(written) < 4096
     assert json.loads(written)["cost_usd"] == 0.5
-    assert spending.spent(project.layout, NOON).today == 0.5
+    assert spending.totals(project.layout, NOON).today == 0.5
 
 
 def test_days_and_months_are_those_of_the_local_clock(
@@ -116,19 +116,19 @@ def test_days_and_months_are_those_of_the_local_clock(
                 (8.0, midnight - DAY),
             ):
                 spend(project, dollars, when)
-            assert spending.spent(project.layout, noon) == Spent(
+            assert spending.totals(project.layout, noon) == Spent(
                 today=6.0, month=6.0, runs_today=2, runs_month=2
             )
             assert (
-                spending.spent(project.layout, midnight - 1).today == 15.0
+                spending.totals(project.layout, midnight - 1).today == 15.0
             )  # what is later counts: none is lost
-            assert spending.spent(project.layout, noon + DAY) == Spent(month=6.0, runs_month=2)
+            assert spending.totals(project.layout, noon + DAY) == Spent(month=6.0, runs_month=2)
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
-def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(
+def test_a_truncated_line_is_ignored_and_the_next_one_counts(
     project: Services,
 ) -> None:
     spend(project, 1.0)
@@ -137,12 +137,12 @@ def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(
     for cut in range(1, len(whole) - 1, 7):
         path.write_bytes(whole + whole[:cut])
         spend(project, 2.0)
-        assert spending.spent(project.layout, NOON) == Spent(
+        assert spending.totals(project.layout, NOON) == Spent(
             today=3.0, month=3.0, runs_today=2, runs_month=2
         ), cut
 
 
-def test_what_is_no_run_is_passed_over(project: Services) -> None:
+def test_lines_that_are_not_runs_are_ignored(project: Services) -> None:
     spend(project, 1.0)
     garbage = [
         b"\xff\xfe\0", b"{}", b"[]", b"null", b'{"time": "x", "cost_usd": 1}', b"<<<<<<< HEAD",
@@ -153,16 +153,18 @@ def test_what_is_no_run_is_passed_over(project: Services) -> None:
     with project.layout.spending.open("ab") as file:
         file.write(b"\n".join(garbage) + b"\n")
     spend(project, 2.0)
-    assert spending.spent(project.layout, NOON) == Spent(
+    assert spending.totals(project.layout, NOON) == Spent(
         today=3.0, month=3.0, runs_today=2, runs_month=2
     )
 
 
 def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -> None:
     code = (
-        "import sys; from pathlib import Path; from _evidence_project import services; from preread import spending;"
+        "import sys; from pathlib import Path; from _evidence_project import services; from "
+        "preread import spending;"
         "from preread.models import Outcome\n"
-        "for n in range(10): spending.add(services(Path(sys.argv[1])), sys.argv[2] * 300, Outcome(turns=1))"
+        "for n in range(10): spending.add(services(Path(sys.argv[1])), sys.argv[2] * 300, "
+        "Outcome(turns=1))"
     )
     names = "abcd"
     children = [
@@ -174,23 +176,23 @@ def test_processes_that_write_at_the_same_time_lose_nothing(project: Services) -
     assert end == ""
     features = [json.loads(line)["feature"] for line in written]
     assert sorted(features) == sorted(name * 300 for name in names for _ in range(10))
-    assert spending.spent(project.layout).runs_month == 40
+    assert spending.totals(project.layout).runs_month == 40
 
 
-def test_a_ledger_that_grew_too_large_keeps_thirteen_months_and_this_one_whole(
+def test_a_shortened_ledger_keeps_thirteen_months_and_all_of_this_one(
     project: Services,
 ) -> None:
     months = [(2026, 11, 1.0), (2026, 1, 2.0), (2025, 11, 4.0), (2025, 10, 8.0), (2024, 11, 16.0)]
     for year, month, dollars in months:
         spend(project, dollars, time.mktime((year, month, 10, 12, 0, 0, 0, 0, -1)))
     path = project.layout.spending
-    path.write_bytes(path.read_bytes() + b"x" * spending.MOST_BYTES + b"\n")
+    path.write_bytes(path.read_bytes() + b"x" * spending.MAX_BYTES + b"\n")
     spend(project, 32.0)
     assert [json.loads(line)["cost_usd"] for line in lines(project)[:-1]] == [1.0, 2.0, 4.0, 32.0]
-    assert spending.spent(project.layout, NOON).month == 33.0
+    assert spending.totals(project.layout, NOON).month == 33.0
 
 
-def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(
+def test_the_oldest_months_are_dropped_first_and_this_one_never(
     project: Services,
 ) -> None:
     spend(project, 1.0, NOON - 60 * DAY)
@@ -198,25 +200,25 @@ def test_of_more_than_the_ledger_holds_the_oldest_months_go_and_this_one_never(
     project.layout.spending.unlink()
     spend(project, 2.0)
     new = project.layout.spending.read_bytes()
-    count = spending.MOST_BYTES // len(new)
+    count = spending.MAX_BYTES // len(new)
     project.layout.spending.write_bytes(old * 2000 + new * count)
     spend(project, 4.0)
-    assert spending.spent(project.layout, NOON).runs_month == count + 1
+    assert spending.totals(project.layout, NOON).runs_month == count + 1
     assert project.layout.spending.stat().st_size <= len(new) * (count + 2)
     spend(project, 4.0)
-    assert spending.spent(project.layout, NOON).runs_month == count + 2
+    assert spending.totals(project.layout, NOON).runs_month == count + 2
 
 
 @pytest.mark.parametrize(
     "make", [lambda p: p.mkdir(), os.mkfifo, lambda p: p.symlink_to(p.parent / "target")]
 )
-def test_what_stands_in_the_ledger_s_place_is_said_and_not_written_to(
+def test_something_else_in_the_ledger_s_place_is_reported_and_not_changed(
     project: Services, make
 ) -> None:
     project.layout.state.mkdir(parents=True)
     (project.layout.state / "target").write_text("precious")
     make(project.layout.spending)
-    assert spending.spent(project.layout) == Spent()
+    assert spending.totals(project.layout) == Spent()
     with pytest.raises(PrereadError) as caught:
         spend(project, 1.0)
     assert caught.value.code == "E_WRITE"
@@ -231,7 +233,7 @@ def test_a_thousand_runs_are_summed_without_a_parser_for_each(project: Services)
     for runs in (10, 1000):
         project.layout.spending.write_bytes(one * runs)
         found, called = calls_beyond(
-            spending.__file__, lambda: spending.spent(project.layout, NOON)
+            spending.__file__, lambda: spending.totals(project.layout, NOON)
         )
         assert found.today == 0.25 * runs
         counts.append(called)
@@ -289,11 +291,11 @@ def test_one_more_build_fits_into_the_month_at_the_most_that_it_may_cost(
     assert spending.allows(project, NOON) is allowed
 
 
-def test_a_limit_below_the_cost_of_one_build_allows_none(tmp_path: Path) -> None:
+def test_a_limit_below_the_cost_of_one_build_allows_no_build(tmp_path: Path) -> None:
     assert not spending.allows(limited(tmp_path, 0.5), NOON)
 
 
-def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes(
+def test_an_agreement_lasts_until_the_month_ends_or_the_limit_changes(
     tmp_path: Path,
 ) -> None:
     project = limited(tmp_path, 5.0)
@@ -311,22 +313,22 @@ def test_who_agreed_is_not_asked_again_until_the_month_ends_or_the_limit_changes
 @pytest.mark.parametrize(
     "text", ["", "yes", "2026-11", "2026-11 50.0\n", "2026-10 5.0\n", "x" * 100_000]
 )
-def test_an_agreement_to_anything_else_is_none(tmp_path: Path, text: str) -> None:
+def test_an_agreement_to_anything_else_does_not_count(tmp_path: Path, text: str) -> None:
     project = limited(tmp_path, 5.0)
     spend(project, 9.0)
     project.layout.agreement.write_text(text)
     assert not spending.allows(project, NOON)
 
 
-def test_the_question_and_the_refusal_say_what_was_spent_and_what_to_do(tmp_path: Path) -> None:
+def test_the_question_and_the_refusal_state_what_was_spent_and_what_to_do(tmp_path: Path) -> None:
     project = limited(tmp_path, 5.0, most=2.0)
     spend(project, 4.25, time.time())
     spend(project, None, time.time())
-    for text in (spending.question(project), spending.refused(project).reason):
+    for text in (spending.question(project), spending.refusal(project).reason):
         assert all(
             part in text for part in ("$4.25", "$5.00", "$2.00", "1 build of unknown cost")
         ), text
-    fault = spending.refused(project)
+    fault = spending.refusal(project)
     assert (fault.code, "month_usd" in fault.hint) == ("E_MONEY", True)
 
 

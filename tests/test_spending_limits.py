@@ -1,4 +1,4 @@
-"""What builds cost: written down, shown, limited by the month; by the real Claude Code with a scripted model."""
+"""Recording and limiting costs, with the real Claude Code and a scripted model."""
 
 import hashlib
 import json
@@ -24,7 +24,8 @@ from conftest import child_environ, run_cli
 from preread.layout import Layout
 
 PASSING = {
-    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase '
+    'name="test_login"/></testsuite>\n'
 }
 QUESTION = "Go beyond the limit this month?"
 TIGHT = {"level": "standard", "month_usd": "0.5", "max_usd": "1"}  # no build fits in
@@ -55,7 +56,7 @@ def ledger(project):
 # -- what it cost
 
 
-def test_every_run_is_in_the_ledger_and_status_tells_the_sums(claude, api, tmp_path, project):
+def test_every_run_is_in_the_ledger_and_status_shows_the_totals(claude, api, tmp_path, project):
     env = headless(claude, api, tmp_path, level="standard")
     old = {
         "time": time.time() - 40 * 86400,
@@ -93,7 +94,7 @@ def test_every_run_is_in_the_ledger_and_status_tells_the_sums(claude, api, tmp_p
     assert f"spent: ${spent:.4f} today, ${spent:.4f} of $5.00 this month" in shown
 
 
-def test_status_of_a_feature_tells_the_whole_of_its_last_run(claude, api, tmp_path, project):
+def test_status_of_a_feature_shows_everything_about_its_last_run(claude, api, tmp_path, project):
     noisy = tmp_path / "claude"  # the real program, which has something to say on standard error
     noisy.write_text(f'#!/bin/sh\necho "a word of warning" >&2\nexec "{claude}" "$@"\n')
     noisy.chmod(0o755)
@@ -136,8 +137,9 @@ def test_status_of_a_feature_tells_the_whole_of_its_last_run(claude, api, tmp_pa
     )
     assert run["stats"]["dropped"] == 1
     shown = run_cli("status", "login", cwd=project, env=env).out
+    model = f"{outcome['model']} by Claude Code {outcome['version']}"
     for words in (
-        f"{outcome['model']} by Claude Code {outcome['version']}: 2 turns, {outcome['seconds']:.1f} s, $0.00",
+        f"{model}: 2 turns, {outcome['seconds']:.1f} s, $0.00",
         "20 output", f"prompt {outcome['prompt']}", "refused: Read", "E_QUOTE `no such words`",
         "1 dropped",
         "stderr: a word of warning",
@@ -335,7 +337,7 @@ async def test_over_mcp_the_person_behind_the_client_is_asked(claude, api, tmp_p
 
 
 @pytest.mark.anyio
-async def test_no_remembered_reply_outlives_its_template_its_settings_or_the_lack_of_a_program(
+async def test_no_cached_reply_outlives_a_change_of_template_settings_or_program(
     claude, api, tmp_path, project
 ):
     calls = LoggingGit(tmp_path / "git")

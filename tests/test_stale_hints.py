@@ -1,4 +1,4 @@
-"""`.cache/stale/<feature>`: written by whoever finds that a dossier no longer holds, gone when it does again."""
+"""Stale hints: written when a dossier no longer covers its request, removed when it does."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def age(project: Path) -> None:
     path.write_text(path.read_text().replace("ATTEMPTS = 5", "ATTEMPTS = 6"))
 
 
-def test_a_fresh_dossier_has_none(cli: Cli, loaded: Path) -> None:
+def test_a_valid_dossier_has_no_stale_hint(cli: Cli, loaded: Path) -> None:
     for words in ("status", "check"):
         assert cli(words, *([] if words == "status" else ["login"]), cwd=loaded).status == 0
     assert not hint(loaded).exists()
@@ -34,7 +34,7 @@ def test_a_fresh_dossier_has_none(cli: Cli, loaded: Path) -> None:
 @pytest.mark.parametrize(
     "words", [("status",), ("status", "login"), ("check", "login")], ids=" ".join
 )
-def test_who_finds_it_stale_says_why_and_the_load_that_mends_it_takes_that_back(
+def test_a_stale_dossier_gets_a_hint_that_the_next_build_clears(
     cli: Cli, loaded: Path, words: tuple[str, ...]
 ) -> None:
     path = loaded / "login.py"
@@ -45,7 +45,7 @@ def test_who_finds_it_stale_says_why_and_the_load_that_mends_it_takes_that_back(
     assert not hint(loaded).exists()
 
 
-def test_a_hint_that_is_no_longer_true_goes_with_the_next_look(cli: Cli, loaded: Path) -> None:
+def test_an_outdated_hint_is_cleared_by_the_next_lookup(cli: Cli, loaded: Path) -> None:
     for words in (("load", "login"), ("status",)):
         hint(loaded).parent.mkdir(exist_ok=True)
         hint(loaded).write_text("an old reason\n")
@@ -53,7 +53,7 @@ def test_a_hint_that_is_no_longer_true_goes_with_the_next_look(cli: Cli, loaded:
         assert not hint(loaded).exists(), words
 
 
-def test_a_load_that_cannot_build_leaves_what_stands_and_the_hint(cli: Cli, loaded: Path) -> None:
+def test_a_failed_build_leaves_the_dossier_and_the_hint(cli: Cli, loaded: Path) -> None:
     age(loaded)
     folder = loaded / ".project/context/login"
     (folder / "summary.md").unlink()
@@ -77,7 +77,7 @@ def test_a_hint_that_cannot_be_written_stops_nothing(cli: Cli, loaded: Path) -> 
     assert cli("load", "login", cwd=loaded).status == 0
 
 
-def test_a_folder_of_hints_that_leads_out_of_the_project_is_refused(
+def test_a_folder_of_hints_that_leads_out_of_the_project_is_rejected(
     cli: Cli, loaded: Path, tmp_path: Path
 ) -> None:
     age(loaded)

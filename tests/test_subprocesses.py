@@ -15,7 +15,7 @@ HOLDS_THE_PIPE = "setsid sleep 30 & echo $! > left; "
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "LAST_WORDS", 0.5)
+    monkeypatch.setattr(whole, "DRAIN_SECONDS", 0.5)
 
 
 def end_what_is_left(folder: Path) -> None:
@@ -23,7 +23,7 @@ def end_what_is_left(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("then", ["sleep 600", "echo done"], ids=["hangs", "ends"])
-def test_output_that_somebody_else_holds_open_ends_at_the_time_limit(
+def test_output_that_another_process_keeps_open_ends_at_the_time_limit(
     tmp_path: Path, then: str
 ) -> None:
     begun = time.monotonic()

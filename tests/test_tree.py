@@ -1,4 +1,4 @@
-"""The project's files: one list with and without git, nothing through a link, no program of a repository's choice."""
+"""The project's files: the same list with and without git, no links, no foreign programs."""
 
 import os
 import sqlite3
@@ -61,7 +61,7 @@ def test_the_same_files_are_listed_with_git_and_without(
     assert listed(root) == walked
 
 
-def test_rules_with_carriage_returns_hold_without_git_too(tmp_path: Path) -> None:
+def test_rules_with_carriage_returns_work_without_git_too(tmp_path: Path) -> None:
     write(
         tmp_path, {".gitignore": "*.log\r\nbuild/\r\n", "a.log": "", "build/a.py": "", "b.py": ""}
     )
@@ -77,7 +77,7 @@ def test_untracked_files_count_and_deleted_and_ignored_ones_do_not(tmp_path: Pat
     assert listed(tmp_path) == [".gitignore", "a.py", "new.py"]
 
 
-def test_preread_s_own_folder_is_no_part_of_the_project_s_files(tmp_path: Path) -> None:
+def test_preread_s_own_folder_is_not_part_of_the_project_s_files(tmp_path: Path) -> None:
     files = {".project/knowledge.md": "", ".project/context/login/patterns.md": "", "a.py": ""}
     write(tmp_path, files)
     assert listed(tmp_path) == ["a.py"]
@@ -85,7 +85,7 @@ def test_preread_s_own_folder_is_no_part_of_the_project_s_files(tmp_path: Path) 
     assert listed(tmp_path) == ["a.py"]
 
 
-def test_without_git_what_tools_leave_behind_is_not_walked(tmp_path: Path) -> None:
+def test_without_git_folders_of_tools_are_skipped(tmp_path: Path) -> None:
     names = ["node_modules/x/index.js", "__pycache__/a.pyc", ".venv/lib/a.py", ".hg/store"]
     write(tmp_path, dict.fromkeys([*names, "src/a.py"], ""))
     assert listed(tmp_path) == ["src/a.py"]
@@ -117,7 +117,10 @@ def test_a_prereadignore_reads_like_a_gitignore_and_counts_for_tracked_files_too
 
 
 def test_the_last_attribute_decides_what_is_generated_or_vendored(tmp_path: Path) -> None:
-    rules = "*.pb.go linguist-generated\napi/** text linguist-generated=true\nlib/** linguist-vendored\n# *.md x\n"
+    rules = (
+        "*.pb.go linguist-generated\napi/** text linguist-generated=true\n"
+        "lib/** linguist-vendored\n# *.md x\n"
+    )
     write(
         tmp_path,
         {
@@ -240,7 +243,7 @@ def test_a_tracked_folder_that_became_a_link_is_not_followed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("with_git", [True, False])
-def test_names_that_cannot_be_cited_are_left_out_and_odd_ones_kept(
+def test_names_that_cannot_be_cited_are_skipped_and_odd_ones_are_not(
     tmp_path: Path, with_git: bool
 ) -> None:
     kept = [
@@ -280,7 +283,7 @@ def test_a_pipe_is_neither_listed_nor_waited_for(tmp_path: Path) -> None:
 # -- reading
 
 
-def test_text_is_decoded_with_care_and_binary_is_none(tmp_path: Path) -> None:
+def test_text_is_decoded_and_binary_files_have_no_text(tmp_path: Path) -> None:
     (tmp_path / "bom.py").write_bytes(b"\xef\xbb\xbfx = 1\n")
     (tmp_path / "latin.py").write_bytes(b"caf\xe9\n")
     (tmp_path / "wide.txt").write_bytes("text".encode("utf-16"))
@@ -314,7 +317,7 @@ def test_one_request_reads_a_file_once_and_the_next_one_anew(tmp_path: Path) -> 
         ("a.b+c", ["a.b+c"], ["aXb+c", "a.bbc"]),
     ],
 )
-def test_globs_mean_what_the_gates_grammar_says(
+def test_globs_follow_the_grammar_of_the_gates(
     glob: str, matching: list[str], other: list[str]
 ) -> None:
     pattern = glob_pattern(glob)
@@ -392,7 +395,7 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
         ("a\rb\n\n", ["a\rb", ""]),
     ],
 )
-def test_lines_end_at_line_feeds_only_and_each_look_finds_the_same(
+def test_lines_end_at_line_feeds_only_and_are_cached(
     tmp_path: Path, text: str, lines: list[str]
 ) -> None:
     known = tree(write(tmp_path, {"a.txt": text}))
@@ -403,14 +406,14 @@ def test_lines_end_at_line_feeds_only_and_each_look_finds_the_same(
 # -- cancellation
 
 
-def test_listing_and_searching_stop_when_the_work_is_told_to(tmp_path: Path) -> None:
+def test_listing_and_searching_stop_on_cancellation(tmp_path: Path) -> None:
     write(tmp_path, {f"d{n}/a.py": "x\n" for n in range(5)})
     stopped = Services(Layout(tmp_path.resolve()), Settings(), progress=Progress())
     stopped.progress.stop()
     with pytest.raises(Cancelled):
         _ = stopped.tree.files
     with pytest.raises(Cancelled):
-        stopped.tree.holding("x", ["d1/a.py"])
+        stopped.tree.containing("x", ["d1/a.py"])
 
 
 @pytest.mark.parametrize(

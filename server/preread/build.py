@@ -79,7 +79,7 @@ async def _make(services: Services, plan: Plan, evidence: Evidence, started: flo
     published.record(services.layout, request.feature, run)
     warnings = [*evidence.notes, *outcome.warnings]
     if plan.published is None:
-        warnings += await step(similar.told, services.layout, manifest)
+        warnings += await step(similar.warnings, services.layout, manifest)
     if nothing_added and made.fault is not None:
         return replies.not_extended(services, request, run, made.fault, warnings)
     return replies.built(services, request, run, plan.how, [*warnings, *await _index(services)])
@@ -132,7 +132,7 @@ async def _draft(services: Services, plan: Plan, evidence: Evidence, staging: Pa
         prompt.prepare, services, plan.request, evidence, staging, plan.to_draft, existing
     )
     if not await step(spending.allows, services):
-        return Outcome(fault=spending.refused(services))
+        return Outcome(fault=spending.refusal(services))
     review = partial(assembly.review, services, plan, staging)
     spent = partial(spending.add, services, plan.request.feature)
     order = Order(plan.request, evidence, staging, plan.to_draft, text, review, spent)

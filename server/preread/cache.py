@@ -1,4 +1,4 @@
-"""Lookup: does the standing dossier cover a request? Every condition of *covers*, cheapest first."""
+"""Cache lookup: does the published dossier cover a request? Checks cheap conditions first."""
 
 import os
 import sqlite3
@@ -19,30 +19,34 @@ from preread.services import Services
 from preread.settings import Level
 from preread.sources import Ref, SourceError
 
-Recipe = str | Callable[[Level], str]
-SLOW = frozenset({"absent", "test", "doc"})  # a search of many files, a parse, a document to open
+BuildKey = str | Callable[[Level], str]
+SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one or open a document
 
 
 class Lookup(NamedTuple):
-    """Whether the standing dossier covers the request, why not in words a person reads, and the dossier."""
+    """Whether the published dossier covers the request; if not, why, for people; the dossier."""
 
     covers: bool
     why: str
     published: Published | None
 
 
-def lookup(services: Services, request: Request, recipe: Recipe) -> Lookup:
-    """Look at what is published; `recipe` is that of the asked level, or gives the recipe of any level."""
+def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
+    """Look up the request's dossier. `build_key` is that of its level, or a function of the level.
+
+    The build key is a digest of what shapes a dossier besides its inputs; see `build_key`.
+    """
     found = published.read(services.layout, request.feature)
     if found is None:
         return Lookup(False, "no dossier", None)
-    why = next(_obstacles(services, request, recipe, found), "")
+    why = next(_misses(services, request, build_key, found), "")
     return Lookup(not why, why, found)
 
 
-def _obstacles(
-    services: Services, request: Request, recipe: Recipe, found: Published
+def _misses(
+    services: Services, request: Request, build_key: BuildKey, found: Published
 ) -> Iterator[str]:
+    """Reasons why the dossier does not cover the request, found one after the other."""
     manifest = found.manifest
     if request.force:
         yield "a rebuild was asked for"
@@ -52,27 +56,25 @@ def _obstacles(
     yield from (
         f"{name} is missing or empty" for name in REQUIRED if not found.texts.get(name, "").strip()
     )
-    yield from _unlike(request, recipe, manifest)
+    yield from _different_request(request, build_key, manifest)
     yield from _degraded(services, manifest)
     yield from _changed_inputs(services, request, manifest)
     yield from _changed_spans(services, manifest)
 
 
-def _unlike(request: Request, recipe: Recipe, manifest: Manifest) -> Iterator[str]:
-    """What was asked then and is asked now; what a request leaves open matches anything."""
+def _different_request(request: Request, build_key: BuildKey, manifest: Manifest) -> Iterator[str]:
+    """How the request differs from the dossier's; what a request leaves open matches anything."""
     if LEVELS.index(manifest.level) < LEVELS.index(request.level):
         yield f"it was built at level {manifest.level}, not {request.level}"
     if request.ticket and request.ticket != manifest.ticket:
         yield f"it was built for {f'ticket {manifest.ticket}' if manifest.ticket else 'no ticket'}"
     if request.description and request.description.split() != manifest.description.split():
-        yield (
-            "it was built for another description"
-            if manifest.description
-            else "it was built without description"
-        )
+        has_one = bool(manifest.description)
+        yield f"it was built {'for another' if has_one else 'without a'} description"
     if request.scope and request.scope != manifest.scope:
         yield f"it was built for {manifest.scope or 'the whole project'}, not for {request.scope}"
-    if (recipe if isinstance(recipe, str) else recipe(manifest.level)) != manifest.recipe:
+    current = build_key if isinstance(build_key, str) else build_key(manifest.level)
+    if current != manifest.recipe:
         yield "the settings, the template or the rules changed"
 
 
@@ -81,113 +83,114 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
         return
     run = published.recorded(services.layout, manifest.feature)
     if run is None or not 0 <= time.time() - run.finished < services.settings.degraded_for:
-        why = manifest.fault.reason if manifest.fault else "of unknown reason"
-        yield f"it is degraded ({why}) and due for another try"
+        why = manifest.fault.reason if manifest.fault else "for an unknown reason"
+        yield f"it is degraded ({why}), and it is time to try again"
 
 
 def _changed_inputs(services: Services, request: Request, manifest: Manifest) -> Iterator[str]:
     now = inputs.digests(services, request.model_copy(update={"ticket": manifest.ticket}))
     for key in sorted(manifest.used.keys() | now.keys()):
         if manifest.used.get(key) != now.get(key):
-            what = (
-                "is gone" if key not in now else "is new" if key not in manifest.used else "changed"
-            )
-            yield f"{key.replace(':', ' ')} {what}"
+            change = "changed"
+            if key not in now:
+                change = "is gone"
+            elif key not in manifest.used:
+                change = "is new"
+            yield f"{key.replace(':', ' ')} {change}"
 
 
 def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
-    """Cited spans that do not hold any more; the slow kinds last, and only if nothing says that they hold."""
+    """Cited spans that are no longer valid. Slow kinds come last, unless known to be valid."""
     tree = services.tree
     listed = cache(lambda: list(inputs.listed(tree)))
     of_glob = cache(lambda glob: _signature(tree, filter(glob_pattern(glob).fullmatch, listed())))
     slow: dict[str, _Check] = {}
     commits: list[str] = []
-    for text, value in manifest.spans.items():
+    for text, digest in manifest.spans.items():
         ref = sources.parse(text)
         if ref is None:
-            yield f"a cited span cannot be read: {text}"
+            yield f"a cited source cannot be parsed: {text}"
         elif ref.kind == "commit":
             commits.append(ref.name)
         elif ref.kind in SLOW:
             files = of_glob(ref.path) if ref.kind == "absent" else _signature(tree, (ref.path,))
-            slow[text] = _Check(
-                f"{value} {files}" if files else "", partial(_changed, ref, value, tree)
-            )
+            signature = f"{digest} {files}" if files else ""
+            slow[text] = _Check(signature, partial(_changed, ref, digest, tree))
         elif sources.ROWS[ref.kind].local:
-            yield from _changed(ref, value, tree)
+            yield from _changed(ref, digest, tree)
     if commits:
         key = f"commits of {manifest.feature}"
-        slow[key] = _Check(_of_head(commits, tree), partial(_missing_commits, commits, tree))
-    yield from _unless_remembered(services, slow)
+        check = partial(_missing_commits, commits, tree)
+        slow[key] = _Check(_head_signature(commits, tree), check)
+    yield from _run_unless_passed(services, slow)
 
 
-def _changed(ref: Ref, value: str, tree: Tree) -> Iterator[str]:
+def _changed(ref: Ref, digest: str, tree: Tree) -> Iterator[str]:
     tree.check()
     try:
         now = sources.resolve(ref, tree).digest
     except SourceError as error:
         yield f"a cited span is gone: {ref} ({error})"
     else:
-        if now != value:
+        if now != digest:
             yield f"a cited span changed: {ref}"
 
 
 def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:
-    """Commits never change: it is enough that the repository still has them, asked in one call."""
-    held = tree.git("rev-list", "--no-walk", "--ignore-missing", *names, "--").out.decode().split()
-    yield from (
-        f"a cited commit is gone: {name}"
-        for name in names
-        if not any(h.startswith(name) for h in held)
-    )
+    """Commits never change, so they are only looked for, all in one call of git."""
+    done = tree.git("rev-list", "--no-walk", "--ignore-missing", *names, "--")
+    known = done.out.decode().split()
+    for name in names:
+        if not any(commit.startswith(name) for commit in known):
+            yield f"a cited commit is gone: {name}"
 
 
 class _Check(NamedTuple):
-    """A slow check; as long as `signature` is the same it would find the same. Empty: nothing says so."""
+    """A slow check. While `signature` is the same, so is its result; if empty, that is unknown."""
 
     signature: str
     run: Callable[[], Iterator[str]]
 
 
-def _unless_remembered(services: Services, checks: dict[str, _Check]) -> Iterator[str]:
-    """What the checks find, left out those that an earlier lookup passed; an unusable database has none."""
+def _run_unless_passed(services: Services, checks: dict[str, _Check]) -> Iterator[str]:
+    """Run the checks that no earlier lookup passed with the same signature."""
     if not checks:
         return
-    held: dict[str, str] = {}
-    with suppress(PrereadError):
-        held = db.use(services.layout, lambda connection: _recall(connection, checks))
-    new = {
+    passed: dict[str, str] = {}
+    with suppress(PrereadError):  # a database that cannot be used only costs time
+        passed = db.use(services.layout, lambda connection: _passed(connection, checks))
+    remaining = {
         key: check
         for key, check in checks.items()
-        if not check.signature or held.get(key) != check.signature
+        if not check.signature or passed.get(key) != check.signature
     }
-    for check in new.values():
+    for check in remaining.values():
         yield from check.run()
-    kept = [(key, check.signature) for key, check in new.items() if check.signature]
-    if kept:
+    rows = [(key, check.signature) for key, check in remaining.items() if check.signature]
+    if rows:
         with suppress(PrereadError):
-            db.use(services.layout, lambda connection: _remember(connection, kept))
+            db.use(services.layout, lambda connection: _save_passed(connection, rows))
 
 
-def _recall(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, str]:
+def _passed(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, str]:
     select = "SELECT key, signature FROM passed_checks WHERE key = ?"
     return dict(row for key in keys for row in connection.execute(select, (key,)))
 
 
-def _remember(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
+def _save_passed(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
     with db.transaction(connection):
         connection.executemany("INSERT OR REPLACE INTO passed_checks VALUES (?, ?)", rows)
 
 
 def _signature(tree: Tree, paths: Iterable[str]) -> str:
-    """A signature of the files that a source reads; empty when one is so young that it may change unnoticed.
+    """A signature of the files that a source reads; empty if one changed too recently.
 
     Size and times stand for the content, as in git's index; see "racy git" in its documentation.
     """
     parts, now = [""], time.time_ns()
     for path in paths:
         try:
-            info = os.stat(f"{tree.root}/{path}")  # noqa: PTH116 - a wide glob names thousands
+            info = os.stat(f"{tree.root}/{path}")  # noqa: PTH116 - a glob can match thousands
         except (OSError, ValueError):
             return ""
         if is_young(info.st_mtime_ns, now):
@@ -196,15 +199,14 @@ def _signature(tree: Tree, paths: Iterable[str]) -> str:
     return published.digest("\n".join(parts).encode("utf-8", "surrogateescape"))
 
 
-def _of_head(commits: list[str], tree: Tree) -> str:
-    """A signature of HEAD from git's own files, since asking git takes as long as the check; or empty."""
+def _head_signature(commits: list[str], tree: Tree) -> str:
+    """A signature of HEAD, empty if unknown. Reads files, because running git would be slow."""
     git = tree.root / ".git"
     try:
         if git.is_file():  # a worktree
             git = tree.root / git.read_text().removeprefix("gitdir:").strip()
-        common = (
-            git / (git / "commondir").read_text().strip() if (git / "commondir").exists() else git
-        )
+        shared = git / "commondir"
+        common = git / shared.read_text().strip() if shared.exists() else git
         head = (git / "HEAD").read_text().strip()
         branch, packed = common / head.removeprefix("ref: "), common / "packed-refs"
         tip = branch.read_text() if branch.is_file() else ""

@@ -33,7 +33,7 @@ ANCHOR = re.compile(
 
 
 def fact_id(file: str, text: str) -> str:
-    """A fact's id for `wrong` and the index: 8 hex digits of its file and words, not its sources."""
+    """A fact's id for `wrong` and the index: 8 hex digits, from its file and words only."""
     words = " ".join(text.split()).lower()
     return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
 

@@ -1,7 +1,9 @@
-"""What a covering look-up rested on: as long as every file and folder is as it was, it would find the same.
+"""Fingerprint the files and folders that a cache lookup depends on.
 
-It spares a server the look-up itself. Size and times stand for the content, as in git's index; what has just
-changed may change again without its time changing (see "racy git" in git's documentation) and is not trusted yet.
+While none of them has changed, a server can reuse the lookup's reply without looking up again. As
+in git's index, times and inode stand for the content. A file that has just changed may change again
+within the resolution of its time stamp (see "racy git" in git's documentation), so it has no valid
+fingerprint yet.
 """
 
 import os
@@ -11,29 +13,31 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from preread import inputs, sources
-from preread.layout import FILES, MANIFEST
+from preread.layout import FILES, MANIFEST, Layout
 from preread.models import Manifest
 from preread.project.tree import WALK_SKIPS, is_young
 from preread.services import Services
+from preread.sources import Ref
 
-MOST = 2_000  # files and folders; beyond that looking at each is no faster than the look-up
-MOST_LINKS = 40  # one behind the other, as many as Linux follows
+MAX_PATHS = 2_000  # beyond that, checking each is no faster than the lookup
+MAX_LINKS = 40  # in a chain, like in Linux
+# Change time, modification time and inode. A change of size changes the times.
 Mark = tuple[int, int, int]
 
 
-class Witness:
-    """The files and folders behind one look-up, each with its mark; and those that were not there."""
+class Fingerprint:
+    """Paths that a lookup depends on, with their marks, and paths that did not exist."""
 
     def __init__(self, marks: dict[str, Mark | None]) -> None:
-        self._there = [(path, mark) for path, mark in marks.items() if mark is not None]
+        self._marks = [(path, mark) for path, mark in marks.items() if mark is not None]
         self._absent = [path for path, mark in marks.items() if mark is None]
 
-    def holds(self) -> bool:
-        """Whether nothing has changed since. Part of every call that a server answers from memory, so kept bare."""
-        look = os.lstat
+    def is_valid(self) -> bool:
+        """Whether nothing has changed. Must be fast: every call answered from memory checks it."""
+        lstat = os.lstat
         try:
-            for path, mark in self._there:
-                info = look(path)
+            for path, mark in self._marks:
+                info = lstat(path)
                 if (info.st_ctime_ns, info.st_mtime_ns, info.st_ino) != mark:
                     return False
         except OSError:
@@ -42,7 +46,7 @@ class Witness:
 
 
 def _mark(path: str) -> Mark | None:
-    """What tells one state of a file or folder from another (a new size has a new change time); None: not there."""
+    """The mark of a file or folder; None if it does not exist."""
     try:
         info = os.lstat(path)
     except (OSError, ValueError):
@@ -50,108 +54,109 @@ def _mark(path: str) -> Mark | None:
     return (info.st_ctime_ns, info.st_mtime_ns, info.st_ino)
 
 
-def of(
+def take(
     services: Services, manifest: Manifest, begun: int, others: Iterable[Path] = ()
-) -> Witness | None:
-    """The witness of a look-up that covered and began at `begun`, in nanoseconds since the epoch.
+) -> Fingerprint | None:
+    """The fingerprint of a lookup that found this dossier and began at `begun`, in epoch ns.
 
-    `others` are further files that it rested on. None when something is too young, too many, or cannot be told so.
+    `others` are further files it depends on. None when a file changed too recently, or when there
+    are too many of them.
     """
     marks: dict[str, Mark | None] = {}
-    for path in chain.from_iterable(
-        map(_with_targets, chain(_paths(services, manifest), map(str, others)))
-    ):
+    paths = chain(_paths(services, manifest), map(str, others))
+    for path in chain.from_iterable(map(_with_targets, paths)):
         mark = marks[path] = _mark(path)
-        if len(marks) > MOST or (mark and _is_young(mark, begun)):
+        if len(marks) > MAX_PATHS or (mark and _is_young(mark, begun)):
             return None
-    return Witness(marks)
+    return Fingerprint(marks)
 
 
 def _is_young(mark: Mark, begun: int) -> bool:
-    """Whether what has this mark may change again without its times changing."""
+    """Whether a file with this mark may change again without a change of its times."""
     return any(is_young(at, begun) for at in mark[:2])
 
 
 def _with_targets(path: str) -> Iterator[str]:
-    """A path and, where it is a link, all that it leads over: a link does not change with its target."""
-    for _ in range(MOST_LINKS):
+    """A path and, if it is a link, each target in its chain: a link's mark ignores its target."""
+    for _ in range(MAX_LINKS):
         yield path
         try:
-            path = os.path.join(os.path.dirname(path), os.readlink(path))  # noqa: PTH115, PTH118, PTH120 - many of them
+            # pathlib is too slow for so many paths.
+            path = os.path.join(os.path.dirname(path), os.readlink(path))  # noqa: PTH115, PTH118, PTH120
         except (OSError, ValueError):
             return
 
 
 def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
-    """Everything whose change could change what a look-up finds; files as paths, additions as their folders."""
+    """Every path that affects a lookup; for files that may be added, the folder."""
     layout = services.layout
-    folder = layout.dossier(manifest.feature)
-    own = [
-        layout.project,
-        layout.config,
-        layout.knowledge,
-        layout.context,
-        folder,
-        folder / MANIFEST,
-        layout.staging,
-    ]
-    own += [folder / row.name for row in FILES]
-    own += [layout.run_record(manifest.feature), layout.results, layout.root / ".gitignore"]
-    own += [
-        layout.gates,
-        layout.stale(manifest.feature),
-    ]  # aliases; a hint that the next look-up takes back
-    if manifest.level != "light":
-        own.append(layout.project / "prompts" / "context-builder.md.j2")
-    if manifest.ticket:
-        own.append(layout.ticket(manifest.ticket))
-    yield from map(str, own)
-    yield from _of_git(layout.root)
+    yield from map(str, _own_paths(layout, manifest))
+    yield from _git_paths(layout.root)
     for report, deep in inputs.report_folders(services.settings).items():
         yield from _folders(layout.root / report, deep=deep)
     for path in inputs.report_paths(services.tree, services.settings):
         yield str(layout.root / path)
     for text in manifest.spans:
         ref = sources.parse(text)
-        if ref is not None and ref.kind == "absent":
-            literal = PurePosixPath(literal_folder(ref.path))
-            yield from _folders(layout.root / literal, deep=True)
-            yield from (str(layout.root / parent / ".gitignore") for parent in literal.parents)
-            yield from (str(layout.root / path) for path in services.tree.matching(ref.path))
-        elif ref is not None and ref.kind == "run":
-            yield str(layout.test_history)
-        elif ref is not None and ref.kind == "ticket":
-            yield str(layout.ticket(ref.name))
-        elif ref is not None and ref.path:
-            yield str(layout.root / ref.path)
+        if ref is not None:
+            yield from _source_paths(services, ref)
+
+
+def _own_paths(layout: Layout, manifest: Manifest) -> Iterator[Path]:
+    """Paths in `.project`, and the root's ignore file."""
+    folder = layout.dossier(manifest.feature)
+    yield from (layout.project, layout.config, layout.knowledge, layout.context, layout.staging)
+    yield from (folder, folder / MANIFEST, *(folder / row.name for row in FILES))
+    yield from (layout.run_record(manifest.feature), layout.results, layout.root / ".gitignore")
+    # The gates file has aliases. A stale hint written meanwhile must be cleared by a lookup.
+    yield from (layout.gates, layout.stale(manifest.feature))
+    if manifest.level != "light":
+        yield layout.project / "prompts" / "context-builder.md.j2"
+    if manifest.ticket:
+        yield layout.ticket(manifest.ticket)
+
+
+def _source_paths(services: Services, ref: Ref) -> Iterator[str]:
+    """The paths that a source depends on."""
+    layout = services.layout
+    if ref.kind == "absent":
+        literal = PurePosixPath(literal_folder(ref.path))
+        yield from _folders(layout.root / literal, deep=True)
+        yield from (str(layout.root / parent / ".gitignore") for parent in literal.parents)
+        yield from (str(layout.root / path) for path in services.tree.matching(ref.path))
+    elif ref.kind == "run":
+        yield str(layout.test_history)
+    elif ref.kind == "ticket":
+        yield str(layout.ticket(ref.name))
+    elif ref.path:
+        yield str(layout.root / ref.path)
 
 
 def literal_folder(glob: str) -> str:
-    """The folder that every match of a glob lies in; empty for the root."""
+    """The folder that contains every match of a glob; empty for the root."""
     return re.split(r"[*?]", glob, maxsplit=1)[0].rpartition("/")[0]
 
 
 def _folders(start: Path, *, deep: bool) -> Iterator[str]:
-    """A folder and all below it: a file that is added or removed changes the time of the one that holds it."""
+    """A folder and all below it: adding or removing a file changes its folder's time."""
     yield str(start)
     if deep:
         for folder, names, files in os.walk(start):
-            if ".gitignore" in files:  # which files count can change without a folder's change
+            if ".gitignore" in files:  # it can change which files count
                 yield os.path.join(folder, ".gitignore")  # noqa: PTH118
             names[:] = [name for name in names if name not in WALK_SKIPS]
-            yield from (os.path.join(folder, name) for name in names)  # noqa: PTH118 - many of them
+            yield from (os.path.join(folder, name) for name in names)  # noqa: PTH118
 
 
-def _of_git(root: Path) -> Iterable[str]:
-    """What says which commits and files git has: HEAD, the branch it names, packed refs, the index."""
+def _git_paths(root: Path) -> Iterable[str]:
+    """The files that say which commits and files git has: HEAD, its branch, refs, the index."""
     git = root / ".git"
     names = ["HEAD", "packed-refs", "index", "info/exclude"]
     try:
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
-        return [
-            str(git)
-        ]  # no repository of its own here, or a worktree: its commits do not go away by themselves
+        # No repository, or a worktree, whose commits another repository keeps.
+        return [str(git)]
     if head.startswith("ref: "):
         names.append(head.removeprefix("ref: "))
     return [str(git / name) for name in names]

@@ -1,4 +1,4 @@
-"""What a dossier is made from besides the tree: ticket, knowledge, test reports, with a digest of each."""
+"""A dossier's inputs besides the tree: ticket, knowledge and test reports, each with a digest."""
 
 import os
 import re
@@ -14,39 +14,40 @@ from preread.services import Services
 from preread.settings import Settings
 
 if TYPE_CHECKING:
-    from preread.reports.look import Looked
+    from preread.reports.update import ReportState
 
-MAX_ENTRIES = 20_000  # folder entries looked at in one search for reports
+MAX_ENTRIES = 20_000  # folder entries examined in one search for reports
 
 
-def ticket(tree: Tree, id: str) -> str | None:  # noqa: A002 - the word of the registry
-    """The text of a ticket that is kept as a file; None when there is none. Raises E_TICKET_NAME."""
+def ticket(tree: Tree, id: str) -> str | None:  # noqa: A002 - as in the registry
+    """The text of a ticket's file; None when there is none. Raises E_TICKET_NAME."""
     return tree.text(tree.layout.relative(tree.layout.ticket(id)))
 
 
 def report_paths(tree: Tree, settings: Settings) -> list[str]:
-    """The files that the settings' globs for reports name, sorted; on disk, because git mostly ignores them.
+    """The files that the setting `reports` matches, sorted; from disk, as git often ignores them.
 
-    A glob that starts in any folder names files at root level, and those that git does not ignore.
+    A glob without a literal folder at its start, in a git project, matches files in the root and
+    those that git does not ignore.
     """
     found: set[str] = set()
     for folder, globs in _by_folder(settings.reports).items():
-        anywhere = [glob for glob in globs if not folder and _is_anywhere(glob)]
-        deep = bool(folder) or (bool(anywhere) and not tree.is_git)
+        recursive = [glob for glob in globs if not folder and _is_recursive(glob)]
+        deep = bool(folder) or (bool(recursive) and not tree.is_git)
         found.update(filter(_any_of(globs).fullmatch, _on_disk(tree, folder, deep=deep)))
-        if anywhere and tree.is_git:
-            found.update(filter(_any_of(anywhere).fullmatch, listed(tree)))
+        if recursive and tree.is_git:
+            found.update(filter(_any_of(recursive).fullmatch, listed(tree)))
     return sorted(path for path in found if path.isprintable() and _is_plain(tree, path))
 
 
 def _is_plain(tree: Tree, path: str) -> bool:
-    """Whether a path names a regular file with no symbolic link on its way."""
-    whole = os.path.join(tree.root, path)  # noqa: PTH118
-    return os.path.realpath(whole) == whole and os.path.isfile(whole)  # noqa: PTH113
+    """Whether a path names a regular file, without a symbolic link anywhere in it."""
+    full = os.path.join(tree.root, path)  # noqa: PTH118
+    return os.path.realpath(full) == full and os.path.isfile(full)  # noqa: PTH113
 
 
 def listed(tree: Tree) -> Iterable[str]:
-    """The names in `tree.files`, and of links, without a look at each: that would slow each cached load."""
+    """The names in `tree.files`, and of links, without a `stat` of each: cached loads need this."""
     if not tree.is_git:
         return tree.files
     done = tree.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -58,46 +59,46 @@ def _any_of(globs: list[str]) -> re.Pattern[str]:
 
 
 def digests(services: Services, request: Request) -> dict[str, str]:
-    """The digest of each input that is there: `ticket:<id>`, `knowledge`, `failures` of reports."""
+    """The digest of each input that exists: `ticket:<id>`, `knowledge`, `failures` in reports."""
     tree, found = services.tree, {}
-    named = {"knowledge": tree.layout.knowledge}
+    files = {"knowledge": tree.layout.knowledge}
     if request.ticket:
-        named[f"ticket:{request.ticket}"] = tree.layout.ticket(request.ticket)
-    for key, file in named.items():
+        files[f"ticket:{request.ticket}"] = tree.layout.ticket(request.ticket)
+    for key, file in files.items():
         data = tree.data(tree.layout.relative(file))
         if data is not None:
             found[key] = digest(data)
-    looked = reports(services)
-    if looked is not None and looked.says:
-        found["failures"] = looked.says
+    current = reports(services)
+    if current is not None and current.failures_digest:
+        found["failures"] = current.failures_digest
     return found
 
 
-def reports(services: Services) -> "Looked | None":
-    """What the reports say now, None without any; those that changed are folded into the history of tests."""
+def reports(services: Services) -> "ReportState | None":
+    """Read the reports and add changed ones to the test history; None without any reports."""
     paths = report_paths(services.tree, services.settings)
     if not paths:
         return None
-    from preread.reports.look import look  # a project without reports needs none of it
+    from preread.reports.update import update  # a project without reports needs none of it
 
-    return look(services.tree, paths)
+    return update(services.tree, paths)
 
 
 def report_folders(settings: Settings) -> dict[str, bool]:
-    """The folders in which reports are looked for, and whether below them too; the root is the empty one."""
+    """The folders to search for reports -> whether to search below them; "" is the root."""
     grouped = _by_folder(settings.reports)
     return {
-        folder: bool(folder) or any(map(_is_anywhere, globs)) for folder, globs in grouped.items()
+        folder: bool(folder) or any(map(_is_recursive, globs)) for folder, globs in grouped.items()
     }
 
 
-def _is_anywhere(glob: str) -> bool:
-    """Whether a glob that starts at the root also names files below it."""
+def _is_recursive(glob: str) -> bool:
+    """Whether a glob that starts at the root also matches files below it."""
     return "/" in glob or "**" in glob
 
 
 def _by_folder(globs: list[str]) -> dict[str, list[str]]:
-    """The globs by the literal folders that they start with; the root is the empty one."""
+    """The globs by the literal folder that they start with; "" is the root."""
     grouped: dict[str, list[str]] = {}
     for glob in globs:
         literal = re.split(r"[*?]", glob, maxsplit=1)[0]
@@ -106,7 +107,7 @@ def _by_folder(globs: list[str]) -> dict[str, list[str]]:
 
 
 def _on_disk(tree: Tree, folder: str, *, deep: bool) -> Iterator[str]:
-    """The regular files below a folder of the project, links not followed, at most MAX_ENTRIES looked at."""
+    """The regular files in a folder; links are not followed, at most MAX_ENTRIES are examined."""
     try:
         start = tree.layout.inside(folder) if folder else tree.root
         if tree.layout.real(start) != start:
@@ -128,7 +129,7 @@ def _on_disk(tree: Tree, folder: str, *, deep: bool) -> Iterator[str]:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """The entries of a folder in a fixed order, so that a search cut at its bound finds the same again."""
+    """The entries of a folder, sorted, so that a search that hits its limit is reproducible."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)

@@ -109,7 +109,7 @@ def _look_up(services: Services, request: Request) -> LoadReply | None:
     found = cache.lookup(services, request, partial(build_key, services))
     if not found.covers or found.published is None:
         return None
-    stale_hints.fresh(services.layout, request.feature)
+    stale_hints.clear(services.layout, request.feature)
     seconds = time.monotonic() - begun
     return replies.from_published(services, request, found.published, "cached", seconds)
 
@@ -170,7 +170,7 @@ def _hint_if_stale(services: Services, feature: str) -> None:
     if found is not None and found.manifest is not None:
         looked = cache.lookup(services, as_built(found.manifest), partial(build_key, services))
         if not looked.covers:
-            stale_hints.stale(services.layout, feature, looked.why)
+            stale_hints.mark(services.layout, feature, looked.why)
 
 
 def as_built(manifest: Manifest) -> Request:

@@ -1,4 +1,8 @@
-"""Publish: put a complete staging folder in place, file by file; finish what a crash cut short."""
+"""Publish a staging folder file by file, and finish what a crash interrupted.
+
+A staging folder is complete once it is renamed with the suffix `.ready`. From then on, any process
+can roll the publish forward; before that, nothing published has changed.
+"""
 
 import os
 import tempfile
@@ -16,7 +20,7 @@ from preread.services import Services
 
 
 def stage(services: Services, feature: str) -> Path:
-    """A new empty folder for drafts. Raises E_WRITE."""
+    """Create an empty folder for drafts. Raises E_WRITE."""
     staging = services.layout.staging
     atomic.make_folder(staging)
     with atomic.write_errors(staging):
@@ -24,28 +28,27 @@ def stage(services: Services, feature: str) -> Path:
 
 
 def publish(services: Services, staging: Path, manifest: Manifest) -> None:
-    """Put the staged files in place; the caller holds the feature's lock. `manifest.files` is filled in here.
+    """Publish the staged files, under the feature's lock. Fills in `manifest.files`.
 
-    Raises E_CHECK when a required file is missing or one is no plain file, and E_WRITE when the disk refuses.
-    Nothing published has changed then; where the disk refuses in the middle, `recover` finishes.
+    Raises E_CHECK if a required file is missing or a file is not plain, and E_WRITE if the disk
+    cannot be written. Then nothing published has changed, or `recover` finishes the publish.
     """
     layout, feature = services.layout, manifest.feature
     if staging.parent != layout.staging or not staging.name.startswith(f"{feature}."):
-        raise ValueError(f"{staging} is no staging folder of {feature}")
+        raise ValueError(f"{staging} is not a staging folder of {feature}")
     for earlier, folder in published.ready(layout, feature):
         _roll_forward(layout, earlier, folder)
     texts = _staged_texts(staging)
-    manifest = manifest.model_copy(
-        update={"files": {name: digest(data) for name, data in texts.items()}}
-    )
+    digests = {name: digest(data) for name, data in texts.items()}
+    manifest = manifest.model_copy(update={"files": digests})
     folder = _dossier_folder(layout, feature)
     old = published.parse_manifest(plain_bytes(folder / MANIFEST), feature)
-    # Only names of the table: a manifest that came with a repository may list any path at all.
+    # Only known names: a manifest that came with a repository may list any path.
     before = {name: value for name, value in old.files.items() if name in BY_NAME} if old else {}
     ready = Ready(order=time.time_ns(), manifest=manifest, before=before)
     for name in (*manifest.files, *ready.remove):
-        _keep_edited(layout, ready, name)
-    # Written anew: a process that the builder left behind may hold its own files open.
+        _back_up_edited(layout, ready, name)
+    # Write the texts again, because a process that the builder left may have its files open.
     marks = {MANIFEST: published.manifest_bytes(manifest), MARK: ready.model_dump_json().encode()}
     for name, data in (texts | marks).items():
         atomic.write(staging / name, data)
@@ -55,45 +58,40 @@ def publish(services: Services, staging: Path, manifest: Manifest) -> None:
 
 
 def recover(services: Services, feature: str) -> None:
-    """Roll forward what is ready, in its order, and remove what is not; the caller holds the feature's lock.
+    """Publish complete staging folders in order, and remove the others and temporary files.
 
-    Raises E_WRITE.
+    Requires the feature's lock. Raises E_WRITE.
     """
     layout = services.layout
     hint, run = layout.building(feature), layout.run_record(feature)
     for ready, staging in published.ready(layout, feature):
         _roll_forward(layout, ready, staging)
-    parts = [
-        folder.glob(".*.part") for folder in (layout.dossier(feature), layout.backups(feature))
-    ]
-    parts += [
-        path.parent.glob(f".{path.name}.*.part") for path in (hint, layout.stale(feature), run)
-    ]
+    folders = (layout.dossier(feature), layout.backups(feature))
+    parts = [folder.glob(".*.part") for folder in folders]
+    files = (hint, layout.stale(feature), run)
+    parts += [path.parent.glob(f".{path.name}.*.part") for path in files]
     for path in chain(published.staged(layout, feature), *parts, [hint]):
         atomic.remove(path)
 
 
 def _staged_texts(staging: Path) -> dict[str, bytes]:
-    """Each staged file of the table; other names are never published. Raises E_CHECK."""
+    """The staged dossier files; other files are never published. Raises E_CHECK."""
     texts = {}
     for row in FILES:
         path = staging / row.name
         data = plain_bytes(path)
         if data is None and os.path.lexists(path):
-            raise PrereadError(
-                "E_CHECK", f"The builder left {row.name} as something else than a plain file."
-            )
+            raise PrereadError("E_CHECK", f"The builder's {row.name} is not a plain file.")
         if row.name in REQUIRED and not (data or b"").strip():
-            raise PrereadError(
-                "E_CHECK", f"The builder left no {row.name}, and no dossier is without one."
-            )
+            message = f"The builder left no {row.name}, which every dossier needs."
+            raise PrereadError("E_CHECK", message)
         if data is not None:
             texts[row.name] = data
     return texts
 
 
 def _dossier_folder(layout: Layout, feature: str) -> Path:
-    """The dossier's folder, made if need be; a link in its place is removed, never followed."""
+    """The dossier's folder, created if necessary; a link in its place is removed, not followed."""
     folder = layout.dossier(feature)
     layout.real(layout.context)
     if folder.is_symlink():
@@ -102,59 +100,58 @@ def _dossier_folder(layout: Layout, feature: str) -> Path:
     return folder
 
 
-def _keep_edited(layout: Layout, ready: Ready, name: str) -> None:
-    """Copy a file that is neither what Preread wrote nor what it is about to write: a person edited it."""
+def _back_up_edited(layout: Layout, ready: Ready, name: str) -> None:
+    """Back up a published file that a person edited: it is neither the old nor the new one."""
     path = layout.dossier(ready.manifest.feature) / name
     if path.is_dir() and not path.is_symlink():
         raise PrereadError(
             "E_WRITE",
-            f"{path} is a folder, and the dossier has a file there.",
+            f"{path} is a folder, where the dossier needs a file.",
             "Move it, then call again.",
         )
     data = plain_bytes(path)
     if data is None or digest(data) in {ready.before.get(name), ready.manifest.files.get(name)}:
         return
     folder = layout.backups(ready.manifest.feature)
-    kept = {
-        int(path.suffix[1:]): path
-        for path in folder.glob(f"{name}.*")
-        if path.suffix[1:].isdecimal()
-    }
-    if not any(plain_bytes(path) == data for path in kept.values()):
-        atomic.write(folder / f"{name}.{max(kept, default=0) + 1}", data, durable=True)
+    numbers = {file: file.suffix[1:] for file in folder.glob(f"{name}.*")}
+    backups = {int(number): file for file, number in numbers.items() if number.isdecimal()}
+    if not any(plain_bytes(file) == data for file in backups.values()):
+        atomic.write(folder / f"{name}.{max(backups, default=0) + 1}", data, durable=True)
 
 
 def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:
-    """Put each file in place, the manifest last, then remove what the new manifest no longer lists.
+    """Move each file into place, the manifest last; then remove files that it no longer lists.
 
-    Every step can be cut and done again: a staged file that is gone is in place already.
+    Every step can be repeated after a crash: a file that is gone from staging is already in place.
     """
     folder = _dossier_folder(layout, ready.manifest.feature)
-    if _sound(ready, staging):
+    if _is_intact(ready, staging):
         for name in ready.manifest.files:
-            _put(layout, ready, staging, name)
-        _put(layout, ready, staging, MANIFEST)
+            _move(layout, ready, staging, name)
+        _move(layout, ready, staging, MANIFEST)
         for name in ready.remove:
-            _keep_edited(layout, ready, name)
+            _back_up_edited(layout, ready, name)
             atomic.remove(folder / name)
-    stale_hints.fresh(layout, ready.manifest.feature)
+    stale_hints.clear(layout, ready.manifest.feature)
     atomic.remove(staging)
 
 
-def _sound(ready: Ready, staging: Path) -> bool:
-    """Whether what is still staged is what was marked: a power cut can keep a mark and lose what it names."""
+def _is_intact(ready: Ready, staging: Path) -> bool:
+    """Whether the staged files match the mark; a power cut can lose them and leave the mark."""
     paths = {staging / name: value for name, value in ready.manifest.files.items()}
     return all(
-        digest(plain_bytes(p) or b"") == value for p, value in paths.items() if os.path.lexists(p)
+        digest(plain_bytes(path) or b"") == value
+        for path, value in paths.items()
+        if os.path.lexists(path)
     )
 
 
-def _put(layout: Layout, ready: Ready, staging: Path, name: str) -> None:
-    """Replace one file by the staged one, unless it says the same: then it keeps its bytes and its time."""
+def _move(layout: Layout, ready: Ready, staging: Path, name: str) -> None:
+    """Replace a published file with the staged one, unless they are equal: git sees no change."""
     source, target = staging / name, layout.dossier(ready.manifest.feature) / name
     new, old = plain_bytes(source), plain_bytes(target)
     if new is None or (old is not None and digest(old) == digest(new)):
         return
     if name != MANIFEST:
-        _keep_edited(layout, ready, name)
+        _back_up_edited(layout, ready, name)
     atomic.replace(source, target)

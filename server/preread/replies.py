@@ -151,7 +151,7 @@ def _fallback_warnings(manifest: Manifest, fault: Fault) -> Iterator[str]:
 
 def _cost_today(services: Services, stats: Stats) -> float:
     """What the project's builds cost today; not looked up for a dossier that cost nothing."""
-    return round(spending.spent(services.layout).today, 6) if stats.turns else 0.0
+    return round(spending.totals(services.layout).today, 6) if stats.turns else 0.0
 
 
 def _counted(found: Published) -> Stats:

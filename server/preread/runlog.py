@@ -1,4 +1,4 @@
-"""The run log of one piece of work on a feature's tests: read into stages, and held to docs/run-log.md."""
+"""Check the run log of work on a feature's tests against the rules in docs/run-log.md."""
 
 import re
 from collections.abc import Callable
@@ -13,17 +13,18 @@ from preread.services import Services
 from preread.sources import SourceError
 
 STAGES = ("ANALYZE", "RESEARCH", "PLAN", "WRITE", "RUN", "FIX", "LEARN")
-MOST_ROUNDS = 25
-MOST_LINES = 5_000
+MAX_ROUNDS = 25
+MAX_LINES = 5_000
 RUN = re.compile(
-    r"run:(?P<id>[A-Za-z0-9][A-Za-z0-9._-]{0,63})(?:\s+(?P<outcome>passed|failed|error)\b)?(?P<rest>.*)"
+    r"run:(?P<id>[A-Za-z0-9][A-Za-z0-9._-]{0,63})"
+    r"(?:\s+(?P<outcome>passed|failed|error)\b)?(?P<rest>.*)"
 )
 FACT = re.compile(r"fact\s+`?([0-9a-f]{8})`?")
 NOTHING = re.compile(r"(?i)(nothing learned|none)\b")
 
 
 class Bullet(NamedTuple):
-    """One bullet of a stage, and its line."""
+    """One bullet of a stage."""
 
     line: int
     text: str
@@ -31,7 +32,7 @@ class Bullet(NamedTuple):
 
 @dataclass
 class Stage:
-    """One `## STAGE` as it stands in the log."""
+    """One `## STAGE` of the log."""
 
     name: str
     line: int
@@ -40,7 +41,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found in a run log: how far it is, whether that is the end, and what is wrong so far."""
+    """The result of a check: how far the log got, counts, and problems."""
 
     path: str
     stage: str
@@ -51,18 +52,18 @@ class Checked:
 
 
 def check(services: Services, feature: str) -> Checked | None:
-    """The run log of a feature, checked as far as it goes; None where there is none."""
+    """Check a feature's run log as far as it goes; None when there is none."""
     path = services.layout.relative(services.layout.run_log(feature))
     text = services.tree.text(path)
     return None if text is None else _Checker(services, feature, path).checked(text)
 
 
 def _stages(text: str) -> tuple[str, list[Stage]]:
-    """The first line, and the stages in their order; comments and code fences are passed over."""
+    """The first line, and the stages in order; comments and code fences are skipped."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     found: list[Stage] = []
-    until = ""  # what ends the fence or comment that is open
-    for number, line in enumerate(lines[:MOST_LINES], 1):
+    until = ""  # the end of the fence or comment that is open
+    for number, line in enumerate(lines[:MAX_LINES], 1):
         stripped = line.strip()
         if until:
             until = "" if until in stripped else until
@@ -78,7 +79,7 @@ def _stages(text: str) -> tuple[str, list[Stage]]:
 
 
 class _Checker:
-    """One check of one log."""
+    """State of one check of one log."""
 
     def __init__(self, services: Services, feature: str, path: str) -> None:
         self.services, self.feature, self.path = services, feature, path
@@ -90,16 +91,16 @@ class _Checker:
     def checked(self, text: str) -> Checked:
         title, found = _stages(text)
         if title != f"# Run log: {self.feature}":
-            self.problem(1, "E_RUN_TITLE", f"the first line is `# Run log: {self.feature}`")
-        stages = self._in_order(found)
+            self.problem(1, "E_RUN_TITLE", f"the first line must be `# Run log: {self.feature}`")
+        stages = self._by_name(found)
         filled = [name for name in STAGES if name in stages and stages[name].bullets]
         last = filled[-1] if filled else ""
-        self._gaps(stages, last)
+        self._check_gaps(stages, last)
         for name in filled:
-            LOOKS[name](self, stages[name])
+            CHECKS[name](self, stages[name])
         learned = stages.get("LEARN")
         if learned is not None and learned.bullets and "RUN" in stages:
-            self._passed(stages["RUN"])
+            self._check_last_run(stages["RUN"])
         return Checked(
             path=self.path,
             stage=last,
@@ -109,16 +110,15 @@ class _Checker:
             problems=tuple(sorted(self.problems, key=lambda problem: problem.line)),
         )
 
-    def _in_order(self, found: list[Stage]) -> dict[str, Stage]:
-        """The stages by name: each the first of its name."""
+    def _by_name(self, found: list[Stage]) -> dict[str, Stage]:
+        """The first stage of each name; reports unknown, repeated and misplaced ones."""
         stages: dict[str, Stage] = {}
         for stage in found:
             if stage.name not in STAGES:
-                self.problem(
-                    stage.line, "E_RUN_STAGE", f"`{stage.name[:40]}` is none of {', '.join(STAGES)}"
-                )
+                message = f"`{stage.name[:40]}` is not one of {', '.join(STAGES)}"
+                self.problem(stage.line, "E_RUN_STAGE", message)
             elif stage.name in stages:
-                self.problem(stage.line, "E_RUN_STAGE", f"{stage.name} stands twice")
+                self.problem(stage.line, "E_RUN_STAGE", f"{stage.name} is repeated")
             else:
                 later = [name for name in stages if STAGES.index(name) > STAGES.index(stage.name)]
                 if later:
@@ -126,43 +126,42 @@ class _Checker:
                 stages[stage.name] = stage
         return stages
 
-    def _gaps(self, stages: dict[str, Stage], last: str) -> None:
-        """What is missing or empty before the last stage that holds something."""
+    def _check_gaps(self, stages: dict[str, Stage], last: str) -> None:
+        """Report stages that are missing or empty before the last one with bullets."""
         for name in STAGES[: STAGES.index(last)] if last else ():
             if name not in stages:
                 self.problem(stages[last].line, "E_RUN_STAGE", f"{name} is missing before {last}")
             elif not stages[name].bullets:
-                self.problem(stages[name].line, "E_RUN_EMPTY", f"{name} holds no bullet")
+                self.problem(stages[name].line, "E_RUN_EMPTY", f"{name} has no bullet")
 
-    # -- what each stage holds
+    # -- the rules of each stage
 
-    def said(self, stage: Stage) -> None:
-        """Words for people: nothing to look up."""
+    def analyze(self, stage: Stage) -> None:
+        """Free text: there is nothing to check."""
 
     def research(self, stage: Stage) -> None:
         folder = self.services.layout.relative(self.services.layout.dossier(self.feature))
         named = re.compile(rf"(?<![\w./-]){re.escape(folder)}(?![\w-])")
         if not any(named.search(bullet.text) for bullet in stage.bullets):
             self.problem(stage.line, "E_RUN_DOSSIER", f"no bullet names the dossier {folder}/")
-        elif not _stands(self.services.layout, self.feature):
-            self.problem(stage.line, "E_RUN_DOSSIER", f"the dossier {folder}/ does not stand")
+        elif not _is_complete(self.services.layout, self.feature):
+            self.problem(stage.line, "E_RUN_DOSSIER", f"the dossier {folder}/ is incomplete")
 
     def plan(self, stage: Stage) -> None:
         for bullet in stage.bullets:
             _, parts = dossier.split_sources(bullet.text)
-            why = [self._source(part.strip()) for part in parts]
-            if not why:
-                self.problem(
-                    bullet.line, "E_RUN_PLAN", "ends in no source: what asks for this test?"
-                )
-            elif all(why):
-                self.problem(bullet.line, "E_RUN_PLAN", why[0])
+            errors = [self._source_error(part.strip()) for part in parts]
+            if not errors:
+                message = "does not end with a source: what requires this test?"
+                self.problem(bullet.line, "E_RUN_PLAN", message)
+            elif all(errors):
+                self.problem(bullet.line, "E_RUN_PLAN", errors[0])
 
-    def _source(self, text: str) -> str:
-        """Why a source does not hold; empty when it does. What servers answered is not kept, and taken as it is."""
+    def _source_error(self, text: str) -> str:
+        """Why a source is invalid; empty if it is valid. External ones cannot be checked here."""
         ref = sources.parse(text)
         if ref is None:
-            return f"`{text[:80]}` is no source"
+            return f"`{text[:80]}` is not a source"
         try:
             if sources.ROWS[ref.kind].local:
                 sources.resolve(ref, self.services.tree)
@@ -175,66 +174,57 @@ class _Checker:
             path = _path_in(bullet.text)
             plain = "/".join(part for part in path.split("/") if part != ".draft")
             if not any(map(self.services.tree.exists, (path, plain, f".draft/{plain}"))):
-                self.problem(bullet.line, "E_RUN_FILE", f"`{path[:120]}` is no file of the project")
+                message = f"`{path[:120]}` is not a file of the project"
+                self.problem(bullet.line, "E_RUN_FILE", message)
 
     def run(self, stage: Stage) -> None:
-        recorded = {
-            line.value["id"]: line.value.get("outcome")
-            for line in results.lines(self.services.tree)
-        }
+        layout, lines = self.services.layout, results.lines(self.services.tree)
+        recorded = {line.value["id"]: line.value.get("outcome") for line in lines}
         for bullet, match in _cited(stage):
-            if match["id"] not in recorded:
-                where = self.services.layout.relative(self.services.layout.results)
-                self.problem(
-                    bullet.line,
-                    "E_RUN_RECORD",
-                    f"run:{match['id']} is not recorded in {where} here",
-                )
-            elif match["outcome"] and match["outcome"] != recorded[match["id"]]:
-                said = f"run:{match['id']} is recorded as {str(recorded[match['id']])[:20]}, not {match['outcome']}"
-                self.problem(bullet.line, "E_RUN_RECORD", said)
+            id_, claimed = match["id"], match["outcome"]
+            if id_ not in recorded:
+                message = f"run:{id_} is not recorded in {layout.relative(layout.results)} here"
+                self.problem(bullet.line, "E_RUN_RECORD", message)
+            elif claimed and claimed != recorded[id_]:
+                message = f"run:{id_} is recorded as {str(recorded[id_])[:20]}, not {claimed}"
+                self.problem(bullet.line, "E_RUN_RECORD", message)
 
-    def _passed(self, stage: Stage) -> None:
-        """Before anything is learned, the last run has passed by the record, whatever the log says."""
+    def _check_last_run(self, stage: Stage) -> None:
+        """The last run must have passed by the record, whatever the log says."""
         cited = _cited(stage)
         if not cited:
             self.problem(stage.line, "E_RUN_FAILED", "no run is cited")
             return
         last, id_ = cited[-1][0], cited[-1][1]["id"]
-        held = [
-            line.value for line in results.lines(self.services.tree, id_) if line.value["id"] == id_
-        ]
-        if held and held[-1].get("outcome") != "passed":
+        lines = results.lines(self.services.tree, id_)
+        records = [line.value for line in lines if line.value["id"] == id_]
+        if records and records[-1].get("outcome") != "passed":
             self.problem(last.line, "E_RUN_FAILED", f"the last run, run:{id_}, did not pass")
 
     def fix(self, stage: Stage) -> None:
         rounds = _rounds(stage)
-        if len(rounds) > MOST_ROUNDS:
-            self.problem(
-                rounds[MOST_ROUNDS].line,
-                "E_RUN_ROUNDS",
-                f"{len(rounds)} rounds, of {MOST_ROUNDS} at most",
-            )
+        if len(rounds) > MAX_ROUNDS:
+            message = f"{len(rounds)} rounds, and at most {MAX_ROUNDS} are allowed"
+            self.problem(rounds[MAX_ROUNDS].line, "E_RUN_ROUNDS", message)
 
     def learn(self, stage: Stage) -> None:
-        text = (
-            self.services.tree.text(self.services.layout.relative(self.services.layout.knowledge))
-            or ""
-        )
+        layout = self.services.layout
+        text = self.services.tree.text(layout.relative(layout.knowledge)) or ""
         facts = dossier.parse("knowledge.md", "", text)[0].facts
         known = {_words(fact.text) for fact in facts}
         ids = {dossier.fact_id("knowledge.md", fact.text) for fact in facts}
         for bullet in stage.bullets:
-            named = FACT.fullmatch(bullet.text)
-            said = dossier.split_sources(bullet.text)[0]
-            if NOTHING.match(bullet.text) or (named and named[1] in ids):
+            by_id = FACT.fullmatch(bullet.text)
+            without_sources = dossier.split_sources(bullet.text)[0]
+            if NOTHING.match(bullet.text) or (by_id and by_id[1] in ids):
                 continue
-            if _words(said) not in known and _words(bullet.text) not in known:
-                self.problem(bullet.line, "E_RUN_LEARN", "is no fact of .project/knowledge.md")
+            if _words(without_sources) not in known and _words(bullet.text) not in known:
+                message = "is not a fact in .project/knowledge.md"
+                self.problem(bullet.line, "E_RUN_LEARN", message)
 
 
-LOOKS: dict[str, Callable[[_Checker, Stage], None]] = {
-    "ANALYZE": _Checker.said,
+CHECKS: dict[str, Callable[[_Checker, Stage], None]] = {
+    "ANALYZE": _Checker.analyze,
     "RESEARCH": _Checker.research,
     "PLAN": _Checker.plan,
     "WRITE": _Checker.write,
@@ -245,7 +235,7 @@ LOOKS: dict[str, Callable[[_Checker, Stage], None]] = {
 
 
 def _cited(stage: Stage) -> list[tuple[Bullet, re.Match[str]]]:
-    """The bullets that cite a run; others are remarks."""
+    """The bullets that cite a run; the others are remarks."""
     return [
         (bullet, match) for bullet in stage.bullets if (match := RUN.match(bullet.text)) is not None
     ]
@@ -255,13 +245,13 @@ def _rounds(stage: Stage) -> list[Bullet]:
     return [bullet for bullet in stage.bullets if not NOTHING.match(bullet.text)]
 
 
-def _stands(layout: Layout, feature: str) -> bool:
+def _is_complete(layout: Layout, feature: str) -> bool:
     found = published.read(layout, feature)
     return found is not None and all(found.texts.get(name, "").strip() for name in REQUIRED)
 
 
 def _path_in(text: str) -> str:
-    """The path that a bullet names: its first text in backticks, else its first word."""
+    """The path in a bullet: its first text in backticks, else its first word."""
     quoted = re.search(r"`([^`]+)`", text)
     path = quoted[1].strip() if quoted else text.split(maxsplit=1)[0].rstrip(",:;")
     return path.removeprefix("./")

@@ -1,4 +1,4 @@
-"""Near: standing dossiers that a new one is nearly the same as: a project shall not grow one for each spelling."""
+"""Find published dossiers of what may be the same feature under another name."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -11,77 +11,75 @@ from preread.gates.rules import Broken
 from preread.layout import MANIFEST, Layout
 from preread.models import Manifest
 
-# Shares of what the new dossier cites that another one has, too: for names that have nothing in common, and for one
-# that holds the other's words. Of 2,512 pairs of 88 names in three repositories 38 are near: 26 by their names alone
-# (`coupon`, `coupons`), 6 are parts (`cart-page` of `cart`), 6 others (`proxy`, `proxies`). With 0.6 for unlike names,
-# 4 came that were other features.
-SAME_SPANS, SAME_FILES, SAME_WORDS = 0.8, 0.6, 0.55
-MOST = 2
+# Minimum shares of the new dossier's cited spans and files that another one also cites, for names
+# with nothing in common; and of the spans if one name contains the other's words. Of 2,512 pairs of
+# 88 names in three repositories, 38 are similar: 26 by name alone (`coupon`, `coupons`), 6 contain
+# the other (`cart-page`, `cart`), 6 are others (`proxy`, `proxies`). With 0.6 for unlike names, 4
+# pairs of different features would be, too.
+MIN_SPANS, MIN_FILES, MIN_SPANS_CONTAINED = 0.8, 0.6, 0.55
+MAX_WARNINGS = 2
 
 
-class Near(NamedTuple):
-    """Another dossier: how near its name is, and what of the new one's files and spans it has."""
+class Similar(NamedTuple):
+    """Another dossier: how similar its name is, and what it shares with the new one."""
 
     kind: int
     name: str
-    files: int
-    share: float
+    files: int  # cited by both
+    share: float  # of the new one's spans that it also cites
 
 
-def told(layout: Layout, new: Manifest) -> list[str]:
-    """What is to be said of the standing dossiers that may be the same feature as one that was just built."""
+def warnings(layout: Layout, new: Manifest) -> list[str]:
+    """Warnings about published dossiers that may be the same feature as a new one."""
     if new.feature == PROJECT:
         return []
     cited = set(_cited(new.spans))
     files = {path for path, _ in cited}
+    found = sorted(
+        _similar(layout, new.feature, cited, files), key=lambda other: (-other.share, other)
+    )[:MAX_WARNINGS]
     return [
-        f"{near.name} {_why(near, len(files))}; if it is the same feature, load that, or have the person add "
-        f"`alias {new.feature} {near.name}` to .project/gates."
-        for near in sorted(
-            _all(layout, new.feature, cited, files), key=lambda near: (-near.share, near)
-        )[:MOST]
+        f"{other.name} {_why(other, len(files))}; if it is the same feature, load that, or have "
+        f"the person add `alias {new.feature} {other.name}` to .project/gates."
+        for other in found
     ]
 
 
-def _why(near: Near, files: int) -> str:
-    return (
-        f"covers the same files ({near.files} of {files})"
-        if near.files
-        else "has nearly the same name"
-    )
+def _why(other: Similar, files: int) -> str:
+    if other.files:
+        return f"covers the same files ({other.files} of {files})"
+    return "has nearly the same name"
 
 
-def _all(
+def _similar(
     layout: Layout, feature: str, cited: set[tuple[str, str]], files: set[str]
-) -> Iterator[Near]:
-    served: Iterable[str] = ()
+) -> Iterator[Similar]:
+    aliased: Iterable[str] = ()
     with suppress(Broken):
-        served = aliases.read(layout)
+        aliased = aliases.read(layout)
     for name in published.features(layout):
-        if name in {feature, PROJECT} or name in served:
+        if name in {feature, PROJECT} or name in aliased:
             continue
-        manifest = published.parse_manifest(
-            published.plain_bytes(layout.dossier(name) / MANIFEST), name
-        )
+        data = published.plain_bytes(layout.dossier(name) / MANIFEST)
+        manifest = published.parse_manifest(data, name)
         theirs = set(_cited(manifest.spans)) if manifest is not None else set()
         shared = files & {path for path, _ in theirs}
-        near = Near(
-            similarity(feature, name), name, len(shared), len(cited & theirs) / max(1, len(cited))
-        )
-        if _is_near(near, len(files)):
-            yield near
+        share = len(cited & theirs) / max(1, len(cited))
+        other = Similar(similarity(feature, name), name, len(shared), share)
+        if _is_similar(other, len(files)):
+            yield other
 
 
-def _is_near(near: Near, files: int) -> bool:
-    if near.kind in {SAME_NAME, SIMILAR}:
+def _is_similar(other: Similar, files: int) -> bool:
+    if other.kind in {SAME_NAME, SIMILAR}:
         return True
-    if near.kind == CONTAINED and near.share >= SAME_WORDS:
+    if other.kind == CONTAINED and other.share >= MIN_SPANS_CONTAINED:
         return True
-    return near.share >= SAME_SPANS and near.files >= SAME_FILES * files
+    return other.share >= MIN_SPANS and other.files >= MIN_FILES * files
 
 
 def _cited(spans: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The spans that lie in files, each with its path."""
+    """The path and text of each source that is in a file."""
     for text in spans:
         ref = sources.parse(text)
         if ref is not None and ref.kind in {"lines", "path", "test"}:

@@ -299,7 +299,7 @@ def _resolve_absent(ref: Ref, tree: Tree) -> Span:
     paths = tree.matching(ref.path)
     if not paths:
         raise SourceError("E_SOURCE_GLOB", f"no file matches `{ref.path}`")
-    if (path := tree.holding(ref.name, paths)) is not None:
+    if (path := tree.containing(ref.name, paths)) is not None:
         raise SourceError("E_SOURCE_PRESENT", f'`{path}` contains "{ref.name}"')
     return Span((f"absent {ref.path} {ref.name}",))
 

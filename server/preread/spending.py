@@ -1,7 +1,8 @@
-"""What builds cost: a ledger of one line a run, its sums by local day and month, and the limit of a month.
+"""What builds cost: a ledger with one line per run, its totals by day and month, monthly limits.
 
-A line is `{"time": …, "cost_usd": …, "feature": …, "model": …, "turns": …, "tokens": {…}, "seconds": …, "run": …}`,
-times in epoch seconds, `cost_usd` null where the run was cut before it told. A line that is not whole is no run.
+A line is `{"time": …, "cost_usd": …, "feature": …, "model": …, "turns": …, "tokens": {…},
+"seconds": …, "run": …}`. Times are in epoch seconds; `cost_usd` is null when the run ended before
+it reported its cost. Any other line is ignored.
 """
 
 import json
@@ -19,10 +20,11 @@ from preread.services import Services
 
 LOCK = "_spending"  # no feature has this name
 LOCK_SECONDS = 10.0
-MOST_BYTES = 2_000_000
-MOST_TEXT = 400  # characters of a name in a line, so that a line stays under 4 KB
-MONTHS = 13  # kept when the ledger is shortened: this month, and the same one a year ago
-# Found by the form in which it is written: a cached reply tells today's sum, and parsing JSON takes ten times as long.
+MAX_BYTES = 2_000_000
+MAX_TEXT = 400  # characters of a name, so that a line stays under 4 KB
+MONTHS = 13  # what a shortened ledger keeps: this month, back to the same one a year ago
+# Matches a line exactly as it is written. Every cached reply includes today's total, and parsing
+# JSON takes ten times as long.
 LINE = re.compile(
     rb'^\{"time": (\d{1,12}(?:\.\d{1,6})?), "cost_usd": (null|\d{1,9}(?:\.\d{1,9})?(?:e-\d\d?)?),'
     rb' "feature": [^\n]*+(?<="\})$',
@@ -38,12 +40,12 @@ class Spent(Model):
     runs_today: int = 0
     runs_month: int = 0
     unknown: int = Field(
-        0, description="Runs of this month that were cut before they told what they cost."
+        0, description="Runs of this month that ended before they reported their cost."
     )
 
 
-def spent(layout: Layout, now: float | None = None) -> Spent:
-    """The sums of the local day and month of `now`; a ledger that cannot be read has no runs."""
+def totals(layout: Layout, now: float | None = None) -> Spent:
+    """The totals of the local day and month of `now`. An unreadable ledger has no runs."""
     now = time.time() if now is None else now
     day, month = _start(now, months=None), _start(now)
     runs = [run for run in _runs(published.plain_bytes(layout.spending) or b"") if run[0] >= month]
@@ -65,7 +67,7 @@ def _runs(data: bytes) -> list[tuple[float, float | None]]:
 
 
 def _start(now: float, months: int | None = 0) -> float:
-    """When the local month of `now` began, or one so many months before it; with None, when its day did."""
+    """When the local month of `now`, or `months` before it, began; with None, when the day did."""
     at = time.localtime(now)
     day, back = (at.tm_mday, 0) if months is None else (1, months)
     return time.mktime((at.tm_year, at.tm_mon - back, day, 0, 0, 0, 0, 0, -1))
@@ -74,7 +76,7 @@ def _start(now: float, months: int | None = 0) -> float:
 def add(
     services: Services, feature: str, outcome: Outcome, run: str = "", now: float | None = None
 ) -> None:
-    """Write down what a run cost, unless no child was started for it. Raises E_WRITE."""
+    """Record what a run cost, unless it started no child. Raises E_WRITE."""
     if not (outcome.cost_usd is None or outcome.cost_usd > 0 or outcome.turns or outcome.seconds):
         return
     now = time.time() if now is None else now
@@ -82,12 +84,12 @@ def add(
     record = {
         "time": round(now, 3),
         "cost_usd": round(max(0.0, outcome.cost_usd or 0.0), 6) if known else None,
-        "feature": feature[:MOST_TEXT],
-        "model": outcome.model[:MOST_TEXT],
+        "feature": feature[:MAX_TEXT],
+        "model": outcome.model[:MAX_TEXT],
         "turns": outcome.turns,
         "tokens": {kind[:40]: count for kind, count in list(outcome.tokens.items())[:8]},
         "seconds": round(outcome.seconds, 3),
-        "run": re.sub(r"[^\w.-]", "", run)[:MOST_TEXT],
+        "run": re.sub(r"[^\w.-]", "", run)[:MAX_TEXT],
     }
     layout = services.layout
     atomic.make_folder(layout.lock(LOCK).parent)
@@ -95,39 +97,43 @@ def add(
 
     with atomic.write_errors(layout.spending), FileLock(layout.lock(LOCK), timeout=LOCK_SECONDS):
         atomic.append(layout.spending, json.dumps(record).encode())
-        if layout.spending.stat().st_size > MOST_BYTES:
+        if layout.spending.stat().st_size > MAX_BYTES:
             _shorten(layout, now)
 
 
 def _shorten(layout: Layout, now: float) -> None:
-    """Leave out what is no run, and the oldest months; of this month everything stays. The lock is held."""
+    """Drop invalid lines and the oldest months, but never this month. Requires the lock."""
     lines = [match[0] for match in LINE.finditer(published.plain_bytes(layout.spending) or b"")]
     for months in range(MONTHS - 1, -1, -1):
         since = _start(now, months)
-        kept = b"".join(line + b"\n" for line in lines if _runs(line)[0][0] >= since)
-        if len(kept) <= MOST_BYTES * 3 // 4:  # not again at the next run
+        recent = b"".join(line + b"\n" for line in lines if _runs(line)[0][0] >= since)
+        if len(recent) <= MAX_BYTES * 3 // 4:  # leave room, or the next run would shorten again
             break
-    atomic.write(layout.spending, kept)
+    atomic.write(layout.spending, recent)
 
 
 def allows(services: Services, now: float | None = None) -> bool:
-    """Whether one more build stays within the month's limit, or a person agreed to go beyond it this month.
+    """Whether one more build fits the month's limit, or a person agreed to exceed it this month.
 
-    A run whose cost is not known counts as the most that it may have cost.
+    A run of unknown cost counts as `max_usd`.
     """
-    limit, most = services.settings.month_usd, services.settings.max_usd
+    limit, max_usd = services.settings.month_usd, services.settings.max_usd
     if not limit:
         return True
-    sums = spent(services.layout, now)
-    return sums.month + (sums.unknown + 1) * most <= limit + 1e-9 or _agreed(services, now)
+    spent = totals(services.layout, now)
+    possible = spent.month + (spent.unknown + 1) * max_usd
+    return possible <= limit + 1e-9 or _has_agreed(services, now)
 
 
 def agree(services: Services, now: float | None = None) -> None:
-    """Remember that a person agreed: until the month ends or the limit is set anew. Raises E_WRITE."""
+    """Record that a person agreed to exceed the limit: until the month ends or the limit changes.
+
+    Raises E_WRITE.
+    """
     atomic.write(services.layout.agreement, _agreement(services, now))
 
 
-def _agreed(services: Services, now: float | None) -> bool:
+def _has_agreed(services: Services, now: float | None) -> bool:
     return published.plain_bytes(services.layout.agreement) == _agreement(services, now)
 
 
@@ -137,24 +143,25 @@ def _agreement(services: Services, now: float | None) -> bytes:
 
 
 def _state(services: Services) -> str:
-    sums, settings = spent(services.layout), services.settings
-    builds = "build" if sums.unknown == 1 else "builds"
-    unknown = f" and {sums.unknown} {builds} of unknown cost" if sums.unknown else ""
+    spent, settings = totals(services.layout), services.settings
+    builds = "build" if spent.unknown == 1 else "builds"
+    unknown = f" and {spent.unknown} {builds} of unknown cost" if spent.unknown else ""
     return (
-        f"${sums.month:.2f}{unknown} of the ${settings.month_usd:.2f} for this month are spent, "
+        f"${spent.month:.2f}{unknown} of the ${settings.month_usd:.2f} for this month are spent, "
         f"and one more build may cost ${settings.max_usd:.2f}"
     )
 
 
 def question(services: Services) -> str:
-    """What a person is asked before the limit of the month is passed."""
+    """The question to a person before the month's limit is exceeded."""
     return f"{_state(services)}. Go beyond the limit this month?"
 
 
-def refused(services: Services) -> Fault:
-    """Why no child is started when the month's limit would be passed and nobody agreed to it."""
+def refusal(services: Services) -> Fault:
+    """Why no child is started: it would exceed the month's limit, and nobody agreed to that."""
     return Fault(
         code="E_MONEY",
         reason=_state(services),
-        hint="Raise `month_usd` in .project/config.toml; or run `preread load FEATURE --force` in a terminal: it asks.",
+        hint="Raise `month_usd` in .project/config.toml, or run `preread load FEATURE --force` "
+        "in a terminal, which asks.",
     )

@@ -1,4 +1,7 @@
-"""The hint for the gates that a dossier is stale: a file below `.cache/` whose text says why; it may be lost."""
+"""Hints for the gates that a dossier is stale: files in `.cache/stale/` that say why.
+
+They are only hints: where nothing can be written, there are none.
+"""
 
 import os
 from contextlib import suppress
@@ -7,20 +10,19 @@ from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.layout import Layout
 
-MOST = 300  # characters of a reason
+MAX_REASON = 300  # characters
 
 
-def stale(layout: Layout, feature: str, why: str) -> None:
-    """Say that the dossier would not serve its own request; without effect where nothing can be written."""
+def mark(layout: Layout, feature: str, why: str) -> None:
+    """Note that the dossier no longer covers the request it was built for."""
+    text = " ".join(why.split())[:MAX_REASON] + "\n"
     with suppress(PrereadError):
-        atomic.write(
-            layout.stale(feature), f"{' '.join(why.split())[:MOST]}\n".encode("utf-8", "replace")
-        )
+        atomic.write(layout.stale(feature), text.encode("utf-8", "replace"))
 
 
-def fresh(layout: Layout, feature: str) -> None:
-    """Take the hint back; part of every cached load, which mostly finds none."""
+def clear(layout: Layout, feature: str) -> None:
+    """Remove the hint, if there is one."""
     hint = layout.stale(feature)
-    if os.path.lexists(hint):
+    if os.path.lexists(hint):  # rarely; a cached load must not pay for more
         with suppress(PrereadError):
             atomic.remove(hint)

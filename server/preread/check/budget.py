@@ -126,7 +126,10 @@ def _path(source: str) -> str:
 def _trimmed(
     services: Services, drafts: list[Draft], kept: dict[Key, _Candidate], limit: int
 ) -> list[Draft]:
-    """The drafts as chosen; while they are larger than estimated, the lowest goes."""
+    """The drafts with only the kept items, and fewer if they still exceed `limit`.
+
+    Rendering can take more tokens than estimated. The lowest-ranking items go first.
+    """
     allowed = int(limit * CODEBASE_SHARE)
     while True:
         services.progress.check()

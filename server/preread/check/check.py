@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from preread import dossier, published, sources
+from preread import dossier, sources, wrong_marks
 from preread.check.budget import fit
 from preread.check.lookups import Answers, Lookups
 from preread.infra.secrets import Credentials
@@ -37,7 +37,7 @@ class _Checker:
         self.services, self.feature, self.lookups = services, feature, lookups
         self.credentials = Credentials(services.layout.root)
         self.problems: list[Problem] = []
-        self.wrong = published.wrong_ids(services.layout)
+        self.wrong = wrong_marks.ids(services.layout)
         self.seen: set[tuple[str, str]] = set()
 
     def problem(self, name: str, line: int, code: str, message: str) -> None:

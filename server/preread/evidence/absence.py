@@ -46,10 +46,10 @@ def absent(view: View, literal: str, *spellings: str) -> tuple[str, ...]:
     for text in (literal, *spellings):
         if texts is None or _squash(text.encode()) in texts.squashed:
             return ()
-        if tree.holding(text, texts.large) is not None or _is_in_sources(view, text):
+        if tree.containing(text, texts.large) is not None or _is_in_sources(view, text):
             return ()
     matched = [path for glob in globs for path in tree.matching(glob)]
-    if tree.holding(literal, matched) is not None:
+    if tree.containing(literal, matched) is not None:
         return ()
     return tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
 

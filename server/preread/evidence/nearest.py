@@ -56,7 +56,7 @@ def _is_absent(view: View, word: str) -> bool:
         return False
     paths = tree.matching(EVERYWHERE)
     spellings = (word, word.capitalize(), word.upper())
-    return all(tree.holding(spelling, paths) is None for spelling in spellings)
+    return all(tree.containing(spelling, paths) is None for spelling in spellings)
 
 
 def places(view: View) -> Iterator[Place]:

@@ -23,7 +23,7 @@ from preread.gates.spans import decoded
 from preread.index import reader
 from preread.index.imports import Link
 from preread.index.reader import Order, Read
-from preread.project.tree import data_at
+from preread.project.read import data_at
 
 if TYPE_CHECKING:
     from preread.infra.subprocesses import Child

@@ -37,7 +37,7 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents, unless they exist. Raises E_WRITE, like all functions here."""
+    """Create a folder and its parents, unless they exist. Raises E_WRITE, like all these do."""
     with write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
 

@@ -16,8 +16,9 @@ LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
 SCHEMA = """
 CREATE TABLE files (
-    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-    trusted INTEGER NOT NULL, digest TEXT NOT NULL, way TEXT NOT NULL, role TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, trusted INTEGER NOT NULL,
+    digest TEXT NOT NULL, way TEXT NOT NULL, role TEXT NOT NULL,
     names TEXT NOT NULL, defines INTEGER NOT NULL, outline BLOB, details BLOB
 );
 CREATE INDEX files_role ON files (role);
@@ -113,7 +114,11 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     database cannot be written or stays locked. Errors in the SQL are raised as they are.
     """
     atomic.make_folder(layout.lock("_db").parent)
-    try:
+    hint = (
+        "Free some disk space or fix the permissions, then call again. The file may be deleted: "
+        "it is rebuilt."
+    )
+    with operational_errors(layout.db, hint):
         if not layout.db.exists():
             _recreate(layout)
         try:
@@ -125,15 +130,17 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
             _recreate(layout)
             with closing(_open(layout.db)) as connection:
                 return work(connection)
+
+
+@contextmanager
+def operational_errors(path: Path, hint: str) -> Iterator[None]:
+    """Raise E_WRITE for a database that is locked or cannot be written; not for errors in SQL."""
+    try:
+        yield
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
             raise
-        raise PrereadError(
-            "E_WRITE",
-            f"{layout.db} cannot be used: {error}.",
-            "Free some disk space or fix the permissions, then call again. The file may be "
-            "deleted: it is rebuilt.",
-        ) from error
+        raise PrereadError("E_WRITE", f"{path} cannot be used: {error}.", hint) from error
 
 
 @contextmanager

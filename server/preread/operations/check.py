@@ -93,7 +93,7 @@ def _hint_if_stale(services: Services, found: PublishedDossier) -> None:
     request = pipeline.as_built(found.manifest)
     looked = cache.lookup(services, request, partial(build_key, services))
     if not looked.covers:
-        stale_hints.stale(services.layout, found.feature, looked.why)
+        stale_hints.mark(services.layout, found.feature, looked.why)
 
 
 def _check_run(services: Services, name: str) -> CheckReply:

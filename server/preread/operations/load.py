@@ -7,7 +7,7 @@ from pydantic import Field
 from preread import aliases, fingerprint, pipeline, published, resolve
 from preread.aliases import Served
 from preread.builders import locate
-from preread.fingerprint import Witness
+from preread.fingerprint import Fingerprint
 from preread.models import LoadReply, Request
 from preread.operations.registry import (
     DESCRIPTION,
@@ -72,14 +72,14 @@ def with_warnings(reply: LoadReply, served: Served, description: str | None = No
     return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})
 
 
-def _fingerprint(services: Services, feature: str, begun: int) -> Witness | None:
-    """What the look-up that just succeeded depended on."""
+def _fingerprint(services: Services, feature: str, begun: int) -> Fingerprint | None:
+    """The fingerprint of the lookup that just succeeded."""
     found = published.read(services.layout, feature)
     if found is None or found.manifest is None:
         return None
     # If Claude Code is installed later, the same request asks for a deeper dossier.
     programs = locate.candidates(services) if found.manifest.level == "light" else ()
-    return fingerprint.of(services, found.manifest, begun, programs)
+    return fingerprint.take(services, found.manifest, begun, programs)
 
 
 def _limit(services: Services, request: LoadRequest) -> float:

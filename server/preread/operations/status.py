@@ -60,7 +60,7 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
     return StatusReply(
         root=str(services.layout.root),
         dossiers=found,
-        spent=await in_thread(context, services, lambda own: spending.spent(own.layout)),
+        spent=await in_thread(context, services, lambda own: spending.totals(own.layout)),
         month_usd=services.settings.month_usd,
         warnings=served.warnings if served else (),
     )
@@ -72,9 +72,9 @@ def _status(services: Services, feature: str) -> DossierStatus:
     manifest = found.manifest
     looked = cache.lookup(services, pipeline.as_built(manifest), partial(build_key, services))
     if looked.covers:
-        stale_hints.fresh(services.layout, found.feature)
+        stale_hints.clear(services.layout, found.feature)
     else:
-        stale_hints.stale(services.layout, found.feature, looked.why)
+        stale_hints.mark(services.layout, found.feature, looked.why)
     run = published.recorded(services.layout, found.feature)
     return DossierStatus(
         feature=found.feature,

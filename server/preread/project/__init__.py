@@ -1,1 +1,1 @@
-"""The user's project: its files, ignore rules and packages."""
+"""The user's project: its files, git, ignore rules and packages."""

@@ -1,4 +1,4 @@
-"""Packages of a monorepo: folders with a manifest, the workspaces that list them, and what a scope names."""
+"""Packages of a monorepo: folders with a manifest, their workspaces, and lookup by name."""
 
 import json
 import re
@@ -10,8 +10,8 @@ from preread.errors import PrereadError
 from preread.languages import left_out
 from preread.project.tree import Tree, glob_pattern
 
-SHOWN = 5  # packages in a hint
-Text = Callable[[str], Iterable[str]]
+MAX_SUGGESTIONS = 5  # packages in a hint
+Text = Callable[[str], Iterable[str]]  # of a file -> names or globs in it
 
 
 class Package(NamedTuple):
@@ -37,26 +37,27 @@ def _toml(text: str) -> dict[str, Any]:
         return {}
 
 
-def _at(found: object, *keys: str) -> list[str]:
-    """The text, or the texts of a list, that stand under these keys."""
+def _texts_at(found: object, *keys: str) -> list[str]:
+    """The text, or the list of texts, at this path of keys."""
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     texts = found if isinstance(found, list) else [found]
     return [text for text in texts if isinstance(text, str) and text]
 
 
-def _found(pattern: str) -> Text:
+def _matches(pattern: str) -> Text:
+    """A function that returns what the pattern's groups match in a text."""
     return lambda text: ("".join(groups) for groups in re.findall(f"(?m){pattern}()", text))
 
 
 def _npm_members(text: str) -> list[str]:
     found = _json(text)
-    return _at(found, "workspaces") or _at(found, "workspaces", "packages")
+    return _texts_at(found, "workspaces") or _texts_at(found, "workspaces", "packages")
 
 
 def _pyproject_name(text: str) -> list[str]:
     found = _toml(text)
-    return _at(found, "project", "name") or _at(found, "tool", "poetry", "name")
+    return _texts_at(found, "project", "name") or _texts_at(found, "tool", "poetry", "name")
 
 
 def _maven_name(text: str) -> Iterable[str]:
@@ -70,100 +71,101 @@ def _go_members(text: str) -> Iterator[str]:
 
 
 def _gradle_members(text: str) -> Iterator[str]:
-    for given in re.findall(r"(?m)^\s*include\s*\(?((?:\s*[\"'][^\"'\n]+[\"']\s*,?)+)", text):
-        yield from (
-            name.strip(":").replace(":", "/")
-            for name in re.findall(r"[\"']([^\"'\n]+)[\"']", given)
-        )
+    for names in re.findall(r"(?m)^\s*include\s*\(?((?:\s*[\"'][^\"'\n]+[\"']\s*,?)+)", text):
+        for name in re.findall(r"[\"']([^\"'\n]+)[\"']", names):
+            yield name.strip(":").replace(":", "/")
 
 
-# What a manifest calls its package, the first one counts; without a name it is called as its folder.
+# The names of a package in its manifest; the first counts. Without one, its folder's name does.
 NAMES: dict[str, Text] = {
-    "package.json": lambda text: _at(_json(text), "name"),
+    "package.json": lambda text: _texts_at(_json(text), "name"),
     "pyproject.toml": _pyproject_name,
-    "Cargo.toml": lambda text: _at(_toml(text), "package", "name"),
-    "go.mod": _found(r"^module\s+(\S+)"),
+    "Cargo.toml": lambda text: _texts_at(_toml(text), "package", "name"),
+    "go.mod": _matches(r"^module\s+(\S+)"),
     "pom.xml": _maven_name,
     "build.gradle": lambda _: (),
     "build.gradle.kts": lambda _: (),
-    "composer.json": lambda text: _at(_json(text), "name"),
+    "composer.json": lambda text: _texts_at(_json(text), "name"),
 }
-# The folders that a workspace's file lists, as globs relative to its own.
+# The members that a workspace's file lists, as globs relative to its folder.
 MEMBERS: dict[str, Text] = {
-    "pnpm-workspace.yaml": _found(r"^\s*-\s*[\"']?([^\"'#\n]+?)[\"']?\s*(?:#.*)?$"),
+    "pnpm-workspace.yaml": _matches(r"^\s*-\s*[\"']?([^\"'#\n]+?)[\"']?\s*(?:#.*)?$"),
     "package.json": _npm_members,
-    "lerna.json": lambda text: _at(_json(text), "packages"),
-    "pyproject.toml": lambda text: _at(_toml(text), "tool", "uv", "workspace", "members"),
-    "Cargo.toml": lambda text: _at(_toml(text), "workspace", "members"),
+    "lerna.json": lambda text: _texts_at(_json(text), "packages"),
+    "pyproject.toml": lambda text: _texts_at(_toml(text), "tool", "uv", "workspace", "members"),
+    "Cargo.toml": lambda text: _texts_at(_toml(text), "workspace", "members"),
     "go.work": _go_members,
-    "pom.xml": _found(r"<module>\s*([^<\s]+)\s*</module>"),
+    "pom.xml": _matches(r"<module>\s*([^<\s]+)\s*</module>"),
     "settings.gradle": _gradle_members,
     "settings.gradle.kts": _gradle_members,
 }
 
 
 def packages(tree: Tree) -> list[Package]:
-    """The packages below the root, by their paths. Where a folder has several manifests, the first of NAMES counts."""
+    """The packages below the root, sorted by path.
+
+    If a folder has several manifests, the first in the order of NAMES counts.
+    """
     names: dict[str, str] = {}
-    listing: list[tuple[str, list[str]]] = []
+    workspaces: list[tuple[str, list[str]]] = []
     order = list(NAMES)
-    manifests = [
-        path
-        for path in tree.files
-        if _file(path) in NAMES.keys() | MEMBERS.keys() and not left_out(path)
-    ]
-    for path in sorted(
-        manifests, key=lambda path: (_file(path) in NAMES and order.index(_file(path)), path)
-    ):
+    known = NAMES.keys() | MEMBERS.keys()
+    manifests = [path for path in tree.files if _basename(path) in known and not left_out(path)]
+    manifests.sort(
+        key=lambda path: (_basename(path) in NAMES and order.index(_basename(path)), path)
+    )
+    for path in manifests:
         tree.check()
-        folder, file, text = path.rpartition("/")[0], _file(path), tree.text(path) or ""
+        folder, file, text = path.rpartition("/")[0], _basename(path), tree.text(path) or ""
         if folder and file in NAMES and folder not in names:
-            names[folder] = next(iter(NAMES[file](text)), "") or _file(folder)
+            names[folder] = next(iter(NAMES[file](text)), "") or _basename(folder)
         if file in MEMBERS and (globs := list(MEMBERS[file](text))):
-            listing.append((path, globs))
-    listing.sort(key=lambda listed: list(MEMBERS).index(_file(listed[0])))
-    return [Package(names[path], path, _workspace(path, listing)) for path in sorted(names)]
+            workspaces.append((path, globs))
+    workspaces.sort(key=lambda workspace: list(MEMBERS).index(_basename(workspace[0])))
+    return [Package(names[path], path, _workspace(path, workspaces)) for path in sorted(names)]
 
 
-def _file(path: str) -> str:
+def _basename(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _workspace(folder: str, listing: list[tuple[str, list[str]]]) -> str:
-    for path, globs in listing:
-        home = path.removesuffix(_file(path))
-        verdict = False
+def _workspace(folder: str, workspaces: list[tuple[str, list[str]]]) -> str:
+    """The first workspace file that lists a folder; empty without one."""
+    for path, globs in workspaces:
+        home = path.removesuffix(_basename(path))
+        is_member = False
         for glob in globs if folder.startswith(home) else ():
             bare = glob.removeprefix("!").removeprefix("./").rstrip("/")
             if glob_pattern(bare).fullmatch(folder.removeprefix(home)):
-                verdict = not glob.startswith("!")
-        if verdict:
+                is_member = not glob.startswith("!")
+        if is_member:
             return path
     return ""
 
 
 def scope_of(tree: Tree, asked: str) -> str:
-    """The folder that a scope names: a path from the root, or a package's name; "" for the root. Raises E_SCOPE."""
+    """The folder that a scope names: a path or a package's name; "" is the root. Raises E_SCOPE."""
+    scope = asked.strip()
     root = f"{tree.root.as_posix()}/"
-    bare = f"{asked.strip()}/".removeprefix(root).removeprefix("./").strip("/")
-    if not asked.strip() or bare in {"", "."} or f"{asked.strip()}/" == root:
+    bare = f"{scope}/".removeprefix(root).removeprefix("./").strip("/")
+    if not scope or bare in {"", "."} or f"{scope}/" == root:
         return ""
     if _is_folder(tree, bare):
         return bare
     found = packages(tree)
-    named = [package.path for package in found if package.name == asked.strip()]
+    named = [package for package in found if package.name == scope]
     if len(named) == 1:
-        return named[0]
-    said = f"{len(named)} packages are called" if named else "There is no folder and no package"
-    near = [package for package in found if package.path in named] or _nearest(asked, found)
-    listed = ", ".join(f"{package.path} ({package.name})" for package in near)
+        return named[0].path
+    what = f"{len(named)} packages are called" if named else "There is no folder and no package"
+    suggested = named or _nearest(scope, found)
+    listed = ", ".join(f"{package.path} ({package.name})" for package in suggested)
     raise PrereadError(
         "E_SCOPE",
-        f"{said} {asked.strip()[:120]!r}.",
+        f"{what} {scope[:120]!r}.",
         f"Name a folder from the project's root, or a package: {listed}."
-        if near
+        if suggested
         else "Name a folder from the root.",
-        {"packages": [package.path for package in near]},
+        {"packages": [package.path for package in suggested]},
     )
 
 
@@ -180,7 +182,7 @@ def _nearest(asked: str, found: list[Package]) -> list[Package]:
     known = {
         key: package
         for package in found
-        for key in (_file(package.path), package.path, package.name)
+        for key in (_basename(package.path), package.path, package.name)
     }
-    near = difflib.get_close_matches(asked.strip("/ "), list(known), n=SHOWN, cutoff=0.5)
-    return list(dict.fromkeys(known[key] for key in near)) or found[:SHOWN]
+    near = difflib.get_close_matches(asked.strip("/ "), list(known), n=MAX_SUGGESTIONS, cutoff=0.5)
+    return list(dict.fromkeys(known[key] for key in near)) or found[:MAX_SUGGESTIONS]

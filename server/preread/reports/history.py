@@ -1,6 +1,6 @@
-"""The past of each test that ever failed: what reports said, and what the hooks recorded, as one.
+"""The history of each test that ever failed, merged from reports and the hooks' record.
 
-Both may tell of one run: a recorded run within whose time a report of the test began adds nothing to it.
+Both may describe the same run: a recorded run during which a report began adds nothing.
 """
 
 import re
@@ -13,38 +13,38 @@ from preread.gates.failure_kinds import KINDS
 from preread.gates.run_records import Run
 from preread.project.tree import Tree
 from preread.reports import results, store
-from preread.reports.fold import MOST_OUTCOMES, SAME_RUN, label
+from preread.reports.ingest import MAX_OUTCOMES_PER_TEST, SAME_RUN, label
 from preread.reports.store import Try
 
-TURNS = 3  # changes between passed and failed; a test that was broken and mended has two
-MOST_NAMES = 200  # tests that the record has as failed, the latest
-PARTED = re.compile(r"::| > | › ")
+MIN_FLIPS = 3  # of a flaky test; one that broke and was fixed has two
+MAX_TESTS_RECORDED = 200  # the latest tests that failed in the hooks' record
+SEPARATOR = re.compile(r"::| > | › ")
 PROJECT = re.compile(r"^\[[^\]]*\](?: > |$)")  # of Playwright, before the groups
-UNKNOWN = 60.0  # seconds that a recorded run may have taken which does not say
+UNKNOWN = 60.0  # assumed seconds of a recorded run without a duration
 
 
 @dataclass(frozen=True)
 class Past:
-    """What is known of one test."""
+    """The history of one test."""
 
     name: str
     file: str
     group: str
-    tries: tuple[Try, ...]  # the newest, oldest first
-    runs: int  # those in which it passed or failed
+    tries: tuple[Try, ...]  # the newest ones, oldest first
+    runs: int  # in which it passed or failed
     failures: int
-    retried: int  # runs in which it failed, and passed when it was tried again
+    retried: int  # runs in which it failed, then passed on a retry
     first: float
     last: float
-    failed: float  # when it failed last, or had to be tried again
-    kinds: dict[str, int]  # how often it failed with each
+    failed: float  # when it last failed or had to be retried
+    kinds: dict[str, int]  # kind of failure -> count
     message: str
-    features: tuple[str, ...] = ()  # which alone a recorded run was of
-    recorded: str = ""  # how the hooks' record names it; empty: only reports do
+    features: tuple[str, ...] = ()  # features of recorded runs that had only one
+    recorded: str = ""  # its name in the hooks' record; empty if it is only in reports
 
     @property
     def label(self) -> str:
-        """How it is named where its failures are told of."""
+        """Its name in facts and lists."""
         return self.recorded or label(self.file, self.group, self.name)
 
     @property
@@ -53,18 +53,18 @@ class Past:
 
     @property
     def badness(self) -> tuple[float, float]:
-        """The order of tests that fail, and that of the others; the worst is the least."""
+        """Sort key among failing tests, or among the others; the worst comes first."""
         worst = (-float(self.failures), -self.flakiness)
         return worst if self.is_failing else worst[::-1]
 
     @property
     def flips(self) -> int:
-        """Changes between passed and failed; a pass that took more tries than one is a failure and a pass."""
+        """Changes between passed and failed; a pass on a retry counts as a failure and a pass."""
         return sum(one != other for one, other in pairwise(self._passes))
 
     @property
     def flakiness(self) -> float:
-        """The flip rate: flips by the number that there could be.
+        """The flip rate: flips divided by the possible number of flips.
 
         Kowalczyk et al., "Modeling and Ranking Flaky Tests at Apple", ICSE-SEIP 2020.
         """
@@ -72,8 +72,8 @@ class Past:
 
     @property
     def is_flaky(self) -> bool:
-        """Whether it was flaky as Playwright has it, passed when it was tried again, or keeps changing."""
-        return self.flips >= TURNS or any(one.verdict == "flaky" for one in self.tries)
+        """Whether it passed on a retry, as Playwright defines flaky, or keeps changing."""
+        return self.flips >= MIN_FLIPS or any(one.verdict == "flaky" for one in self.tries)
 
     @property
     def _passes(self) -> list[bool]:
@@ -82,12 +82,15 @@ class Past:
 
     @property
     def kind(self) -> str:
-        """With what it failed most often; empty when nobody knows."""
+        """Its most frequent kind of failure; empty if unknown."""
         return max(self.kinds, key=lambda kind: self.kinds[kind], default="")
 
     @property
     def cited(self) -> list[str]:
-        """The runs in which it failed, as sources: the newest first, but one of its kind among the first two."""
+        """The runs in which it failed, as sources.
+
+        The newest comes first, but one of its `kind` is among the first two.
+        """
         bad = [one for one in reversed(self.tries) if one.run]
         of_kind = [one for one in bad[1:] if one.kind == self.kind]
         if bad and bad[0].kind != self.kind:
@@ -96,52 +99,50 @@ class Past:
 
 
 def pasts(tree: Tree) -> list[Past]:
-    """The tests that ever failed: those that fail now first, the most often first; then those that change most."""
+    """The tests that ever failed: failing ones first, by failures; then the flakiest."""
     found: dict[str, list[Past]] = {}
-    for kept in store.failing(tree.layout):
-        kinds = {kind: times for kind, times in kept.kinds.items() if kind in KINDS}
-        _into(found, Past(**kept._replace(kinds=kinds)._asdict()))
+    for stored in store.failing(tree.layout):
+        kinds = {kind: count for kind, count in stored.kinds.items() if kind in KINDS}
+        _add(found, Past(**stored._replace(kinds=kinds)._asdict()))
     for past in _recorded(results.runs(tree)):
-        _into(found, past)
+        _add(found, past)
     every = [past for group in found.values() for past in group]
     return sorted(every, key=lambda past: (not past.is_failing, *past.badness, past.label))
 
 
-def _into(found: dict[str, list[Past]], past: Past) -> None:
-    """Add a past to those found, to that of the same test if it is there."""
+def _add(found: dict[str, list[Past]], past: Past) -> None:
+    """Add a history, merged with that of the same test."""
     group = found.setdefault(" ".join(past.name.split()).lower(), [])
     place = next((n for n, other in enumerate(group) if _is_same(other, past)), None)
     if place is None:
         group.append(past)
     else:
-        group[place] = _one(group[place], past)
+        group[place] = _merged(group[place], past)
 
 
 def _is_same(one: Past, other: Past) -> bool:
-    """Whether two tests of one name are one: the file of one is the end of the other's, and their groups are the same.
+    """Whether two tests of one name are the same: one file's path ends in the other's, same group.
 
-    A runner that the hooks heard may leave out file and groups, which may then be any; and none names Playwright's
-    project.
+    The runner's output that the hooks record may lack file and group, which then match any, and
+    never names Playwright's project.
     """
     if other.recorded and not (other.file or other.group):
         return True
     files = [f"/{past.file}" for past in (one, other) if past.file]
     if len(files) == 2:
-        alike = files[0].endswith(files[1]) or files[1].endswith(files[0])
+        is_same_file = files[0].endswith(files[1]) or files[1].endswith(files[0])
     else:
-        alike = not files or bool(other.recorded)
+        is_same_file = not files or bool(other.recorded)
     groups = {one.group, PROJECT.sub("", one.group)} if other.recorded else {one.group}
-    return alike and other.group in groups
+    return is_same_file and other.group in groups
 
 
-def _one(one: Past, other: Past) -> Past:
-    """Two tellings of one test's past; what both tell counts once."""
+def _merged(one: Past, other: Past) -> Past:
+    """Two histories of one test as one; runs that both have count once."""
     more = [
-        try_
-        for try_ in other.tries
-        if not any(_tell_of_one_run(try_, known) for known in one.tries)
+        try_ for try_ in other.tries if not any(_is_same_run(try_, known) for known in one.tries)
     ]
-    tries = sorted((*one.tries, *more), key=lambda try_: try_.at)[-MOST_OUTCOMES:]
+    tries = sorted((*one.tries, *more), key=lambda try_: try_.at)[-MAX_OUTCOMES_PER_TEST:]
     verdicts = Counter(try_.verdict for try_ in more)
     kinds = Counter(one.kinds) + Counter(
         try_.kind for try_ in more if try_.verdict != "passed" and try_.kind in KINDS
@@ -164,18 +165,17 @@ def _one(one: Past, other: Past) -> Past:
     )
 
 
-def _tell_of_one_run(one: Try, other: Try) -> bool:
-    """Whether a try and another came to the same in each other's time."""
-    return (one.verdict == "failed") == (
-        other.verdict == "failed"
-    ) and one.at - one.took - SAME_RUN <= other.at <= one.at + SAME_RUN
+def _is_same_run(one: Try, other: Try) -> bool:
+    """Whether two outcomes are equal and of the same time."""
+    is_same = (one.verdict == "failed") == (other.verdict == "failed")
+    return is_same and one.at - one.took - SAME_RUN <= other.at <= one.at + SAME_RUN
 
 
-# -- the hooks' record: it names what failed
+# -- the hooks' record, which names only failed tests
 
 
 class _Record:
-    """The recorded runs by what they name, as numbers in their order."""
+    """The indexes of recorded runs, by failed test, by command and by target."""
 
     def __init__(self, runs: list[Run]) -> None:
         self.runs = runs
@@ -191,8 +191,11 @@ class _Record:
                     self.by_target.setdefault(target, set()).add(number)
 
     def history(self, name: str) -> list[tuple[Run, bool]]:
-        """The runs in which a test took part, as far as can be told, and whether it passed: others of the commands and
-        targets with which it failed."""
+        """The runs that a test took part in, and whether it passed.
+
+        A record only names failed tests, so these are all runs with a command or target with which
+        it failed.
+        """
         broken = self.failed[name]
         commands = {self.runs[number].command for number in broken} - {""}
         targets = {target for number in broken for target in self.runs[number].targets}
@@ -204,13 +207,13 @@ class _Record:
 
 
 def _recorded(runs: list[Run]) -> Iterable[Past]:
-    """A past for each of the latest failed tests; a run that names none stands by its one target."""
+    """The history of each of the latest failed tests."""
     record, names = _Record(runs), dict[str, None]()
     for run in reversed(runs):
         names.update(dict.fromkeys(name for name in failed(run) if name))
-        if len(names) >= MOST_NAMES:
+        if len(names) >= MAX_TESTS_RECORDED:
             break
-    for name in list(names)[:MOST_NAMES]:
+    for name in list(names)[:MAX_TESTS_RECORDED]:
         yield _past(name, record.history(name))
 
 
@@ -220,7 +223,7 @@ def _past(name: str, history: list[tuple[Run, bool]]) -> Past:
         Try(run.at, "passed", "", "", took=run.seconds or UNKNOWN)
         if passed
         else Try(run.at, "failed", run.kind, run.id, took=run.seconds or UNKNOWN)
-        for run, passed in history[-MOST_OUTCOMES:]
+        for run, passed in history[-MAX_OUTCOMES_PER_TEST:]
     ]
     file, group, own = _parts(name)
     return Past(
@@ -242,21 +245,18 @@ def _past(name: str, history: list[tuple[Run, bool]]) -> Past:
 
 
 def _parts(name: str) -> tuple[str, str, str]:
-    """File, groups and own name of a test as a runner names it; brackets of parameters may hold anything."""
+    """Split a runner's name of a test into file, groups and name; `[…]` may contain anything."""
     head, bracket, parameters = name.partition("[") if "::" in name else (name, "", "")
-    first, *others = [part.strip() for part in PARTED.split(head)]
+    first, *others = [part.strip() for part in SEPARATOR.split(head)]
     if not others:
         return "", "", name
     file = first if re.search(r"/|\.\w+$", first) else ""
-    return (
-        file,
-        " > ".join(others[:-1] if file else (first, *others[:-1])),
-        others[-1] + bracket + parameters,
-    )
+    groups = others[:-1] if file else [first, *others[:-1]]
+    return file, " > ".join(groups), others[-1] + bracket + parameters
 
 
 def failed(run: Run) -> tuple[str, ...]:
-    """The tests that a recorded run names as failed."""
+    """The tests that a recorded run names as failed; without names, its single target."""
     if run.outcome != "failed":
         return ()
     return run.failed or (run.targets if len(run.targets) == 1 else ())

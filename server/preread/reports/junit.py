@@ -1,4 +1,4 @@
-"""JUnit XML, as pytest, Playwright, Vitest, jest-junit, Surefire, Gradle and many others write it."""
+"""Read JUnit XML, as pytest, Playwright, Vitest, jest-junit, Surefire and Gradle write it."""
 
 import re
 from collections.abc import Callable
@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from preread.reports.outcomes import (
+    MAX_OUTCOMES,
     MAX_TEXT,
-    MOST,
     Outcome,
     Report,
     Verdict,
     clean,
+    failure,
     joined,
-    moment,
     path,
-    said,
+    timestamp,
 )
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from xml.sax.xmlreader import AttributesImpl
 
 MAX_DEPTH = 100
-SCRIPT = re.compile(r"[\w./@\[\]()+ -]+\.[cm]?[jt]sx?")  # a file where others have a class
+SCRIPT = re.compile(r"[\w./@\[\]()+ -]+\.[cm]?[jt]sx?")  # a file in place of a class
 TITLES = re.compile(r" [›>] ")
 FAILURES = frozenset({"failure", "error"})
 RETRIES = frozenset({"rerunFailure", "rerunError"})  # Surefire: it failed again
-FLAKES = frozenset({"flakyFailure", "flakyError"})  # Surefire: it failed, and passed at last
+FLAKES = frozenset({"flakyFailure", "flakyError"})  # Surefire: it failed, then passed
 
 
 @lru_cache(maxsize=1024)
@@ -37,7 +37,7 @@ def _is_script(group: str) -> bool:
 
 
 def read(data: bytes) -> Report:
-    """The outcomes of one file; what is broken ends it, and what stands before that counts."""
+    """Read one file. Reading stops at the first error and keeps what came before it."""
     from io import BytesIO
     from xml.sax import SAXException
     from xml.sax.handler import ContentHandler
@@ -50,7 +50,10 @@ def read(data: bytes) -> Report:
 
     class Handler(ContentHandler):
         def startElement(self, name: str, attrs: "AttributesImpl[str]") -> None:  # noqa: N802
-            reader.start(name, dict(attrs.items()), lambda: self._locator.getLineNumber() or 0)  # type: ignore[attr-defined]
+            reader.start(name, dict(attrs.items()), self._line)
+
+        def _line(self) -> int:
+            return self._locator.getLineNumber() or 0  # type: ignore[attr-defined]
 
         def endElement(self, name: str) -> None:  # noqa: N802
             reader.end(name)
@@ -64,18 +67,18 @@ def read(data: bytes) -> Report:
         parser.parse(BytesIO(data))
     except (SAXException, DefusedXmlException, ValueError, LookupError) as error:
         report.problem = str(error).removeprefix("<unknown>:") or type(error).__name__
-    except _EnoughError as enough:
-        report.problem = str(enough)
+    except _LimitError as limit:
+        report.problem = str(limit)
     return report
 
 
-class _EnoughError(Exception):
-    """No more is read of this file."""
+class _LimitError(Exception):
+    """The file exceeds a limit; no more of it is read."""
 
 
 @dataclass(slots=True)
 class _Case:
-    """A `testcase` that is open."""
+    """A `testcase` element that is being read."""
 
     attributes: dict[str, str]
     line: int
@@ -86,27 +89,27 @@ class _Case:
 
 
 class _Reader:
-    """Follows the elements of one file."""
+    """Collects outcomes from the elements of one file."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
         self.suites: list[dict[str, str]] = []
         self.depth = 0
         self.case: _Case | None = None
-        self.inside = ""  # the failure that is open, in a test case
-        self.projects = False  # Playwright: a suite's host name is that of its project
+        self.inside = ""  # the failure element that is being read
+        self.projects = False  # Playwright: each suite's host name is that of its project
 
     def start(self, tag: str, attributes: "Mapping[str, str]", line: Callable[[], int]) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise _EnoughError(f"its elements stand more than {MAX_DEPTH} deep")
+            raise _LimitError(f"its elements are nested more than {MAX_DEPTH} deep")
         if tag == "testcase":
-            if len(self.report.outcomes) >= MOST:
-                raise _EnoughError(f"it has more than {MOST} tests")
+            if len(self.report.outcomes) >= MAX_OUTCOMES:
+                raise _LimitError(f"it has more than {MAX_OUTCOMES} tests")
             self.case = _Case(dict(attributes), line())
         elif tag == "testsuite":
             self.suites.append(dict(attributes))
-            at = moment(attributes.get("timestamp"))
+            at = timestamp(attributes.get("timestamp"))
             if at and not 0 < self.report.at < at:
                 self.report.at = at
         elif tag == "testsuites":
@@ -121,12 +124,10 @@ class _Reader:
             case.retries += 1
         elif tag in FAILURES | FLAKES:
             case.retries += tag in FLAKES
-            if case.verdict in {"passed", "skipped"}:  # the first failure speaks
+            if case.verdict in {"passed", "skipped"}:  # only the first failure counts
                 case.verdict = "flaky" if tag in FLAKES else "failed"
-                case.message, self.inside = (
-                    attributes.get("message") or attributes.get("type") or "",
-                    tag,
-                )
+                case.message = attributes.get("message") or attributes.get("type") or ""
+                self.inside = tag
 
     def text(self, content: str) -> None:
         if self.inside and self.case is not None and len(self.case.text) < MAX_TEXT:
@@ -147,17 +148,15 @@ class _Reader:
         title, group = case.attributes.get("name", ""), case.attributes.get("classname", "")
         file = path(case.attributes.get("file") or suite.get("file") or suite.get("filepath"))
         titles: list[str] = []
-        if _is_script(group):  # Playwright, Vitest: the file stands as the class
+        if _is_script(group):  # Playwright and Vitest write the file as the class
             file, group = path(group), ""
-            *titles, title = TITLES.split(
-                title if title != file else file.rpartition("/")[2]
-            )  # it could not be run
+            # The title is the file when the file itself failed.
+            *titles, title = TITLES.split(title if title != file else file.rpartition("/")[2])
             if self.projects and suite.get("hostname"):
                 titles.insert(0, f"[{suite['hostname']}]")
         name = clean(title)
-        message, kind = (
-            said(case.message, case.text, name) if case.verdict in {"failed", "flaky"} else ("", "")
-        )
-        return Outcome(
-            file, joined(group, *titles), name, case.verdict, message, kind, case.retries, case.line
-        )
+        message = kind = ""
+        if case.verdict in {"failed", "flaky"}:
+            message, kind = failure(case.message, case.text, name)
+        group = joined(group, *titles)
+        return Outcome(file, group, name, case.verdict, message, kind, case.retries, case.line)

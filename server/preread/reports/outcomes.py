@@ -1,4 +1,4 @@
-"""What every format of report comes down to: the outcomes of tests, each made of text that was cleaned."""
+"""The common form of all report formats: outcomes of tests, with cleaned texts."""
 
 import math
 import re
@@ -10,31 +10,30 @@ from typing import Any, Literal, NamedTuple
 from preread.gates import failure_kinds
 from preread.gates.printable import without_controls
 
-Verdict = Literal[
-    "passed", "failed", "skipped", "flaky"
-]  # flaky: failed, and passed when it was tried again
-MOST = 50_000  # outcomes of one report
+Verdict = Literal["passed", "failed", "skipped", "flaky"]  # flaky: failed, then passed on a retry
+MAX_OUTCOMES = 50_000  # of one report
 MAX_NAME, MAX_MESSAGE = 300, 300
-MAX_TEXT = 20_000  # characters of one failure that are looked at
-LATEST = 1e11  # seconds since the epoch; a later time is none
+MAX_TEXT = 20_000  # characters of one failure that are examined
+LATEST = 1e11  # seconds since the epoch; a later time is invalid
 
-# What a reader does not see, or sees elsewhere: marks of direction and of no width.
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb]")
-_SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout|failure)\b.*[:\w]|\bexpect(ed)?\b|\bassert")
-_MORE = re.compile(
-    r"(?:\w*Error: )?expect\(|AssertionError(?: \[\w+\])?:?$"
-)  # what was expected stands below
+# Invisible characters: direction marks and those without width.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb]")
+_MESSAGE = re.compile(
+    r"(?i)\b\w*(error|exception|timeout|failure)\b.*[:\w]|\bexpect(ed)?\b|\bassert"
+)
+# After such a line, the next two say what was expected.
+_CONTINUES = re.compile(r"(?:\w*Error: )?expect\(|AssertionError(?: \[\w+\])?:?$")
 _CODE = re.compile(r"^\s*(?:>?\s*\d* ?\||at |❯ )")
 
 
 class Outcome(NamedTuple):
-    """How one test went in one run. What a report does not say is empty."""
+    """The outcome of one test in one run. Fields that the report lacks are empty."""
 
     file: str  # as the report has it, with `/`
     group: str  # classes or titles around it, joined by ` > `
     name: str
     verdict: Verdict
-    message: str = ""  # what a failure said first, on one line
+    message: str = ""  # the start of a failure's message, on one line
     kind: str = ""  # of a failure: one of `failure_kinds.KINDS`, or `other`
     retries: int = 0
     line: int = 0  # of the report, 1-based
@@ -42,39 +41,39 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Report:
-    """What one file says."""
+    """What one file reports."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    at: float = 0.0  # when the run began, in seconds since the epoch; 0: it does not say
-    problem: str = ""  # why it, or a part of it, could not be read
+    at: float = 0.0  # when the run began, in seconds since the epoch; 0: unknown
+    problem: str = ""  # why the file, or part of it, could not be read
 
 
-def clean(value: object, most: int = MAX_NAME) -> str:
-    """A text on one line, without colours, control characters and half characters; empty for what is no text."""
+def clean(value: object, limit: int = MAX_NAME) -> str:
+    """A text on one line, without colours and control characters; empty if it is not a text."""
     if not isinstance(value, str):
         return ""
-    if value.isascii() and value.isprintable():  # nearly every one of very many
-        return " ".join(value[: most * 4].split())[:most].strip()
-    text = plain(value[: most * 4])
-    return " ".join(_UNSEEN.sub("", text).split())[:most].strip()
+    if value.isascii() and value.isprintable():  # the usual case, and there are many
+        return " ".join(value[: limit * 4].split())[:limit].strip()
+    text = plain(value[: limit * 4])
+    return " ".join(_INVISIBLE.sub("", text).split())[:limit].strip()
 
 
 def plain(text: str) -> str:
-    """A text of several lines without colours and control characters."""
+    """A text without colours and control characters; it may have several lines."""
     return without_controls(text).replace("\t", "    ")
 
 
 def path(value: object) -> str:
-    """A file's name, with `/`."""
+    """A path with `/` as separator."""
     return _path(value) if isinstance(value, str) else ""
 
 
 def joined(*parts: object) -> str:
-    """Titles from the outermost inwards, those that are no text left out."""
+    """Join the titles of nested groups, outermost first; values that are not text are skipped."""
     return _joined(tuple(part for part in parts if isinstance(part, str)))
 
 
-@lru_cache(maxsize=1024)  # a file's name is asked for with each of its tests, and so are its groups
+@lru_cache(maxsize=1024)  # all tests of a file have the same path and few groups
 def _path(value: str) -> str:
     return clean(value).replace("\\", "/").removeprefix("./")
 
@@ -85,14 +84,14 @@ def _joined(parts: tuple[str, ...]) -> str:
 
 
 def number(value: object) -> float:
-    """A count, or a time in seconds since the epoch; 0 for anything that is none."""
+    """A count, or a time in seconds or milliseconds since the epoch; 0 for anything invalid."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0.0
     return float(value) if math.isfinite(value) and 0 <= value < LATEST * 1000 else 0.0
 
 
-def moment(value: object) -> float:
-    """Seconds since the epoch of an ISO 8601 time; one without a zone is of this machine's. 0 when it is none."""
+def timestamp(value: object) -> float:
+    """An ISO 8601 time in epoch seconds, in the local zone if it names none; 0 if it is invalid."""
     try:
         at = datetime.fromisoformat(value if isinstance(value, str) else "").timestamp()
     except (ValueError, OverflowError, OSError):
@@ -100,40 +99,43 @@ def moment(value: object) -> float:
     return at if 0 < at < LATEST else 0.0
 
 
-def said(message: object, text: object = "", name: str = "") -> tuple[str, str]:
-    """What a failure says first, and its kind, empty where it says nothing; a message that names the test is none."""
+def failure(message: object, text: object = "", name: str = "") -> tuple[str, str]:
+    """The start of a failure's message and the failure's kind; both empty without a message.
+
+    `text` is its whole output. A message that only repeats the test's `name` is ignored.
+    """
     text = plain(text[:MAX_TEXT]) if isinstance(text, str) else ""
-    told = plain(message[:MAX_TEXT]) if isinstance(message, str) else ""
-    if name and name in told:
-        told = ""
-    first = clean(_first(told) or _first(_section(text)) or message, MAX_MESSAGE)
-    return first, failure_kinds.kind_of(f"{told}\n{_section(text)}") if first else ""
+    own = plain(message[:MAX_TEXT]) if isinstance(message, str) else ""
+    if name and name in own:
+        own = ""
+    start = clean(_first(own) or _first(_without_code(text)) or message, MAX_MESSAGE)
+    return start, failure_kinds.kind_of(f"{own}\n{_without_code(text)}") if start else ""
 
 
 def _first(text: str) -> str:
-    """The first line that reads as a message, with what was expected where that stands below."""
+    """The first line that reads as a message, with the lines on what was expected."""
     lines = [line.strip().removeprefix("E ").strip() for line in text.split("\n")]
     lines = [line for line in lines if line and not line.startswith("● ")]  # Jest's heading
-    start = next((number for number, line in enumerate(lines) if _SAYS.search(line)), 0)
-    more = 2 if lines and _MORE.match(lines[start]) else 0
+    start = next((number for number, line in enumerate(lines) if _MESSAGE.search(line)), 0)
+    more = 2 if lines and _CONTINUES.match(lines[start]) else 0
     return " ".join(lines[start : start + 1 + more])
 
 
-def _section(text: str) -> str:
-    """The text of a failure without the source code that runners show in it: what a program says is no failure."""
+def _without_code(text: str) -> str:
+    """A failure's output without the source code that runners show, which could look like one."""
     lines = text.split("\n")
     marked = [line for line in lines if line.startswith("E ")]
     return "\n".join(marked or [line for line in lines if not _CODE.match(line)])
 
 
 class Lines:
-    """On which line a text stands, for texts that are asked for in about the order in which they stand."""
+    """Finds the line numbers of texts; fast if they are asked for in about their order."""
 
     def __init__(self, text: str) -> None:
         self._text, self._place, self._line = text, 0, 1
 
     def of(self, needle: str) -> int:
-        """The next line that holds it, 1-based; from the first on where none is left; 0: nowhere."""
+        """The next line with this text, 1-based, starting over after the last; 0 without any."""
         place = self._text.find(needle, self._place)
         if place < 0:
             self._place, self._line = 0, 1
@@ -146,9 +148,10 @@ class Lines:
 
 
 def dicts(value: object) -> list[dict[str, Any]]:
-    """The objects of a list in JSON; none where it is no list."""
+    """The objects in a list of JSON; none if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def texts(value: object) -> list[str]:
+    """The strings in a list of JSON; none if it is not a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

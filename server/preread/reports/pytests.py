@@ -1,24 +1,12 @@
-"""What two plug-ins of pytest write: pytest-json-report a JSON file, pytest-reportlog a line of JSON each step."""
+"""Read the reports of two pytest plug-ins: pytest-json-report and pytest-reportlog."""
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from preread.reports.outcomes import (
-    MOST,
-    Lines,
-    Outcome,
-    Report,
-    Verdict,
-    clean,
-    dicts,
-    joined,
-    number,
-    path,
-    said,
-    texts,
-)
+from preread.reports import outcomes
+from preread.reports.outcomes import MAX_OUTCOMES, Lines, Outcome, Report, Verdict
 
 PHASES = ("setup", "call", "teardown")
 JSON_VERDICTS: dict[str, Verdict] = {
@@ -32,55 +20,64 @@ JSON_VERDICTS: dict[str, Verdict] = {
 
 
 def read_json(value: dict[str, Any], lines: Lines) -> Report:
-    """pytest-json-report. https://github.com/numirias/pytest-json-report#format"""
-    tests = dicts(value.get("tests"))
-    report = Report(at=max(0.0, number(value.get("created")) - number(value.get("duration"))))
-    for test in tests[:MOST]:
-        node = clean(test.get("nodeid"))
+    """Read a file of pytest-json-report: https://github.com/numirias/pytest-json-report#format"""
+    tests = outcomes.dicts(value.get("tests"))
+    report = Report(
+        at=max(0.0, outcomes.number(value.get("created")) - outcomes.number(value.get("duration")))
+    )
+    for test in tests[:MAX_OUTCOMES]:
+        node = outcomes.clean(test.get("nodeid"))
         phases = [phase for name in PHASES if isinstance(phase := test.get(name), dict)]
         bad = next((phase for phase in phases if phase.get("outcome") == "failed"), None)
         outcome = test.get("outcome")
-        if outcome == "rerun":  # by pytest-rerunfailures; the phases are those of the last try
+        if outcome == "rerun":  # by pytest-rerunfailures; the phases are the last attempt's
             verdict: Verdict | None = "failed" if bad else "flaky"
         else:
             verdict = JSON_VERDICTS.get(outcome) if isinstance(outcome, str) else None
         if not node or verdict is None:
             continue
-        message, kind = ("", "") if verdict != "failed" else _said(bad or {})
+        message, kind = ("", "") if verdict != "failed" else _failure(bad or {})
         line = lines.of(json.dumps(test["nodeid"])) if verdict in {"failed", "flaky"} else 0
-        report.outcomes.append(
-            Outcome(
-                *place(node), verdict, message, kind, retries=int(outcome == "rerun"), line=line
-            )
-        )
-    if len(tests) > MOST:
-        report.problem = f"it has more than {MOST} tests"
+        retries = int(outcome == "rerun")
+        report.outcomes.append(Outcome(*split(node), verdict, message, kind, retries, line))
+    if len(tests) > MAX_OUTCOMES:
+        report.problem = f"it has more than {MAX_OUTCOMES} tests"
     return report
 
 
-def place(node: str) -> tuple[str, str, str]:
-    """File, classes and name of a node id; brackets of parameters may hold anything."""
+def split(node: str) -> tuple[str, str, str]:
+    """Split a node id into file, classes and name; parameters in brackets may contain anything."""
     head, bracket, parameters = node.partition("[")
     file, *classes = head.split("::")
     name = (classes.pop() if classes else "") + bracket + parameters
-    return path(file), joined(*classes), name or file
+    return outcomes.path(file), outcomes.joined(*classes), name or file
 
 
-def _said(phase: dict[str, Any]) -> tuple[str, str]:
+def _failure(phase: dict[str, Any]) -> tuple[str, str]:
     crash = phase.get("crash")
-    return said(crash.get("message") if isinstance(crash, dict) else "", phase.get("longrepr"))
+    return outcomes.failure(
+        crash.get("message") if isinstance(crash, dict) else "", phase.get("longrepr")
+    )
 
 
 @dataclass
 class _Test:
-    """What the lines say of one test so far."""
+    """What the lines read so far say of one test."""
 
-    tries: int = 0
-    failed: bool = False  # in the last try
+    retries: int = 0
+    failed: bool = False  # in the last attempt
     skipped: bool = False
     message: str = ""
     kind: str = ""
     line: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.failed:
+            return "failed"
+        if self.skipped:
+            return "skipped"
+        return "flaky" if self.retries else "passed"
 
 
 @dataclass
@@ -91,7 +88,7 @@ class _Log:
 
 
 def read_log(lines: Iterable[str]) -> Report:
-    """pytest-reportlog. A run that was killed, or is under way, leaves what it wrote."""
+    """Read the lines of pytest-reportlog. The run may have been killed, or still be going on."""
     log = _Log()
     for number_, line in enumerate(lines, 1):
         if not line.strip():
@@ -105,30 +102,29 @@ def read_log(lines: Iterable[str]) -> Report:
             _add(log, value, number_)
     report = Report(at=log.first)
     for node, test in log.tests.items():
-        verdict: Verdict = "failed" if test.failed else "skipped" if test.skipped else "passed"
-        if verdict == "passed" and test.tries:
-            verdict = "flaky"
         report.outcomes.append(
-            Outcome(*place(node), verdict, test.message, test.kind, test.tries, test.line)
+            Outcome(*split(node), test.verdict, test.message, test.kind, test.retries, test.line)
         )
     if log.broken:
-        report.problem = f"line {log.broken} is no JSON"
-    elif len(log.tests) >= MOST:
-        report.problem = f"it has more than {MOST} tests"
+        report.problem = f"line {log.broken} is not valid JSON"
+    elif len(log.tests) >= MAX_OUTCOMES:
+        report.problem = f"it has more than {MAX_OUTCOMES} tests"
     return report
 
 
 def _add(log: _Log, value: dict[str, Any], line: int) -> None:
-    kind, node, outcome = (clean(value.get(key)) for key in ("$report_type", "nodeid", "outcome"))
+    kind, node, outcome = (
+        outcomes.clean(value.get(key)) for key in ("$report_type", "nodeid", "outcome")
+    )
     if (kind != "TestReport" and (kind != "CollectReport" or outcome != "failed")) or not node:
         return
-    if node not in log.tests and len(log.tests) >= MOST:
+    if node not in log.tests and len(log.tests) >= MAX_OUTCOMES:
         return
-    start = number(value.get("start"))
+    start = outcomes.number(value.get("start"))
     log.first = min(log.first or start, start) or log.first
     test = log.tests.setdefault(node, _Test())
     if outcome == "rerun":
-        test.tries += 1
+        test.retries += 1
         test.failed = False
     elif outcome == "skipped":
         test.skipped = True
@@ -138,16 +134,17 @@ def _add(log: _Log, value: dict[str, Any], line: int) -> None:
         found = value.get("longrepr")
         crash = found.get("reprcrash") if isinstance(found, dict) else None
         text = found if isinstance(found, str) else "\n".join(_marked(found))
-        test.message, test.kind = said(
-            crash.get("message") if isinstance(crash, dict) else "", text
-        )
+        message = crash.get("message") if isinstance(crash, dict) else ""
+        test.message, test.kind = outcomes.failure(message, text)
         test.line = line
 
 
 def _marked(longrepr: object) -> list[str]:
-    """The lines of a traceback that say what was wrong."""
+    """The lines of a traceback that state the error."""
     trace = longrepr.get("reprtraceback") if isinstance(longrepr, dict) else None
-    entries = dicts(trace.get("reprentries")) if isinstance(trace, dict) else []
+    entries = outcomes.dicts(trace.get("reprentries")) if isinstance(trace, dict) else []
     data = [entry.get("data") for entry in entries]
-    lines = [line for one in data if isinstance(one, dict) for line in texts(one.get("lines"))]
+    lines = [
+        line for one in data if isinstance(one, dict) for line in outcomes.texts(one.get("lines"))
+    ]
     return [line for line in lines if line.startswith("E ")]

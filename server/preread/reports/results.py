@@ -1,4 +1,4 @@
-"""The record of test runs that the hooks keep, read with a tree's care."""
+"""Test runs that the hooks record in `.project/.state/results.jsonl`: JSON lines, oldest first."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -7,18 +7,18 @@ from preread.gates import run_records
 from preread.gates.run_records import Run
 from preread.project.tree import Tree
 
-MAX_RUNS = 2_000  # of the newest lines are read
+MAX_RUNS = 2_000  # newest ones; older runs are ignored
 
 
 class Line(NamedTuple):
-    """One line that is a record with an id, as text and as parsed."""
+    """A line that is a record with an id: its text and its value."""
 
     line: str
     value: dict[str, Any]
 
 
 def lines(tree: Tree, containing: str = "") -> Iterator[Line]:
-    """The records in order; with `containing`, only those that may have this id."""
+    """The valid records in order; with `containing`, only lines that contain this text."""
     for line in tree.lines(tree.layout.relative(tree.layout.results)) or ():
         if containing in line and (value := _record(line)) is not None:
             yield Line(line, value)

@@ -159,7 +159,7 @@ def _missing(view: View, doc: FileView) -> Iterator[Found]:
                 continue
             absent = tuple(str(Ref("absent", glob, name=name)) for glob in globs)
             paths = {path for glob in globs for path in view.services.tree.matching(glob)}
-            if view.services.tree.holding(name, paths) is None:
+            if view.services.tree.containing(name, paths) is None:
                 text = f"{code(name)} is in no code, unlike the {known} other options of its table"
                 yield Found(text, (doc.cite(row.line), *absent), 0.8)
 

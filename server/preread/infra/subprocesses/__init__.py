@@ -1,4 +1,4 @@
-"""The one place that spawns: every program in a session of its own, ended whole, every wait bounded."""
+"""Run programs: each in its own session, ended with all its descendants, every wait bounded."""
 
 from preread.infra.subprocesses.streamed import Child, Ended, Starter, child
 from preread.infra.subprocesses.whole import Done, Runner, kill_tree, never, run

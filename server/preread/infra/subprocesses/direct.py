@@ -1,4 +1,4 @@
-"""A program without a supervisor, where the system is not POSIX: it is ended, what it started is not."""
+"""Run a program without a supervisor, outside POSIX: its descendants are not ended."""
 
 import queue
 import subprocess
@@ -10,11 +10,11 @@ from pathlib import Path
 
 from preread.infra.subprocesses.pipes import CHUNK, TAIL
 
-LAST_WORDS = 1.0  # seconds for the output of a program that ended to end too
+DRAIN_SECONDS = 1.0  # how long to read the output of a program that has ended
 
 
 class Direct:
-    """The same face as `Supervised`. A thread serves each pipe, for pipes cannot be polled there."""
+    """The same interface as `Supervised`. Each pipe has a thread, because it cannot be polled."""
 
     def __init__(
         self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], _scratch: Path | None
@@ -25,7 +25,7 @@ class Direct:
         )
         self._unsent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._out: queue.Queue[bytes] = queue.Queue(16)
-        self._gone: float | None = None
+        self._ended_at: float | None = None
         self.err = b""
         self.out_open = True
         self._readers = [
@@ -35,7 +35,7 @@ class Direct:
             thread.start()
 
     def _write(self) -> None:
-        with suppress(OSError), self._process.stdin as stdin:  # type: ignore[union-attr]  # a pipe was asked for
+        with suppress(OSError), self._process.stdin as stdin:  # type: ignore[union-attr]
             while (data := self._unsent.get()) is not None:
                 stdin.write(data)
                 stdin.flush()
@@ -69,16 +69,15 @@ class Direct:
         return data
 
     def status(self) -> int | None:
-        """The program's status once its output has ended too, or cannot be waited for."""
+        """The program's exit status, once its output has ended or DRAIN_SECONDS are over."""
         if self._process.poll() is None:
             return None
-        self._gone = self._gone or time.monotonic()
-        waiting = (
-            any(thread.is_alive() for thread in self._readers)
-            and time.monotonic() < self._gone + LAST_WORDS
-        )
+        self._ended_at = self._ended_at or time.monotonic()
+        is_reading = any(thread.is_alive() for thread in self._readers)
+        if is_reading and time.monotonic() < self._ended_at + DRAIN_SECONDS:
+            return None
         code: int = self._process.returncode
-        return None if waiting else code if code >= 0 else 128 - code
+        return code if code >= 0 else 128 - code
 
     def ask(self) -> None:
         self._process.kill()

@@ -1,4 +1,4 @@
-"""The three pipes of a child, served by one thread: none of them can make us wait for longer than asked."""
+"""Serve the three pipes of a child in one thread, without ever blocking longer than asked."""
 
 import os
 import select
@@ -6,12 +6,12 @@ import subprocess
 from collections import deque
 from contextlib import suppress
 
-CHUNK = 1 << 16  # bytes; what a pipe of Linux holds
-TAIL = 16 * 1024  # bytes of stderr that are kept
+CHUNK = 1 << 16  # bytes; the capacity of a pipe in Linux
+TAIL = 16 * 1024  # bytes of stderr to keep
 
 
 class Pipes:
-    """Standard input is written, stdout read and stderr drained in each `turn`; stderr's last bytes are kept."""
+    """Each `turn` writes stdin and reads stdout and stderr. Keeps only the end of stderr."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", lifeline: int) -> None:
         named = {"in": process.stdin, "out": process.stdout, "err": process.stderr}
@@ -24,7 +24,7 @@ class Pipes:
         self._poll = select.poll()
         for name in ("out", "err"):
             self._poll.register(self._files[name], select.POLLIN)
-        # Its reader is the supervisor: an error here wakes us when that ends.
+        # The supervisor reads the lifeline, so its end is an error event here.
         self._poll.register(lifeline, 0)
         self._lifeline = lifeline
         self.hung_up = False
@@ -49,7 +49,7 @@ class Pipes:
             self._close("in")
 
     def turn(self, seconds: float) -> bytes:
-        """Wait so long for anything to move, and move it; what came from stdout, nothing when none did."""
+        """Wait up to `seconds` for any pipe to be ready, and serve it; returns bytes of stdout."""
         ready = {file for file, _ in self._poll.poll(seconds * 1000)}
         if self._lifeline in ready:
             self._poll.unregister(self._lifeline)
@@ -82,7 +82,7 @@ class Pipes:
             rest = data[os.write(stdin.fileno(), data[:CHUNK]) :]
         except BlockingIOError:
             rest = data
-        except OSError:  # nobody reads it any more
+        except OSError:  # the reader is gone
             self._unsent.clear()
             self._closing, rest = True, data[:0]
         if rest:

@@ -1,4 +1,4 @@
-"""A program read line by line while it runs, with a deadline that ends its whole tree."""
+"""Run a program and read it line by line, with a deadline that ends its whole process tree."""
 
 import sys
 import time
@@ -17,11 +17,10 @@ if sys.platform != "win32":
 else:
     from preread.infra.subprocesses.direct import Direct as Running
 
-SLICE = 0.1  # seconds between looks at the deadline and at cancellation
-PATIENCE = 8.0  # seconds from asking for the end to forcing it; the supervisor needs 7.5 for the most stubborn tree
-LEFTOVERS = (
-    64  # turns that read what a program left in its pipes; one empties a pipe of the usual size
-)
+SLICE = 0.1  # seconds between checks of the deadline and for cancellation
+# Seconds from asking a program to end to killing it; the supervisor needs up to 7.5.
+PATIENCE = 8.0
+DRAIN_TURNS = 64  # turns that read the rest of a program's output; one empties a usual pipe
 MAX_LINE = 64 << 20  # bytes
 CANNOT_START = 127
 
@@ -30,7 +29,7 @@ Starter = Callable[..., AbstractContextManager["Child"]]
 
 
 class Ended(NamedTuple):
-    """How a child ended: status as a shell has it, the last 16 KiB of stderr, who cut it short, how long it ran."""
+    """How a child ended: shell-style status, end of stderr, why it was cut short, duration."""
 
     status: int
     err: bytes
@@ -39,7 +38,7 @@ class Ended(NamedTuple):
 
 
 class Lines:
-    """Bytes into lines. A line longer than MAX_LINE is counted in `skipped` and forgotten."""
+    """Splits bytes into lines. A line longer than MAX_LINE is dropped and counted in `skipped`."""
 
     def __init__(self) -> None:
         self.ready: deque[bytes] = deque()
@@ -55,7 +54,7 @@ class Lines:
             self._add(part)
 
     def finish(self) -> None:
-        """What came after the last newline is a line too."""
+        """End the output; what came after the last newline is a line too."""
         if self._part or self._too_long:
             self._take()
 
@@ -76,7 +75,7 @@ class Lines:
 
 
 class Child:
-    """A running program. Its methods are for one thread, none waits without a bound."""
+    """A running program. All methods must be called from one thread; every wait is bounded."""
 
     def __init__(self, deadline: float, check: Callable[[], None]) -> None:
         self._begun = time.monotonic()
@@ -99,14 +98,14 @@ class Child:
 
     @property
     def ended(self) -> Ended:
-        """How it ended; there after the last line, and after the block."""
+        """How it ended; available after the last line, or after the block."""
         if self._ended is None:
             raise RuntimeError("the child is still running")
         return self._ended
 
     @property
     def skipped(self) -> int:
-        """How many lines were too long to be given."""
+        """How many lines were too long and dropped."""
         return self._lines.skipped
 
     def send(self, data: bytes) -> None:
@@ -115,27 +114,27 @@ class Child:
             self._running.send(data)
 
     def close_input(self, within: float) -> None:
-        """Close standard input after what is queued. A child still there after `within` seconds is ended."""
+        """Close standard input after the queued bytes, and end the child after `within` seconds."""
         if self._running:
             self._running.close_input()
             self._linger = time.monotonic() + within
 
     def lines(self) -> Iterator[bytes]:
-        """Each line of standard output without its newline, until the child and its whole tree are gone.
+        """Yield the lines of standard output until the child and its whole tree have ended.
 
-        At the deadline the child is asked to end, and what it still says is given. `check` may raise to cancel;
-        it is asked no more once the child's end is under way, which is bounded.
+        At the deadline the child is asked to end; its remaining lines are still yielded. `check`
+        may raise to cancel; it is not called while the child is ending, which takes bounded time.
         """
         while self._running or self._lines.ready:
             if self._running:
-                self._look(self._running)
+                self._check_time(self._running)
             if self._lines.ready:
                 yield self._lines.ready.popleft()
             elif self._running:
                 self._turn(self._running)
 
     def close(self) -> None:
-        """End what still runs; bounded."""
+        """End the program if it is still running, in bounded time."""
         try:
             if self._running:
                 self._end(self._running, "")
@@ -145,7 +144,8 @@ class Child:
             if self._running:
                 self._force(self._running)
 
-    def _look(self, running: Running) -> None:
+    def _check_time(self, running: Running) -> None:
+        """End or kill the program if it is time to."""
         now = time.monotonic()
         if self._asked is not None:
             if now > self._asked + PATIENCE:
@@ -164,20 +164,20 @@ class Child:
             running.ask()
 
     def _force(self, running: Running) -> None:
-        """The supervisor did not answer in time."""
+        """Kill the program, because its supervisor did not end it in time."""
         running.force()
         self._settle(running)
 
     def _turn(self, running: Running) -> None:
         self._lines.feed(running.turn(SLICE))
         if not running.out_open:
-            running.close_input()  # it can tell us nothing more
+            running.close_input()  # without output, more input is pointless
         if running.status() is not None:
             self._settle(running)
 
     def _settle(self, running: Running) -> None:
-        """Nothing runs any more: read what it left, and keep how it ended."""
-        for _ in range(LEFTOVERS):
+        """Read the rest of an ended program's output, and record how it ended."""
+        for _ in range(DRAIN_TURNS):
             self._lines.feed(running.turn(0))
         self._lines.finish()
         status = running.status()
@@ -197,11 +197,11 @@ def child(
     check: Callable[[], None] = never,
     scratch: Path | None = None,
 ) -> Iterator[Child]:
-    """Start a program, talk to it, and leave nothing of it behind: no process, no file in `scratch`.
+    """Start a program that leaves nothing behind: no process, no file in `scratch`.
 
-    `deadline` is on time.monotonic()'s clock. A program that cannot be started has no lines and ends with status 127
-    and the reason in `err`. Leaving the block ends what still runs, within 10 s; so does
-    the death of this process, within 5.
+    `deadline` is on the clock of time.monotonic(). A program that cannot be started has no lines
+    and ends with status 127 and the reason in `err`. Leaving the block ends what still runs, within
+    10 s; so does the death of this process, within 5 s.
     """
     it = Child(deadline, check)
     try:

@@ -1,4 +1,4 @@
-"""A program under its supervisor: the POSIX way to run a child that leaves nothing behind."""
+"""Run a program under a supervisor process: on POSIX, so that it leaves nothing behind."""
 
 import os
 import subprocess
@@ -10,17 +10,17 @@ from pathlib import Path
 from preread.infra.subprocesses import supervisor
 from preread.infra.subprocesses.pipes import Pipes
 
-MARKER = "PREREAD_CHILD"  # in the environment of everything that descends from one run
-ENDING = 1.0  # seconds for a supervisor that was killed, or says that it ends, to be gone
+MARKER = "PREREAD_CHILD"  # environment variable of all descendants of one run
+ENDING = 1.0  # seconds that a killed or ending supervisor may take to exit
 
 
 class Supervised(Pipes):
-    """A running program. `ask` ends it politely, in at most 7.5 s; `force` at once."""
+    """A running program. `ask` ends it gracefully, within 7.5 s; `force` kills it."""
 
     def __init__(
         self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], scratch: Path | None
     ) -> None:
-        """Raises OSError or ValueError when not even the supervisor can be started."""
+        """Start it; raises OSError or ValueError when the supervisor cannot be started."""
         run = os.urandom(16).hex()
         self._marker = f"{MARKER}={run}".encode()
         heard, self._lifeline = os.pipe()
@@ -46,13 +46,13 @@ class Supervised(Pipes):
         self._swept = False
 
     def status(self) -> int | None:
-        """The program's status as a shell has it (128 + n for a signal), once nothing of it is left."""
+        """The shell-style status (128 + n for a signal), once the whole tree has ended."""
         if self.hung_up and self._process.returncode is None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(ENDING)
         code = self._process.poll()
         if code is not None and code < 0 and not self._swept:
-            self._swept = True  # somebody killed the supervisor: its work is ours
+            self._swept = True  # the supervisor was killed, so do its work
             supervisor.sweep_marked(self._marker, ENDING)
         return code if code is None or code >= 0 else 128 - code
 

@@ -1,11 +1,13 @@
-"""The process between us and a program: it outlives both, and leaves nothing of the program behind.
+"""The process between Preread and a program: it outlives both and ends everything of the program.
 
-It runs as a script, `python -I -S supervisor.py LIFELINE SCRATCH LC_CTYPE PROGRAM…`, and may import nothing of Preread.
-Its imports are start-up time of every run: `signal` (6 ms) and `contextlib` (4 ms) are left out for that reason.
+It runs as a script, `python -I -S supervisor.py LIFELINE SCRATCH LC_CTYPE PROGRAM…`, and must not
+import anything of Preread. Its imports add to the start of every run, so `signal` (6 ms) and
+`contextlib` (4 ms) are avoided.
 
-The lifeline is the read end of a pipe whose write end only we hold. A byte means "end it"; the pipe's end means
-that we died. Either way the program gets SIGINT, then SIGTERM, then everything that descends from it or carries
-its marker gets SIGKILL, until nothing is left. Then the private files in SCRATCH are removed.
+LIFELINE is the read end of a pipe; only Preread has the write end. A byte means "end the program",
+the end of the pipe means that Preread died. Either way, the program gets SIGINT, then SIGTERM; then
+every descendant and every process with its marker gets SIGKILL, until none is left. Last, the
+private files in SCRATCH are removed.
 """
 
 import _signal  # type: ignore[import-not-found]  # what `signal` wraps into enumerations
@@ -14,24 +16,22 @@ import select
 import sys
 import time
 
-SIGINT, SIGKILL, SIGTERM = 2, 9, 15  # the same everywhere, by POSIX
-STAGES = (
-    (SIGINT, 4.0, 2.0),
-    (SIGTERM, 1.5, 0.7),
-)  # signal, patience when asked, patience when we died; seconds
-SWEEP = 2.0  # seconds for everything that got SIGKILL to be gone
+SIGINT, SIGKILL, SIGTERM = 2, 9, 15  # fixed by POSIX
+# Signal, and seconds to wait after it: when asked to end the program, and when Preread died.
+STAGES = ((SIGINT, 4.0, 2.0), (SIGTERM, 1.5, 0.7))
+SWEEP = 2.0  # seconds for everything that got SIGKILL to end
 PAUSE = 0.01  # seconds between rounds of a sweep
-SLICE = 0.05  # seconds between looks at the time, and at a program whose end does not wake us
+SLICE = 0.05  # seconds between checks of the time, or of a program whose end is not an event
 LONG_SLICE = 1.0  # seconds between collections of orphans while nothing happens
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 CANNOT_START = 127
 KILLED = 128 + SIGKILL
 
-Processes = dict[int, tuple[int, bool]]  # id -> its parent's, whether it carries the marker
+Processes = dict[int, tuple[int, bool]]  # pid -> its parent's pid, whether it has the marker
 
 
 def prctl(option: int, value: int) -> None:
-    """Linux's prctl(2), where there is one: without it, the marker still finds what the walk does not."""
+    """Call Linux's prctl(2), if there is one. Without it, only the marker finds orphans."""
     if sys.platform != "linux":
         return
     try:
@@ -43,12 +43,13 @@ def prctl(option: int, value: int) -> None:
 
 
 def from_proc(marker: bytes) -> Processes:
+    """All processes, from /proc."""
     table = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    # The name of the program, in parentheses, may hold anything: "pid (name) state parent …".
+                    # "pid (name) state parent …": the name may contain anything.
                     parent = int(file.read().rpartition(b")")[2].split()[1])
             except OSError:  # gone
                 continue
@@ -61,7 +62,7 @@ def from_proc(marker: bytes) -> Processes:
 
 
 def from_ps(marker: bytes) -> Processes:
-    """The same where there is no /proc, as on macOS, whose `-E` shows the environment; an `e` does in Linux's `ps`."""
+    """All processes, from `ps`, which shows the environment: with `-E` on macOS, `e` on Linux."""
     import subprocess
 
     nothing = subprocess.DEVNULL
@@ -72,7 +73,7 @@ def from_ps(marker: bytes) -> Processes:
         if ps.returncode == 0:
             break
     rows = [line.split(None, 2) for line in printed.split(b"\n") if line]
-    # It shows itself too, which is gone by now.
+    # `ps` lists itself, but has ended by now.
     return {int(row[0]): (int(row[1]), marker in row[-1]) for row in rows if int(row[0]) != ps.pid}
 
 
@@ -81,7 +82,7 @@ processes = from_proc if PROC else from_ps
 
 
 def relatives(roots: set[int], marker: bytes) -> set[int]:
-    """Those of `roots` that are there, what carries the marker, and all their descendants; but not this process."""
+    """The living `roots`, processes with the marker, and all their descendants; not this one."""
     table = processes(marker)
     found = {pid for pid, (_, is_marked) in table.items() if is_marked or pid in roots}
     before = 0
@@ -99,10 +100,10 @@ def kill(pid: int, number: int) -> None:
 
 
 def sweep_marked(marker: bytes, within: float) -> None:
-    """End everything that carries the marker: for us, when the supervisor itself was killed."""
+    """Kill all processes with the marker. Preread calls this if the supervisor was killed."""
     until = time.monotonic() + within
     clean = 0
-    while clean < 2 and time.monotonic() < until:  # one look can miss what is just being forked
+    while clean < 2 and time.monotonic() < until:  # one round can miss a process being forked
         found = relatives(set(), marker)
         for pid in found:
             kill(pid, SIGKILL)
@@ -111,7 +112,7 @@ def sweep_marked(marker: bytes, within: float) -> None:
 
 
 def remove(place: str) -> None:
-    """Remove a file, or a folder with all that is in it; a link is not followed."""
+    """Remove a file, or a folder with its contents; links are not followed."""
     try:
         if os.path.isdir(place) and not os.path.islink(place):
             for name in os.listdir(place):
@@ -124,7 +125,10 @@ def remove(place: str) -> None:
 
 
 def start(argv: list[str]) -> int:
-    """The program, in a session of its own, with our standard streams; it dies when this process does."""
+    """Start the program in its own session, with this process's streams; returns its pid.
+
+    It dies when this process does.
+    """
     supervisor = os.getpid()
     pid = os.fork()
     if pid:
@@ -132,8 +136,8 @@ def start(argv: list[str]) -> int:
     try:
         os.setsid()
         prctl(PR_SET_PDEATHSIG, SIGKILL)
-        if os.getppid() == supervisor:  # else it died before the line above
-            os.execvpe(argv[0], argv, os.environ)  # noqa: S606  no shell is wanted
+        if os.getppid() == supervisor:  # else the supervisor died before prctl
+            os.execvpe(argv[0], argv, os.environ)  # noqa: S606 - without a shell
     except (OSError, ValueError) as error:
         os.write(2, str(error).encode("utf-8", "surrogateescape"))
     finally:
@@ -141,7 +145,7 @@ def start(argv: list[str]) -> int:
 
 
 class Watch:
-    """One program, from its start to the end of the last process it left."""
+    """Watches one program, from its start to the end of its last descendant."""
 
     def __init__(self, pid: int, life: int, marker: bytes) -> None:
         self.pid, self.life, self.marker = pid, life, marker
@@ -156,23 +160,23 @@ class Watch:
             try:
                 self.poll.register(os.pidfd_open(pid), select.POLLIN)
                 self.slice = LONG_SLICE
-            except OSError:  # an old kernel: the program's end is seen a slice later
+            except OSError:  # an old kernel: the program's end is noticed a slice later
                 pass
 
     def wait(self, seconds: float) -> None:
-        """Until the program ends, the lifeline speaks, or the time is over."""
+        """Wait until the program ends, the lifeline has an event, or the time is over."""
         for file, _ in self.poll.poll(seconds * 1000):
             if file == self.life:
                 self.asked = True
                 if not os.read(file, 16):
                     self.orphaned = True
                     self.poll.unregister(file)
-        # A fork of our process without exec would hold the lifeline open beyond its death.
+        # A fork of Preread without exec would keep the lifeline open after Preread died.
         self.orphaned = self.orphaned or os.getppid() != self.parent
         self.reap()
 
     def reap(self) -> bool:
-        """Collect every child that ended, adopted orphans too; whether any is left."""
+        """Collect every child that ended, including adopted orphans; whether any is left."""
         try:
             while True:
                 pid, how = os.waitpid(-1, os.WNOHANG)
@@ -185,44 +189,44 @@ class Watch:
             return False
 
     def until_end(self) -> None:
-        """The program's own end, or its end by signals."""
+        """Wait for the program to end, or end it with signals."""
         while self.status is None and not (self.asked or self.orphaned):
             self.wait(self.slice)
         for number, asked, orphaned in STAGES:
             if self.status is not None:
                 return
-            if not PROC:  # orphans are not adopted there: remember who belongs to whom
+            if not PROC:  # orphans are not adopted, so remember who belongs to the program
                 self.family |= relatives(self.family, self.marker)
             kill(self.pid, number)
             begun = time.monotonic()
-            while self.status is None and time.monotonic() - begun < (
-                orphaned if self.orphaned else asked
-            ):
+            while self.status is None and not self.is_over(begun, orphaned, asked):
                 self.wait(SLICE)
 
+    def is_over(self, begun: float, orphaned: float, asked: float) -> bool:
+        """Whether a stage has lasted its time."""
+        return time.monotonic() - begun >= (orphaned if self.orphaned else asked)
+
     def sweep(self) -> None:
-        """SIGKILL to whatever is left, until nothing is."""
+        """Send SIGKILL to whatever is left, until nothing is."""
         until = time.monotonic() + SWEEP
+        group = () if PROC else (-self.pid,)  # a negative id is a process group
         while time.monotonic() < until:
             found = relatives(self.family, self.marker)
-            for pid in (
-                *found,
-                *(() if PROC else (-self.pid,)),
-            ):  # a negative id is a process group
+            for pid in (*found, *group):
                 kill(pid, SIGKILL)
-            # As the subreaper, a process without children has no descendants either: no fork can slip through.
+            # A subreaper without children has no descendants, so none can have just been forked.
             if not self.reap() and not found:
                 return
             time.sleep(PAUSE)
 
 
 def main(life: int, scratch: str, lc_ctype: str, argv: list[str]) -> int:
-    # Before the fork, so that no signal to the program is lost between its birth and its own handlers.
+    # Reset before the fork, so that the program gets every signal from its start.
     for number in (SIGINT, SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ):
         _signal.signal(number, _signal.SIG_DFL)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
     os.set_inheritable(life, False)
-    # Python sets this variable for itself in the C locale; the program gets what it was given.
+    # Python sets this variable in the C locale; the program must get the caller's value.
     os.environ.pop("LC_CTYPE", None)
     if lc_ctype:
         os.environ["LC_CTYPE"] = lc_ctype
@@ -231,11 +235,7 @@ def main(life: int, scratch: str, lc_ctype: str, argv: list[str]) -> int:
     for number in (SIGINT, SIGTERM, _signal.SIGHUP):  # only the lifeline ends this process
         _signal.signal(number, _signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (
-        0,
-        1,
-        2,
-    ):  # the program's pipes end when the program and its descendants have closed them
+    for stream in (0, 1, 2):  # or the pipes would stay open after the program has ended
         os.dup2(nothing, stream)
     os.chdir("/")
     watch = Watch(pid, life, b"PREREAD_CHILD=" + os.environb[b"PREREAD_CHILD"])

@@ -1,4 +1,4 @@
-"""A program run to its end: all of its output kept, and nothing on its standard input but what it is fed."""
+"""Run a program to its end and return all its output."""
 
 import os
 import signal
@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-SLICE = 0.1  # seconds between looks at the deadline and at cancellation
-LAST_WORDS = 5.0  # seconds for the output of a killed program to end
+SLICE = 0.1  # seconds between checks of the deadline and for cancellation
+DRAIN_SECONDS = 5.0  # how long to read the output of a killed program
 
 
 class Done(NamedTuple):
-    """How a program ended. `timed_out` means that it was killed at its time limit."""
+    """How a program ended. `timed_out`: it was killed at its deadline."""
 
     status: int
     out: bytes
@@ -29,7 +29,7 @@ def never() -> None:
 
 
 def kill_tree(process: "subprocess.Popen[bytes]") -> None:
-    """End a program and everything in its session's process group at once."""
+    """Kill a program and everything in its process group."""
     try:
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
@@ -40,14 +40,14 @@ def kill_tree(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _rest(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
-    """What a killed program had printed; nothing when somebody it left behind holds its output open."""
+    """The output of a killed program; none if a process that it left keeps its pipes open."""
     try:
-        return process.communicate(timeout=LAST_WORDS)
+        return process.communicate(timeout=DRAIN_SECONDS)
     except subprocess.TimeoutExpired:
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()
-        process.wait(LAST_WORDS)
+        process.wait(DRAIN_SECONDS)
         return b"", b""
 
 
@@ -60,9 +60,9 @@ def run(
     check: Callable[[], None] = never,
     feed: bytes = b"",
 ) -> Done:
-    """Run a program to its end, with `feed` as its standard input. `check` may raise to cancel; it is ended then.
+    """Run a program to its end, with `feed` as its standard input. `check` may raise to cancel it.
 
-    A program that cannot be started is status 127 with the reason in `err`, as a shell has it.
+    If it cannot be started, the status is 127, like in a shell, and `err` has the reason.
     """
     try:
         process = subprocess.Popen(
@@ -83,7 +83,7 @@ def run(
             try:
                 out, err = process.communicate(unsent, timeout=SLICE)
             except subprocess.TimeoutExpired:
-                unsent = None  # it is kept there, and must not be given twice
+                unsent = None  # `communicate` has kept it
                 check()
                 if time.monotonic() > deadline:
                     kill_tree(process)

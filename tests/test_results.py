@@ -1,4 +1,4 @@
-"""Runs that the hooks recorded, as evidence: what fails and what changes is told as history, within bounds."""
+"""Runs that the hooks recorded, as evidence: failing and flaky tests, within limits."""
 
 import json
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def run(number: int, outcome: str, **other: Any) -> dict[str, Any]:
 def told(
     root: Path, runs: Iterable[dict[str, Any] | str], feature: str = "login", **files: str
 ) -> list[Finding]:
-    """What the rule finds, each of it held to the check: the runs resolve, the quotes stand in them."""
+    """What the rule finds; each finding passes the check."""
     lines = [line if isinstance(line, str) else json.dumps(line) for line in runs]
     write(
         root,
@@ -77,7 +77,7 @@ def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
         ("", ""),
     ],
 )
-def test_a_test_that_fails_or_changes_is_told_and_a_mended_one_is_not(
+def test_a_failing_or_flaky_test_is_reported_and_a_fixed_one_is_not(
     tmp_path: Path, outcomes: str, said: str
 ) -> None:
     assert texts(tmp_path, outcomes) == ([said] if said else [])
@@ -122,7 +122,7 @@ def test_a_pass_of_the_same_command_or_target_counts_and_of_another_does_not(
     assert "test_login_works" in finding.text
 
 
-def test_only_the_features_own_tests_are_told(tmp_path: Path) -> None:
+def test_only_the_features_own_tests_are_reported(tmp_path: Path) -> None:
     other = "tests/test_paint.py::test_colours"
     runs = [
         run(
@@ -141,12 +141,12 @@ def test_only_the_features_own_tests_are_told(tmp_path: Path) -> None:
     assert {f.text.split()[0] for f in found(tmp_path, "flaky", "paint")} == {f"`{other}`"}
 
 
-def test_a_failed_run_that_names_no_test_stands_by_its_target(tmp_path: Path) -> None:
+def test_a_failed_run_without_test_names_counts_for_its_target(tmp_path: Path) -> None:
     (finding,) = told(tmp_path, [run(n, "failed", failed=[]) for n in range(2)])
     assert finding.text.startswith("`tests/test_login.py` failed 2 times")
 
 
-def test_a_run_that_a_report_tells_of_too_counts_once(tmp_path: Path) -> None:
+def test_a_run_that_is_also_in_a_report_counts_once(tmp_path: Path) -> None:
     report = (
         '<testsuite timestamp="2026-11-21T05:41:{:02}Z"><testcase classname="tests.test_login" '
         'name="test_login_shows_an_error"><failure message="no error"/></testcase></testsuite>\n'
@@ -161,13 +161,13 @@ def test_a_run_that_a_report_tells_of_too_counts_once(tmp_path: Path) -> None:
     assert "failed 2 times" in told(tmp_path, [run(1, "failed", seconds=3.0)])[0].text
 
 
-def test_a_name_with_quotes_and_slashes_stands_in_its_run(tmp_path: Path) -> None:
+def test_a_name_with_quotes_and_slashes_is_found_in_its_run(tmp_path: Path) -> None:
     name = 'tests/test_login.py > it\'s "fine" \\ für alle'
     (finding,) = told(tmp_path, [run(1, "failed", failed=[name])])
     assert finding.text.startswith(f"`{name}` failed on")
 
 
-def test_no_more_than_a_few_of_many_are_told(tmp_path: Path) -> None:
+def test_only_a_few_of_many_are_reported(tmp_path: Path) -> None:
     names = [f"tests/test_login.py::test_login_{i}" for i in range(20)]
     findings = told(tmp_path, [run(n, "failed", failed=names[: 3 * n]) for n in range(1, 7)])
     assert len(findings) == 4
@@ -175,7 +175,7 @@ def test_no_more_than_a_few_of_many_are_told(tmp_path: Path) -> None:
     assert worst.startswith(", ".join(f"`{name}`" for name in names[:3]))
 
 
-def test_only_the_newest_two_thousand_lines_are_looked_at(tmp_path: Path) -> None:
+def test_only_the_newest_two_thousand_lines_are_read(tmp_path: Path) -> None:
     runs = [run(1, "failed"), *(f'{{"id": "x{n}", "outcome": "passed"}}' for n in range(2000))]
     assert told(tmp_path, runs) == []
     assert told(tmp_path / "b", runs[:-1])
@@ -198,11 +198,11 @@ def test_only_the_newest_two_thousand_lines_are_looked_at(tmp_path: Path) -> Non
             message="a) (login.py:1)\n## Not mine\n- `quoted`" + "x" * 5000)),
     ],
 )  # fmt: skip
-def test_whatever_stands_in_the_record_builds_no_false_fact(tmp_path: Path, line: str) -> None:
+def test_no_record_can_cause_a_false_fact(tmp_path: Path, line: str) -> None:
     told(tmp_path, [line, line[: len(line) // 2]])
 
 
-def test_a_record_is_read_once_and_a_torn_line_is_none(tmp_path: Path) -> None:
+def test_a_record_is_read_once_and_a_truncated_line_is_ignored(tmp_path: Path) -> None:
     write(
         tmp_path, {RECORD: json.dumps(run(1, "failed")) + "\n" + json.dumps(run(2, "passed"))[:-5]}
     )
@@ -223,7 +223,7 @@ def record(project: Path, *runs: dict[str, Any]) -> None:
         file.writelines(json.dumps(one) + "\n" for one in runs)
 
 
-def test_a_new_run_leaves_the_dossier_standing_and_a_cited_one_that_is_gone_does_not(
+def test_a_new_run_keeps_a_dossier_valid_and_a_missing_cited_one_does_not(
     cli: Cli, tmp_path: Path
 ) -> None:
     name = "tests/test_login.py::test_login_gives_a_token"

@@ -1,4 +1,4 @@
-"""`preread check --run FEATURE`: each rule of docs/run-log.md, on a log that keeps them all but for one."""
+"""`preread check --run`: each rule of docs/run-log.md, on a log that breaks only that one."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def codes(found: runlog.Checked) -> list[str]:
     return [problem.code for problem in found.problems]
 
 
-def test_a_log_that_keeps_every_rule_has_no_problems(tmp_path: Path) -> None:
+def test_a_log_that_follows_every_rule_has_no_problems(tmp_path: Path) -> None:
     found = checked(tmp_path, log())
     assert found.problems == ()
     assert (found.stage, found.finished, found.runs, found.rounds) == ("LEARN", True, 2, 1)
@@ -90,7 +90,8 @@ def test_the_example_of_the_page_is_a_log_by_its_own_rules(tmp_path: Path) -> No
         "tests/login.spec.ts": 'test("shows the rate limit", async () => {});\n' + "\n" * 30,
         ".draft/tests/login.spec.ts": "",
         RECORDED: "".join(json.dumps(run) + "\n" for run in runs),
-        ".project/knowledge.md": "# Knowledge\n\n## Waits\n- wait: the error appears after `networkidle` (a:3)\n",
+        ".project/knowledge.md": "# Knowledge\n\n## Waits\n"
+        "- wait: the error appears after `networkidle` (a:3)\n",
     }
     assert checked(tmp_path, example[1], files).problems == ()
 
@@ -114,19 +115,19 @@ def test_a_stage_that_is_begun_and_empty_is_not_yet_reached(tmp_path: Path) -> N
 
 WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "a stage is missing": ({"PLAN": None}, "E_RUN_STAGE", "PLAN is missing before LEARN"),
-    "a stage is empty": ({"WRITE": []}, "E_RUN_EMPTY", "WRITE holds no bullet"),
-    "a stage of another name": ({"NOTES": ["x"]}, "E_RUN_STAGE", "`NOTES` is none of ANALYZE"),
+    "a stage is empty": ({"WRITE": []}, "E_RUN_EMPTY", "WRITE has no bullet"),
+    "a stage of another name": ({"NOTES": ["x"]}, "E_RUN_STAGE", "`NOTES` is not one of ANALYZE"),
     "no dossier is named": ({"RESEARCH": ["I read it"]}, "E_RUN_DOSSIER", "no bullet names"),
     "another dossier is named": (
         {"RESEARCH": [".project/context/login-errors/"]},
         "E_RUN_DOSSIER",
         "no bullet names",
     ),
-    "a test without a source": ({"PLAN": ["it works"]}, "E_RUN_PLAN", "ends in no source"),
+    "a test without a source": ({"PLAN": ["it works"]}, "E_RUN_PLAN", "does not end with a source"),
     "a test with words for a source": (
         {"PLAN": ["it works (I think)"]},
         "E_RUN_PLAN",
-        "`I think` is no source",
+        "`I think` is not a source",
     ),
     "a source that does not hold": (
         {"PLAN": ["it works (login.py:9)"]},
@@ -141,10 +142,18 @@ WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "a file that is not there": (
         {"WRITE": ["tests/test_other.py"]},
         "E_RUN_FILE",
-        "`tests/test_other.py` is no file",
+        "`tests/test_other.py` is not a file",
     ),
-    "a file outside": ({"WRITE": ["../../etc/passwd"]}, "E_RUN_FILE", "is no file of the project"),
-    "an absolute path": ({"WRITE": ["`/etc/passwd`"]}, "E_RUN_FILE", "is no file of the project"),
+    "a file outside": (
+        {"WRITE": ["../../etc/passwd"]},
+        "E_RUN_FILE",
+        "is not a file of the project",
+    ),
+    "an absolute path": (
+        {"WRITE": ["`/etc/passwd`"]},
+        "E_RUN_FILE",
+        "is not a file of the project",
+    ),
     "a run that is not recorded": (
         {"RUN": ["run:r9 passed", "run:r2"]},
         "E_RUN_RECORD",
@@ -175,9 +184,9 @@ WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "nothing that is known": (
         {"LEARN": ["never trust it (login.py:1)"]},
         "E_RUN_LEARN",
-        "is no fact",
+        "is not a fact",
     ),
-    "a fact by a wrong id": ({"LEARN": ["fact 00000000"]}, "E_RUN_LEARN", "is no fact"),
+    "a fact by a wrong id": ({"LEARN": ["fact 00000000"]}, "E_RUN_LEARN", "is not a fact"),
 }
 
 
@@ -213,13 +222,13 @@ RIGHT: dict[str, dict[str, list[str] | None]] = {
 
 
 @pytest.mark.parametrize("changes", RIGHT.values(), ids=RIGHT)
-def test_what_looks_like_a_problem_and_is_none(
+def test_what_looks_like_a_problem_may_not_be_one(
     tmp_path: Path, changes: dict[str, list[str] | None]
 ) -> None:
     assert checked(tmp_path, log(changes)).problems == ()
 
 
-def test_the_order_of_stages_is_held_and_each_stands_once(tmp_path: Path) -> None:
+def test_stages_must_be_in_order_and_not_repeated(tmp_path: Path) -> None:
     text = log() + "\n## PLAN\n- again (login.py:1)\n"
     assert codes(checked(tmp_path, text)) == ["E_RUN_STAGE"]
     stages = {name: LOG[name] for name in ("ANALYZE", "RESEARCH", "WRITE", "PLAN")}
@@ -238,14 +247,17 @@ def test_the_title_names_the_feature(tmp_path: Path) -> None:
     assert codes(checked(tmp_path, log(title="# Run log: checkout"))) == ["E_RUN_TITLE"]
 
 
-def test_a_dossier_that_does_not_stand_was_not_researched(tmp_path: Path) -> None:
+def test_an_incomplete_dossier_does_not_count_as_research(tmp_path: Path) -> None:
     assert codes(checked(tmp_path, log(), {".project/context/login/summary.md": " \n"})) == [
         "E_RUN_DOSSIER"
     ]
 
 
 def test_prose_fences_comments_and_windows_line_ends_change_nothing(tmp_path: Path) -> None:
-    extra = "Some prose.\n\n```\n## LEARN\n- not this\n```\n<!--\n## FIX\n- nor this\n-->\n  - indented\n\n## RUN"
+    extra = (
+        "Some prose.\n\n```\n## LEARN\n- not this\n```\n<!--\n## FIX\n- nor this\n-->\n"
+        "  - indented\n\n## RUN"
+    )
     text = log().replace("## RUN", extra).replace("\n", "\r\n")
     assert checked(tmp_path, "\ufeff" + text).problems == ()
 
@@ -261,7 +273,7 @@ def test_prose_fences_comments_and_windows_line_ends_change_nothing(tmp_path: Pa
         "```\n" + "## RUN\n",
     ],
 )
-def test_whatever_is_in_the_file_is_answered(tmp_path: Path, text: str) -> None:
+def test_no_file_content_breaks_the_check(tmp_path: Path, text: str) -> None:
     own = services(write(tmp_path, {**FILES, ".project/runs/login.md": text}))
     found = runlog.check(own, "login")
     assert found is None or not found.finished
@@ -292,7 +304,7 @@ def test_the_command_prints_problems_like_other_checks_and_exits_1(
     done = cli("check", "--run", "login", cwd=project)
     line = text.split("\n").index("- nowhere.py") + 1
     assert done.out.split("\n") == [
-        f".project/runs/login.md:{line}: E_RUN_FILE `nowhere.py` is no file of the project",
+        f".project/runs/login.md:{line}: E_RUN_FILE `nowhere.py` is not a file of the project",
         "login: run log at RUN, 2 runs, 0 rounds of fixes, 1 problems",
         "",
     ]

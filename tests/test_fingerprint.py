@@ -1,4 +1,4 @@
-"""A server answers from memory only while nothing behind the reply has changed: files, folders, settings, git."""
+"""A server answers from memory only while nothing that the reply depends on changed."""
 
 import os
 import time
@@ -95,7 +95,10 @@ def rename_over(project: Path) -> None:
 
 
 PATTERNS = ".project/context/login/patterns.md"
-BY_HAND = "# Patterns: login\n\n## Ways\n- by hand: `LOGIN_PAGE` (pages/page.txt:1)\n- by hand: `by mail` (ticket:SHOP-2)\n"
+BY_HAND = (
+    "# Patterns: login\n\n## Ways\n- by hand: `LOGIN_PAGE` (pages/page.txt:1)\n"
+    "- by hand: `by mail` (ticket:SHOP-2)\n"
+)
 CASES: dict[str, dict[str, Change]] = {
     "files that are cited": {
         "touched": Change(lambda project: os.utime(project / "login.py"), same),
@@ -211,7 +214,7 @@ async def stale_replies(folder: Path, name: str, wrong: list[str]) -> None:
                 wrong.append(f"{name}: {case}: {after.get('state')} {after.get('code')}")
 
 
-async def test_no_reply_from_memory_outlives_a_change_of_what_it_rests_on(tmp_path: Path) -> None:
+async def test_no_reply_from_memory_outlives_a_change_of_what_it_depends_on(tmp_path: Path) -> None:
     wrong: list[str] = []
     with anyio.fail_after(120):
         async with anyio.create_task_group() as tasks:

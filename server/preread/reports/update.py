@@ -1,0 +1,133 @@
+"""Bring the test history up to date with the reports; unchanged reports only cost a `stat`."""
+
+import hashlib
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from preread.errors import PrereadError
+from preread.project.tree import Tree, is_young
+from preread.reports import read, store
+from preread.reports.ingest import LocatedOutcome, ingest
+from preread.reports.outcomes import LATEST, clean
+from preread.reports.places import Places
+from preread.reports.store import Row
+
+MAX_BYTES = 32_000_000  # of one report; a larger one is a problem, and not read
+DAY = 86_400.0
+
+
+class ReportState(NamedTuple):
+    """What the current reports contain."""
+
+    failures_digest: str = ""  # empty without failures
+    problems: tuple[str, ...] = ()
+    current: frozenset[tuple[str, float]] = frozenset()  # each one's path, and when its run began
+
+
+def update(tree: Tree, paths: Iterable[str]) -> ReportState:
+    """Read the changed reports into the history. Only a problem if it cannot be written."""
+    stats = dict(_stats(tree, paths))
+    if not stats:
+        return ReportState()
+    errors = []
+    try:
+        rows = store.use(tree.layout, lambda connection: _Update(tree, connection).rows(stats))
+    except PrereadError as error:
+        if error.code != "E_WRITE":
+            raise
+        rows = _Update(tree, None).rows(stats)
+        errors = [f"the test history cannot be written: {error}"]
+    failures = "".join(sorted({row.failures for row in rows if row.failures}))
+    problems = [f"{row.path} cannot be read in full: {row.problem}" for row in rows if row.problem]
+    digest = hashlib.sha256(failures.encode()).hexdigest()[:16] if failures else ""
+    return ReportState(digest, (*problems, *errors), frozenset((row.path, row.at) for row in rows))
+
+
+def _stats(tree: Tree, paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    for path in paths:
+        with suppress(OSError, ValueError):
+            info = os.lstat(f"{tree.root}/{path}")
+            if stat.S_ISREG(info.st_mode):
+                yield path, info
+
+
+class _Update:
+    """One update from all reports; without a connection nothing is stored."""
+
+    def __init__(self, tree: Tree, connection: sqlite3.Connection | None) -> None:
+        self.tree = tree
+        self.connection = connection
+        self.before = store.rows(connection) if connection else {}
+        self.places = Places(tree)
+        self.now = time.time()
+        self.unchanged: list[Row] = []  # changed files without new outcomes
+
+    def rows(self, stats: dict[str, os.stat_result]) -> list[Row]:
+        """Each report as it is now."""
+        rows = []
+        for path, info in stats.items():
+            self.tree.check()
+            row = self.before.get(path)
+            state = (info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+            if row is None or (row.size, row.mtime, row.changed) != state:
+                row = self._changed(path, info)
+            rows.append(row)
+        if self.connection and self.unchanged:
+            # In one transaction: a folder may have thousands of files that are not reports.
+            store.save_reports(self.connection, self.unchanged)
+        return rows
+
+    def _changed(self, path: str, info: os.stat_result) -> Row:
+        """Process a report whose times or size changed; read it unless its content is known."""
+        # A file that has just changed may change again within its time stamp's resolution.
+        is_trusted = not is_young(max(info.st_mtime_ns, info.st_ctime_ns), int(self.now * 1e9))
+        mtime = info.st_mtime_ns if is_trusted else 0
+        at = self._plausible(info.st_mtime)
+        row = Row(path, info.st_size, mtime, info.st_ctime_ns, "", "", "", at)
+        outcomes: list[LocatedOutcome] = []
+        if info.st_size > MAX_BYTES:
+            row = row._replace(problem=f"it has more than {MAX_BYTES // 1_000_000} MB")
+        elif (data := _bytes(self.tree, path)) is None:
+            row = row._replace(problem="it cannot be opened")
+        else:
+            row, outcomes = self._read(row, data)
+        if self.connection and outcomes:
+            ingest(self.connection, row, outcomes)
+        elif row != self.before.get(path):
+            self.unchanged.append(row)
+        return row
+
+    def _read(self, row: Row, data: bytes) -> tuple[Row, list[LocatedOutcome]]:
+        """The row with the report's content, and its outcomes; none if they are already stored."""
+        row = row._replace(digest=hashlib.sha256(data).hexdigest()[:32])
+        known = store.ingested(self.connection, row.digest) if self.connection else None
+        if known is not None:
+            return row._replace(failures=known[0], problem=known[1], at=known[2]), []
+        report = read(data)
+        outcomes = [self.places.locate(outcome) for outcome in report.outcomes if outcome.name]
+        failed = [one for one in outcomes if one.outcome.verdict == "failed"]
+        texts = sorted({f"{one.key} {one.outcome.message}" for one in failed})
+        failures = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16] if texts else ""
+        at = self._plausible(report.at) if report.at else row.at
+        row = row._replace(failures=failures, problem=clean(report.problem), at=at)
+        return row, outcomes
+
+    def _plausible(self, at: float) -> float:
+        """The time, or now if it is in the future: it would be the newest run for a long time."""
+        return at if 0 < at < min(LATEST, self.now + DAY) else self.now
+
+
+def _bytes(tree: Tree, path: str) -> bytes | None:
+    """The bytes of a regular file that is not a link, up to MAX_BYTES."""
+    safe = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        handle = os.open(f"{tree.root}/{path}", os.O_RDONLY | safe)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read(MAX_BYTES + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else None

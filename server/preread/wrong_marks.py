@@ -1,0 +1,64 @@
+"""Facts that were marked as wrong; a build never publishes them again."""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic import ConfigDict, Field
+
+from preread import published
+from preread.infra import atomic
+from preread.layout import Layout
+from preread.models import Model
+
+LOCK = "_wrong"  # no feature has this name
+LOCK_SECONDS = 10.0
+
+
+class Wrong(Model):
+    """A fact that a person or an agent marked as wrong. Keys of later versions are kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    feature: str = Field(description="The dossier that contained it.")
+    text: str
+
+
+def ids(layout: Layout) -> dict[str, str]:
+    """The facts that are marked: id -> text. A file that cannot be read has none."""
+    return {id_: mark.text for id_, mark in (_read(layout) or {}).items()}
+
+
+def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002 - as in the registry
+    """Mark a fact as wrong. A file that cannot be read is renamed, not lost. Raises E_WRITE."""
+    lock = layout.lock(LOCK)
+    atomic.make_folder(lock.parent)
+    atomic.make_folder(layout.wrong.parent)
+    from filelock import FileLock
+
+    with atomic.write_errors(layout.wrong), FileLock(lock, timeout=LOCK_SECONDS):
+        marks = _read(layout)
+        if marks is None:
+            backup = _unused(layout.wrong.with_name(f"{layout.wrong.name}.bad"))
+            atomic.replace(layout.wrong, backup)
+            marks = {}
+        marks[id] = Wrong(feature=feature, text=text)
+        values = {name: mark.model_dump(mode="json") for name, mark in marks.items()}
+        atomic.write(layout.wrong, published.json_bytes(values), durable=True)
+
+
+def _read(layout: Layout) -> dict[str, Wrong] | None:
+    """The marks; None when the file exists but cannot be read."""
+    data = published.plain_bytes(layout.wrong)
+    if data is None:
+        return None if os.path.lexists(layout.wrong) else {}
+    try:
+        return {name: Wrong.model_validate(mark) for name, mark in json.loads(data).items()}
+    except (ValueError, AttributeError, RecursionError):  # ValidationError is a ValueError
+        return None
+
+
+def _unused(path: Path) -> Path:
+    """`path`, or the first of `path.1`, `path.2`, … that does not exist."""
+    candidates = (path if n == 0 else path.with_name(f"{path.name}.{n}") for n in range(10_000))
+    return next(candidate for candidate in candidates if not os.path.lexists(candidate))
