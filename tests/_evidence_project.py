@@ -1,4 +1,4 @@
-"""Small real projects for the tests of evidence: a tree of literal files, its git history, what is found in it."""
+"""Small real projects for the tests of evidence: files, their git history, the evidence found."""
 
 import itertools
 import os
@@ -77,7 +77,7 @@ def found(
 
 
 def assert_holds(root: Path, findings: Iterable[Finding]) -> None:
-    """Every finding is a fact that the check lets pass: its sources resolve, its quotes and fences stand."""
+    """Every finding passes the check as a fact: sources resolve, quotes and fences match."""
     unique = {finding.text: finding for finding in findings}.values()
     sections = [
         Section(finding.rule, (_item(finding),), finding.sources[0] if finding.fence else "")
@@ -122,6 +122,6 @@ def draft(
 
 
 def shop_with_history(folder: Path) -> Path:
-    """The example shop in a clone of this repository: its history tells what was tried and taken back."""
+    """The example shop in a clone of this repository, with the history of what was tried."""
     git(folder, "clone", "-q", "--no-hardlinks", str(ROOT), "clone")
     return (folder / "clone" / "examples" / "shop").resolve()

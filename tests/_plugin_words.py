@@ -1,4 +1,4 @@
-"""Names in the texts of a plugin that name nothing: tools, commands, options, agents, skills, files, settings."""
+"""Unknown names in a plugin's texts: tools, commands, options, agents, skills, files, settings."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The hooks around a session as tests use them: real processes, a bare environment, events like the real ones."""
+"""The session hooks for tests: real processes, a bare environment, realistic events."""
 
 import json
 import os

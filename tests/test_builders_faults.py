@@ -135,7 +135,10 @@ def test_a_recorded_failure_is_recognised(name: str, code: str, words: str) -> N
         ("Claude AI usage limit reached|1795240177", "E_RATE_LIMIT"),
         ("You've hit your limit · resets 3pm (Europe/Berlin)", "E_RATE_LIMIT"),
         (
-            'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+            (
+                "API Error: 529 "
+                '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+            ),
             "E_OVERLOADED",
         ),
         ("API Error: 500 Internal server error", "E_OVERLOADED"),
@@ -338,7 +341,10 @@ def test_every_row_reads_as_a_clause_and_says_what_to_do(row: Any) -> None:
     assert row.hint[0].isupper()
 
 
-FIELDS = "subtype result errors api_error api_error_type api_error_status terminal_reason startup_failure_reason"
+FIELDS = (
+    "subtype result errors api_error api_error_type api_error_status terminal_reason "
+    "startup_failure_reason"
+)
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda v: st.lists(v, max_size=3),
@@ -434,7 +440,8 @@ def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
         json.dumps({**ANSWER, "message": {"id": "b", "model": "m", "content": [asked]}}).encode()
     )
     late.feed(
-        b'{"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}}'
+        b'{"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", '
+        b'"content": "x"}]}}'
     )
     assert faults.server_warnings(late) == (), "it answered after all"
     assert "was not loaded" in faults.server_warnings(heard("good", "tracker"))[0]
@@ -444,7 +451,8 @@ def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
 # -- the real program
 
 ARGUMENTS = [
-    "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model", "sonnet",
+    "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model",
+    "sonnet",
     "--tools", "Read,Grep,Glob,Write", "--permission-mode", "dontAsk",
     "--setting-sources", "", "--strict-mcp-config", "--no-session-persistence",
 ]  # fmt: skip
@@ -460,7 +468,9 @@ for line in sys.stdin:
             "protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
             "serverInfo": {"name": "tracker", "version": "1"},
         },
-        "tools/list": lambda: {"tools": [{"name": "get_issue", "inputSchema": {"type": "object", "properties": {}}}]},
+        "tools/list": lambda: {
+            "tools": [{"name": "get_issue", "inputSchema": {"type": "object", "properties": {}}}]
+        },
         "tools/call": lambda: {"content": [{"type": "text", "text": "SHOP-7, see tracker://issue/7"}]},
     }.get(asked["method"], dict)()
     if "id" in asked:
@@ -488,8 +498,10 @@ class Runs:
         (folder / "home").mkdir()
 
     def __call__(
-        self, script: list[Answer] | Callable[..., Answer], *arguments: str, environ: Mapping[str, str] = ONE_TRY,
-        seconds: float = 60, messages: tuple[str, ...] = ("Do it.",), servers: Mapping[str, Any] | None = None,
+        self, script: list[Answer] | Callable[..., Answer], *arguments: str, environ: Mapping[str,
+        str] = ONE_TRY,
+        seconds: float = 60, messages: tuple[str, ...] = ("Do it.",), servers: Mapping[str,
+        Any] | None = None,
         stop: Callable[[Transcript], bool] = lambda transcript: False,
     ) -> tuple[Transcript, Ended, list[str]]:  # fmt: skip
         self.service.play(script)
@@ -619,7 +631,8 @@ def test_the_bound_on_tries_is_one_that_the_program_knows(run: Runs) -> None:
 def test_an_answer_cut_in_the_middle_of_a_line_is_asked_for_again(run: Runs) -> None:
     transcript, ended, said = run([Turn([text("Hel")], cut="line"), [text("Hello.")]])
     assert faults.of_run(transcript, ended) is None
-    # On a busy machine the program may notice the cut before it has told a beginning, and then asks again silently.
+    # On a busy machine the program may notice the cut before the answer begins; then it retries
+    # silently.
     assert {words for words in said if "waits" in words} <= {
         "turn 1: waits: no answer from the service (try 1)"
     }

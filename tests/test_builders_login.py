@@ -1,4 +1,4 @@
-"""Of the person's Claude Code the child gets the login, and of MCP servers those that settings and person agree on."""
+"""The child gets the person's login, and the MCP servers that settings and person agree on."""
 
 import json
 from collections.abc import Mapping
@@ -138,7 +138,10 @@ def configure(project: Path, mcp: list[str], tools: tuple[str, ...] = (), **file
 
 
 CAME = "`tracker` is left out: its definition came with this clone"
-APPROVE = "run `claude` in the project once, which asks, or name it in the environment variable PREREAD_MCP."
+APPROVE = (
+    "run `claude` in the project once, which asks, or name it in the environment variable "
+    "PREREAD_MCP."
+)
 
 
 def cloned(project: Path) -> None:
@@ -195,8 +198,8 @@ def test_an_unknown_server_is_left_out_with_those_of_like_names(
     config, _, warnings = servers(one_file, person(tmp_path / "home", one_file, trucker=TRACKER))
     assert not config
     assert (
-        "`trakker` is left out: it is defined neither in .mcp.json nor in Claude Code; did you mean `tracker` or `trucker`?"
-        in warnings
+        "`trakker` is left out: it is defined neither in .mcp.json nor in Claude Code; did you "
+        "mean `tracker` or `trucker`?" in warnings
     )
     assert "`zzz` is left out: it is defined neither in .mcp.json nor in Claude Code." in warnings
     assert "`far` is left out: it is defined neither in .mcp.json nor in Claude Code." in warnings

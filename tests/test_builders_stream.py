@@ -1,4 +1,4 @@
-"""What the headless child says: recorded streams of the real program, and lines that no program should say."""
+"""The headless child's output: recorded streams of the real program, and malformed lines."""
 
 import json
 import tracemalloc
@@ -242,8 +242,10 @@ def test_nothing_a_terminal_would_obey_is_in_a_message(hostile: str) -> None:
 
 DEEP = b"[" * 200_000
 LINES = [
-    b"", b"   ", b"garbage", b"\xff\xfe\x00", b"[]", b"null", b"1" * 10_000, b'"' + b"x" * 1000, DEEP,
-    b'{"type":' + DEEP, b'{"type": "result"', b"{" * 50_000, b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    b"", b"   ", b"garbage", b"\xff\xfe\x00", b"[]", b"null", b"1" * 10_000, b'"' + b"x" * 1000,
+    DEEP,
+    b'{"type":' + DEEP, b'{"type": "result"', b"{" * 50_000,
+    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
 ]  # fmt: skip
 
 
@@ -273,10 +275,14 @@ def test_a_line_beyond_any_use_is_not_even_read() -> None:
 
 
 WORDS = st.sampled_from(
-    "type subtype system assistant user result init api_retry permission_denied model_fallback message content tool_use"
-    " tool_result thinking text id name input usage input_tokens model tool_use_id is_error permission_denials"
-    " total_cost_usd modelUsage inputTokens errors error mcp_servers status tools file_path pattern path"
-    " mcp__tracker__get tracker Read Grep Write m1 t1 rate_limit_event rate_limit_info resetsAt rejected".split()
+    "type subtype system assistant user result init api_retry permission_denied model_fallback "
+    "message content tool_use"
+    " tool_result thinking text id name input usage input_tokens model tool_use_id is_error "
+    "permission_denials"
+    " total_cost_usd modelUsage inputTokens errors error mcp_servers status tools file_path "
+    "pattern path"
+    " mcp__tracker__get tracker Read Grep Write m1 t1 rate_limit_event rate_limit_info resetsAt "
+    "rejected".split()
 )
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | WORDS
 VALUES = st.recursive(
@@ -285,7 +291,8 @@ VALUES = st.recursive(
 BLOCKS = st.fixed_dictionaries(
     {"type": st.sampled_from(["tool_use", "tool_result", "text", "thinking"]) | VALUES},
     optional={
-        "id": WORDS | VALUES, "tool_use_id": WORDS | VALUES, "name": WORDS | VALUES, "input": VALUES,
+        "id": WORDS | VALUES, "tool_use_id": WORDS | VALUES, "name": WORDS | VALUES,
+        "input": VALUES,
         "content": VALUES | st.text(), "is_error": VALUES,
     },
 )  # fmt: skip
@@ -294,12 +301,17 @@ MESSAGES = st.fixed_dictionaries(
     optional={"id": WORDS | VALUES, "model": WORDS | VALUES, "usage": VALUES},
 )
 EVENTS = st.fixed_dictionaries(
-    {"type": st.sampled_from(["system", "assistant", "user", "result", "rate_limit_event"]) | VALUES},
+    {"type": st.sampled_from(["system", "assistant", "user", "result",
+    "rate_limit_event"]) | VALUES},
     optional={
-        "subtype": WORDS | VALUES, "message": MESSAGES | VALUES, "error": VALUES, "result": VALUES, "errors": VALUES,
-        "modelUsage": VALUES, "usage": VALUES, "permission_denials": st.lists(VALUES, max_size=3) | VALUES,
-        "mcp_servers": VALUES, "total_cost_usd": VALUES, "rate_limit_info": VALUES, "tool_name": VALUES,
-        "tool_use_id": VALUES, "is_error": VALUES, "error_status": VALUES, "terminal_reason": VALUES,
+        "subtype": WORDS | VALUES, "message": MESSAGES | VALUES, "error": VALUES, "result": VALUES,
+        "errors": VALUES,
+        "modelUsage": VALUES, "usage": VALUES, "permission_denials": st.lists(VALUES,
+        max_size=3) | VALUES,
+        "mcp_servers": VALUES, "total_cost_usd": VALUES, "rate_limit_info": VALUES,
+        "tool_name": VALUES,
+        "tool_use_id": VALUES, "is_error": VALUES, "error_status": VALUES,
+        "terminal_reason": VALUES,
     },
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""A child under its supervisor: what it says is kept, and nothing of it is left, whoever dies first."""
+"""A child under its supervisor: its output is kept, and nothing of it remains, whoever dies."""
 
 import hashlib
 import os
@@ -199,7 +199,8 @@ def test_a_line_that_is_too_long_is_skipped_and_counted(fakes: Fakes) -> None:
 def test_a_flood_of_errors_holds_nothing_up_and_its_end_is_kept(fakes: Fakes) -> None:
     argv = fakes.write(
         "flood",
-        "sys.stderr.write('x' * 50_000_000 + 'the end'); sys.stderr.flush(); say('done'); sys.exit(5)",
+        "sys.stderr.write('x' * 50_000_000 + 'the end'); sys.stderr.flush(); say('done'); "
+        "sys.exit(5)",
     )
     lines, ended = talk(fakes, argv)
     assert (lines, ended.status, len(ended.err)) == ([b"done"], 5, 16 * 1024)
@@ -390,7 +391,11 @@ from preread.infra import subprocesses
 
 folder, forks = Path(sys.argv[1]), sys.argv[2] == "forks"
 with subprocesses.child(
-    sys.argv[3:], cwd=folder, environ=os.environ, deadline=time.monotonic() + 600, scratch=folder / "private"
+    sys.argv[3:],
+    cwd=folder,
+    environ=os.environ,
+    deadline=time.monotonic() + 600,
+    scratch=folder / "private",
 ) as child:
     if forks and os.fork() == 0:
         (folder / "pids" / str(os.getpid())).touch()
@@ -432,7 +437,8 @@ def test_our_own_death_ends_everything_within_five_seconds(
 def test_twenty_at_once_hear_their_own_and_hold_nothing_of_each_other(fakes: Fakes) -> None:
     fakes.write(
         "sees",
-        "on(2, lambda: os._exit(9)); say(repr(os.listdir('/dev/fd'))); say(sys.argv[2]); for_ever()",
+        "on(2, lambda: os._exit(9)); say(repr(os.listdir('/dev/fd'))); say(sys.argv[2]); "
+        "for_ever()",
     )
 
     together = threading.Barrier(20)

@@ -1,4 +1,4 @@
-"""The harness in which tests run the real Claude Code: hermetic, and scripted by a service that is tested itself."""
+"""The harness that runs the real Claude Code in tests is hermetic, its service scripted."""
 
 import http.client
 import json
@@ -40,7 +40,8 @@ def run_claude(
 ) -> list[dict[str, Any]]:
     """A plain run of the program with the prompt "hello"; the events it printed."""
     done = subprocess.run(
-        [claude, "-p", "--output-format", "stream-json", "--verbose", "--tools", "Read", *arguments],
+        [claude, "-p", "--output-format", "stream-json", "--verbose", "--tools", "Read",
+        *arguments],
         cwd=cwd, env=dict(environ), input=b"hello", capture_output=True, timeout=PATIENCE,
     )  # fmt: skip
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""The command line as a real process: what it understands, what it refuses, and with which exit status."""
+"""The command line as a real process: what it accepts, what it refuses, with which exit status."""
 
 import json
 import re

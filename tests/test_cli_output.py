@@ -19,7 +19,7 @@ from preread.cli import foreground
 def at_terminal(
     *arguments: str, cwd: Path, width: int = 120, progress: bool = True, **environ: str
 ) -> str:
-    """`preread` with a terminal for its output, and for its progress unless that is not wanted; what it wrote there."""
+    """The output of `preread` on a terminal, with its progress unless that is not wanted."""
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "preread", *arguments],
@@ -163,7 +163,8 @@ def test_a_full_disk_behind_stdout_is_an_expected_failure(project: Path) -> None
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "preread", "status"],
-            cwd=project, env=child_environ(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+            cwd=project, env=child_environ(), stdout=full, stderr=subprocess.PIPE, text=True,
+            timeout=60,
         )  # fmt: skip
     assert done.returncode == 1
     assert (

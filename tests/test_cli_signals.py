@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the build stops, its helpers end, staging is clean; a second one ends at once."""
+"""Ctrl-C and SIGTERM stop the build and clean up after it; a second signal exits at once."""
 
 import os
 import shutil
@@ -31,7 +31,8 @@ class Build:
         fake = folder / "bin" / "git"
         fake.parent.mkdir()
         fake.write_text(
-            f'#!/bin/sh\ncase " $* " in *" log "*) {stuck};; esac\nexec {shutil.which("git")} "$@"\n'
+            f'#!/bin/sh\ncase " $* " in *" log "*) {stuck};; esac\nexec {shutil.which("git")} '
+            f'"$@"\n'
         )
         fake.chmod(0o755)
         environ = child_environ({"PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}"})

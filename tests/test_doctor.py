@@ -1,4 +1,4 @@
-"""`preread doctor`: each line says ok, warn or fail and how to mend it; it exits 1 when something fails."""
+"""`preread doctor`: each line says ok, warn or fail and how to fix it; it exits 1 on a failure."""
 
 import os
 import re
@@ -62,8 +62,8 @@ def test_what_people_read_has_a_line_a_look(cli: Cli, project: Path) -> None:
     assert [row[1] for row in rows] == NAMES
     assert {row[0] for row in rows} <= {"ok", "warn", "fail"}
     assert (
-        "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread init\n"
-        in done.out
+        "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread "
+        "init\n" in done.out
     )
 
 
@@ -216,10 +216,13 @@ def test_hooks_have_fired_when_a_session_left_something(cli: Cli, project: Path)
 
 
 def damaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
-    """A copy of the hooks to be damaged, and the environment in which the package takes it for its own."""
+    """A copy of the hooks to damage, and an environment in which the package uses it."""
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "hooks", copy / "hooks")
-    code = f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(copy)!r}) / 'server' / 'preread'"
+    code = (
+        f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(copy)!r}) / "
+        f"'server' / 'preread'"
+    )
     write(tmp_path / "site", {"sitecustomize.py": code})
     return copy / "hooks", {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}
 

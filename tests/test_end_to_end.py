@@ -1,4 +1,4 @@
-"""From a name to a dossier by real processes: one build among several, freshness, files of people, disks, hints."""
+"""From a name to a dossier, by real processes: concurrency, freshness, edits, disks, hints."""
 
 import json
 import os
@@ -101,7 +101,7 @@ def test_of_two_processes_at_one_moment_one_builds_for_both(project: Path, tmp_p
 
 
 async def _loaded_by_server(project: Path, waits: anyio.Event, **given: object) -> dict[str, Any]:
-    """The reply of a server's load; `waits` is set when it says that another process is building."""
+    """A server's reply to load; `waits` is set when it reports that another process is building."""
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
         if message and "another process is building login" in message:
@@ -357,7 +357,10 @@ def test_what_people_write_into_a_dossier_stays_as_long_as_it_holds(
     folder = folder_of(project)
     write(folder, "notes.md", "# My own\n")
     patterns = (folder / "patterns.md").read_text()
-    mine = "\n## From experience\n- a wrong colour of hair never matters: `token.startswith` (login.py:23)\n"
+    mine = (
+        "\n## From experience\n- a wrong colour of hair never matters: `token.startswith` "
+        "(login.py:23)\n"
+    )
     write(folder, "patterns.md", patterns + mine)
     for _ in range(2):
         assert load(cli, project, "--force")["state"] == "built"

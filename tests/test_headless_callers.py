@@ -1,4 +1,4 @@
-"""Many callers at once, and calls out of a build's own child, by the real Claude Code with a scripted model."""
+"""Many callers at once, and calls from a build's own child: real Claude Code, scripted model."""
 
 import json
 import sys
@@ -31,7 +31,8 @@ from preread.layout import Layout
 pytestmark = pytest.mark.anyio
 BOUND = 120  # seconds; twenty runs of the program on a busy machine
 PASSING = {
-    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase '
+    'name="test_login"/></testsuite>\n'
 }
 CALM = {
     "level": "standard",
@@ -78,7 +79,7 @@ def manifest_of(project, feature="login"):
 
 
 class Crowd:
-    """A model that writes about whatever feature it is asked for, and sees how many ask at the same time."""
+    """A model that writes about any feature, and counts how many ask at the same time."""
 
     def __init__(self):
         self.go = threading.Event()
@@ -287,7 +288,7 @@ OURS = {"command": sys.executable, "args": ["-m", "preread", "mcp"]}
 
 
 def configured(project, home, own):
-    """Preread's own server wherever Claude Code looks for servers, a hook and a plugin; and servers of the person."""
+    """Preread's own server, a hook and a plugin everywhere Claude Code looks, and other servers."""
     (project / ".mcp.json").write_text(
         json.dumps({"mcpServers": {"preread": OURS, "context": OURS}})
     )

@@ -1,4 +1,4 @@
-"""What becomes of a model's drafts, good and bad: real `preread` processes run the real Claude Code."""
+"""What happens to a model's drafts, good and bad: real `preread` runs the real Claude Code."""
 
 import hashlib
 import json
@@ -99,7 +99,8 @@ def test_a_good_run_is_published_recorded_and_cached_until_its_template_changes(
     own = scene.project / ".project" / "prompts" / "context-builder.md.j2"
     own.parent.mkdir()
     own.write_text(
-        '{% extends "default/context-builder.md.j2" %}{% block bounds %}Our own bounds.{% endblock %}'
+        '{% extends "default/context-builder.md.j2" %}{% block bounds %}Our own bounds.{% '
+        "endblock %}"
     )
     assert scene.load()["state"] == "built"
     assert len(scene.ledger) == 2
@@ -253,7 +254,10 @@ def test_a_required_file_that_is_missing_degrades_and_an_optional_one_does_not(s
 
 
 def test_files_that_were_not_asked_for_are_named_and_the_static_builder_s_stand(scene, api):
-    invented = f"# Failures: login\n\n## All\n- it never failed: `ATTEMPTS` (login.py:{line('ATTEMPTS')})\n"
+    invented = (
+        f"# Failures: login\n\n## All\n- it never failed: `ATTEMPTS` "
+        f"(login.py:{line('ATTEMPTS')})\n"
+    )
     more = {
         "failures.md": invented,
         "notes.md": "# Notes\n",
@@ -290,8 +294,10 @@ def test_odd_drafts_are_read_as_far_as_they_go_and_nothing_hidden_is_published(s
     own = "".join(
         f"- {name} proves nothing ({ref})\n"
         for name, ref in {
-            "dossier": ".project/context/login/patterns.md:1", "cache": ".project/.cache/preread.log:1",
-            "staging": ".project/.cache/staging:1", "git": ".git/HEAD:1", "state": ".project/.state/spending.jsonl:1",
+            "dossier": ".project/context/login/patterns.md:1",
+            "cache": ".project/.cache/preread.log:1",
+            "staging": ".project/.cache/staging:1", "git": ".git/HEAD:1",
+            "state": ".project/.state/spending.jsonl:1",
         }.items()
     )  # fmt: skip
     odd = {

@@ -1,4 +1,4 @@
-"""However a build with a child ends (interruption, cancellation, the server's end, SIGKILL), nothing of it is left."""
+"""However a build with a child ends, nothing remains: interrupt, cancellation, exit, SIGKILL."""
 
 import json
 import os
@@ -86,7 +86,7 @@ class Scene:
         return list(self.private.glob("preread-*"))
 
     def tidied(self) -> bool:
-        """Whether nothing is left of a build while a server runs; without a hand on the lock until then."""
+        """Whether nothing remains of a build; takes the lock last, while a server runs."""
         return not (
             _mcp_process.remains(self.project, "login")
             or _mcp_process.left_behind(self.project, "login")
@@ -217,7 +217,8 @@ def test_the_wait_before_another_try_can_be_interrupted_and_what_the_first_cost_
     scene: Scene,
 ) -> None:
     scene.fake.behave(
-        "begin(); result(is_error=True, api_error_status=529, result='Overloaded'); sys.stdin.read()"
+        "begin(); result(is_error=True, api_error_status=529, result='Overloaded'); "
+        "sys.stdin.read()"
     )
     process = start(scene.project, *LOAD, env=scene.env)
     until(lambda: scene.costs == [0.25] and not scene.fake.left(), "the first child has ended")
@@ -395,7 +396,7 @@ async def test_a_client_is_told_turn_by_turn_what_the_child_does(
     seen = threading.Semaphore()
 
     def script(request: Request) -> Answer:
-        """Each turn waits until the one before it was told: what comes in between is passed over."""
+        """Each turn waits until the previous one was reported: progress in between is skipped."""
         seen.acquire(timeout=PATIENCE)
         writes = [
             tool("Write", file_path=str(output(request) / name), content=STANDARD[name])

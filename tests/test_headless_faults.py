@@ -1,4 +1,4 @@
-"""What comes of a build whose model fails: the code, the reason and the hint, and a dossier in any case."""
+"""A build whose model fails: its code, reason and hint, and that there is a dossier in any case."""
 
 import json
 import os
@@ -95,7 +95,7 @@ class Project:
 
 @pytest.fixture
 def project(claude: Path, api: MessagesAPI, tmp_path: Path) -> Project:
-    """Built by the real program, with a scripted model; private files have a folder of the test's own."""
+    """Builds with the real program, a scripted model, and private files in the test's folder."""
     (tmp_path / "private").mkdir()
     env = {**headless(claude, api, tmp_path, timeout=20), "TMPDIR": str(tmp_path / "private")}
     return Project(small(tmp_path / "small"), env)
@@ -125,7 +125,7 @@ def is_clean(project: Project) -> bool:
 
 
 def assert_stands_in(project: Project, code: str, words: str, hint: str, **env: object) -> Built:
-    """A build that fails so: its static dossier is whole, serves for a while, and says in every place why."""
+    """Run a build that fails like this; its static dossier is complete, and everything says why."""
     built = project.load(**env)
     assert built.said == ("degraded", code)
     assert built.reply["builder"] == built.manifest["builder"] == "static"
@@ -379,7 +379,10 @@ def test_a_failing_rebuild_keeps_what_was_drafted_before_as_far_as_it_holds(
 # -- faults that the real program cannot be made to show
 
 
-CUT = "begin(); write('patterns.md', 'codebase.md'); os.write(1, b'{\"type\": \"assist'); os._exit(%d)"
+CUT = (
+    "begin(); write('patterns.md', 'codebase.md'); os.write(1, b'{\"type\": \"assist'); "
+    "os._exit(%d)"
+)
 
 
 @pytest.mark.parametrize("status", [0, 1])
@@ -400,8 +403,9 @@ NOISE = r"""
     begin()
     write("patterns.md")
     noises = [
-        b"garbage", b"", b"\xff\xfe\x00\x80", b"[1, 2]", b"null", b'"text"', b"[" * 100_000, b'{"a":' * 20_000,
-        b'{"type": 7}', b'{"type": "assistant"}', b'{"type": "assistant", "message": [{"content": 4}]}',
+        b"garbage", b"", b"\xff\xfe\x00\x80", b"[1, 2]", b"null", b'"text"',
+        b"[" * 100_000, b'{"a":' * 20_000, b'{"type": 7}', b'{"type": "assistant"}',
+        b'{"type": "assistant", "message": [{"content": 4}]}',
         b'{"type": "user", "message": null}', b'{"type": "result_of_nothing", "is_error": true}',
     ]
     for noise in noises:
@@ -433,13 +437,16 @@ def test_noise_long_lines_and_a_flood_of_errors_are_lived_through(faked: Callabl
 @pytest.mark.parametrize(
     ("behaviour", "code", "words", "hint", "cost"),
     [
-        ("begin(); os._exit(0)", "E_CHILD", "ended without a result (exit status 0)", "Call again", None),
-        ("begin(); result(is_error=True, result='It broke.')", "E_CHILD", "failed: It broke.", "preread status", 0.25),
+        ("begin(); os._exit(0)", "E_CHILD", "ended without a result (exit status 0)", "Call again",
+        None),
+        ("begin(); result(is_error=True, result='It broke.')", "E_CHILD", "failed: It broke.",
+        "preread status", 0.25),
         (
             "os.write(2, b'Invalid API key - Please run /login\\n'); os._exit(1)",
             "E_LOGIN", "is not logged in", "`/login`", None,
         ),
-        ("begin(); os.kill(os.getpid(), 11)", "E_CHILD", "was ended by signal 11", "Call again", None),
+        ("begin(); os.kill(os.getpid(), 11)", "E_CHILD", "was ended by signal 11", "Call again",
+        None),
         (
             "begin(); result(); sys.stdin.readline(); result()",
             "E_DRAFTS", "no fact of the model's patterns.md and codebase.md", "force", 0.25,
@@ -515,7 +522,7 @@ def not_installed(fake: FakeClaude) -> dict[str, str]:
     ],
     ids=["not-executable", "off", "not-installed"],
 )
-def test_without_a_program_the_static_builder_serves_and_where_nothing_was_asked_of_a_model_all_is_well(
+def test_without_a_program_the_static_builder_serves_and_a_light_level_is_ok(
     faked: Callable, how: Callable[[FakeClaude], dict[str, str]], words: str, hint: str
 ) -> None:
     project, fake = faked(GOOD)

@@ -1,4 +1,4 @@
-"""Levels, extending and deepening, by real `preread` processes that run the real Claude Code with a scripted model."""
+"""Levels, extending and deepening: real `preread` and Claude Code with a scripted model."""
 
 import json
 import time
@@ -25,11 +25,13 @@ from conftest import run_cli
 from preread.layout import Layout
 
 PASSING = {
-    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase '
+    'name="test_login"/></testsuite>\n'
 }
 FULL = {**STANDARD, "anti-patterns.md": ANTI_PATTERNS}
 ALL = {
-    "patterns.md", "codebase.md", "anti-patterns.md", "existing-tests.md", "failures.md", "requirements.md",
+    "patterns.md", "codebase.md", "anti-patterns.md", "existing-tests.md", "failures.md",
+    "requirements.md",
     "summary.md",
 }  # fmt: skip
 BOUND = 60  # seconds for what takes two or three; the machine may be busy
@@ -98,7 +100,8 @@ def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serve
     assert any("was not asked for" in problem for problem in run_of(project)["problems"])
 
     (project / "reports" / "junit.xml").write_text(
-        '<testsuite name="login" tests="1"><testcase classname="tests.test_login" name="test_login_gives_a_token">'
+        '<testsuite name="login" tests="1"><testcase classname="tests.test_login" '
+        'name="test_login_gives_a_token">'
         '<failure message="no token"/></testcase></testsuite>\n'
     )
     second = load(project, env)
@@ -383,9 +386,7 @@ async def test_in_the_background_the_static_dossier_comes_first_and_the_models_r
 
 
 @pytest.mark.anyio
-async def test_in_the_background_a_failure_leaves_the_static_dossier_and_what_a_model_drafted_before(
-    claude, api, tmp_path
-):
+async def test_a_failure_in_the_background_leaves_static_and_earlier_drafts(claude, api, tmp_path):
     project = small(tmp_path / "p")
     env = headless(claude, api, tmp_path, **BACKGROUND)
     api.play(writing(STANDARD))
@@ -399,7 +400,7 @@ async def test_in_the_background_a_failure_leaves_the_static_dossier_and_what_a_
             await call(client, replies)
             early = replies[0]
             assert (early["status"], early["level"]) == ("ok", "light")
-            # What holds of the model's own stays; the static builder writes the file of which nothing does.
+            # The model's files that are still valid stay; the static builder writes the others.
             assert "a login ends in a token of this form" in early["dossier"]
             assert "five guesses" not in early["dossier"]
             assert "ATTEMPTS" in (Layout(project).dossier("login") / "codebase.md").read_text()

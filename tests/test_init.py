@@ -117,14 +117,16 @@ def test_reports_that_git_ignores_are_found(cli: Cli, tmp_path: Path) -> None:
             ".gitignore": "target/\n",
             "core/pom.xml": "<project/>\n",
             "core/target/surefire-reports/TEST-a.LoginTest.xml": "<testsuite/>\n",
-            "web/playwright.config.ts": "reporter: [['json', { outputFile: 'out/results.json' }]]\n",
+            "web/playwright.config.ts": "reporter: [['json', { outputFile: 'out/results.json' "
+            "}]]\n",
             "web/reports/jest.json": "{}\n",
             "api/pytest.ini": "[pytest]\naddopts = --report-log=out/log.jsonl\n",
         },
     )
     make_repository(tmp_path)
     assert cli("init", "--json").json["reports"] == [
-        "api/out/log.jsonl", "web/out/results.json", "core/target/*-reports/*.xml", "web/reports/**/*.json",
+        "api/out/log.jsonl", "web/out/results.json", "core/target/*-reports/*.xml",
+        "web/reports/**/*.json",
     ]  # fmt: skip
 
 

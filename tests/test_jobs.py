@@ -1,4 +1,4 @@
-"""Builds under way: joined, detached, stopped, counted. The work is a function that waits for the test."""
+"""Running builds: joined, detached, stopped, counted. The work waits for the test."""
 
 import threading
 import time
@@ -39,7 +39,7 @@ PATIENT = Caller(None, silent)
 
 
 class Work:
-    """A build that says when it began, waits until the test lets it go, and counts its runs by feature."""
+    """A build that reports its start, waits for the test, and counts its runs by feature."""
 
     def __init__(self, error=None):
         self.began = anyio.Event()
@@ -77,7 +77,7 @@ def services(tmp_path):
 
 
 class Call:
-    """One call in a task of its own, which the test can cancel and whose outcome it can wait for."""
+    """One call in its own task, which the test can cancel and whose outcome it can await."""
 
     def __init__(self, run):
         self.scope = anyio.CancelScope()

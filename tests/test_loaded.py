@@ -1,4 +1,4 @@
-"""Command lines that are forked from a process that has loaded Preread are what freshly started ones are."""
+"""Command lines forked from a process that has loaded Preread behave like freshly started ones."""
 
 import json
 import signal

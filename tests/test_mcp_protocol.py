@@ -1,4 +1,4 @@
-"""The protocol of the real server process over real stdio, in both eras: tools, errors, resources."""
+"""The real server process over real stdio, in both protocol eras: tools, errors, resources."""
 
 import json
 from itertools import pairwise

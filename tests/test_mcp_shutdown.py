@@ -1,4 +1,4 @@
-"""The server process ends at once and leaves nothing: at the end of input and at signals, idle and in mid-build."""
+"""The server exits at once and leaves nothing: at end of input, at signals, idle or building."""
 
 import os
 import signal

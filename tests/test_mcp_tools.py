@@ -1,4 +1,4 @@
-"""What the server makes of the registry, with operations of the test's own: names, coercion, refusals, bugs."""
+"""The tools made from a registry of test operations: names, coercion, refusals, bugs."""
 
 from pathlib import Path
 
@@ -48,7 +48,8 @@ async def fail(context, asked):
 
 def operation(name, effect="read", run=say):
     return Operation(
-        name=name, request=Asked, reply=Said, effect=effect, doc=f"Do {name}.", example=f"preread {name}",
+        name=name, request=Asked, reply=Said, effect=effect, doc=f"Do {name}.",
+        example=f"preread {name}",
         run=run, command=name.partition(".")[2],
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The wire: garbled, hostile and huge input over real pipes; nothing but messages on standard output."""
+"""The transport: malformed, hostile and huge input over real pipes; only messages on stdout."""
 
 import json
 import os
@@ -136,7 +136,8 @@ def noisy(reply):
     print("a stray print", flush=True)
     sys.__stdout__.write("another"); sys.__stdout__.flush()
     os.write(1, b"and one past Python\\n")
-    subprocess.run([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()) + ' from a child')"])
+    code = "import sys; print(repr(sys.stdin.read()) + ' from a child')"
+    subprocess.run([sys.executable, "-c", code])
     return succeeded(reply)
 tools.succeeded = noisy
 serve_stdio(Path(sys.argv[1]), os.environ)

@@ -1,4 +1,4 @@
-"""The registry's operations as a command line reaches them: show, status, evidence, facts, check, wrong."""
+"""The operations through the command line: show, status, evidence, facts, check, wrong."""
 
 import json
 import os
@@ -252,7 +252,8 @@ def test_check_finds_what_a_person_broke_and_exits_1(cli: Cli, loaded: Path) -> 
     count = len(path.read_text().split("\n"))
     path.write_text(
         path.read_text()
-        + "Some prose.\n- no source at all\n- `not in that file` (api/shop/cart.py:1)\n- gone (api/shop/gone.py:1)\n"
+        + "Some prose.\n- no source at all\n- `not in that file` (api/shop/cart.py:1)\n- gone "
+        "(api/shop/gone.py:1)\n"
     )
     done = cli("check", "checkout", cwd=loaded)
     assert done.status == 1
@@ -367,7 +368,8 @@ def test_wrong_waits_for_a_build_of_the_same_feature(cli: Cli, loaded: Path) -> 
     with lock:
         process = subprocess.Popen(
             [sys.executable, "-m", "preread", "wrong", fact["id"]],
-            cwd=loaded, env=child_environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=loaded, env=child_environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
         )  # fmt: skip
         end = time.monotonic() + 30
         while not (loaded / ".project" / ".state" / "wrong.json").exists():

@@ -40,7 +40,7 @@ def told(
     existing: Mapping[str, str] | None = None,
     **request: str,
 ) -> str:
-    """The prompt for a request in the project at this root; evidence without findings unless it is given."""
+    """The prompt for a request in the project at this root, by default without findings."""
     given = at if isinstance(at, Services) else services(at)
     asked = Request(**{"feature": "checkout", "level": "full", **request})
     found = evidence or Evidence(feature=asked.feature, words=("checkout",))
@@ -516,7 +516,7 @@ def test_what_holds_a_secret_is_left_out_and_counted(tmp_path: Path) -> None:
         == blocks["patterns.md"]
         == "[left out: it contains a secret]"
     )
-    assert "9 leads or lines of text are not shown: they hold secrets" in own
+    assert "9 leads or lines of text are not shown because they contain secrets" in own
 
 
 def test_values_of_env_files_are_secrets(tmp_path: Path) -> None:
@@ -631,7 +631,10 @@ ENDLESS = [
 HUGE = [
     "{% for a in range(99999) %}{{ 'x' * 100 }}{% endfor %}",
     "{{ 'x' * 500000 }}",
-    "{% set ns = namespace(x='x') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}{{ ns.x }}",
+    (
+        "{% set ns = namespace(x='x') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor "
+        "%}{{ ns.x }}"
+    ),
     "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     f'{{% include "{prompt.OVERRIDE}" %}}',
 ]
@@ -769,7 +772,10 @@ def test_problems_cannot_close_their_block_either() -> None:
 
 CONFIGS = {
     "playwright.config.ts": (
-        '{\n  // baseURL: "http://old",\n  use: { baseURL: "http://127.0.0.1:3000", storageState: "s.json" },\n};\n',
+        (
+            '{\n  // baseURL: "http://old",\n  use: { baseURL: "http://127.0.0.1:3000", storageState: '
+            '"s.json" },\n};\n'
+        ),
         "http://127.0.0.1:3000 (playwright.config.ts:3)",
     ),
     "playwright.config.js": (

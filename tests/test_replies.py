@@ -1,4 +1,4 @@
-"""What a caller is told: the dossier itself as far as it fits, true counts, and one thing to do next."""
+"""Replies: as much of the dossier as fits, correct counts, and one thing to do next."""
 
 from pathlib import Path
 
