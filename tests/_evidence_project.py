@@ -17,8 +17,8 @@ from preread.settings import Settings
 
 CALM = hypothesis.settings(
     deadline=None, database=None
-)  # slow machines are no failure; nothing is written
-PAST = itertools.count(1_700_000_000)  # time stamps that can be trusted to tell a change
+)  # slow machines are not failures; nothing is written
+PAST = itertools.count(1_700_000_000)  # time stamps old enough to be trusted
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -53,7 +53,7 @@ def commit(root: Path, files: dict[str, str], message: str, *, date: str = "2026
 def services(
     root: Path, report: Callable[[str, float, float], None] | None = None, **settings: object
 ) -> Services:
-    """One request's view of the project at `root`; made anew for each request, as the faces do."""
+    """One request's view of the project at `root`; created for each request, as the faces do."""
     (root / ".project").mkdir(parents=True, exist_ok=True)
     progress = Progress(report) if report else Progress()
     return Services(Layout(root.resolve()), Settings(**settings), progress=progress)
@@ -70,7 +70,7 @@ def evidence(root: Path, feature: str, description: str = "", ticket: str = "") 
 def found(
     root: Path, rule: str, feature: str, description: str = "", ticket: str = ""
 ) -> list[Finding]:
-    """What one rule found; everything that any rule found is held to the check on the way."""
+    """What one rule found; everything that any rule found is checked on the way."""
     everything = evidence(root, feature, description, ticket)
     assert_holds(root, everything.findings)
     return [finding for finding in everything.findings if finding.rule == rule]

@@ -58,7 +58,7 @@ def generation(found: Published | None) -> str:
 
 
 def forked(work: Callable[[], object]) -> int:
-    """Run `work` in a process of its own; its exit status."""
+    """Run `work` in a separate process; returns its exit status."""
     child = os.fork()
     if child == 0:
         try:

@@ -36,7 +36,7 @@ SERVER = HERE.parent / "server"
 def services(
     root: Path, run: subprocesses.Runner = subprocesses.run, **settings: object
 ) -> Services:
-    """One request's view of the project at `root`; made anew for each request, as the faces do."""
+    """One request's view of the project at `root`; created for each request, as the faces do."""
     (root / ".project").mkdir(parents=True, exist_ok=True)
     return Services(Layout(root.resolve()), Settings(**settings), ENVIRON, run)
 
@@ -107,7 +107,7 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def fastest(work: Callable[[], T], holds: Callable[[T], bool], tries: int = 25) -> float:
-    """Seconds of the fastest of several runs: the one that other processes held up least."""
+    """Seconds of the fastest of several runs: the one that other processes delayed least."""
     spent = []
     for _ in range(tries):
         begun = time.perf_counter()

@@ -16,7 +16,7 @@ from conftest import ROOT
 
 LOAD = "mcp__plugin_preread_preread__load_context"
 GATES = "**/{feature}.spec.ts\n!legacy/**\n"
-CHILD = "Output directory: "  # stands in the prompt of a build's child alone
+CHILD = "Output directory: "  # only in the prompt of a build's child
 CALL = re.compile(r"Call (\S+) with (\{[^}]*\})")
 ALLOWED = ("Bash", "Write", "Edit", "Read", "Agent", LOAD)
 PATIENCE = 120.0
@@ -134,7 +134,7 @@ class Session:
         return [(each["name"], each["status"]) for each in self.init["mcp_servers"]]
 
     def told(self, call: Block) -> tuple[str, bool]:
-        """What the model was told of a call, and whether that was an error."""
+        """The result of a call as the model saw it, and whether it was an error."""
         found = (
             result for request in self.own for result in request.results if result.id == call["id"]
         )

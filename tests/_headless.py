@@ -13,7 +13,7 @@ OUTPUT = re.compile(r"^Output directory: (.+)$", re.MULTILINE)
 
 
 def line(needle: str, source: str = LOGIN) -> int:
-    """The number of the first line that holds a text."""
+    """The number of the first line that contains a text."""
     return next(number for number, row in enumerate(source.split("\n"), 1) if needle in row)
 
 

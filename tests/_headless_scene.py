@@ -94,7 +94,7 @@ class Scene:
         return [(match[1], match[2]) for match in found if match]
 
     def results(self, calls: Sequence[Block]) -> list[tuple[str, bool]]:
-        """What the model was told of each call, and whether it failed."""
+        """The result of each call as the model saw it, and whether it failed."""
         told = {result.id: result for request in self.api.requests for result in request.results}
         return [(told[call["id"]].text, told[call["id"]].is_error) for call in calls]
 

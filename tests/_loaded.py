@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-# What an interpreter reads as it starts; a process that is told otherwise has to start anew.
+# Variables that an interpreter reads at its start; a process with other values has to start anew.
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "PREREAD_TEST_")
 USED_LATER = (
     "anyio._backends._asyncio",
@@ -257,7 +257,7 @@ def serve(life: socket.socket, listening: socket.socket) -> None:
 
 
 def _tell(asking: dict[int, socket.socket]) -> None:
-    """Who asked for a process that has ended is told how."""
+    """Report how a process ended to whoever asked for it."""
     while asking:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
@@ -276,7 +276,7 @@ def become(asked: socket.socket) -> None:
         os.close(stream)
     for place, name in enumerate(
         ("stdin", "stdout", "stderr")
-    ):  # anew: what they were may have been no pipe
+    ):  # reopened: they may not have been pipes
         old, mode, buffering = (
             getattr(sys, name),
             "r" if name == "stdin" else "w",

@@ -36,7 +36,7 @@ def environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def shop(folder: Path) -> Path:
-    """The example shop in a git repository of its own."""
+    """The example shop as a git repository."""
     shutil.copytree(SHOP, folder, ignore=DERIVED)
     who = ["-c", "user.name=Test Person", "-c", "user.email=test@example.org"]
     for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "All of it"]):
@@ -195,7 +195,7 @@ def remains(project: Path, feature: str) -> list[str]:
 
 
 def left_behind(project: Path, feature: str) -> list[str]:
-    """What an ended build left: files, a held lock.
+    """What an ended build left behind: files, a held lock.
 
     Whoever looks at the lock holds it for a moment, and recovery skips a held one: what waits for
     looks at what `remains` first.

@@ -30,7 +30,7 @@ LOCKED_FOR_S = 900.0
 
 
 class LoginError(Exception):
-    """What a person is told."""
+    """What a person sees."""
 
 
 def login(name: str, password: str) -> str:
@@ -110,7 +110,7 @@ LONG, SHORT = (
 
 
 def small(folder: Path, files: Mapping[str, str] | None = None) -> Path:
-    """A project of a few files in a git repository of its own; its real path."""
+    """A git repository of a few files; returns its real path."""
     write(folder, {**SMALL, **(files or {})})
     make_repository(folder)
     return folder.resolve()
@@ -140,7 +140,7 @@ def ended(process: Process) -> Ran:
 
 
 def until(holds: Callable[[], Any], what: str) -> Any:
-    """Wait until something holds; its value."""
+    """Wait until a condition is true; returns its value."""
     end = time.monotonic() + PATIENCE
     while not (value := holds()):
         assert time.monotonic() < end, f"waited in vain: {what}"
@@ -238,7 +238,7 @@ def _seen_by_path(layout: Layout, generations: list[dict[str, str]]) -> str:
 
 
 def _watch(how: str, project: str, generations: str) -> None:
-    """Read until standard input ends, then tell what was seen."""
+    """Read until standard input ends, then report what was seen."""
     look = {"package": _seen_by_package, "plain": _seen_by_path}[how]
     layout, known = Layout(Path(project)), json.loads(Path(generations).read_text())
     reads, wrong = 0, []

@@ -92,7 +92,7 @@ def broken_repository(folder: Path) -> Path:
 
 
 def odd_contents(folder: Path) -> Path:
-    """Files that break whoever reads them as plain text."""
+    """Files that break readers which expect plain text."""
     write(
         folder,
         {

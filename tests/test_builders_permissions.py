@@ -29,7 +29,7 @@ PLAIN = {"shop.py": "PRICE = 42\n", "sub/cart.py": "CART = 43\n"}
 
 @dataclass
 class Seen:
-    """One run: what the model was told, what the program printed."""
+    """One run: what the model saw, what the program printed."""
 
     events: list[dict[str, Any]]
     sent: str  # everything that went to the model
@@ -298,7 +298,7 @@ def test_no_other_tool_can_be_called(make_scene: Callable[..., Scene]) -> None:
     "name",
     ["a [slug]/(group) it's", "pré {a,b} *? $HOME", "repo/.claude/worktrees/one", "linked/shop"],
 )
-def test_permissions_hold_whatever_the_project_s_path_is(
+def test_permissions_work_whatever_the_projects_path_is(
     make_scene: Callable[..., Scene], name: str, tmp_path: Path
 ) -> None:
     if name.startswith("linked/"):
@@ -418,7 +418,7 @@ def test_nothing_of_the_project_or_the_person_is_loaded(
     assert ran >= {"own-hook.ran", "project-hook.ran", "local-hook.ran", "server.ran"}
 
 
-def test_orders_for_agents_are_not_loaded_where_they_stand_alone(
+def test_files_with_instructions_for_agents_are_not_loaded(
     make_scene: Callable[..., Scene],
 ) -> None:
     scene = make_scene(
@@ -433,7 +433,7 @@ def test_orders_for_agents_are_not_loaded_where_they_stand_alone(
     }
 
 
-def test_words_in_the_prompt_bring_no_file_and_start_no_command(
+def test_words_in_the_prompt_attach_no_file_and_start_no_command(
     make_scene: Callable[..., Scene],
 ) -> None:
     scene = make_scene(files={".env": "canary-env\n"})

@@ -196,7 +196,7 @@ def test_a_script_that_is_over_says_so() -> None:
     assert "has 1 turns and was asked for one more: hello" in api.errors[0]
 
 
-def test_a_mistake_in_a_script_is_told() -> None:
+def test_a_mistake_in_a_script_is_reported() -> None:
     with MessagesAPI() as api:
         api.play(lambda request: request.nothing)  # type: ignore[attr-defined]
         with pytest.raises(http.client.RemoteDisconnected):
@@ -237,7 +237,7 @@ def test_a_stream_can_break_after_an_event_and_in_the_middle_of_a_line(
     connection.close()
 
 
-def test_a_hanging_answer_ends_when_the_client_goes_and_when_the_service_ends(
+def test_a_hanging_answer_ends_with_the_client_or_the_service(
     api: MessagesAPI,
 ) -> None:
     def handlers() -> set[str]:

@@ -25,7 +25,7 @@ class Build:
     ) -> None:
         self.project = project
         self.started = folder / "git-started"
-        # One that clings leaves a process of another session behind, which holds git's output open.
+        # One that clings leaves a process of another session behind, which keeps git's output open.
         leave = "setsid sleep 20 & " if clinging else ""
         stuck = f"{leave}echo $$ >> {self.started}; exec sleep 600"
         fake = folder / "bin" / "git"
@@ -107,7 +107,7 @@ def test_after_an_interruption_the_next_load_builds(start: Callable[..., Build],
     assert (done.status, done.json["state"]) == (0, "built")
 
 
-def test_an_interrupted_load_tells_programs_so(start: Callable[..., Build]) -> None:
+def test_an_interrupted_load_is_reported_as_json(start: Callable[..., Build]) -> None:
     build = start("--json")
     build.until_stuck()
     code, out, err, _ = build.end(signal.SIGINT)

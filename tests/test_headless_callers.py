@@ -46,7 +46,7 @@ def anyio_backend():
 
 
 async def load(client, feature="login", **given):
-    """The final reply; calls again while it is building, as it is told to."""
+    """The final reply; calls again as long as the reply is `building`."""
     while True:
         result = await client.call_tool("load_context", {"feature": feature, **given})
         if result.structured_content["status"] != "building":
@@ -245,7 +245,7 @@ def test_of_two_commands_at_one_moment_one_runs_the_program_for_both(claude, api
 # -- no recursion
 
 
-def test_a_process_inside_a_build_is_refused_a_dossier_and_may_read_all_that_stand(
+def test_a_process_inside_a_build_cannot_load_but_can_read_published_dossiers(
     claude, api, tmp_path
 ):
     project, env = small(tmp_path / "p", PASSING), headless(claude, api, tmp_path)
@@ -331,7 +331,7 @@ def marks(project):
     return found
 
 
-def test_the_child_gets_no_server_of_ours_and_one_in_disguise_refuses_it(claude, api, tmp_path):
+def test_the_child_gets_none_of_our_servers_and_a_disguised_one_refuses_it(claude, api, tmp_path):
     project = small(tmp_path / "p", PASSING)
     names = ["preread", "context", "notes"]
     tools = [f"{name}.load_context" for name in names]

@@ -56,7 +56,7 @@ class Scene:
         }
 
     def published(self) -> dict[str, bytes]:
-        """A dossier that stands before the build that is to be ended."""
+        """A published dossier from before the build that is to be ended."""
         self.fake.behave(GOOD)
         assert run_cli(*LOAD, cwd=self.project, env=self.env).status == 0
         return bytes_of(self.project)
@@ -108,7 +108,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 class Terminal:
-    """`preread` in the foreground of a terminal of its own, and what it shows there."""
+    """`preread` in the foreground of a terminal, and what it shows there."""
 
     TAKE = (
         "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
@@ -149,7 +149,7 @@ class Terminal:
 # -- the command line
 
 
-def test_ctrl_c_ends_the_child_and_leaves_what_stands(scene: Scene) -> None:
+def test_ctrl_c_ends_the_child_and_leaves_the_published_dossier(scene: Scene) -> None:
     before = scene.published()
     scene.fake.behave(WORKING)
     terminal = Terminal(scene.project, scene.env, *LOAD)
@@ -195,7 +195,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_the_clan_is_ended_without_us(scene: 
 @pytest.mark.parametrize(
     ("behaviour", "bound"), [(WORKING, SOON), (STUBBORN, LATEST)], ids=["working", "stubborn"]
 )
-def test_sigterm_ends_the_child_and_a_pipe_is_told_nothing_but_the_error(
+def test_sigterm_ends_the_child_and_a_pipe_gets_only_the_error(
     scene: Scene, behaviour: str, bound: float
 ) -> None:
     scene.fake.behave(behaviour)
@@ -260,7 +260,7 @@ async def cancel(wire: _mcp_process.Wire, number: int) -> None:
 
 
 async def call(wire: _mcp_process.Wire, number: int, **given: object) -> None:
-    """A call of load_context that wants to be told of progress, by its own number."""
+    """A call of load_context that asks for progress under its own number."""
     arguments = {"feature": "login", "level": "standard", **given}
     meta = {"progressToken": number}
     await wire.request(number, "tools/call", name="load_context", arguments=arguments, _meta=meta)
@@ -389,7 +389,7 @@ async def test_a_killed_server_takes_the_real_program_with_it(
 
 
 @pytest.mark.anyio
-async def test_a_client_is_told_turn_by_turn_what_the_child_does(
+async def test_a_client_sees_turn_by_turn_what_the_child_does(
     claude: Path, api: MessagesAPI, tmp_path: Path
 ) -> None:
     project = small(tmp_path / "small")

@@ -92,7 +92,7 @@ async def test_arguments_that_arrive_as_strings_are_understood(client):
     assert reply.structured_content["state"] == "built"
 
 
-async def test_progress_is_told_and_always_grows(client):
+async def test_progress_is_reported_and_always_grows(client):
     told = []
 
     async def tell(progress, total, message):
@@ -109,7 +109,7 @@ async def test_progress_is_told_and_always_grows(client):
     )
 
 
-async def test_an_expected_failure_says_its_code_what_happened_and_what_to_do_now(client):
+async def test_an_expected_failure_has_a_code_what_happened_and_what_to_do(client):
     reply = await called(client, feature="../etc/passwd")
     text, data = reply.content[0].text, reply.structured_content
     assert reply.is_error
@@ -237,7 +237,7 @@ async def test_the_files_of_a_dossier_are_resources(client):
         ("", "E_NOT_FOUND"),
     ],
 )
-async def test_a_resource_that_is_none_is_a_clean_error(client, uri, code):
+async def test_an_unknown_resource_is_a_clean_error(client, uri, code):
     with pytest.raises(MCPError) as caught:
         await client.read_resource(uri)
     assert caught.value.error.code == -32602

@@ -144,7 +144,7 @@ serve_stdio(Path(sys.argv[1]), os.environ)
 """
 
 
-async def test_what_anything_prints_goes_to_standard_error_and_children_meet_the_end_of_input(
+async def test_stray_output_goes_to_standard_error_and_children_get_no_input(
     project,
 ):
     process = await anyio.open_process(
@@ -201,7 +201,7 @@ async def test_the_project_is_found_by_argument_then_environment_then_working_di
         assert (folder / ".project").exists() == (name == way)
 
 
-async def test_a_project_that_is_not_there_is_an_error_of_the_call_not_the_end_of_the_server(
+async def test_a_missing_project_is_an_error_of_the_call_and_the_server_continues(
     tmp_path,
 ):
     async with connect(tmp_path / "nowhere") as client:
