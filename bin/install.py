@@ -1,6 +1,7 @@
-"""Makes and removes environments: built beside their place, marked last, renamed at the end. Callers hold the lock.
+"""Makes and removes environments. Callers hold the lock.
 
-`uv` does it where it is there, else pip; both as the person has configured them (index, proxy, certificates).
+An environment is built in a temporary folder and renamed at the end. `uv` is used if it is there,
+else pip; both as the person has configured them (index, proxy, certificates).
 """
 
 from __future__ import annotations
@@ -18,22 +19,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
-# The person's choices that would put packages elsewhere, or take them from elsewhere.
+# Variables that would install packages elsewhere, or import them from elsewhere.
 FOREIGN = (
-    "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT",
-    "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV",
+    "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PIP_USER", "PIP_TARGET",
+    "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_REQUIRE_VIRTUALENV",
 )  # fmt: skip
 QUIET = ["--disable-pip-version-check", "--no-input", "--no-color", "--progress-bar=off", "--quiet"]
-COMPILED = "import pydantic_core, tree_sitter"  # what is not for this machine fails here, not at each start
-TAIL = 600  # characters of the installer's last words
+# Packages for another kind of machine fail here, and not at each start.
+COMPILED = "import pydantic_core, tree_sitter"
+MAX_REASON = 600  # characters of the installer's output in an error
 
 
-class Failed(Exception):  # noqa: N818 - what happened, said to a person
+class Failed(Exception):  # noqa: N818 - what happened, for a person
     """What went wrong, and what to do."""
 
 
 def make(path: str, wanted: list[str]) -> None:
-    """An environment with these packages at `path`, marked as ready. Raises Failed."""
+    """Make an environment with these packages at `path`, and mark it as ready. Raises Failed."""
     data = os.path.dirname(path)
     log = os.path.join(data, "install.log")
     for leftover in (path, *glob.glob(f"{glob.escape(path)}.part-*")):
@@ -48,22 +50,23 @@ def make(path: str, wanted: list[str]) -> None:
             file.write("\n".join([*wanted, ""]))
         os.rename(part, path)
     except (OSError, subprocess.SubprocessError) as error:
-        why = _last_words(log) if isinstance(error, subprocess.SubprocessError) else str(error)
+        why = _reason(log) if isinstance(error, subprocess.SubprocessError) else str(error)
         command = " ".join([f"{_base()} -m pip install", *(f"'{line}'" for line in wanted)])
         raise Failed(
             f"its Python packages could not be installed: {why}\n"
-            f"All that the installer printed is in {log}. Look at the network, the proxy and the package index, then "
-            f"start again. Or set PREREAD_PYTHON to a Python that has them ({command})."
+            f"The installer's whole output is in {log}. Check the network, the proxy and the "
+            "package index, then start again. Or set PREREAD_PYTHON to a Python that has the "
+            f"packages ({command})."
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def sweep(kept: str) -> None:
-    """Remove the other environments that nobody runs in."""
-    for lock in glob.glob(os.path.join(glob.escape(os.path.dirname(kept)), "venv-*.lock")):
+def remove_others(keep: str) -> None:
+    """Remove the other environments that no process runs in."""
+    for lock in glob.glob(os.path.join(glob.escape(os.path.dirname(keep)), "venv-*.lock")):
         path = lock[: -len(".lock")]
-        if path == kept:
+        if path == keep:
             continue
         with suppress(OSError), open(lock, "a", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -72,7 +75,7 @@ def sweep(kept: str) -> None:
 
 
 def _base() -> str:
-    """This Python without links: what leads through ours would change with it."""
+    """This Python without links, because a link of ours may change."""
     return os.path.realpath(sys.executable)
 
 
@@ -98,7 +101,7 @@ def _with_uv(uv: str, part: str, wanted: list[str], log: IO[str]) -> None:
 
 
 def _with_pip(part: str, wanted: list[str], log: IO[str]) -> None:
-    """By the pip of the Python itself where it is new enough (22.3), which spares installing one."""
+    """With the Python's own pip if that is new enough (22.3), else with one in the environment."""
     python = os.path.join(part, "bin", "python")
     pip = [_base(), "-I", "-m", "pip", "--python", python]
     _run([_base(), "-I", "-m", "venv", "--without-pip", part], log)
@@ -107,13 +110,13 @@ def _with_pip(part: str, wanted: list[str], log: IO[str]) -> None:
     except subprocess.SubprocessError:
         _run([_base(), "-I", "-m", "venv", "--clear", part], log)
         pip = [python, "-I", "-m", "pip"]
-    # Bytecode is made where it is needed, by the first start: all of it takes as long as the rest.
+    # The first start compiles what it needs; compiling everything takes as long as the rest.
     _run([*pip, "install", *QUIET, "--prefer-binary", "--no-compile", *wanted], log)
     _run([python, "-I", "-c", COMPILED], log)
 
 
 def _run(command: list[str], log: IO[str]) -> None:
-    """One step, in the data folder: configuration of whatever project we were started in must not count."""
+    """One step, in the data folder, so that no project's configuration applies."""
     environ = {name: value for name, value in os.environ.items() if name not in FOREIGN}
     log.write(f"$ {' '.join(command)}\n")
     log.flush()
@@ -128,14 +131,11 @@ def _run(command: list[str], log: IO[str]) -> None:
     )
 
 
-def _last_words(log: str) -> str:
-    """The installer's complaints, else the end of what it printed."""
+def _reason(log: str) -> str:
+    """The installer's error messages, else the end of its output."""
     with suppress(OSError), open(log, encoding="utf-8", errors="replace") as file:
         lines = [line.strip() for line in file if line.strip() and not line.startswith("$ ")]
-        complaints = [
-            line
-            for line in lines
-            if line.lower().startswith(("error", "fatal", "the virtual environment"))
-        ]
-        return " ".join(complaints or lines[-5:])[-TAIL:] or "the installer said nothing"
+        starts = ("error", "fatal", "the virtual environment")
+        errors = [line for line in lines if line.lower().startswith(starts)]
+        return " ".join(errors or lines[-5:])[-MAX_REASON:] or "the installer printed nothing"
     return "the installer's output cannot be read"

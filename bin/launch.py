@@ -1,15 +1,16 @@
-"""Runs Preread for the plugin: keeps an environment with its packages in the plugin's data folder, then becomes it.
+"""Runs Preread for the plugin, from an environment that it keeps in the plugin's data folder.
 
-Only the standard library, and grammar of Python 3.8: an old Python can say what is missing. `preread` starts it.
-The packages are those of pyproject.toml; Preread's own code runs from the plugin's folder, where nothing is written.
+Only the standard library and the syntax of Python 3.8, so that an old Python can say what is
+missing. `preread` starts it. The environment has the packages of pyproject.toml; Preread's own code
+runs from the plugin's folder, where nothing is written.
 
 In the data folder:
-    venv-<digest>/        packages for one list of dependencies and one kind of Python; `ready` is written last
+    venv-<digest>/        one environment; `ready` in it is written last
     venv-<digest>.part-*  one that is being made
-    venv-<digest>.lock    held alone by who makes or removes it, shared by each process that runs in it
+    venv-<digest>.lock    held exclusively to make or remove it, shared by each process in it
     python                a link to the Python behind it, for the hooks
     install.log           what the last installation printed
-    unready               why the last start failed, while it does: the gates only warn then
+    unready               why the last start failed, until one succeeds: the gates only warn then
 """
 
 from __future__ import annotations
@@ -19,24 +20,28 @@ import os
 import sys
 from contextlib import suppress
 
-TYPE_CHECKING = False  # typing's costs two milliseconds
+TYPE_CHECKING = False  # importing typing takes two milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PLUGIN = os.path.dirname(HERE)
-OLDEST = (3, 11)
-IN_PLACE = "--in-place"  # the first argument of a start behind relay.py, which may take its time
-# Not `-m`: that would take modules from the working directory, and PYTHONPATH would reach every program we start.
-RUN = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('preread', None, '__main__', True)"
+SERVER = os.path.join(PLUGIN, "server", "preread", "mcp", "server.py")
+MIN_PYTHON = (3, 11)
+IN_PLACE = "--in-place"  # the first argument of a start behind relay.py, which need not be quick
+# Not `-m`, which imports from the working directory, nor PYTHONPATH, which children inherit.
+RUN = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "runpy.run_module('preread', None, '__main__', True)"
+)
 
 
-class Unready(Exception):  # noqa: N818 - what happened, said to a person
-    """Preread cannot run: what happened, and what to do."""
+class Unready(Exception):  # noqa: N818 - a state, not an error of ours
+    """Preread cannot run (yet): what happened, and what to do."""
 
 
 class Environment:
-    """The place of one environment, which may not be there yet."""
+    """The place of one environment, which may not exist yet."""
 
     def __init__(self, data: str, digest: str) -> None:
         self.data = data
@@ -45,67 +50,68 @@ class Environment:
         self.cache = os.path.join(self.path, "pycache")
 
     def ready(self) -> bool:
-        """Whether it was made to its end and its Python is still there: a link that leads nowhere is no program."""
+        """Whether it is complete, and its Python still exists."""
         return os.path.exists(os.path.join(self.path, "ready")) and os.access(self.python, os.X_OK)
 
 
 def main(arguments: list[str]) -> None:
     in_place = arguments[:1] == [IN_PLACE]
     arguments = arguments[in_place:]
-    soon = not in_place and arguments[:1] == ["mcp"] and not os.isatty(0)
+    must_be_quick = not in_place and arguments[:1] == ["mcp"] and not os.isatty(0)
     try:
-        become_preread(arguments, soon=soon)
+        become_preread(arguments, must_be_quick=must_be_quick)
     except Unready as error:
-        if not soon:
-            leave_word(str(error))
+        if not must_be_quick:
+            report_to_hooks(str(error))
             sys.exit(f"preread: {error}")
         become_relay(arguments)
 
 
-def leave_word(reason: str) -> None:
-    """Say to the hooks that nothing here could open a gate and why; or, without a reason, that it can."""
+def report_to_hooks(reason: str) -> None:
+    """Tell the hooks why no server can open a gate; without a reason, that one can."""
     if not os.environ.get("CLAUDE_PLUGIN_DATA"):
-        return  # a shell's command: the session's server may well run
-    word = os.path.join(os.environ["CLAUDE_PLUGIN_DATA"], "unready")
+        return  # a command in a shell: the session's server may well be running
+    path = os.path.join(os.environ["CLAUDE_PLUGIN_DATA"], "unready")
     with suppress(OSError):
         if reason:
-            os.makedirs(os.path.dirname(word), exist_ok=True)
-            with open(word, "w", encoding="utf-8") as file:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
                 file.write(reason + "\n")
-        elif os.path.lexists(word):
-            os.unlink(word)
+        elif os.path.lexists(path):
+            os.unlink(path)
 
 
-def become_preread(arguments: list[str], *, soon: bool) -> None:
-    """Run it, once it is installed; where it is wanted `soon`, only if that takes no time. Raises Unready."""
-    if sys.version_info < OLDEST:
+def become_preread(arguments: list[str], *, must_be_quick: bool) -> None:
+    """Become Preread, after installing it if needed and not `must_be_quick`. Raises Unready."""
+    if sys.version_info < MIN_PYTHON:
         found = f"{sys.version_info[0]}.{sys.version_info[1]} at {sys.executable}"
         raise Unready(
             f"it needs Python 3.11 or newer and found only {found}. Install a newer one "
-            "(https://www.python.org/downloads, or `uv python install 3.13`), or set PREREAD_PYTHON to the path of one."
+            "(https://www.python.org/downloads, or `uv python install 3.13`), "
+            "or set PREREAD_PYTHON to the path of one."
         )
     wanted = dependencies()
     if os.environ.get("PREREAD_PYTHON") and satisfied(wanted):
         cache = os.path.join(data_folders(os.environ)[0], "pycache")
-        if soon and not warm(cache):
+        if must_be_quick and not is_compiled(cache):
             raise Unready("its first start takes longer")
         run(sys.executable, cache, arguments)
     environment = chosen(os.environ, digest(wanted))
-    if soon and not (environment.ready() and warm(environment.cache)):
+    if must_be_quick and not (environment.ready() and is_compiled(environment.cache)):
         raise Unready("it is not installed yet")
     lock = locked(environment, wanted)
     link(environment)
     run(environment.python, environment.cache, arguments, lock)
 
 
-def warm(cache: str) -> bool:
-    """Whether the server has been compiled: without that its start takes seconds, and a client waits for about two."""
-    source = os.path.join(PLUGIN, "server", "preread", "mcp_server", "server")
+def is_compiled(cache: str) -> bool:
+    """Whether the server's bytecode is cached; without it a start takes too long for a client."""
+    source = SERVER[: -len(".py")]
     return os.path.exists(f"{cache}{source}.{sys.implementation.cache_tag}.pyc")
 
 
 def dependencies() -> list[str]:
-    """What pyproject.toml asks for."""
+    """The dependencies in pyproject.toml. Raises Unready."""
     import tomllib
 
     try:
@@ -116,7 +122,7 @@ def dependencies() -> list[str]:
 
 
 def digest(wanted: list[str]) -> str:
-    """A name for what an environment depends on; another version of the plugin alone needs no new one."""
+    """A name for what an environment depends on, which the version of the plugin is not."""
     import zlib
 
     kind = [sys.implementation.cache_tag, sys.abiflags, sys.platform, os.uname().machine]
@@ -125,7 +131,7 @@ def digest(wanted: list[str]) -> str:
 
 
 def satisfied(wanted: list[str]) -> bool:
-    """Whether this Python has the packages already, new enough."""
+    """Whether this Python already has the packages, in versions that are new enough."""
     import re
     from importlib import metadata
 
@@ -133,7 +139,8 @@ def satisfied(wanted: list[str]) -> bool:
         return [int(part) for part in re.findall(r"\d+", version)]
 
     for line in wanted:
-        name, _, least = re.match(r"([\w.-]+)(\[[^]]*\])?>=([\d.]+)", line).groups()  # type: ignore[union-attr]
+        found = re.match(r"([\w.-]+)(\[[^]]*\])?>=([\d.]+)", line)
+        name, _, least = found.groups()  # type: ignore[union-attr]
         try:
             if numbers(metadata.version(name)) < numbers(least):
                 return False
@@ -146,7 +153,7 @@ def satisfied(wanted: list[str]) -> bool:
 
 
 def data_folders(environ: Mapping[str, str]) -> list[str]:
-    """Where an environment may be: the plugin's data folder; in a shell, where nobody says it, those that there are."""
+    """Where an environment may be: the plugin's data folder; in a shell, all that exist."""
     if environ.get("CLAUDE_PLUGIN_DATA"):
         return [os.path.abspath(environ["CLAUDE_PLUGIN_DATA"])]
     home = os.path.expanduser("~")
@@ -165,26 +172,26 @@ def data_folders(environ: Mapping[str, str]) -> list[str]:
 
 
 def chosen(environ: Mapping[str, str], name: str) -> Environment:
-    """The environment that is ready, else the first place for one."""
+    """The first environment that is ready, else the first place for one."""
     places = [Environment(data, name) for data in data_folders(environ)]
     return next((place for place in places if place.ready()), places[0])
 
 
 def link(environment: Environment) -> None:
-    """`python` in the data folder leads to the real program: no shim, no look at an environment."""
+    """Make `python` in the data folder a link to the real program, past shims and environments."""
     name, real = os.path.join(environment.data, "python"), os.path.realpath(environment.python)
-    with suppress(OSError):  # the hooks look elsewhere then
+    with suppress(OSError):  # without it, the hooks search
         if not os.path.islink(name) or os.readlink(name) != real:
-            beside = f"{name}.{os.getpid()}"
-            os.symlink(real, beside)
-            os.replace(beside, name)
+            temporary = f"{name}.{os.getpid()}"
+            os.symlink(real, temporary)
+            os.replace(temporary, name)
 
 
 # -- locks
 
 
 def open_lock(path: str) -> int | None:
-    """A file to lock; None where one can only read, as on a read-only disk."""
+    """A file to lock; None when it cannot be created, as on a read-only disk."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError:
@@ -192,7 +199,7 @@ def open_lock(path: str) -> int | None:
 
 
 def locked(environment: Environment, wanted: list[str]) -> int | None:
-    """The environment made ready, and the lock that keeps it from being removed. Raises Unready."""
+    """Make the environment if needed; returns the lock that keeps it. Raises Unready."""
     with suppress(OSError):
         os.makedirs(environment.data, exist_ok=True)
     lock = open_lock(environment.path + ".lock")
@@ -200,14 +207,15 @@ def locked(environment: Environment, wanted: list[str]) -> int | None:
         if environment.ready():
             return None
         raise Unready(
-            f"it keeps its Python packages in {environment.data}, where nothing can be written. Make it writable, or "
-            f"set PREREAD_PYTHON to a Python that has the packages (`pip install {PLUGIN}`)."
+            f"it keeps its Python packages in {environment.data}, where nothing can be written. "
+            "Make it writable, or set PREREAD_PYTHON to a Python that has the packages "
+            f"(`pip install {PLUGIN}`)."
         )
     while True:
         fcntl.flock(lock, fcntl.LOCK_SH)
         if environment.ready():
             return lock
-        fcntl.flock(lock, fcntl.LOCK_EX)  # not in one step: another may have made it in between
+        fcntl.flock(lock, fcntl.LOCK_EX)  # flock cannot upgrade in one step: look again
         if not environment.ready():
             import install
 
@@ -215,23 +223,23 @@ def locked(environment: Environment, wanted: list[str]) -> int | None:
                 install.make(environment.path, wanted)
             except install.Failed as error:
                 raise Unready(str(error)) from None
-            install.sweep(environment.path)
+            install.remove_others(environment.path)
 
 
 # -- becoming something else
 
 
 def run(python: str, cache: str, arguments: list[str], lock: int | None = None) -> None:
-    """Become Preread, which holds the lock to its end."""
+    """Become Preread, which holds the lock until it ends."""
     if lock is not None:
         os.set_inheritable(lock, True)
-    leave_word("")
+    report_to_hooks("")
     server = os.path.join(PLUGIN, "server")
     os.execv(python, [python, "-I", "-X", "pycache_prefix=" + cache, "-c", RUN, server, *arguments])
 
 
 def become_relay(arguments: list[str]) -> None:
-    """Answer the client while another start of ours does the work."""
+    """Become the relay, which answers the client while a second start installs the packages."""
     child = [os.path.join(HERE, "preread"), IN_PLACE, *arguments]
     os.execv(sys.executable, [sys.executable, "-I", os.path.join(HERE, "relay.py"), *child])
 

@@ -1,9 +1,12 @@
-"""Stands in for Preread's MCP server while that is being installed: answers what it can, holds what it cannot.
+"""Stands in for Preread's MCP server while that is being installed.
 
-A client gives a server 30 seconds to start; packages may take longer. So the handshake and the lists are answered at
-once, from answers.json, which the real server gave. All else waits in the pipe of a start of ours that takes time:
-once its environment is there it becomes the server, and from its first message on this only passes bytes. If it fails,
-calls get the reason, and the next one tries again. Only the standard library, and grammar of Python 3.8.
+A client gives a server 30 seconds to start, and packages may take longer to install. So the relay
+answers the handshake and the lists at once, from answers.json, which was recorded from the real
+server. Everything else waits in the pipe of a second start, the child. Once that has its packages
+it becomes the server, and from its first message on the relay only passes bytes. If the child
+fails, calls get the reason, and the next call tries again.
+
+Only the standard library, and the syntax of Python 3.8.
 """
 
 from __future__ import annotations
@@ -18,21 +21,18 @@ from contextlib import suppress
 from typing import Any
 
 CHUNK = 2**16
-ENOUGH = 2**20  # bytes that wait for a server; beyond them the client waits
-TAIL = 2000  # characters of the reason that a call is told
-AFTER_SIGNAL = (
-    0.35  # seconds for the server to end: 0.5 after its first signal Claude Code kills us
-)
-AFTER_INPUT = 1.5
+MAX_WAITING = 2**20  # bytes that wait for the server; beyond them the client has to wait
+MAX_REASON = 2000  # characters of the reason in the reply to a call
+# Seconds for the server to end. Claude Code kills the relay 0.5 s after its first signal.
+AFTER_SIGNAL, AFTER_INPUT = 0.35, 1.5
 HANDSHAKE = ("initialize", "server/discover")
-VERSION = (
-    "io.modelcontextprotocol/protocolVersion"  # of the later era, in which each request names it
-)
+# In the newer protocol, each request names the version.
+VERSION = "io.modelcontextprotocol/protocolVersion"
 INTERNAL = -32603
 FROM_CLIENT, TO_CLIENT, ERRORS = 0, 1, 2
 
 
-class Ended(Exception):  # noqa: N818 - no error: a way to end
+class Ended(Exception):  # noqa: N818 - not an error
     """The client is gone, or a signal came."""
 
     def __init__(self, status: int, seconds: float) -> None:
@@ -41,7 +41,7 @@ class Ended(Exception):  # noqa: N818 - no error: a way to end
 
 
 class Child:
-    """One start of ours behind pipes, in a session of its own."""
+    """The second start: a process behind pipes, in its own session."""
 
     def __init__(self, command: list[str]) -> None:
         pipe = subprocess.PIPE
@@ -49,24 +49,27 @@ class Child:
             command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
         self.streams = (self.process.stdin, self.process.stdout, self.process.stderr)
-        self.input, self.output, self.errors = (stream.fileno() for stream in self.streams)  # type: ignore[union-attr]
+        self.input, self.output, self.errors = (
+            stream.fileno()  # type: ignore[union-attr]
+            for stream in self.streams
+        )
         os.set_blocking(self.input, False)
         os.set_blocking(self.errors, False)
         self.readers = [self.output, self.errors]
-        self.waiting = bytearray()  # for its input
-        self.said = ""  # the end of what it wrote to standard error
+        self.waiting = bytearray()  # to be written to its input
+        self.error_text = ""  # the end of its standard error
 
     def write(self) -> None:
-        """As much of what waits as the pipe takes."""
+        """Write as much of what waits as the pipe takes."""
         try:
             del self.waiting[: os.write(self.input, self.waiting)]
         except BlockingIOError:
             pass
-        except OSError:  # it ended: its output will say so
+        except OSError:  # it has ended, which its output shows
             self.waiting.clear()
 
     def listen(self) -> bool:
-        """Pass on what it wrote to standard error; whether there was something."""
+        """Pass on what it wrote to standard error; false when there was nothing."""
         try:
             data = os.read(self.errors, CHUNK)
         except BlockingIOError:
@@ -75,11 +78,11 @@ class Child:
             self.readers = [self.output]
         with suppress(OSError):
             _write(ERRORS, data)
-        self.said = (self.said + data.decode("utf-8", "replace"))[-TAIL:]
+        self.error_text = (self.error_text + data.decode("utf-8", "replace"))[-MAX_REASON:]
         return bool(data)
 
     def end(self, seconds: float) -> None:
-        """End it, and an installer that it may have started, with a bound."""
+        """End it and its installer, waiting at most so many seconds."""
         self._signal(signal.SIGTERM)
         while select.select([self.output], [], [], seconds)[0] and os.read(self.output, CHUNK):
             pass
@@ -87,7 +90,7 @@ class Child:
         self.process.wait()
 
     def status(self) -> int:
-        """Its exit status, after its output has ended; what else it started may hold its streams."""
+        """Its exit status, once its output has ended."""
         while self.listen():
             pass
         for stream in self.streams:
@@ -101,45 +104,50 @@ class Child:
 
 
 class Relay:
-    """Between one client and the server that comes."""
+    """Between one client and the server to come."""
 
     def __init__(self, command: list[str], answers: dict[str, Any], signals: int) -> None:
         self.command, self.answers, self.signals = command, answers, signals
         self.child: Child | None = Child(command)
         self.up = False
         self.handshake: list[bytes] = []  # the client's, for every child
-        self.swallowed: list[
-            Any
-        ] = []  # ids that were answered here, whose answers still come from the child
-        self.held: list[dict[str, Any]] = []  # requests that wait for the server
-        self.asked, self.told = (
-            b"",
-            b"",
-        )  # what came after the last end of a line, from the client and from the child
+        # Ids of requests that were answered here, and that the child will answer again.
+        self.duplicates: list[Any] = []
+        self.waiting: list[dict[str, Any]] = []  # requests that only the server can answer
+        # Incomplete lines from the client and from the child.
+        self.client_rest, self.child_rest = b"", b""
 
     def run(self) -> int:
-        """Until the client is gone, a signal comes (Ended), or the server ended (its status)."""
+        """Run until the server ends, and return its status; or until Ended is raised."""
         while True:
             child = self.child
             readers = [self.signals, *(child.readers if child else [])]
-            readers += [] if child and len(child.waiting) > ENOUGH else [FROM_CLIENT]
-            readable, writable, _ = select.select(
-                readers, [child.input] if child and child.waiting else [], []
-            )
+            readers += [] if child and len(child.waiting) > MAX_WAITING else [FROM_CLIENT]
+            writers = [child.input] if child and child.waiting else []
+            readable, writable, _ = select.select(readers, writers, [])
             if self.signals in readable:
                 raise Ended(128 + os.read(self.signals, 1)[0], AFTER_SIGNAL)
-            if child:
-                if child.errors in readable:
-                    child.listen()
-                if writable:
-                    child.write()
-                if child.output in readable:
-                    data = os.read(child.output, CHUNK)
-                    if not data and self.up:
-                        return child.status()
-                    self.from_child(data) if data else self.failed(child)
+            if child and writable:
+                child.write()
+            if child and self.has_ended(child, readable):
+                return child.status()
             if FROM_CLIENT in readable:
                 self.from_client(os.read(FROM_CLIENT, CHUNK))
+
+    def has_ended(self, child: Child, readable: list[int]) -> bool:
+        """Handle what a child wrote; true when it was the server and has ended."""
+        if child.errors in readable:
+            child.listen()
+        if child.output not in readable:
+            return False
+        data = os.read(child.output, CHUNK)
+        if data:
+            self.from_child(data)
+        elif self.up:
+            return True
+        else:
+            self.failed(child)
+        return False
 
     # -- from the client
 
@@ -149,7 +157,7 @@ class Relay:
         if self.up and self.child:
             self.child.waiting += data
             return
-        *lines, self.asked = (self.asked + data).split(b"\n")
+        *lines, self.client_rest = (self.client_rest + data).split(b"\n")
         for line in lines:
             self.from_client_line(line + b"\n")
 
@@ -160,10 +168,10 @@ class Relay:
         if answer is not None:
             self.reply(message, result=answer)
         elif is_request:
-            self.held.append(message)
+            self.waiting.append(message)
         if method in HANDSHAKE and answer is not None:
             self.handshake.append(line)
-            self.swallowed.append(message["id"])
+            self.duplicates.append(message["id"])
         elif method == "notifications/initialized":
             self.handshake.append(line)
         elif answer is not None:
@@ -174,7 +182,7 @@ class Relay:
             self.start_again(line)
 
     def answer(self, method: object, message: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
-        """What the server would answer now; None where only it knows."""
+        """What the server would answer; None when only it can."""
         if method == "ping":
             return {}
         params = message.get("params")
@@ -191,7 +199,7 @@ class Relay:
 
     def start_again(self, line: bytes) -> None:
         self.child = Child(self.command)
-        self.swallowed = [
+        self.duplicates = [
             message["id"] for message in map(_parsed, self.handshake) if "id" in message
         ]
         self.child.waiting += b"".join(self.handshake) + line
@@ -199,36 +207,36 @@ class Relay:
     # -- from the child
 
     def from_child(self, data: bytes) -> None:
-        """Pass it on, but for what was answered before. The first line says that the server is up."""
-        if self.up and not self.swallowed:
-            _tell(data)
+        """Pass it on, except for duplicates. The first line shows that the server is up."""
+        if self.up and not self.duplicates:
+            _send(data)
             return
-        *lines, self.told = (self.told + data).split(b"\n")
+        *lines, self.child_rest = (self.child_rest + data).split(b"\n")
         for line in lines:
             ident = _parsed(line).get("id")
-            if ident in self.swallowed and "method" not in _parsed(line):
-                self.swallowed.remove(ident)
+            if ident in self.duplicates and "method" not in _parsed(line):
+                self.duplicates.remove(ident)
             else:
-                _tell(line + b"\n")
+                _send(line + b"\n")
         if lines and not self.up and self.child:
             self.up = True
-            self.held.clear()
-            self.child.waiting += self.asked
-        if self.up and not self.swallowed:
-            _tell(self.told)
-            self.told = b""
+            self.waiting.clear()
+            self.child.waiting += self.client_rest
+        if self.up and not self.duplicates:
+            _send(self.child_rest)
+            self.child_rest = b""
 
     def failed(self, child: Child) -> None:
-        """It ended before it became the server: who waits is told why."""
+        """Reply to the requests that wait: the child ended before it became the server."""
         child.status()
-        why = child.said.strip() or f"it ended with status {child.process.returncode}"
+        why = child.error_text.strip() or f"it ended with status {child.process.returncode}"
         text = (
             f"Preread's server could not be started. {why}\n"
-            "Tell the person so. When it is mended, or to try once more, call this tool again."
+            "Tell the person. When it is fixed, or to try again, call this tool again."
         )
-        self.child, held = None, self.held
-        self.held, self.told = [], b""
-        for message in held:
+        self.child, waiting = None, self.waiting
+        self.waiting, self.child_rest = [], b""
+        for message in waiting:
             if message["method"] == "tools/call":
                 content = [{"type": "text", "text": text}]
                 self.reply(
@@ -238,11 +246,11 @@ class Relay:
                 self.reply(message, error={"code": INTERNAL, "message": text})
 
     def reply(self, message: dict[str, Any], **outcome: Any) -> None:  # noqa: ANN401 - JSON
-        _tell(json.dumps({"jsonrpc": "2.0", "id": message["id"], **outcome}).encode() + b"\n")
+        _send(json.dumps({"jsonrpc": "2.0", "id": message["id"], **outcome}).encode() + b"\n")
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """The message of a line; nothing for what is none, to which the server will answer."""
+    """The message on a line; empty for anything else, which the server will reply to."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -256,10 +264,10 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _tell(data: bytes) -> None:
+def _send(data: bytes) -> None:
     try:
         _write(TO_CLIENT, data)
-    except OSError:  # nobody reads any more
+    except OSError:  # the client is gone
         raise Ended(0, AFTER_INPUT) from None
 
 
@@ -268,7 +276,7 @@ def main(command: list[str]) -> int:
     os.set_blocking(wakeup, False)
     signal.set_wakeup_fd(wakeup)
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # the loop reads of it
+        signal.signal(number, lambda *_: None)  # the loop reads the pipe
     with open(
         os.path.join(os.path.dirname(os.path.abspath(__file__)), "answers.json"), encoding="utf-8"
     ) as file:

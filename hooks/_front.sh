@@ -1,36 +1,36 @@
-# The part of every hook that is bash: it reads the event, says "pass" by itself where that is certain, and lets hook.py
-# decide all else. It is sourced; bash 3.2 syntax; no process is started before the exact path.
-# Whatever happens, a hook ends with status 0: status 2 would lock the person out.
+# What all hooks share: reads the event, and lets hook.py decide. It is sourced; bash 3.2 syntax.
+# No process is started before `exact`, so that the calls that pass here cost almost nothing.
+# A hook always exits 0, because status 2 would lock the person out.
 
 LC_ALL=C
 set -f
 IFS=$' \t\n'
 NAME=${0##*/}
 HOOKS=${BASH_SOURCE[0]%/*}
-LIMIT=16384 # bytes: what one variable may hold on every system, and more than a usual event needs
+MAX_EVENT=16384 # bytes that one variable may hold on every system; most events are smaller
 SECONDS=0
 event='' rest=1
 
 leave() { exit 0; }
 
-# One visible line; $1 holds nothing that JSON would want escaped.
+# Shows the person one line; $1 needs no JSON escapes.
 failure() {
   printf '{"systemMessage": "preread: %s; this call was let through"}\n' "$1"
   leave
 }
 
-# Fills `event`; `rest` is empty when that is all of it. NUL bytes are dropped, here as in hook.py.
+# Sets `event`; `rest` is empty when that is all of it. NUL bytes are dropped, here as in hook.py.
 read_event() {
-  case $OSTYPE in msys* | cygwin*) return ;; esac # there a variable would be rewritten where it looks like a path
+  case $OSTYPE in msys* | cygwin*) return ;; esac # they rewrite variables that look like paths
   if [ "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}" -ge 41 ]; then
-    # -N reads in blocks, where -n and -d read each byte by itself.
-    IFS= read -r -N "$LIMIT" event || rest=''
+    # -N reads blocks, -n and -d single bytes.
+    IFS= read -r -N "$MAX_EVENT" event || rest=''
   else
-    IFS= read -r -d '' -n "$LIMIT" event || rest=''
+    IFS= read -r -d '' -n "$MAX_EVENT" event || rest=''
   fi 2>/dev/null
 }
 
-# Fills `python`: the launcher's, else the first on PATH that is no shim, without starting any to find out.
+# Sets `python`: the launcher's, else the first on PATH that is not a shim, without starting any.
 find_python() {
   local folder name shim='' IFS=:
   python=${CLAUDE_PLUGIN_DATA:+$CLAUDE_PLUGIN_DATA/python}
@@ -41,7 +41,7 @@ find_python() {
       is_program "$python" || continue
       case $OSTYPE:$folder in
         *:*/shims | *:*/WindowsApps) shim=${shim:-$python} ;;
-        # Apple's stub asks the person to install something where its tools are not there.
+        # Without its developer tools, Apple's stub asks the person to install them.
         darwin*:/usr/bin) [ -x /Library/Developer/CommandLineTools/usr/bin/python3 ] && return ;;
         *) return ;;
       esac
@@ -52,7 +52,7 @@ find_python() {
 
 is_program() { [ -f "$1" ] && [ -x "$1" ]; }
 
-# Lets hook.py decide, and prints what it says: an answer is one line, `-` for a pass, or JSON.
+# Lets hook.py decide, and prints its answer: one line of JSON, or `-` for a pass.
 exact() {
   local python answer='' from=part
   find_python
@@ -63,7 +63,7 @@ exact() {
   else
     set -- -B
   fi
-  # Not an argument: those anybody on the machine can read.
+  # Not as an argument, which anybody on the machine can read.
   export PREREAD_EVENT=$event
   run_limited "$python" -I -S -X utf8 "$@" "$HOOKS/hook.py" "$NAME" "$from"
   case $answer in
@@ -77,8 +77,8 @@ exact() {
   leave
 }
 
-# Fills `answer` with what a command prints. hook.py ends itself after five seconds; a Python that does not even get
-# there is left behind.
+# Sets `answer` to what a command prints. hook.py ends itself after five seconds; a Python that does
+# not get that far is left behind.
 run_limited() {
   local first=''
   if [ ! -e /dev/fd/0 ]; then
@@ -87,7 +87,7 @@ run_limited() {
   fi
   { exec 3< <(exec "$@" <&4 2>/dev/null 4<&-); } 4<&0
   if [ "${BASH_VERSINFO[0]}${BASH_VERSINFO[1]}" -ge 41 ]; then
-    # The wait is for the first byte alone: with a time limit each byte costs system calls.
+    # Only the first byte is read with a time limit, because that costs system calls for each byte.
     IFS= read -r -t 7 -N 1 first <&3 && IFS= read -r -N 1000000 answer <&3
     answer=$first$answer
   else
@@ -97,7 +97,7 @@ run_limited() {
   [ "$SECONDS" -lt 7 ] || kill "${!:-0}" 2>/dev/null
 }
 
-# Passes where nothing is ever gated: in a dossier's own build, and where the person has switched the gates off.
+# Passes when nothing is gated: in a dossier's own build, and after PREREAD_GATES=off.
 pass_when_off() {
   [ -z "${PREREAD_CHILD:-}" ] && [ "${PREREAD_GATES:-}" != off ] && return
   [ -z "$rest" ] || cat >/dev/null 2>&1

@@ -1,18 +1,30 @@
-"""`hook.py NAME < event`: the decision of one hook, printed once as JSON; a pass prints nothing. Always exits 0.
+"""Decides one hook: `hook.py NAME < event` prints one line of JSON, or nothing for a pass.
 
-`hook.py NAME whole` and `hook.py NAME part < rest` are how the bash front calls it, which has read the event, or its
-start, into PREREAD_EVENT: there a pass prints `-`, so that silence is known for a failure. What
-`hook.py --explain` takes and gives, gatelib/explain.py says.
+`hook.py NAME whole` and `hook.py NAME part < rest` are for the bash front, which has already read
+the event, or its start, into PREREAD_EVENT. There a pass prints `-`, so that silence means failure.
+preread/gates/explain.py documents `hook.py --explain`.
 
-All else is in gatelib/entry.py, which Python keeps compiled; this file is compiled each time.
+Always exits 0. The rest is in preread/gates/entry.py, because Python does not cache the bytecode of
+the file that it is started with.
 """
 
 import sys
 
 sys.dont_write_bytecode = sys.dont_write_bytecode or not sys.pycache_prefix
-sys.path.insert(0, __file__.rpartition("/")[0] or ".")
 try:
-    from gatelib.entry import main
+    import os
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    # In a checkout and in the plugin the package is in ../server. In an installed wheel this folder
+    # is preread/data/hooks, so the package's parent is three levels up.
+    folder = os.path.join(os.path.dirname(here), "server")
+    if not os.path.isfile(os.path.join(folder, "preread", "__init__.py")):
+        folder = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    sys.path.insert(0, folder)
+    import preread  # noqa: F401
+
+    del sys.path[0]  # so that no module beside the package shadows the standard library
+    from preread.gates.entry import main
 except BaseException as error:
     why = "the gates cannot be loaded (" + type(error).__name__ + ")"
     sys.stdout.write('{"systemMessage": "preread: ' + why + '; this call was let through"}\n')

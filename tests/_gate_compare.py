@@ -1,10 +1,10 @@
 """Hook and reference on the same event: where they differ, and the two ways to ask the hook."""
 
 import random
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import _gate_reference as reference
 from _gate_events import Event, Events
 from _gate_rows import Said, agrees, read_answer, run_hook
 from _gate_worlds import world
-from conftest import ROOT
+from preread.gates import entry, events
 
 Ask = Callable[[Event, Path], Said]
 EVENTS_OF_A_WORLD = 100
@@ -23,20 +23,15 @@ def by_process(event: Event, cwd: Path) -> Said:
 
 
 def by_import(event: Event, _: Path) -> Said:
-    """The shipped library in this process, as gatelib/entry.py calls it; no front, no start-up."""
-    library = str(ROOT / "hooks")
-    if library not in sys.path:
-        sys.path.append(library)
-    from gatelib import entry, events
-
+    """The gates in this process, as preread/gates/entry.py calls them, without the bash front."""
     if event.env.get("PREREAD_CHILD") or event.env.get("PREREAD_GATES") == "off":
         return Said("pass", "", "")
     module, function = entry.HOOKS[event.hook]
-    decide: Any = getattr(getattr(__import__(f"gatelib.{module}"), module), function)
+    decide: Any = getattr(import_module(f"preread.gates.{module}"), function)
     try:
         answer = decide(events.read(event.data), event.env)
-    except events.Odd as error:
-        answer = events.note(str(error))
+    except events.InvalidEvent as error:
+        answer = events.failure(str(error))
     return read_answer(events.encode(answer).encode("ascii"))
 
 

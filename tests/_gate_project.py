@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH110, PTH112, PTH113, PTH116, PTH118, PTH120, PTH123, PTH208
-"""The gates file, the places and the dossiers of a project, as docs/gates.md says it; shares nothing with `hooks/`."""
+"""The gates file, the places and the dossiers of a project, as docs/gates-reference.md says it; shares nothing with `hooks/`."""
 
 import math
 import os
@@ -284,6 +284,6 @@ def near(asked: str, rules: Rules, roots: list[str]) -> str:
     listed = ", ".join(name for _, name in found)
     line = f"alias {asked} {rules.served_by(found[0][1])}"
     return (
-        f" (there is one for {listed}: if that is the feature, load that one and name the file for it, "
-        f'or have the person add "{line}" to .project/gates)'
+        f" (there is one for {listed}: if that is the same feature, load that dossier and rename "
+        f'the file to match, or ask the person to add "{line}" to .project/gates)'
     )

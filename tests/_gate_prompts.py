@@ -1,4 +1,4 @@
-"""Which feature a prompt names, as docs/gates.md says it; shares nothing with `hooks/`."""
+"""Which feature a prompt names, as docs/gates-reference.md says it; shares nothing with `hooks/`."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ FOR_NAME = re.compile(
 
 def stop_words() -> frozenset[str]:
     """The list as the contract prints it."""
-    text = (ROOT / "docs" / "gates.md").read_text()
+    text = (ROOT / "docs" / "gates-reference.md").read_text()
     return frozenset(
         text.partition("The stop words, all of them:\n\n```\n")[2].partition("```")[0].split()
     )

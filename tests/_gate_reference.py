@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH110, PTH113, PTH118
-"""What the gates decide, as docs/gates.md says it, in plain slow Python: the second opinion on `hooks/`.
+"""What the gates decide, as docs/gates-reference.md says it, in plain slow Python: the second opinion on `hooks/`.
 
 Nothing here is imported from the hooks or from the package, and nothing is written.
 """
@@ -262,7 +262,7 @@ class Gate:
             except BrokenGatesError as broken:
                 return failure(str(broken))
             if rules is not None:
-                why = "whether the gates hold is the person's to say."
+                why = "only the person decides whether the gates are on."
                 text = f"Do not run preread gates off yourself: {TELL}. Why: {why}"
                 return self.blocked(text, rules, root)
         return PASS
@@ -300,7 +300,7 @@ class Gate:
     def unknown(self, name: str, rules: Rules, root: str, asked: set[tuple[str, str]]) -> Decision:
         names = standing([root])[:5]
         listed = f" (there are dossiers of {', '.join(names)})" if names else ""
-        why = f"the prompt does not name one feature, so the dossier that {shown(name)} needs is not known."
+        why = f"the prompt does not name one feature, so it is not known which dossier {shown(name)} needs."
         text = f"Say feature: <name> in the prompt of this agent{listed}, then retry this dispatch. Why: {why}"
         session = self.event.get("session_id")
         if not isinstance(session, str) or not session or (root, session) in asked:
@@ -328,13 +328,13 @@ def own_text(name: str, relative: str, *, removes: bool) -> str:
         is_feature(parts[2]) or parts[2] == "_project"
     ):
         again = call(parts[2], force=True)
-        why = "a dossier is checked when it is built, and what is written into it by hand is not."
+        why = "a dossier is checked when it is built, and changes made by hand are not."
         verb = "remove" if removes else "edit"
         return (
             f"Do not {verb} {name}: call {again} to have it built again, "
             f"or run preread wrong FACT for a fact that is wrong. Why: {why}"
         )
-    why = "it belongs to the person and to Preread, and the gates are built on it."
+    why = "it belongs to the person and to Preread, and the gates rely on it."
     return f"Do not {'remove' if removes else 'write'} {name} yourself: {TELL}. Why: {why}"
 
 

@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH112, PTH118, PTH119
-"""What a Bash command plainly writes, as docs/gates.md says it: read slowly, by a parser of the shell's grammar.
+"""What a Bash command plainly writes, as docs/gates-reference.md says it: read slowly, by a parser of the shell's grammar.
 
 Nothing here is shared with `hooks/`: this is the second opinion that the hooks are compared with.
 """

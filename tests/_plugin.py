@@ -323,7 +323,7 @@ def texts(plugin: Path) -> Problems:
         *(plugin / "skills").glob("*/*.md"),
         plugin / "prompts/instructions.md",
     ]
-    for path in sorted([*pages, *(plugin / "hooks").rglob("*.py")]):
+    for path in sorted([*pages, *(plugin / "server" / "preread" / "gates").glob("*.py")]):
         text, where = path.read_text(encoding="utf-8"), path.relative_to(plugin).as_posix()
         yield from (
             f"{where}: {what}"

@@ -1,4 +1,4 @@
-"""Aliases of `.project/gates`: which dossier serves a name, for every operation; a broken file changes nothing."""
+"""Aliases of `.project/gates`: which dossier serves a name, in every operation."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,9 @@ import pytest
 
 from _processes import small
 from conftest import Cli
+from preread import aliases
 from preread.errors import PrereadError
-from preread.gates import aliases
+from preread.gates import rules
 from preread.layout import Layout
 
 
@@ -42,6 +43,7 @@ BROKEN = {
     "alias a b\nmode blok": "line 2",
     "mode": "line 1",
     "alias a b#c": "line 1",
+    "alias log-in con": "line 1",  # a reserved name
     "agent": "line 1",
     "agent a b": "line 1",
     "!agent": "line 1",
@@ -52,18 +54,16 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("text", "expected"), GOOD.items())
-def test_aliases_are_the_lines_that_say_so(
-    tmp_path: Path, text: str, expected: dict[str, str]
-) -> None:
+def test_alias_lines_are_read(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
     assert aliases.read(gates(tmp_path, text)) == expected
 
 
 @pytest.mark.parametrize(("text", "why"), BROKEN.items(), ids=range(len(BROKEN)))
-def test_a_broken_file_has_no_aliases_and_says_which_line(
+def test_a_broken_file_has_no_aliases_and_a_warning_names_the_line(
     tmp_path: Path, text: bytes | str, why: str
 ) -> None:
     layout = gates(tmp_path, text)
-    with pytest.raises(aliases.Broken, match=why):
+    with pytest.raises(rules.Broken, match=why):
         aliases.read(layout)
     served = aliases.served(layout, "a")
     assert served.feature == "a"
@@ -71,31 +71,30 @@ def test_a_broken_file_has_no_aliases_and_says_which_line(
 
 
 @pytest.mark.parametrize("make", [lambda path: path.mkdir(), os.mkfifo], ids=["folder", "pipe"])
-def test_what_is_no_regular_file_has_no_aliases_and_makes_nobody_wait(tmp_path: Path, make) -> None:
+def test_a_gates_file_that_is_not_a_regular_file_is_not_waited_for(tmp_path: Path, make) -> None:
     (tmp_path / ".project").mkdir()
     make(tmp_path / ".project" / "gates")
     assert "not used" in aliases.served(Layout(tmp_path.resolve()), "login").warnings[0]
 
 
-def test_without_a_file_a_name_serves_itself(tmp_path: Path) -> None:
+def test_without_a_gates_file_a_name_serves_itself(tmp_path: Path) -> None:
     assert aliases.served(Layout(tmp_path), "login") == ("login", ())
 
 
-def test_an_alias_is_followed_one_step_from_the_slug_of_what_was_asked(tmp_path: Path) -> None:
+def test_an_alias_of_the_slug_is_followed_and_not_chained(tmp_path: Path) -> None:
     layout = gates(tmp_path, "alias log-in login\nalias login checkout\n")
     assert aliases.served(layout, "Log In").feature == "login"
     assert "log-in is an alias of login" in aliases.served(layout, "log-in").warnings[0]
 
 
-def test_an_alias_of_a_device_is_not_followed_and_a_bad_name_stays_one(tmp_path: Path) -> None:
-    layout = gates(tmp_path, "alias log-in con\n")
-    assert aliases.served(layout, "log-in") == ("log-in", ())
+def test_an_invalid_name_is_an_error(tmp_path: Path) -> None:
+    layout = gates(tmp_path, "alias log-in login\n")
     with pytest.raises(PrereadError) as caught:
         aliases.served(layout, "../login")
     assert caught.value.code == "E_FEATURE_NAME"
 
 
-def test_every_operation_serves_an_alias_by_the_dossier_that_it_names(
+def test_every_operation_follows_an_alias(
     cli: Cli, tmp_path: Path
 ) -> None:
     project = small(tmp_path / "p", {".project/gates": "alias sign-in login\n"})
@@ -131,13 +130,13 @@ def test_every_operation_serves_an_alias_by_the_dossier_that_it_names(
     )
 
 
-def test_a_broken_gates_file_stops_no_load_and_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_a_load_succeeds_despite_a_broken_gates_file_and_warns(cli: Cli, tmp_path: Path) -> None:
     project = small(tmp_path / "p", {".project/gates": "alias login-errors\n"})
     for _ in range(2):
         reply = cli("load", "login-errors", "--json", cwd=project)
         assert reply.status == 0
         assert reply.json["path"] == ".project/context/login-errors/"
-        assert (
-            reply.json["warnings"][0]
-            == "The aliases of .project/gates are not used: line 1 is no alias."
+        assert reply.json["warnings"][0] == (
+            "The aliases of .project/gates are not used: line 1 is not a valid alias: "
+            "write `alias NAME FEATURE` with two feature names."
         )

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -15,6 +16,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # A script that removes a child's private files when nobody else is left to; `atomic` cannot be imported there.
 SUPERVISOR = PACKAGE / "infra" / "subprocesses" / "supervisor.py"
 SPAWNS, REPLACES = SUPERVISOR.parent, PACKAGE / "infra" / "atomic.py"
+# The hooks start without the rest of the package, so that the gates have modules of their own for it.
+GATES = PACKAGE / "gates"
+GATES_SPAWN, GATES_REPLACE = GATES / "changes.py", GATES / "state_files.py"
 SPAWNING_MODULES = {"subprocess", "multiprocessing", "pty", "asyncio.subprocess"}
 SPAWNING_CALLS = re.compile(
     r"os\.(spawn\w+|exec\w+|posix_spawnp?|fork|forkpty|system|popen|startfile)"
@@ -147,14 +151,20 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if SPAWNS not in path.parents], ids=shown)
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if SPAWNS not in path.parents and path != GATES_SPAWN],
+    ids=shown,
+)
 def test_only_subprocesses_spawns(path: Path) -> None:
     assert not imports(path) & SPAWNING_MODULES
     assert not {call for call in called(path) if SPAWNING_CALLS.fullmatch(call)}
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in FILES if path not in {REPLACES, SUPERVISOR}], ids=shown
+    "path",
+    [path for path in FILES if path not in {REPLACES, SUPERVISOR, GATES_REPLACE}],
+    ids=shown,
 )
 def test_only_atomic_replaces_and_removes_files(path: Path) -> None:
     assert not {call for call in called(path) if REPLACING_CALLS.fullmatch(call)}
@@ -166,6 +176,20 @@ def test_the_supervisor_stands_alone_and_removes_nothing_but_files_and_folders()
         "os.unlink",
         "os.rmdir",
     }
+
+
+@pytest.mark.parametrize("path", sorted(GATES.glob("*.py")), ids=shown)
+def test_the_gates_import_only_the_standard_library_and_each_other(path: Path) -> None:
+    assert {
+        name
+        for name in imports(path)
+        if name.split(".")[0] not in sys.stdlib_module_names
+        and not name.startswith("preread.gates")
+    } == set()
+
+
+def test_the_package_itself_imports_nothing() -> None:
+    assert imports(PACKAGE / "__init__.py") == set()
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if unit(path) != "mcp"], ids=shown)

@@ -65,7 +65,6 @@ def test_no_command_at_all_prints_the_help_and_is_bad_usage(cli: Cli) -> None:
         (["load", "a", "--level", "deep"], "'light', 'standard', 'full'"),
         (["evidence", "a", "--limit", "many"], "not a valid integer"),
         (["evidence", "a", "--limit", "0"], "`limit`: Input should be greater than or equal to 1"),
-        (["load", "a", "--description", "x" * 4001], "has 4001 characters; at most 4000"),
     ],
 )
 def test_bad_usage_exits_2_and_says_what_is_wrong(
@@ -81,6 +80,20 @@ def test_bad_usage_exits_2_and_says_what_is_wrong(
     assert told.err == ""
     assert (told.json["status"], told.json["code"]) == ("error", "E_USAGE")
     assert says in told.json["message"]
+
+
+def test_a_description_that_is_too_long_is_cut_with_a_warning(cli: Cli, tmp_path: Path) -> None:
+    source = tmp_path / "src" / "login.py"
+    source.parent.mkdir()
+    source.write_text("def login(name, password):\n    return name == password\n")
+    warning = "The description has 24,999 characters; the first 20,000 are used."
+    asked = ("login", "--description", "word " * 5000)
+    for state in ("built", "cached"):
+        reply = cli("load", *asked, "--level", "light", "--json").json
+        assert (reply["status"], reply["state"]) == ("ok", state)
+        assert reply["warnings"][0] == warning
+    assert f"warning: {warning}\n" in cli("load", *asked, "--level", "light").out
+    assert cli("evidence", *asked, "--json").json["notes"][0] == warning
 
 
 BAD_NAMES = {

@@ -19,13 +19,16 @@ def layout(tmp_path):
 def keep(layout, key, signature="s"):
     db.use(
         layout,
-        lambda connection: connection.execute("INSERT INTO held VALUES (?, ?)", (key, signature)),
+        lambda connection: connection.execute(
+            "INSERT INTO passed_checks VALUES (?, ?)", (key, signature)
+        ),
     )
 
 
 def kept(layout):
     return db.use(
-        layout, lambda c: [row[0] for row in c.execute("SELECT key FROM held ORDER BY key")]
+        layout,
+        lambda c: [row[0] for row in c.execute("SELECT key FROM passed_checks ORDER BY key")],
     )
 
 
@@ -64,7 +67,7 @@ def test_what_a_killed_maker_left_is_in_nobodys_way(layout):
 def test_a_block_that_fails_leaves_nothing(layout):
     def work(connection):
         with db.transaction(connection):
-            connection.execute("INSERT INTO held VALUES ('a', 's')")
+            connection.execute("INSERT INTO passed_checks VALUES ('a', 's')")
             raise KeyError("a")
 
     with pytest.raises(KeyError):
@@ -115,7 +118,7 @@ def test_a_full_disk_is_said_and_what_was_kept_is_still_there(tmp_path):
         def work(connection):
             with db.transaction(connection):
                 rows = ((str(n), "s" * 999) for n in range(999))
-                connection.executemany("INSERT INTO held VALUES (?, ?)", rows)
+                connection.executemany("INSERT INTO passed_checks VALUES (?, ?)", rows)
 
         with pytest.raises(PrereadError) as caught:
             db.use(layout, work)
@@ -127,7 +130,7 @@ def test_a_full_disk_is_said_and_what_was_kept_is_still_there(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
-from preread import db
+from preread.infra import db
 from preread.layout import Layout
 
 layout = Layout(Path(sys.argv[1]))
@@ -137,7 +140,7 @@ for line in sys.stdin:
 
     def work(connection):
         with db.transaction(connection):
-            connection.execute("INSERT INTO held VALUES (?, 's')", (key,))
+            connection.execute("INSERT INTO passed_checks VALUES (?, 's')", (key,))
 
     db.use(layout, work)
     print("done", flush=True)

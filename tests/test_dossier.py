@@ -1,4 +1,4 @@
-"""The format of DESIGN section 4: what is written reads back, and each broken rule is named with its line."""
+"""The dossier format: what is rendered parses back, and each broken rule is reported by line."""
 
 import string
 import time
@@ -20,7 +20,7 @@ HANDWRITTEN = Path(__file__).parent / "data" / "handwritten"
 def read(
     *lines: str, name: str = "patterns.md", feature: str = "login"
 ) -> tuple[Draft, list[tuple[int, str]]]:
-    """A file of one section with these lines, which begin on line 4; its problems by line and code."""
+    """Parse a file of one section with these lines, from line 4 on; its problems' line and code."""
     title = next(row.title for row in FILES if row.name == name)
     text = "\n".join((f"# {title}: {feature}", "", "## Section", *lines)) + "\n"
     draft, problems = dossier.parse(name, feature, text)
@@ -75,7 +75,7 @@ def test_knowledge_has_a_title_of_its_own() -> None:
     assert dossier.parse("knowledge.md", "", "# Knowledge\n\n## Checkout\n- a (b.py:1)\n")[1] == []
 
 
-def test_a_file_without_facts_says_so() -> None:
+def test_a_file_without_facts_says_that_none_were_found() -> None:
     text = dossier.render(Draft("patterns.md", "login"))
     assert text == "# Patterns: login\n\nNo facts found.\n"
     assert dossier.parse("patterns.md", "login", text) == (Draft("patterns.md", "login"), [])
@@ -101,7 +101,7 @@ def test_a_file_without_facts_says_so() -> None:
         ("Source: :12", "E_SECTION_SOURCE"),
     ],
 )
-def test_each_broken_rule_is_named_with_its_line(line: str, code: str) -> None:
+def test_each_broken_rule_is_reported_with_its_line(line: str, code: str) -> None:
     draft, problems = read("- first (a.py:1)" if line[:6] != "Source" else "", line)
     assert problems == [(5, code)]
     assert "first" in [fact.text for fact in draft.facts] or line.startswith("Source")
@@ -138,7 +138,7 @@ def test_a_fact_without_source_is_kept_for_the_check_to_drop() -> None:
          ("doc:docs/a b.pdf#p3", "run:r1", "ticket:A-1", "commit:abc1234")),
     ],
 )  # fmt: skip
-def test_the_last_balanced_bracket_holds_the_sources(
+def test_the_sources_are_in_the_last_balanced_brackets(
     line: str, text: str, cited: tuple[str, ...]
 ) -> None:
     draft, problems = read(line)
@@ -163,7 +163,7 @@ def test_the_last_balanced_bracket_holds_the_sources(
         "a (b.py:12345678)",
     ],
 )
-def test_one_part_that_is_no_source_makes_all_of_it_text(bullet: str) -> None:
+def test_brackets_with_a_part_that_is_not_a_source_are_text(bullet: str) -> None:
     draft, problems = read(f"- {bullet}")
     assert problems == [(4, "E_FACT_SOURCE")]
     assert draft.facts == (Fact(bullet, (), 4),)
@@ -172,7 +172,7 @@ def test_one_part_that_is_no_source_makes_all_of_it_text(bullet: str) -> None:
 # -- the section's source
 
 
-def test_a_section_source_serves_facts_that_name_none_and_completes_line_numbers() -> None:
+def test_a_section_source_applies_to_facts_without_one_and_completes_line_numbers() -> None:
     lines = (
         "Source: src/a.py:5-9",
         "- all of it",
@@ -191,11 +191,11 @@ def test_a_section_source_serves_facts_that_name_none_and_completes_line_numbers
     assert read(*lines)[1] == []
 
 
-def test_a_section_source_ends_with_its_section() -> None:
+def test_a_section_source_applies_only_to_its_section() -> None:
     assert sources_of("Source: src/a.py", "- one", "## Next", "- two (:7)") == [("src/a.py",), ()]
 
 
-def test_a_section_source_stands_right_under_its_heading() -> None:
+def test_a_section_source_must_come_right_after_its_heading() -> None:
     draft, problems = read("- first (a.py:1)", "Source: src/a.py", "- second")
     assert problems == [(5, "E_SECTION_SOURCE"), (6, "E_FACT_SOURCE")]
     assert draft.sections[0].source == ""
@@ -209,7 +209,7 @@ def test_bare_lines_need_a_section_source_that_is_a_file() -> None:
 # -- basenames
 
 
-def test_a_basename_stands_for_the_path_cited_whole_before() -> None:
+def test_a_basename_means_the_path_cited_in_full_before() -> None:
     lines = (
         "- a (deep/down/access.spec.ts:1)",
         "- b (access.spec.ts:4)",
@@ -223,7 +223,7 @@ def test_a_basename_stands_for_the_path_cited_whole_before() -> None:
     ]
 
 
-def test_a_basename_before_the_first_whole_mention_is_a_file_of_the_root() -> None:
+def test_a_basename_before_the_first_full_path_is_a_file_in_the_root() -> None:
     assert sources_of("- a (a.py:1)", "- b (src/a.py:1)", "- c (a.py:2)") == [
         ("a.py:1",),
         ("src/a.py:1",),
@@ -231,15 +231,15 @@ def test_a_basename_before_the_first_whole_mention_is_a_file_of_the_root() -> No
     ]
 
 
-def test_a_basename_that_two_cited_paths_share_stands_for_neither() -> None:
+def test_a_basename_that_two_cited_paths_share_means_neither() -> None:
     assert sources_of("- a (x/a.py:1)", "- b (y/a.py:1)", "- c (a.py:2)")[2] == ("a.py:2",)
 
 
-def test_a_section_source_counts_as_a_whole_mention() -> None:
+def test_a_section_source_counts_as_a_full_path() -> None:
     assert sources_of("Source: x/a.py", "- one", "## Next", "- two (a.py:2)")[1] == ("x/a.py:2",)
 
 
-def test_a_path_in_angle_brackets_is_always_whole() -> None:
+def test_a_path_in_angle_brackets_is_always_a_full_path() -> None:
     assert sources_of("- a (x/a.py:1)", "- b (<a.py>:2)", "- c (a.py:3)") == [
         ("x/a.py:1",),
         ("a.py:2",),
@@ -247,7 +247,7 @@ def test_a_path_in_angle_brackets_is_always_whole() -> None:
     ]
 
 
-def test_a_file_starts_with_no_memory_of_another() -> None:
+def test_basenames_do_not_carry_over_between_files() -> None:
     assert sources_of("- a (x/a.py:1)")
     assert sources_of("- b (a.py:2)") == [("a.py:2",)]
 
@@ -255,7 +255,7 @@ def test_a_file_starts_with_no_memory_of_another() -> None:
 # -- fences
 
 
-def test_a_fence_keeps_its_lines_and_language_as_they_are() -> None:
+def test_a_fence_keeps_its_lines_and_language_unchanged() -> None:
     lines = (
         "Source: a.py:1-4",
         "```py",
@@ -281,7 +281,7 @@ def test_a_fence_ends_at_a_mark_as_long_as_its_own() -> None:
     ]
 
 
-def test_a_fence_that_is_never_closed_or_has_no_source_is_named_where_it_opens() -> None:
+def test_a_fence_without_end_or_source_is_reported_where_it_opens() -> None:
     assert read("Source: a.py:1", "- x", "```ts", "let a")[1] == [(6, "E_FENCE_OPEN")]
     assert read("- x (a.py:1)", "```ts", "let a", "```")[1] == [(5, "E_FENCE_SOURCE")]
 
@@ -289,9 +289,7 @@ def test_a_fence_that_is_never_closed_or_has_no_source_is_named_where_it_opens()
 # -- lines
 
 
-def test_lines_end_at_line_feeds_only_and_a_carriage_return_before_one_is_none_of_the_text() -> (
-    None
-):
+def test_lines_end_at_line_feeds_and_a_carriage_return_before_one_is_ignored() -> None:
     text = "# Patterns: login\r\n\r\n## A\fB\r\n- one\u2028two\x0bthree\x85four (a.py:1)\r\n- five (a.py:2)\r\n"
     draft, problems = dossier.parse("patterns.md", "login", text)
     assert problems == []
@@ -299,7 +297,7 @@ def test_lines_end_at_line_feeds_only_and_a_carriage_return_before_one_is_none_o
     assert [fact.line for fact in draft.facts] == [4, 5]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_title() -> None:
+def test_a_byte_order_mark_is_not_part_of_the_title() -> None:
     assert dossier.parse("patterns.md", "login", "\ufeff# Patterns: login\n")[1] == []
 
 
@@ -334,7 +332,7 @@ def test_any_text_can_be_written_as_a_code_span(text: str) -> None:
         assert dossier.quotes(f"say {dossier.code(text)} so") == [text]
 
 
-def test_a_fact_keeps_its_id_while_its_words_and_file_stay() -> None:
+def test_a_fact_id_depends_on_its_file_and_words_only() -> None:
     first = dossier.fact_id("patterns.md", "Wait for  `x`")
     assert first == dossier.fact_id("patterns.md", " wait for `x` ")
     assert first != dossier.fact_id("codebase.md", "Wait for `x`")
@@ -349,8 +347,8 @@ def test_tokens_are_four_characters_each_rounded_up() -> None:
 # -- what is written reads back
 
 NAMES = st.sampled_from(
-    """a.py|b.ts|(auth)|a,b.py|a, b.py|a:b.py|a(b.py|a)b.py|[slug].tsx|my file.py|q"q.py|Makefile|no_suffix|two words
-    |ü.md|x  y.py|it's.py|#p1.md|~.rs|a`b.go""".replace("\n    ", "").split("|")
+    """a.py|b.ts|(auth)|a,b.py|a, b.py|a:b.py|a(b.py|a)b.py|[slug].tsx|my file.py|q"q.py|Makefile
+    |no_suffix|two words|ü.md|x  y.py|it's.py|#p1.md|~.rs|a`b.go""".replace("\n    ", "").split("|")
 )
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 LINES = st.tuples(st.integers(1, 99), st.integers(0, 3))
@@ -382,7 +380,10 @@ REFS = st.one_of(
 WORDS = st.text(alphabet=string.ascii_letters + " .,:;`()<>\"'-#~=/", min_size=1, max_size=40).map(
     str.strip
 )
-TEXTS = WORDS.filter(lambda t: t and not dossier._ends_in_sources(t))
+TEXTS = WORDS.filter(
+    lambda t: t and not dossier._ends_in_sources(t) and not dossier.ANCHOR.search(t)
+)
+HEADINGS = WORDS.filter(lambda heading: heading and not dossier.heading_source(heading))
 FENCES = st.builds(
     Fence,
     st.sampled_from(["", "ts", "c++"]),
@@ -394,14 +395,14 @@ FACTS = st.builds(
     Fact, TEXTS, st.lists(REFS.map(str), min_size=1, max_size=4, unique=True).map(tuple)
 )
 SECTIONS = st.one_of(
-    st.builds(Section, WORDS.filter(bool), st.lists(FACTS, min_size=1, max_size=5).map(tuple)),
+    st.builds(Section, HEADINGS, st.lists(FACTS, min_size=1, max_size=5).map(tuple)),
     st.builds(
         lambda heading, items, ref: Section(
             heading,
             tuple(Fact(item, (str(ref),)) if isinstance(item, str) else item for item in items),
             str(ref),
         ),
-        WORDS.filter(bool),
+        HEADINGS,
         st.lists(st.one_of(FACTS, FENCES, TEXTS), min_size=1, max_size=5),
         REFS,
     ),
@@ -426,13 +427,13 @@ def without_lines(draft: Draft) -> list[tuple[str, str, list[tuple[object, ...]]
 
 @CALM
 @given(REFS)
-def test_the_canonical_form_of_a_source_reads_back_as_it(ref: Ref) -> None:
+def test_the_canonical_form_of_a_source_parses_back_to_it(ref: Ref) -> None:
     assert sources.parse(str(ref)) == ref
 
 
 @CALM
 @given(DRAFTS)
-def test_a_draft_reads_back_as_it_was_written(draft: Draft) -> None:
+def test_a_rendered_draft_parses_back_to_the_same(draft: Draft) -> None:
     text = dossier.render(draft)
     again, problems = dossier.parse(draft.name, "login", text)
     assert problems == []
@@ -440,7 +441,67 @@ def test_a_draft_reads_back_as_it_was_written(draft: Draft) -> None:
     assert dossier.render(again) == text
 
 
-def test_later_mentions_of_a_path_are_written_short() -> None:
+# -- headings and anchors that are sources
+
+MAP = """\
+# Codebase: login
+
+## src/login/form.py
+- `submit` (name) → `post` :48 ← `main` src/app.py:7 (:19-56)
+- in `Form` `reset` :60, `clear` :64-70
+- no name here
+
+## Values
+- `TRIES` src/login/form.py:3, `WAIT` :4
+"""
+
+
+def test_a_heading_that_is_a_path_is_the_source_of_its_section() -> None:
+    draft, problems = dossier.parse("codebase.md", "login", MAP)
+    assert problems == []
+    assert draft.sections[0].source == "src/login/form.py"
+    assert draft.sections[0].facts[2].sources == ("src/login/form.py",)
+    assert "Source:" not in dossier.render(draft)
+
+
+def test_a_quoted_name_with_its_line_is_a_source() -> None:
+    draft, _ = dossier.parse("codebase.md", "login", MAP)
+    first, second, _ = draft.sections[0].facts
+    assert first.sources == ("src/login/form.py:19-56", "src/login/form.py:48", "src/app.py:7")
+    assert second.sources == ("src/login/form.py:60", "src/login/form.py:64-70")
+    assert draft.sections[1].facts[0].sources == ("src/login/form.py:3", "src/login/form.py:4")
+
+
+def test_anchors_are_written_once_and_read_back() -> None:
+    draft, _ = dossier.parse("codebase.md", "login", MAP)
+    text = dossier.render(draft)
+    assert text.count(":48") == text.count("app.py:7") == 1
+    assert "`TRIES` form.py:3" in text, "a path that the file has shown is shortened"
+    assert without_lines(dossier.parse("codebase.md", "login", text)[0]) == without_lines(draft)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`a` default:30", "`ratio` 1:3", "`at` 12:30:00", "see `x`:12", "`a`, :12", "`a` :0", "a :12"],
+)
+def test_what_only_looks_like_an_anchor_is_text(text: str) -> None:
+    draft, _ = dossier.parse(
+        "codebase.md", "login", f"# Codebase: login\n\n## A\n- {text} (a.py:1)\n"
+    )
+    assert draft.sections[0].facts[0].sources == ("a.py:1",)
+
+
+@pytest.mark.parametrize("heading", ["Values", "e.g. this", "<a.py>", "`a.py`", "src/no suffix"])
+def test_other_headings_are_no_sources(heading: str) -> None:
+    assert dossier.heading_source(heading) == ""
+
+
+def test_many_backticks_take_no_long() -> None:
+    for line in ("`" * 50_000, "`a" * 25_000, "``a`" * 20_000, "`a` x" * 20_000):
+        dossier.parse("codebase.md", "login", f"# Codebase: login\n\n## A\n- {line}\n")
+
+
+def test_later_mentions_of_a_path_are_shortened() -> None:
     facts = tuple(Fact(f"fact {n}", (f"a/long/way/down/x.py:{n}",)) for n in (1, 2))
     text = dossier.render(Draft("patterns.md", "login", (Section("A", facts),)))
     assert text.count("a/long/way/down/x.py") == 1
@@ -451,7 +512,7 @@ def test_later_mentions_of_a_path_are_written_short() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(HANDWRITTEN.glob("*.md")), ids=lambda path: path.name)
-def test_the_dossier_written_by_hand_keeps_the_format(path: Path) -> None:
+def test_the_handwritten_dossier_follows_the_format(path: Path) -> None:
     draft, problems = dossier.parse(path.name, "tmp_path", path.read_text())
     assert problems == []
     assert len(draft.facts) == path.read_text().count("\n- ")
@@ -461,7 +522,7 @@ def test_the_dossier_written_by_hand_keeps_the_format(path: Path) -> None:
     ) == without_lines(draft)
 
 
-def test_the_dossier_written_by_hand_is_six_files() -> None:
+def test_the_handwritten_dossier_has_six_files() -> None:
     assert len(list(HANDWRITTEN.glob("*.md"))) == 6
 
 
@@ -496,7 +557,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_no_text_stops_the_reader_or_holds_it_up(text: str) -> None:
+def test_hostile_text_neither_breaks_nor_slows_the_parser(text: str) -> None:
     begun = time.process_time()
     draft, problems = dossier.parse("patterns.md", "login", f"# Patterns: login\n\n## A\n{text}")
     for fact in draft.facts:

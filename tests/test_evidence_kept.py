@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from _evidence_project import commit, evidence, request, services, write
+from _evidence_project import commit, evidence, services, write
 from conftest import git
 from preread import syntax
-from preread.evidence.view import View
 from preread.index import analysis, gitlog
-from preread.index.analysis import Kept
+from preread.index.analysis import AnalysisCache
 from preread.index.serialization import pack, unpack
 from preread.infra import db, subprocesses
 from preread.infra.subprocesses import Done
 from preread.models import Evidence
-from preread.ranking.fusion import query_of
 
 CART = """LIMIT_CART = 30
 
@@ -87,7 +85,7 @@ def log(root: Path, *arguments: str) -> tuple[str, bool]:
         return subprocesses.run(argv, **options)
 
     def work(connection: sqlite3.Connection) -> bytes:
-        known = Kept(replace(services(root), run=run).tree, connection)
+        known = AnalysisCache(replace(services(root), run=run).tree, connection)
         output = known.log(*arguments)
         known.store()
         return output
@@ -97,7 +95,7 @@ def log(root: Path, *arguments: str) -> tuple[str, bool]:
 
 def patch_lines(root: Path) -> list[str]:
     def work(connection: sqlite3.Connection) -> list[str]:
-        known = Kept(services(root).tree, connection)
+        known = AnalysisCache(services(root).tree, connection)
         patches = gitlog.patches_of(known.log, ["src/cart.py"])
         known.store()
         return [line for patch in patches for line in patch.added if "LIMIT" in line]
@@ -110,13 +108,10 @@ def patch_lines(root: Path) -> list[str]:
 
 def outline_of(root: Path, path: str) -> syntax.Outline:
     """As a rule is told that has not chosen the file itself."""
-    asked, wanted = services(root), request("cart")
+    asked = services(root)
 
     def work(connection: sqlite3.Connection) -> syntax.Outline:
-        known = Kept(asked.tree, connection)
-        return View(asked, connection, wanted, query_of(wanted, ""), known, [], [], []).outline(
-            path
-        )
+        return AnalysisCache(asked.tree, connection).outline(path)
 
     return db.use(asked.layout, work)
 
@@ -183,7 +178,7 @@ def test_a_text_other_than_the_indexed_one_has_its_own_details(root: Path) -> No
     found(root)
 
     def work(connection: sqlite3.Connection) -> syntax.Details:
-        known = Kept(services(root).tree, connection)
+        known = AnalysisCache(services(root).tree, connection)
         details = known.details("src/cart.py", "def other():\n    call()\n")
         known.store()
         return details
@@ -352,7 +347,7 @@ def test_a_log_that_failed_is_not_kept(root: Path) -> None:
 def test_logs_of_other_commits_go_and_only_so_many_stay(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analysis, "MOST_LOGS", 3)
+    monkeypatch.setattr(analysis, "MAX_LOGS", 3)
     for n in range(1, 6):
         log(root, f"-n{n}", *FORMS)
     assert rows(root, "SELECT count(*) FROM logs") == [(3,)]

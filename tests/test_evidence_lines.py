@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from _evidence_project import CALM, evidence, write
 from preread import syntax
 from preread.models import Request
-from preread.ranking import fusion, lines
+from preread.ranking import lines
 from preread.ranking.lines import Span
+from preread.ranking.query import query_of
 
 
 def spans(path: str, text: str, feature: str, description: str = "") -> list[Span]:
     request = Request(feature=feature, description=description)
-    wanted = lines.Wanted(fusion.query_of(request, ""), description)
+    wanted = lines.Wanted(query_of(request, ""), description)
     return wanted.spans(path, text, syntax.outline(path, text))
 
 
@@ -84,10 +85,10 @@ def test_a_file_that_is_about_it_everywhere_is_not_cited_whole() -> None:
         f"def refund_{n}():\n" + "    refund(1)\n" * (n % 30) + "    pass\n\n\n" for n in range(100)
     )
     found = spans("shop.py", text, "refund")
-    assert 1 < len(found) <= lines.MOST_SPANS
+    assert 1 < len(found) <= lines.MAX_SPANS
     assert (
         sum(span.end - span.start + 1 for span in found)
-        <= lines.MOST_LINES + lines.GAP * lines.MOST_PARTS
+        <= lines.MAX_LINES + lines.GAP * lines.MAX_PARTS
     )
 
 

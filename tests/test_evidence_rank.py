@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from _evidence_project import CALM, commit, evidence, write
 from preread.index import words
 from preread.models import Ranked, Request
-from preread.ranking import fusion, search
+from preread.ranking import search
+from preread.ranking.query import OPENING, TICKET, query_of
 
 FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n in range(8)}
 
@@ -239,15 +240,13 @@ def test_the_first_line_of_a_ticket_says_more_than_its_text(tmp_path: Path) -> N
 
 
 def test_what_every_report_says_is_no_word_of_its_title() -> None:
-    found = fusion.query_of(
+    found = query_of(
         Request(feature="loss", ticket="A-1"),
         "# Unexpected error: the drawer breaks\n\nA parcel.\n",
     )
     weights = found.weights
-    assert weights["drawer"] == fusion.OPENING
-    assert {weights[word] for word in ("unexpected", "error", "breaks", "parcel")} == {
-        fusion.TICKET
-    }
+    assert weights["drawer"] == OPENING
+    assert {weights[word] for word in ("unexpected", "error", "breaks", "parcel")} == {TICKET}
 
 
 def test_a_report_leads_to_where_its_words_stand_together(tmp_path: Path) -> None:
@@ -270,7 +269,7 @@ def test_a_report_leads_to_where_its_words_stand_together(tmp_path: Path) -> Non
 
 def test_a_query_keeps_each_word_once_in_the_part_that_says_most() -> None:
     asked = Request(feature="tmp-path", description="the tmp dir, retentionCount")
-    found = fusion.query_of(asked, "dir of the ticket")
+    found = query_of(asked, "dir of the ticket")
     assert found.feature == ("tmp", "path")
     assert found.whole == ("tmp_path", "tmppath")
     assert {"dir", "retention", "count", "retentioncount"} == set(found.description)
@@ -353,5 +352,5 @@ def test_a_word_that_too_many_files_hold_is_not_looked_up(
     parcels = {f"src/f{n}.py": f"def f{n}(): return 'parcel'\n" for n in range(8)}
     write(tmp_path, {**parcels, "src/lamp_a.py": "def a(): ...\n"})
     assert len(evidence(tmp_path, "parcel-lamp").files) == 9
-    monkeypatch.setattr(search, "MOST_HOLDERS", 7)
+    monkeypatch.setattr(search, "MAX_HOLDERS", 7)
     assert paths(evidence(tmp_path, "parcel-lamp").files) == ["src/lamp_a.py"]

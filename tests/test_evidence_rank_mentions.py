@@ -94,7 +94,7 @@ def test_what_the_text_writes_as_code_is_looked_for_in_files(tmp_path: Path) -> 
         ("src/a/b.py", "from ..money import tax, Sum as S", ["/src/money", "/src/money/tax", "/src/money/Sum"]),
         ("src/cart/total.py", "import shop.money", ["shop/money"]),
         ("web/cart.component.ts", "import { a } from './user.component'", ["/web/user.component"]),
-        ("web/cart.ts", "const a = require('../lib/indexer.js');", ["/lib"]),
+        ("web/cart.ts", "const a = require('../lib/index.js');", ["/lib"]),
         ("web/cart.ts", "export * from '@/lib/money'", ["lib/money"]),
         ("src/cart.rs", "use crate::money::{Sum, Tax};", ["money", "money/Sum", "money/Tax"]),
         ("a/Cart.java", "import org.shop.money.Sum;", ["org/shop/money/Sum"]),
@@ -111,7 +111,7 @@ def test_what_a_line_imports(path: str, line: str, names: list[str]) -> None:
 def test_a_file_is_called_like_its_path_or_like_its_folder() -> None:
     own = [
         imports.own(path)
-        for path in ("src/cart.py", "src/cart/__init__.py", "web/cart/indexer.ts", "web/cart.d.ts")
+        for path in ("src/cart.py", "src/cart/__init__.py", "web/cart/index.ts", "web/cart.d.ts")
     ]
     assert own == ["src/cart", "src/cart", "web/cart", "web/cart"]
 

@@ -54,7 +54,7 @@ def test_a_moved_file_keeps_its_past(tmp_path: Path) -> None:
 def test_a_commit_of_many_files_says_nothing_of_each(tmp_path: Path) -> None:
     commit(
         tmp_path,
-        {f"src/f{n}.py": f"f = {n}\n" for n in range(commits.MOST_FILES + 1)},
+        {f"src/f{n}.py": f"f = {n}\n" for n in range(commits.MAX_FILES + 1)},
         "everything",
     )
     assert [paths for _, paths in known(tmp_path)] == [()]

@@ -28,11 +28,11 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from _evidence_project import services
-from preread import facts, validate
+from preread import check, facts
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(5):
-    facts.index(services(Path(sys.argv[1])), check.judge)
+    facts.index(services(Path(sys.argv[1])), check.check_unbudgeted)
 print(len(facts.search(services(Path(sys.argv[1])), "", limit=1000)))
 """
 
@@ -43,7 +43,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def index(root: Path) -> None:
-    facts.index(services(root), check.judge)
+    facts.index(services(root), check.check_unbudgeted)
 
 
 def search(root: Path, query: str = "", **options: object) -> list[FoundFact]:
@@ -174,7 +174,7 @@ def test_a_file_that_did_not_change_is_not_judged_again(root: Path) -> None:
 
     def judge(asked, feature, drafts):
         judged.append((feature, [draft.name for draft in drafts]))
-        return check.judge(asked, feature, drafts)
+        return check.check_unbudgeted(asked, feature, drafts)
 
     facts.index(services(root), judge)
     assert judged == []
@@ -242,7 +242,8 @@ def test_two_processes_that_index_at_once_agree(root: Path) -> None:
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", INDEX, str(root), str(Path(__file__).parent)],
-            env=child_environ(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=child_environ(),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for _ in range(2)
     ]  # fmt: skip

@@ -143,12 +143,12 @@ def test_a_command_line_that_makes_no_sense_exits_2(cli: Cli, gated: Path) -> No
         (
             {"PREREAD_GATES": "maybe"},
             RULES,
-            "Ignored: PREREAD_GATES=maybe is none of block, warn, off",
+            "Ignored: PREREAD_GATES=maybe is not block, warn or off",
         ),
         ({"CI": "true"}, RULES, "The gates only warn, because CI in this environment"),
         ({}, "mode off\n", "The gates are off (line 1 of .project/gates)."),
         ({}, "a.ts\n", "The gates block (the default)."),
-        ({}, "# x\nmode blok\n", ".project/gates is broken: line 2 names no mode"),
+        ({}, "# x\nmode blok\n", ".project/gates is broken: line 2 sets no valid mode"),
     ],
 )
 def test_what_goes_over_the_switch_is_told(

@@ -18,10 +18,12 @@ import pytest
 
 from _processes import until
 from conftest import ROOT
+from preread.gates import events, file_gate, stop_words
 
 HOOKS = ROOT / "hooks"
 SCRIPTS = sorted(path for path in HOOKS.iterdir() if path.is_file() and path.suffix in {"", ".sh"})
-MODULES = [HOOKS / "hook.py", *sorted((HOOKS / "gatelib").glob("*.py"))]
+LIBRARY = ROOT / "server" / "preread" / "gates"
+MODULES = [HOOKS / "hook.py", *sorted(LIBRARY.glob("*.py"))]
 # More shells to hold the front to, such as a bash 3.2: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
 SHELLS = ["/bin/bash", *filter(None, os.environ.get("PREREAD_TEST_BASH", "").split(":"))]
 LET_THROUGH = "; this call was let through"
@@ -82,10 +84,19 @@ def gated(project: Path) -> bytes:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """The hooks in a folder with an odd name, where a test may break them."""
-    place = tmp_path / 'plug in\'s "cache"' / "hooks"
-    shutil.copytree(HOOKS, place, ignore=shutil.ignore_patterns("__pycache__"))
+    """The hooks of a plugin in a folder with an odd name, where a test may break them."""
+    plugin = tmp_path / 'plug in\'s "cache"'
+    place = plugin / "hooks"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(HOOKS, place, ignore=ignored)
+    shutil.copytree(LIBRARY, plugin / "server" / "preread" / "gates", ignore=ignored)
+    shutil.copy(LIBRARY.parent / "__init__.py", plugin / "server" / "preread")
     return place
+
+
+def gates_of(hooks: Path) -> Path:
+    """The folder of the modules that these hooks import."""
+    return hooks.parent / "server" / "preread" / "gates"
 
 
 @pytest.fixture
@@ -106,21 +117,21 @@ def program(place: Path, text: str) -> Path:
 
 
 def without_library(hooks: Path) -> None:
-    shutil.rmtree(hooks / "gatelib")
+    shutil.rmtree(gates_of(hooks))
 
 
 def with_a_broken_library(hooks: Path) -> None:
-    (hooks / "gatelib" / "events.py").write_text("def (:\n")
+    (gates_of(hooks) / "events.py").write_text("def (:\n")
 
 
 def with_a_broken_decision(hooks: Path) -> None:
-    (hooks / "gatelib" / "writes.py").write_text(
+    (gates_of(hooks) / "file_gate.py").write_text(
         "def decide(event, environ):\n    raise SystemExit(2)\n"
     )
 
 
 def without_a_module(hooks: Path) -> None:
-    (hooks / "gatelib" / "rules.py").unlink()
+    (gates_of(hooks) / "rules.py").unlink()
 
 
 def without_hook_py(hooks: Path) -> None:
@@ -172,7 +183,7 @@ def test_a_broken_plugin_lets_the_call_through_and_says_so(
 
 
 def test_without_the_fast_path_hook_py_decides(installed: Path, gated: bytes) -> None:
-    (installed / "_usual.sh").unlink()
+    (installed / "_fast_path.sh").unlink()
     assert is_block(run(installed / "pre-spec-write", gated))
 
 
@@ -316,11 +327,12 @@ def test_the_folder_that_a_hook_runs_in_may_be_gone(gated: bytes, tmp_path: Path
 
 
 def test_a_plugin_is_not_written_to(installed: Path, gated: bytes, data: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in installed.rglob("*")}
+    plugin = installed.parent
+    before = {path: path.stat().st_mtime_ns for path in plugin.rglob("*")}
     assert is_block(run(installed / "pre-spec-write", gated))
     assert is_block(run(installed / "pre-spec-write", gated, {"CLAUDE_PLUGIN_DATA": str(data)}))
-    assert {path: path.stat().st_mtime_ns for path in installed.rglob("*")} == before
-    assert list(data.rglob("writes*.pyc")), "what is compiled is kept in the plugin's data"
+    assert {path: path.stat().st_mtime_ns for path in plugin.rglob("*")} == before
+    assert list(data.rglob("file_gate*.pyc")), "bytecode is cached in the plugin's data folder"
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file"])
@@ -549,18 +561,13 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 ASK = """
-. "$1/_front.sh" </dev/null; . "$1/_usual.sh"; rest=
-while IFS= read -r event; do if passes_surely; then echo yes; else echo no; fi; done
+. "$1/_front.sh" </dev/null; . "$1/_fast_path.sh"; rest=
+while IFS= read -r event; do if is_certain_pass; then echo yes; else echo no; fi; done
 """
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_bash_passes_hook_py_passes(
-    projects: list[Path], shell: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(HOOKS))
-    from gatelib import events, writes
-
+def test_what_bash_passes_hook_py_passes(projects: list[Path], shell: str) -> None:
     calls = generated(projects, 4000)
     text = "\n".join([*calls, ""])
     asked = subprocess.run(
@@ -571,7 +578,7 @@ def test_what_bash_passes_hook_py_passes(
     passed = [call for call, answer in zip(calls, answers, strict=True) if answer == "yes"]
     assert len(passed) > 300
     for call in passed:
-        assert writes.decide(events.read(call.encode()), {}) is None, call
+        assert file_gate.decide(events.read(call.encode()), {}) is None, call
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -665,6 +672,45 @@ def test_what_a_call_writes_is_in_no_arguments_where_others_on_the_machine_could
     assert "hunter2" not in (tmp_path / "arguments").read_text()
 
 
+# -- where the hooks find the gates
+
+
+def as_checkout(place: Path) -> Path:
+    """The repository as it is, which is also what a plugin installs."""
+    copied(LIBRARY.parent, place / "server" / "preread")
+    return place / "hooks"
+
+
+def as_wheel(place: Path) -> Path:
+    """An installed wheel: the hooks are data of the package."""
+    copied(LIBRARY.parent, place / "preread")
+    return place / "preread" / "data" / "hooks"
+
+
+def copied(package: Path, place: Path) -> None:
+    """What the hooks need of the package."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(package / "gates", place / "gates", ignore=ignored)
+    shutil.copy(package / "__init__.py", place)
+
+
+@pytest.mark.parametrize("layout", [as_checkout, as_wheel])
+def test_the_hooks_find_the_gates_in_each_layout(
+    layout: Callable[[Path], Path], project: Path, gated: bytes, tmp_path: Path
+) -> None:
+    hooks = layout(tmp_path / "an installation")
+    shutil.copytree(HOOKS, hooks, ignore=shutil.ignore_patterns("__pycache__"))
+    assert is_block(run(hooks / "pre-spec-write", gated))
+    # A module beside the package is not taken for one of the standard library.
+    (hooks / "../../../json.py").resolve().write_text("raise SystemExit(3)\n")
+    (hooks / "../server/json.py").resolve().parent.mkdir(exist_ok=True)
+    (hooks / "../server/json.py").resolve().write_text("raise SystemExit(3)\n")
+    starting = json.dumps({"cwd": str(project), "session_id": "0123456789", "source": "startup"})
+    assert "no dossiers yet" in json.dumps(run(hooks / "session-start", starting.encode()))
+    shutil.rmtree(next((tmp_path / "an installation").rglob("gates")))
+    assert is_failure(run(hooks / "pre-spec-write", gated))
+
+
 # -- what the sources may use
 
 NEWER_THAN_BASH_3_2 = [
@@ -699,12 +745,12 @@ def test_modules_are_python_3_8_and_import_the_standard_library_alone(path: Path
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        assert {name.partition(".")[0] for name in names} <= {*sys.stdlib_module_names, "gatelib"}
+        assert {name.partition(".")[0] for name in names} <= {*sys.stdlib_module_names, "preread"}
 
 
 def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
     table = (
-        (ROOT / "docs" / "gates.md")
+        (ROOT / "docs" / "gates-reference.md")
         .read_text()
         .partition("| hook | event |")[2]
         .partition("\n\n")[0]
@@ -733,16 +779,13 @@ def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
     assert matchers["pre-task-gate"] == "Agent|Task"
 
 
-def test_the_stop_words_are_those_of_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(HOOKS))
-    from gatelib import names
-
+def test_the_stop_words_are_those_of_the_contract() -> None:
     contract = (
-        (ROOT / "docs" / "gates.md")
+        (ROOT / "docs" / "gates-reference.md")
         .read_text()
         .partition("The stop words, all of them:\n\n```\n")[2]
     )
-    assert frozenset(contract.partition("```")[0].split()) == names.STOP
+    assert frozenset(contract.partition("```")[0].split()) == stop_words.STOP_WORDS
 
 
 # -- hook.py --explain

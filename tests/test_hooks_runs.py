@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ import pytest
 
 from _session_hooks import HOOKS, SESSION, Scene, gated
 from conftest import run_cli
-
-sys.path.append(str(HOOKS))
-from gatelib import kinds, outcomes, results, runners, scrub, shell
+from preread.gates import failure_kinds, run_records, runner_output, runners, secrets, shell
 
 OUTPUTS = Path(__file__).parent / "data" / "runs"  # what the runners really print
 FAILED = "FAILED tests/test_login.py::test_error - AssertionError: assert 1 == 2\n1 failed, 3 passed in 0.12s\n"
@@ -105,13 +102,13 @@ kubectl get tests
 @pytest.mark.parametrize("row", RUNS.strip().split("\n"), ids=lambda row: row.split("|")[0])
 def test_a_run_of_tests_is_recognised_with_what_it_names(row: str) -> None:
     command, _, target = row.rpartition("|")
-    (run,) = runners.runs(shell.commands(command), "/p")
+    (run,) = runners.runner_commands(shell.commands(command), "/p")
     assert run.targets == ([f"/p/{target.strip()}"] if target.strip() else [])
 
 
 @pytest.mark.parametrize("command", NO_RUNS.strip().split("\n"))
 def test_another_command_is_no_run_of_tests(command: str) -> None:
-    assert runners.runs(shell.commands(command), "/p") == []
+    assert runners.runner_commands(shell.commands(command), "/p") == []
 
 
 def test_what_stands_there_is_named_without_looking_like_a_path(scene: Scene) -> None:
@@ -130,7 +127,7 @@ def test_every_runner_of_the_table_gets_past_the_front(scene: Scene) -> None:
     ]
     words += [["python3", "-m", name] for name in sorted(runners.MODULE_RUNNERS)]
     words += [["npm", script] for script in runners.SCRIPTS]
-    assert [row for row in words if not runners.runs([row], "/p")] == []
+    assert [row for row in words if not runners.runner_commands([row], "/p")] == []
     events = [json.dumps(_failure(scene, shlex.join(row)), separators=(",", ":")) for row in words]
     script = f". {HOOKS}/_near.sh; for event; do may_run_tests || echo $event; done"
     done = subprocess.run(["bash", "-c", script, "bash", *events], capture_output=True, text=True)
@@ -251,20 +248,22 @@ def test_what_a_runner_printed_becomes_counts_names_message_and_kind(
 
 @pytest.mark.parametrize(("output", "passed", "failed"), SUMMARIES, ids=range(len(SUMMARIES)))
 def test_a_summary_is_counted(output: str, passed: int, failed: int) -> None:
-    read = outcomes.read(outcomes.cleaned(output))
-    assert (read.summary, read.passed, read.failed + read.errors) == (True, passed, failed)
+    read = runner_output.read(runner_output.cleaned(output))
+    assert (read.has_summary, read.passed, read.failed + read.errors) == (True, passed, failed)
 
 
 @pytest.mark.parametrize(("text", "kind"), SAID, ids=range(len(SAID)))
 def test_the_kind_is_told_by_what_says_most(text: str, kind: str) -> None:
-    assert kinds.kind_of(text) == kind
+    assert failure_kinds.kind_of(text) == kind
 
 
 def test_every_row_of_the_kinds_can_hold() -> None:
     """A text in upper case would never be found, and a row after a wider one of another kind would never decide."""
-    assert all(text == text.lower() for _, texts in kinds.ROWS for text in texts)
+    assert all(text == text.lower() for _, texts in failure_kinds.ROWS for text in texts)
     assert all(
-        kinds.kind_of(" ".join(texts)) == kind for kind, texts in kinds.ROWS if len(texts) == 1
+        failure_kinds.kind_of(" ".join(texts)) == kind
+        for kind, texts in failure_kinds.ROWS
+        if len(texts) == 1
     )
 
 
@@ -385,7 +384,7 @@ def test_ordinary_words_are_no_secrets() -> None:
         "tests/auth/test_tokens.py::test_refresh_token",
         "a3f5c0ffee0123456789abcdef0123456789abcd",
     ):
-        assert scrub.text(words) == words
+        assert secrets.redacted(words) == words
 
 
 def test_an_enormous_hostile_output_is_read_in_no_time_and_to_one_line(scene: Scene) -> None:
@@ -425,9 +424,9 @@ def test_no_line_of_one_repeated_thing_is_slow_to_read(char: str) -> None:
         [prefix + char * 600 for prefix in ("", "FAILED ", "  1) ", " FAIL ", "E   ", "Tests: ")]
         * 20
     )
-    read = outcomes.read(outcomes.cleaned(text))
-    kinds.kind_of(read.failure)
-    scrub.text(char * 4000)
+    read = runner_output.read(runner_output.cleaned(text))
+    failure_kinds.kind_of(read.failure)
+    secrets.redacted(char * 4000)
     assert time.monotonic() - begun < 3
 
 
@@ -474,10 +473,10 @@ def test_half_a_line_of_a_killed_writer_spoils_no_other(scene: Scene) -> None:
 def test_the_file_is_cut_to_its_newest_lines_and_nobody_elses_are_lost(scene: Scene) -> None:
     old = "".join(json.dumps({"id": f"old-{n}", "text": "x" * 300}) + "\n" for n in range(2715))
     path = scene.write(".project/.state/results.jsonl", old)
-    assert path.stat().st_size < results.MOST < path.stat().st_size + 20_000
+    assert path.stat().st_size < run_records.MAX_BYTES < path.stat().st_size + 20_000
     _run_at_once(scene, [f"pytest tests/test_{n}.py" for n in range(32)])
     ids = [record["id"] for record in scene.results]
-    assert path.stat().st_size < results.MOST
+    assert path.stat().st_size < run_records.MAX_BYTES
     assert "old-0" not in ids
     assert "old-2699" in ids
     assert len([name for name in ids if not name.startswith("old")]) == 32

@@ -12,9 +12,7 @@ import pytest
 
 from _session_hooks import GATES, HOOKS, SESSION, Scene, context_of, gated, make_older, reason_of
 from conftest import child_environ, git, make_repository, run_cli
-
-sys.path.append(str(HOOKS))
-from gatelib import agents, freshness, sessions
+from preread.gates import agents, freshness, sessions, spans, state_files
 
 CALL = 'mcp__plugin_preread_preread__load_context with {"feature": "%s"}'
 TIMEOUT = "Timeout 5000ms exceeded\n  1 failed\n"
@@ -115,7 +113,7 @@ def test_with_the_gates_off_nothing_is_said(scene: Scene) -> None:
     scene.write(".project/.state/gates-off", "forever\n")
     assert scene.begin() == ""
     assert (
-        sessions.started(str(scene.root), SESSION)["source"] == "startup"
+        sessions.read_start(str(scene.root), SESSION)["source"] == "startup"
     )  # the audit wants it later
 
 
@@ -136,7 +134,7 @@ def test_the_hook_and_the_package_agree_on_every_span_of_a_built_dossier(project
     assert run_cli("load", "checkout", "--level", "light", "--json", cwd=project).status == 0
     spans = json.loads((project / ".project/context/checkout/manifest.json").read_text())["spans"]
     files = freshness.Files(str(project))
-    seen = {text: freshness.now(text, files) for text in spans}
+    seen = {text: freshness.current_digest(text, files) for text in spans}
     looked_at = {text: digest for text, digest in seen.items() if digest is not None}
     assert len(looked_at) >= 10
     assert {text: spans[text] for text in looked_at} == looked_at
@@ -186,7 +184,7 @@ def test_odd_files_have_the_digest_that_the_package_gives_them(tmp_path: Path) -
     )
     theirs = _python(script, str(tmp_path.resolve()), json.dumps(refs))
     files = freshness.Files(str(tmp_path))
-    assert {ref: freshness.now(ref, files) for ref in refs} == theirs
+    assert {ref: freshness.current_digest(ref, files) for ref in refs} == theirs
     assert len(set(theirs.values())) > 10
 
 
@@ -218,7 +216,7 @@ def _python(script: str, argument: str, given: str) -> Any:
 def test_sources_that_want_more_than_lines_are_left_to_the_package(
     source: str, tmp_path: Path
 ) -> None:
-    assert freshness.now(source, freshness.Files(str(tmp_path))) is None
+    assert freshness.current_digest(source, freshness.Files(str(tmp_path))) is None
 
 
 def _cited(scene: Scene, feature: str, spans: Any) -> Path:
@@ -235,8 +233,8 @@ def test_the_hint_is_taken_back_when_what_it_says_is_so_no_more(scene: Scene) ->
         scene,
         "login",
         {
-            "a.ts:2": freshness.digest(["two"]),
-            "b.ts:1": freshness.digest(["x"]),
+            "a.ts:2": spans.digest(["two"]),
+            "b.ts:1": spans.digest(["x"]),
             "commit:0123456": "x",
         },
     )
@@ -257,7 +255,7 @@ def test_the_hint_is_taken_back_when_what_it_says_is_so_no_more(scene: Scene) ->
 )
 def test_a_hint_that_only_the_package_can_judge_stays(scene: Scene, said: str) -> None:
     scene.write("a.ts", "one\n")
-    hint = _cited(scene, "login", {"a.ts:1": freshness.digest(["one"]), "commit:0123456": "x"})
+    hint = _cited(scene, "login", {"a.ts:1": spans.digest(["one"]), "commit:0123456": "x"})
     hint.parent.mkdir(parents=True)
     hint.write_text(said, encoding="latin-1")
     assert "stale: it was found to be" in scene.begin()
@@ -286,9 +284,9 @@ def test_a_manifest_that_cannot_be_read_says_nothing_of_freshness(
 def test_a_thousand_dossiers_with_spans_do_not_hold_a_session_up(scene: Scene) -> None:
     lines = [f"line {n}" for n in range(2_000)]
     scene.write("a.ts", "\n".join(lines))
-    spans = {f"a.ts:{n + 1}": freshness.digest([line]) for n, line in enumerate(lines)}
+    cited = {f"a.ts:{n + 1}": spans.digest([line]) for n, line in enumerate(lines)}
     for number in range(150):
-        _cited(scene, f"feature-{number}", spans)
+        _cited(scene, f"feature-{number}", cited)
     begun = time.monotonic()
     assert "feature-" in scene.begin()
     assert time.monotonic() - begun < 4
@@ -314,7 +312,7 @@ def test_a_hostile_session_id_names_no_place_outside(scene: Scene, name: str) ->
     ]
     if name:
         (own,) = folder.iterdir()
-        assert own.name == sessions.safe(name)
+        assert own.name == state_files.safe_name(name)
         assert len(own.name) == 33
 
 
@@ -567,7 +565,7 @@ def test_twelve_ask_for_an_analysis_once_and_twenty_five_for_an_end_each_time(sc
     for _ in range(2):
         text = reason_of(scene.before(RUN))
         assert text.startswith(
-            "Do not run tests/login.spec.ts again: leave what fails out with its reason"
+            "Do not run tests/login.spec.ts again: skip the failing test with the reason beside it"
         )
         assert "tell the person" in text
         assert "failed 25 times" in text
@@ -616,7 +614,7 @@ def test_a_hostile_message_cannot_speak_in_a_block(scene: Scene) -> None:
 
 
 def _dispatch(scene: Scene, use: str, feature: str, agent: str = "preread:test-planner") -> None:
-    sessions.dispatched(str(scene.root), scene.session, use, agent, feature)
+    sessions.add_dispatch(str(scene.root), scene.session, use, agent, feature)
 
 
 def _starting(scene: Scene, agent_id: str, agent: str = "preread:test-planner") -> Any:
@@ -642,7 +640,7 @@ def test_an_agent_starts_with_the_dossier_that_it_was_sent_off_for(
     scene: Scene, agent: str
 ) -> None:
     scene.dossier("login", anti_patterns="- the traps of login\n")
-    _dispatch(scene, "toolu_000001", "login", sessions.plain(agent))
+    _dispatch(scene, "toolu_000001", "login", sessions.plain_agent(agent))
     text = context_of(scene.run("subagent-start", _starting(scene, "agent-one", agent)))
     assert ".project/context/login/" in text
     assert "the traps of login" in text
@@ -685,7 +683,7 @@ def test_agents_sent_off_at_once_each_get_their_own_and_never_anothers(
         other = {"login": "cart", "cart": "login"}[names[number]]
         assert f"text of {other}" not in text
         assert f"text of {names[number]}" in text or "the feature that your task names" in text
-    assert sessions.waiting(str(scene.root), SESSION, "test-planner") == {}
+    assert sessions.unclaimed(str(scene.root), SESSION, "test-planner") == {}
 
 
 def test_an_agent_whose_dispatch_another_took_gets_that_one_s(scene: Scene) -> None:
@@ -700,7 +698,7 @@ def test_an_agent_whose_dispatch_another_took_gets_that_one_s(scene: Scene) -> N
     assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-1-x")))
     _dispatch(scene, "toolu_000003", "login")
     _launched(scene, "toolu_000003", "agent-1-x")  # sent off again
-    assert sessions.waiting(str(scene.root), SESSION, "test-planner") == {}
+    assert sessions.unclaimed(str(scene.root), SESSION, "test-planner") == {}
 
 
 def test_where_nobody_says_who_an_agent_is_it_gets_no_text_but_the_places(scene: Scene) -> None:
@@ -736,7 +734,7 @@ def test_a_dispatch_that_failed_or_aged_is_forgotten(scene: Scene) -> None:
 def test_every_agent_of_the_table_gets_past_the_front() -> None:
     script = f". {HOOKS}/_near.sh; rest=; for event; do names_own_agent || echo $event; done"
     done = subprocess.run(
-        ["bash", "-c", script, "bash", *agents.OWN, "Explore"], capture_output=True, text=True
+        ["bash", "-c", script, "bash", *agents.OUR_AGENTS, "Explore"], capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("Explore\n", "")
 

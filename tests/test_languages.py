@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from preread.syntax.languages import LANGUAGES, language_of, role_of
+from preread.languages import LANGUAGES, language_of, role_of
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,15 @@ def answers() -> dict:
     return json.loads(PLACE.read_text(encoding="utf-8"))
 
 
+def test_the_module_that_tells_a_compiled_server_exists() -> None:
+    found = subprocess.run(
+        [sys.executable, "-B", "-c", "import launch; print(launch.SERVER)"],
+        cwd=ROOT / "bin", capture_output=True, text=True, check=True, env=child_environ(),
+    ).stdout  # fmt: skip
+    assert Path(found.strip()) == ROOT / "server" / "preread" / "mcp" / "server.py"
+    assert Path(found.strip()).is_file()
+
+
 # -- the environment
 
 

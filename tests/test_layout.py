@@ -8,18 +8,8 @@ from hypothesis import strategies as st
 
 from _evidence_project import CALM
 from preread.errors import PrereadError
-from preread.layout import (
-    BY_NAME,
-    DEVICES,
-    FEATURE_LENGTH,
-    FILES,
-    REQUIRED,
-    Layout,
-    feature_name,
-    is_feature,
-    slug,
-    ticket_name,
-)
+from preread.gates.feature_names import DEVICES, MAX_LENGTH, is_feature, slug
+from preread.layout import BY_NAME, FILES, REQUIRED, Layout, feature_name, ticket_name
 
 
 @pytest.fixture
@@ -40,7 +30,7 @@ def refused(code: str, call, *arguments) -> PrereadError:
 
 
 @pytest.mark.parametrize(
-    "name", ["login", "checkout-coupon", "2fa", "a", "_project", "a" * FEATURE_LENGTH, "com10"]
+    "name", ["login", "checkout-coupon", "2fa", "a", "_project", "a" * MAX_LENGTH, "com10"]
 )
 def test_a_feature_name_stands_for_itself(name: str) -> None:
     assert feature_name(name) == name
@@ -105,7 +95,7 @@ def test_a_slug_is_a_feature_or_nothing_or_a_device_and_is_its_own_slug(name: st
     made = slug(name)
     assert made == "" or made in DEVICES or is_feature(made)
     assert slug(made) == made
-    assert len(made) <= FEATURE_LENGTH
+    assert len(made) <= MAX_LENGTH
 
 
 @CALM

@@ -93,6 +93,18 @@ async def test_arguments_that_arrive_as_strings_are_understood(client):
 
 
 async def test_progress_is_reported_and_always_grows(client):
+async def test_a_description_that_is_too_long_is_cut_with_a_warning(client):
+    words = "word " * 5000
+    for state in ("built", "cached"):
+        reply = await called(client, feature="coupon", description=words)
+        assert not reply.is_error
+        assert reply.structured_content["state"] == state
+        assert reply.structured_content["warnings"][0] == (
+            "The description has 24,999 characters; the first 20,000 are used."
+        )
+
+
+async def test_progress_is_told_and_always_grows(client):
     told = []
 
     async def tell(progress, total, message):

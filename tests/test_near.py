@@ -7,21 +7,22 @@ import pytest
 from _processes import small
 from conftest import Cli
 from preread import similar
+from preread.gates import near_names
 from preread.layout import MANIFEST, Layout
 from preread.models import Manifest
 
 SPANS = {f"src/{name}.py:{n}": "x" for name in "abcde" for n in (1, 2)}
 KINDS = {
-    ("log-in", "login"): similar.SAME_NAME,
-    ("coupon", "coupons"): similar.SIMILAR,
-    ("checkout", "chekout"): similar.SIMILAR,
-    ("proxy", "proxies"): similar.OTHER,
-    ("cart", "card"): similar.OTHER,  # short names differ by little
-    ("cart-page", "cart"): similar.CONTAINED,
-    ("auth", "basic-auth-errors"): similar.CONTAINED,
-    ("basic-auth", "old-basic-auth-flow"): similar.CONTAINED,
-    ("car", "cart-page"): similar.OTHER,
-    ("a" * 64, "b" * 64): similar.OTHER,
+    ("log-in", "login"): near_names.SAME_NAME,
+    ("coupon", "coupons"): near_names.SIMILAR,
+    ("checkout", "chekout"): near_names.SIMILAR,
+    ("proxy", "proxies"): near_names.OTHER,
+    ("cart", "card"): near_names.OTHER,  # short names differ by little
+    ("cart-page", "cart"): near_names.CONTAINED,
+    ("auth", "basic-auth-errors"): near_names.CONTAINED,
+    ("basic-auth", "old-basic-auth-flow"): near_names.CONTAINED,
+    ("car", "cart-page"): near_names.OTHER,
+    ("a" * 64, "b" * 64): near_names.OTHER,
 }
 
 
@@ -29,7 +30,7 @@ KINDS = {
 def test_how_near_two_names_are_does_not_depend_on_their_order(
     names: tuple[str, str], kind: int
 ) -> None:
-    assert similar.kind(*names) == similar.kind(*reversed(names)) == kind
+    assert near_names.similarity(*names) == near_names.similarity(*reversed(names)) == kind
 
 
 def published(root: Path, name: str, spans: dict[str, str]) -> Manifest:

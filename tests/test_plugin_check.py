@@ -18,7 +18,8 @@ Change = Callable[[Path], object]
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    parts = ["server/preread/__init__.py", *(part for part in PARTS if part != "server")]
+    package = ["server/preread/__init__.py", "server/preread/gates"]
+    parts = [*package, *(part for part in PARTS if part != "server")]
     return copy_plugin(tmp_path / "plugin", parts)
 
 
@@ -207,11 +208,11 @@ BROKEN: dict[str, tuple[Change, str]] = {
     ),
     "a tool in the hooks": (
         replace(
-            "hooks/gatelib/texts.py",
+            "server/preread/gates/messages.py",
             "mcp__plugin_preread_preread__load_context",
             "mcp__plugin_preread__load_context",
         ),
-        r"texts\.py: there is no tool mcp__plugin_preread__load_context",
+        r"messages\.py: there is no tool mcp__plugin_preread__load_context",
     ),
     "a command in a text": (
         replace(LOAD, "`preread wrong FACT`", "`preread worng FACT`"),

@@ -26,8 +26,10 @@ def run(number: int, outcome: str, **other: Any) -> dict[str, Any]:
     """One line of the record, as the hooks write it."""
     failed = [NAME] if outcome == "failed" else []
     line = {
-        "id": f"20261121T{number:06}-3f9c21", "at": DAY + number, "session": "s", "outcome": outcome,
-        "kind": "wait" if failed else "", "features": ["login"], "command": "pytest tests/test_login.py",
+        "id": f"20261121T{number:06}-3f9c21", "at": DAY + number, "session": "s",
+        "outcome": outcome,
+        "kind": "wait" if failed else "", "features": ["login"],
+        "command": "pytest tests/test_login.py",
         "targets": ["tests/test_login.py"], "failed": failed, "passed": 1, "failures": len(failed),
         "message": "Timeout 5000ms exceeded" if failed else "", "seconds": 0.1,
     }  # fmt: skip
@@ -48,7 +50,7 @@ def told(
             **files,
         },
     )
-    return found(root, "failed", feature)
+    return [*found(root, "failing", feature), *found(root, "flaky", feature)]
 
 
 def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
@@ -84,7 +86,7 @@ def test_a_test_that_fails_or_changes_is_told_and_a_mended_one_is_not(
 def test_a_finding_cites_its_last_runs_newest_first(tmp_path: Path) -> None:
     (finding,) = told(tmp_path, [run(n, "failed") for n in range(5)])
     assert finding.sources == tuple(f"run:20261121T00000{n}-3f9c21" for n in (4, 3, 2))
-    assert finding.kind == "failed"
+    assert finding.section == "Failing or flaky by recorded runs"
 
 
 def test_kinds_that_differ_are_counted_and_unknown_ones_left_out(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_only_the_features_own_tests_are_told(tmp_path: Path) -> None:
         ),
     ]
     assert [f.text.split()[0] for f in told(tmp_path, runs)] == [f"`{NAME}`"]
-    assert {f.text.split()[0] for f in found(tmp_path, "failed", "paint")} == {f"`{other}`"}
+    assert {f.text.split()[0] for f in found(tmp_path, "flaky", "paint")} == {f"`{other}`"}
 
 
 def test_a_failed_run_that_names_no_test_stands_by_its_target(tmp_path: Path) -> None:
@@ -182,12 +184,18 @@ def test_only_the_newest_two_thousand_lines_are_looked_at(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "line",
     [
-        "", "{", "[]", "null", '"x"', "{}", '{"id": 1}', '{"id": "../x", "outcome": "failed", "failed": "x"}',
-        json.dumps(run(1, "failed", id="a b")), json.dumps(run(1, "failed", at="x", kind=3, features=3, targets={})),
-        json.dumps(run(1, "failed", failed=["", 3, None, "`" * 50, "\x1b[31mlogin", "login \u202e"])),
-        json.dumps(run(1, "failed", at=1e300)), json.dumps(run(1, "failed", at=-1e300)), "[" * 100_000,
-        '{"id": "a", "at": NaN, "outcome": "failed", "failed": ["login"]}', '{"id": "a", "at": ' + "9" * 5000 + "}",
-        json.dumps(run(1, "failed", message="a) (login.py:1)\n## Not mine\n- `quoted`" + "x" * 5000)),
+        "", "{", "[]", "null", '"x"', "{}", '{"id": 1}',
+        '{"id": "../x", "outcome": "failed", "failed": "x"}',
+        json.dumps(run(1, "failed", id="a b")),
+        json.dumps(run(1, "failed", at="x", kind=3, features=3, targets={})),
+        json.dumps(run(1, "failed", failed=["", 3, None, "`" * 50, "\x1b[31mlogin",
+            "login \u202e"])),
+        json.dumps(run(1, "failed", at=1e300)), json.dumps(run(1, "failed", at=-1e300)),
+        "[" * 100_000,
+        '{"id": "a", "at": NaN, "outcome": "failed", "failed": ["login"]}',
+        '{"id": "a", "at": ' + "9" * 5000 + "}",
+        json.dumps(run(1, "failed",
+            message="a) (login.py:1)\n## Not mine\n- `quoted`" + "x" * 5000)),
     ],
 )  # fmt: skip
 def test_whatever_stands_in_the_record_builds_no_false_fact(tmp_path: Path, line: str) -> None:
@@ -205,7 +213,7 @@ def test_a_recorded_failure_raises_auto_to_full(tmp_path: Path) -> None:
     from preread.build_plan import HISTORY
 
     told(tmp_path, [run(1, "failed")])
-    assert HISTORY & {finding.kind for finding in evidence(tmp_path, "login").findings}
+    assert HISTORY & {finding.rule for finding in evidence(tmp_path, "login").findings}
 
 
 def record(project: Path, *runs: dict[str, Any]) -> None:

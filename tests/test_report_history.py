@@ -86,23 +86,23 @@ def past(root: Path) -> Past:
 
 
 def failures(root: Path, feature: str = "login") -> list[Finding]:
-    return found(root, "failed", feature)
+    return [*found(root, "failing", feature), *found(root, "flaky", feature)]
 
 
 # -- over time
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "said", "kind"),
+    ("outcomes", "said", "rule"),
     [
-        ("F", "failed on 2026-11-20, with `assertion`", "reported"),
-        ("PPF", "failed on 2026-11-20, with `assertion`", "reported"),
-        ("PFFF", "failed in 3 of 4 runs, last 2026-11-20, with `assertion`", "reported"),
-        ("PSFSF", "failed in 2 of 3 runs, last 2026-11-20, with `assertion`", "reported"),
+        ("F", "failed on 2026-11-20, with `assertion`", "failing"),
+        ("PPF", "failed on 2026-11-20, with `assertion`", "failing"),
+        ("PFFF", "failed in 3 of 4 runs, last 2026-11-20, with `assertion`", "failing"),
+        ("PSFSF", "failed in 2 of 3 runs, last 2026-11-20, with `assertion`", "failing"),
         (
             "PFPFP",
             "passes and fails by turns: failed in 2 of 5 runs, last 2026-11-20, with `assertion`",
-            "failed",
+            "flaky",
         ),
         ("FFP", "", ""),
         ("PFPP", "", ""),
@@ -110,13 +110,13 @@ def failures(root: Path, feature: str = "login") -> list[Finding]:
     ],
 )
 def test_a_test_that_fails_or_changes_is_told_with_its_history(
-    tmp_path: Path, outcomes: str, said: str, kind: str
+    tmp_path: Path, outcomes: str, said: str, rule: str
 ) -> None:
     write(tmp_path, FILES)
     run(tmp_path, outcomes)
     told = failures(tmp_path)
-    assert [(f.text, f.kind) for f in told] == (
-        [(f"`{NAME}` {said}: {BOOM}", kind)] if said else []
+    assert [(f.text, f.rule) for f in told] == (
+        [(f"`{NAME}` {said}: {BOOM}", rule)] if said else []
     )
     assert all(source.startswith("run:20261120T09") for f in told for source in f.sources)
 
@@ -125,7 +125,8 @@ def test_a_test_that_fails_or_changes_is_told_with_its_history(
     ("place", "own"),
     [
         ('file="tests/test_login.py"', True), ('classname="tests.test_login.TestForm"', True),
-        ('classname="test_login"', True), ('file="test_login.py"', True), ('classname="other.test_login"', False),
+        ('classname="test_login"', True), ('file="test_login.py"', True),
+        ('classname="other.test_login"', False),
         ('classname="tests.test_paint"', False), ('file="other/tests/test_login.py"', False),
     ],
 )  # fmt: skip
@@ -183,7 +184,7 @@ def test_a_pass_that_took_two_tries_is_flaky_and_a_failure_and_a_pass_in_the_rat
         0.67,
     )
     assert (known.runs, known.failures, known.retried) == (3, 0, 1)
-    (finding,) = found(tmp_path, "failed", "login")
+    (finding,) = failures(tmp_path)
     assert (
         finding.text == "`pays` passed only when it was tried again in 1 of 3 runs, last 2026-11-20"
     )
@@ -227,7 +228,8 @@ def test_the_command_lists_what_fails_first_and_tells_no_secret(cli: Cli, tmp_pa
     done = cli("failures", cwd=project)
     assert (done.status, secret in done.out) == (0, False)
     assert [(line.split()[0], line.split(" > ")[-1]) for line in done.out.splitlines()[1:]] == [
-        ("failing", f"test_paint: {BOOM}"), ("failing", "test_key"), ("mended", f"test_login_a: {BOOM}"),
+        ("failing", f"test_paint: {BOOM}"), ("failing", "test_key"),
+        ("mended", f"test_login_a: {BOOM}"),
     ]  # fmt: skip
     few = cli("failures", "login", "--limit", "1", "--json", cwd=project).json
     assert [(one["test"], one["report"]) for one in few["tests"]] == [
@@ -384,7 +386,7 @@ def test_a_history_that_cannot_be_kept_is_a_note_and_no_error(tmp_path: Path) ->
     told = evidence(tmp_path, "login")
     assert "failures" in told.used
     assert "the history of tests cannot be kept" in " ".join(told.notes)
-    assert not [finding for finding in told.findings if finding.rule == "failed"]
+    assert not [finding for finding in told.findings if finding.rule == "failing"]
 
 
 LOOK = """

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT
 from preread import reports
-from preread.reports import junit, kinds, outcomes, scripts
+from preread.gates import failure_kinds
+from preread.reports import junit, outcomes, scripts
 from preread.reports.outcomes import Outcome, Report
 
 ERROR = "Error: \x1b[2mexpect(\x1b[22mreceived).toBe(expected)\n\nExpected: \x1b[32m2\x1b[39m\nReceived: 1\n    at a.ts:3"
@@ -109,12 +109,17 @@ PYTEST: dict[str, Any] = {
     "collectors": [],
     "tests": [
         {"nodeid": "tests/test_login.py::TestForm::test_error[a::b]", "outcome": "failed",
-         "call": {"outcome": "failed", "crash": CRASH, "longrepr": "def x():\n>   assert\nE   AssertionError"}},
-        {"nodeid": "tests/test_login.py::test_works", "outcome": "passed", "call": {"outcome": "passed"}},
+         "call": {"outcome": "failed", "crash": CRASH,
+             "longrepr": "def x():\n>   assert\nE   AssertionError"}},
+        {"nodeid": "tests/test_login.py::test_works", "outcome": "passed",
+            "call": {"outcome": "passed"}},
         {"nodeid": "tests/test_login.py::test_setup", "outcome": "error",
-         "setup": {"outcome": "failed", "crash": {"message": "ConnectionError: refused"}, "longrepr": "E  Conn"}},
-        {"nodeid": "tests/test_login.py::test_rerun", "outcome": "rerun", "call": {"outcome": "passed"}},
-        {"nodeid": "tests/test_login.py::test_later", "outcome": "skipped", "setup": {"outcome": "skipped"}},
+         "setup": {"outcome": "failed", "crash": {"message": "ConnectionError: refused"},
+             "longrepr": "E  Conn"}},
+        {"nodeid": "tests/test_login.py::test_rerun", "outcome": "rerun",
+            "call": {"outcome": "passed"}},
+        {"nodeid": "tests/test_login.py::test_later", "outcome": "skipped",
+            "setup": {"outcome": "skipped"}},
     ],
 }  # fmt: skip
 
@@ -202,37 +207,46 @@ def short(report: Report) -> list[tuple[Any, ...]]:
     ("data", "at", "told"),
     [
         (encoded(PLAYWRIGHT), 1795251648.606, [
-            ("/home/me/shop/e2e/login.spec.ts", "[chromium] > Login", *SCRIPT[1:]), ("works", "passed"),
-            ("/home/me/shop/e2e/login.spec.ts", "[chromium] > Login", "second time", "flaky", SAID, "assertion"),
+            ("/home/me/shop/e2e/login.spec.ts", "[chromium] > Login", *SCRIPT[1:]),
+            ("works", "passed"),
+            ("/home/me/shop/e2e/login.spec.ts", "[chromium] > Login", "second time", "flaky",
+                SAID, "assertion"),
             ("later", "skipped"),
         ]),
         (encoded(JEST), 1795251648.606, [
             ("/home/me/shop/src/login.test.js", *SCRIPT), ("works", "passed"),
-            ("/home/me/shop/src/login.test.js", "Login", "second time", "flaky", "", ""), ("later", "skipped"),
+            ("/home/me/shop/src/login.test.js", "Login", "second time", "flaky", "", ""),
+            ("later", "skipped"),
             ("/home/me/shop/src/broken.test.js", "", "broken.test.js", "failed",
              "Cannot find module './nothing' from 'broken.test.js'", "environment"),
         ]),
         (encoded(VITEST)[:-1] + b"\n}", 1795251648.606, [
             ("/home/me/shop/src/login.test.js", *SCRIPT), ("works", "passed"),
-            ("/home/me/shop/src/login.test.js", "Login", "second time", "flaky", "E", "other"), ("later", "skipped"),
+            ("/home/me/shop/src/login.test.js", "Login", "second time", "flaky", "E", "other"),
+            ("later", "skipped"),
             ("/home/me/shop/src/broken.test.js", "", "broken.test.js", "failed",
              "Cannot find module './nothing' from 'broken.test.js'", "environment"),
         ]),
         (encoded(PYTEST), 1795251648.5, [
             FORM, ("test_works", "passed"),
-            ("tests/test_login.py", "", "test_setup", "failed", "ConnectionError: refused", "network"),
+            ("tests/test_login.py", "", "test_setup", "failed", "ConnectionError: refused",
+                "network"),
             ("tests/test_login.py", "", "test_rerun", "flaky", "", ""), ("test_later", "skipped"),
         ]),
         (log(REPORTLOG), 1795251648.5, [
             FORM, ("test_works", "passed"),
-            ("tests/test_login.py", "", "test_setup", "failed", "ConnectionError: refused", "network"),
-            ("tests/test_login.py", "", "test_rerun", "flaky", "assert 1 > 1", "assertion"), ("test_later", "skipped"),
+            ("tests/test_login.py", "", "test_setup", "failed", "ConnectionError: refused",
+                "network"),
+            ("tests/test_login.py", "", "test_rerun", "flaky", "assert 1 > 1", "assertion"),
+            ("test_later", "skipped"),
         ]),
         (JUNIT_PLAYWRIGHT.encode(), 1795251648.69, [
-            ("login.spec.ts", "[chromium] > Login", *SCRIPT[1:]), ("works", "passed"), ("later", "skipped"),
+            ("login.spec.ts", "[chromium] > Login", *SCRIPT[1:]), ("works", "passed"),
+            ("later", "skipped"),
         ]),
         (JUNIT_VITEST.encode(), 0.0, [
-            ("src/login.spec.ts", "Login > form", "shows <b>", "failed", "expected 1 to be 2", "assertion"),
+            ("src/login.spec.ts", "Login > form", "shows <b>", "failed", "expected 1 to be 2",
+                "assertion"),
             ("src/b.spec.ts", "", "b.spec.ts", "failed", "Cannot find module './x'", "environment"),
         ]),
         (JUNIT_SUREFIRE.encode(), 0.0, [
@@ -241,8 +255,8 @@ def short(report: Report) -> list[tuple[Any, ...]]:
             ("", "shop.LoginTest", "twice", "failed", "expected: 1", "assertion"),
         ]),
     ],
-    ids=["Playwright", "Jest", "Vitest", "pytest-json-report", "pytest-reportlog", "JUnit of Playwright",
-         "JUnit of Vitest", "JUnit of Surefire"],
+    ids=["Playwright", "Jest", "Vitest", "pytest-json-report", "pytest-reportlog",
+         "JUnit of Playwright", "JUnit of Vitest", "JUnit of Surefire"],
 )  # fmt: skip
 def test_each_format_comes_down_to_the_same_outcomes(
     data: bytes, at: float, told: list[Any]
@@ -290,23 +304,16 @@ def test_what_the_real_pytest_writes_is_read(tmp_path: Path) -> None:
     assert report.at > 1_700_000_000
 
 
-def test_the_kinds_are_those_of_the_hooks() -> None:
-    told = subprocess.run(
-        [sys.executable, "-c", "from gatelib import kinds; print((kinds.ROWS, kinds.OTHER))"],
-        env={"PYTHONPATH": str(ROOT / "hooks")}, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    assert told.strip() == str((kinds.ROWS, kinds.OTHER))
-    assert {kind for kind, _ in kinds.ROWS} == kinds.KINDS
-
-
 # -- whatever stands in a file
 
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b" \n", b"\0\xff\xfe", b"{", b"<testsuite>", b"[" * 200_000, b"{}", b"[]", b'"x"', b"3", b"null",
-     b'{"suites": "\xff"}', b'{"name": "shop", "tests": []}', b'{"suites": []}', b"<a/>", b"<html/>",
-     b'{"testResults": {}}', b'{"status": "failed", "failedTests": ["a"]}', b'{"tests": [1], "exitcode": 0}'],
+    [b"", b" \n", b"\0\xff\xfe", b"{", b"<testsuite>", b"[" * 200_000, b"{}", b"[]", b'"x"', b"3",
+     b"null", b'{"suites": "\xff"}', b'{"name": "shop", "tests": []}', b'{"suites": []}', b"<a/>",
+     b"<html/>",
+     b'{"testResults": {}}', b'{"status": "failed", "failedTests": ["a"]}',
+     b'{"tests": [1], "exitcode": 0}'],
 )  # fmt: skip
 def test_a_file_that_is_no_report_says_nothing(data: bytes) -> None:
     assert reports.read(data) == Report()
@@ -402,7 +409,7 @@ def assert_clean(one: Outcome) -> None:
         assert text.isprintable(), text
         assert len(text) <= outcomes.MAX_NAME, text
         text.encode()
-    assert one.kind in kinds.KINDS | {"", kinds.OTHER}
+    assert one.kind in failure_kinds.KINDS | {"", failure_kinds.OTHER}
 
 
 def test_names_and_messages_hold_nothing_that_a_reader_does_not_see() -> None:

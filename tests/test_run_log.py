@@ -136,7 +136,7 @@ WRONG: dict[str, tuple[dict[str, list[str] | None], str, str]] = {
     "a test that is not there": (
         {"PLAN": ["it (tests/test_login.py::test_x)"]},
         "E_RUN_PLAN",
-        "holds no test",
+        "has no test",
     ),
     "a file that is not there": (
         {"WRITE": ["tests/test_other.py"]},

@@ -160,7 +160,7 @@ def test_a_value_that_a_key_cannot_have_is_refused_by_key_and_place(
 def test_a_bad_value_of_the_environment_is_laid_to_the_environment(layout: Layout) -> None:
     layout.config.write_text("max_facts = 10\n")
     assert (
-        "the environment gives `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
+        "the environment sets `max_facts`" in refused(layout, {"PREREAD_MAX_FACTS": "ten"}).message
     )
 
 
@@ -182,7 +182,7 @@ def test_each_key_alone_can_be_set_and_changes_the_content_key_if_it_shapes_doss
 def test_a_repository_s_file_cannot_choose_the_program(layout: Layout) -> None:
     layout.config.write_text('claude = "./evil"\n')
     error = refused(layout)
-    assert "which a repository's file must not choose" in error.message
+    assert "which only the environment may set" in error.message
     assert "PREREAD_CLAUDE" in error.hint
     layout.config.write_text("")
     assert settings.load(layout, {"PREREAD_CLAUDE": "/opt/claude"}).claude == "/opt/claude"
@@ -196,7 +196,10 @@ def test_seconds_of_single_levels_go_before_the_general_ones(layout: Layout) -> 
         100,
         300,
     ]
-    assert (found.limit("light"), found.limit("full")) == (100, 300 + settings.FINISHING)
+    assert (found.build_seconds("light"), found.build_seconds("full")) == (
+        100,
+        300 + settings.FINISHING,
+    )
     assert settings.load(layout, {"PREREAD_TIMEOUTS": f"full=20{os.pathsep}light=5"}).timeouts == {
         "full": 20,
         "light": 5,

@@ -1,4 +1,4 @@
-"""The table of source kinds: what each one looks like, what it says in a real project, and how it fails."""
+"""The table of source kinds: the form of each, what it resolves to, and how it fails."""
 
 import json
 from pathlib import Path
@@ -11,13 +11,15 @@ from _evidence_project import CALM, commit, services, write
 from conftest import git
 from preread import sources
 from preread.errors import PrereadError
-from preread.project.tree import MAX_BYTES
+from preread.gates.spans import MAX_BYTES
 from preread.sources import ROWS, Ref, SourceError, Span
 
 GOOD = {
-    "lines": ["a.py:1", "src/a b.py:10-12", "Makefile:3", "app/(auth)/[slug].tsx:9999999", "<a,b:c(d.py>:1",
+    "lines": ["a.py:1", "src/a b.py:10-12", "Makefile:3", "app/(auth)/[slug].tsx:9999999",
+        "<a,b:c(d.py>:1",
     "<two words>:2"],
-    "path": ["a.py", "docs/x.md", "Makefile", "deep/Dockerfile", "src/a b.py", "<any thing at all>", "<.env>"],
+    "path": ["a.py", "docs/x.md", "Makefile", "deep/Dockerfile", "src/a b.py",
+        "<any thing at all>", "<.env>"],
     "test": ["a.py::test_x", "a.spec.ts::pays > with a card", "<a,b.py>::TestX::test_y"],
     "commit": ["commit:0123abc", "commit:" + "a" * 40],
     "run": ["run:r1", "run:2026-01-05T12.00_x"],
@@ -27,15 +29,20 @@ GOOD = {
     "external": ["quoth://doc/abc123", "https://example.org/a?b=c", "a+b.c-d://x"],
 }  # fmt: skip
 BAD = [
-    "", " ", "a", "two words", "a.py:", "a.py:0", "a.py:01", "a.py:1-", "a.py:-1", "a.py:1-0x", "a.py:12345678",
+    "", " ", "a", "two words", "a.py:", "a.py:0", "a.py:01", "a.py:1-", "a.py:-1", "a.py:1-0x",
+    "a.py:12345678",
     "two words:1",
-    "a.py :1", " a.py:1", "<>:1", "<a>b>:1", "a,b.py:1", "a:b.py:1", "a`.py:1", "commit:012345", "commit:ABCDEF0",
+    "a.py :1", " a.py:1", "<>:1", "<a>b>:1", "a,b.py:1", "a:b.py:1", "a`.py:1", "commit:012345",
+    "commit:ABCDEF0",
     "commit:HEAD",
-    "commit:" + "a" * 41, "commit:0123abc^", "run:", "run:-x", "run:a b", "run:" + "a" * 65, "ticket:",
+    "commit:" + "a" * 41, "commit:0123abc^", "run:", "run:-x", "run:a b", "run:" + "a" * 65,
+    "ticket:",
     "ticket:../x", "ticket:a--b",
-    "ticket:con", "ticket:" + "A" * 65, "doc:a.md", "doc:a.md#p0", "doc:a.md#3", "absent:**", 'absent:~"x"',
+    "ticket:con", "ticket:" + "A" * 65, "doc:a.md", "doc:a.md#p0", "doc:a.md#3", "absent:**",
+    'absent:~"x"',
     'absent:a~""',
-    "absent:a~x", "://x", "Http://x", "a://", "a:// b", "::test", "a.py::", "a.unknown-suffix", "because of that",
+    "absent:a~x", "://x", "Http://x", "a://", "a:// b", "::test", "a.py::", "a.unknown-suffix",
+    "because of that",
 ]  # fmt: skip
 
 
@@ -70,19 +77,19 @@ def test_a_well_formed_source_is_of_its_kind_and_its_own_canonical_form(
     assert (ref.kind, str(ref)) == (kind, text)
 
 
-def test_what_is_not_well_formed_is_no_source() -> None:
+def test_malformed_text_is_not_a_source() -> None:
     assert [text for text in BAD if sources.parse(text) is not None] == []
 
 
 @CALM
 @given(st.text(alphabet='ab.py:/<>()[]"`~,#-0123 commitrunabsentdoc', max_size=30))
-def test_what_parses_has_a_canonical_form_that_parses_to_the_same(text: str) -> None:
+def test_any_source_s_canonical_form_parses_to_the_same_source(text: str) -> None:
     ref = sources.parse(text)
     if ref is not None:
         assert sources.parse(str(ref)) == ref
 
 
-def test_a_glob_that_could_take_minutes_is_no_source() -> None:
+def test_a_glob_that_could_take_minutes_is_not_a_source() -> None:
     assert sources.parse('absent:**/tests/**/x/**/test_*_*.*~"x"') is not None
     for glob in ("**a" * 10 + "b", "*a" * 10 + "b", "**/*" * 8 + "/x"):
         assert sources.parse(f'absent:{glob}~"x"') is None
@@ -96,14 +103,14 @@ def test_one_line_and_a_range_of_one_line_are_the_same_source() -> None:
 # -- lines of files
 
 
-def test_lines_are_those_of_the_file_both_ends_included(tmp_path: Path) -> None:
+def test_a_line_range_includes_both_ends(tmp_path: Path) -> None:
     write(tmp_path, {"src/a b.py": "one\ntwo\nthree\n"})
     assert resolve(tmp_path, "src/a b.py:2").lines == ("two",)
     assert resolve(tmp_path, "src/a b.py:1-3").lines == ("one", "two", "three")
     assert resolve(tmp_path, "src/a b.py").lines == ("one", "two", "three")
 
 
-def test_a_path_with_signs_of_the_grammar_resolves_in_angle_brackets(tmp_path: Path) -> None:
+def test_a_path_with_special_characters_resolves_in_angle_brackets(tmp_path: Path) -> None:
     names = ["a,b.py", "ab:c.py", "a(b.py", "no suffix", "x`y"]
     write(tmp_path, dict.fromkeys(names, "text\n"))
     for name in names:
@@ -135,7 +142,7 @@ def test_a_path_with_signs_of_the_grammar_resolves_in_angle_brackets(tmp_path: P
         ("quoth://doc/abc", "E_SOURCE_EXTERNAL"),
     ],
 )
-def test_each_way_not_to_hold_has_its_code(tmp_path: Path, text: str, code: str) -> None:
+def test_each_way_to_be_invalid_has_its_code(tmp_path: Path, text: str, code: str) -> None:
     write(
         tmp_path,
         {
@@ -175,7 +182,7 @@ def test_a_link_inside_the_project_is_followed(tmp_path: Path) -> None:
     assert resolve(tmp_path, "link/a.txt:1").lines == ("text",)
 
 
-def test_a_file_of_just_the_limit_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
+def test_a_file_at_the_size_limit_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
     write(tmp_path, {"just.txt": "x" * MAX_BYTES, "more.txt": "x" * (MAX_BYTES + 1)})
     assert len(resolve(tmp_path, "just.txt:1").lines[0]) == MAX_BYTES
     assert fails(tmp_path, "more.txt:1") == "E_SOURCE_UNREADABLE"
@@ -204,14 +211,14 @@ def test_the_digest_ignores_a_carriage_return_before_a_line_feed_and_nothing_els
     assert all(len(digest) == 16 for digest in digests.values())
 
 
-def test_the_digest_of_a_span_is_blind_to_changes_elsewhere_in_the_file(tmp_path: Path) -> None:
+def test_the_digest_of_a_span_ignores_changes_elsewhere_in_the_file(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": "one\ntwo\nthree\n"})
     before = resolve(tmp_path, "a.txt:2").digest
     write(tmp_path, {"a.txt": "changed\ntwo\n"})
     assert resolve(tmp_path, "a.txt:2").digest == before
 
 
-def test_a_span_knows_the_names_of_the_symbols_around_it(tmp_path: Path) -> None:
+def test_a_span_knows_the_names_of_its_enclosing_symbols(tmp_path: Path) -> None:
     write(
         tmp_path, {"a.py": "class Basket:\n    def total(self):\n        x = 1\n        return x\n"}
     )
@@ -245,7 +252,9 @@ def test_a_test_is_found_by_its_name_alone_or_with_its_group(tmp_path: Path) -> 
 # -- commits
 
 
-def test_a_commit_is_its_message_and_its_changed_lines_without_their_marks(tmp_path: Path) -> None:
+def test_a_commit_resolves_to_its_message_and_changed_lines_without_diff_marks(
+    tmp_path: Path,
+) -> None:
     commit(tmp_path, {"a.py": "timeout = 30\n"}, "begin")
     sha = commit(tmp_path, {"a.py": "timeout = 10\n"}, "Wait less\n\nThe gateway gives up first.")
     lines = resolve(tmp_path, f"commit:{sha[:9]}").lines
@@ -257,7 +266,7 @@ def test_a_commit_is_its_message_and_its_changed_lines_without_their_marks(tmp_p
     )
 
 
-def test_a_commit_of_another_repository_or_an_object_that_is_none_does_not_hold(
+def test_a_commit_of_another_repository_or_another_git_object_is_invalid(
     tmp_path: Path,
 ) -> None:
     commit(tmp_path / "one", {"a.py": "x\n"}, "begin")
@@ -270,7 +279,7 @@ def test_a_commit_of_another_repository_or_an_object_that_is_none_does_not_hold(
 # -- runs, tickets, documents
 
 
-def test_a_run_is_its_recorded_line_and_lines_cut_short_are_skipped(tmp_path: Path) -> None:
+def test_a_run_resolves_to_its_record_and_truncated_lines_are_skipped(tmp_path: Path) -> None:
     record = json.dumps({"id": "r2", "command": "pytest tests", "failed": ["test_x"]})
     write(tmp_path, {".project/.state/results.jsonl": f'{{"id": "r1", "comm\n[1]\n{record}\n'})
     span = resolve(tmp_path, "run:r2")
@@ -293,7 +302,7 @@ def test_a_document_is_cited_by_page(tmp_path: Path) -> None:
 # -- absence
 
 
-def test_an_absence_holds_while_no_listed_file_holds_the_text(tmp_path: Path) -> None:
+def test_an_absence_is_valid_while_no_matching_file_contains_the_text(tmp_path: Path) -> None:
     write(tmp_path, {"t/a.py": "alpha(\n", "t/deep/b.py": "beta", "src/c.py": "gamma"})
     for text in (
         'absent:t/**~"gamma"',
@@ -325,19 +334,19 @@ def test_an_absence_is_exact_in_a_file_too_large_to_be_read_whole(tmp_path: Path
     assert resolve(tmp_path, 'absent:t/**~"needles"').digest
 
 
-def test_an_absence_looks_at_bytes_so_that_files_that_are_no_text_count_too(tmp_path: Path) -> None:
+def test_an_absence_searches_bytes_so_binary_files_count_too(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\0\0name\xff")
     assert fails(tmp_path, 'absent:**~"name"') == "E_SOURCE_PRESENT"
 
 
-def test_an_absence_says_nothing_of_files_that_git_ignores(tmp_path: Path) -> None:
+def test_an_absence_ignores_files_that_git_ignores(tmp_path: Path) -> None:
     commit(tmp_path, {".gitignore": "out/\n", "a.py": "alpha\n"}, "begin")
     write(tmp_path, {"out/b.py": "beta\n"})
     assert resolve(tmp_path, 'absent:**/*.py~"beta"').digest
     assert fails(tmp_path, 'absent:out/**~"beta"') == "E_SOURCE_GLOB"
 
 
-def test_a_ticket_that_cannot_be_a_file_is_refused_before_it_is_looked_for(tmp_path: Path) -> None:
+def test_a_ticket_name_that_cannot_be_a_file_name_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(PrereadError):
         sources.resolve(Ref("ticket", name="../x"), services(tmp_path).tree)
 
@@ -345,15 +354,20 @@ def test_a_ticket_that_cannot_be_a_file_is_refused_before_it_is_looked_for(tmp_p
 @pytest.mark.parametrize(
     ("path", "own"),
     [
-        (".project/context/login/patterns.md", True), (".project/.cache/staging/login~x/patterns.md", True),
-        (".project/.state/results.jsonl", True), (".PROJECT/Context/login/patterns.md", True), (".git/config", True),
-        ("src/../.project/context/x.md", False), (".project/context", True), ("link/login/patterns.md", True),
-        (".project/knowledge.md", False), (".project/tickets/SHOP-1.md", False), (".gitignore", False),
-        ("project/context/a.md", False), ("src/.project/context/a.md", False), ("/etc/passwd", False), ("", False),
+        (".project/context/login/patterns.md", True),
+        (".project/.cache/staging/login~x/patterns.md", True),
+        (".project/.state/results.jsonl", True), (".PROJECT/Context/login/patterns.md", True),
+        (".git/config", True),
+        ("src/../.project/context/x.md", False), (".project/context", True),
+        ("link/login/patterns.md", True),
+        (".project/knowledge.md", False), (".project/tickets/SHOP-1.md", False),
+        (".gitignore", False),
+        ("project/context/a.md", False), ("src/.project/context/a.md", False),
+        ("/etc/passwd", False), ("", False),
         ("a\0b", False), ("a/" * 5000, False),
     ],
 )  # fmt: skip
-def test_files_that_preread_writes_itself_are_told_from_the_project_s(
+def test_files_that_preread_writes_are_distinguished_from_the_project_s(
     tmp_path: Path, path: str, own: bool
 ) -> None:
     root = write(tmp_path, {".project/context/login/patterns.md": "", "src/a.py": ""})

@@ -55,7 +55,8 @@ def test_a_run_is_one_line_of_json(project: Services) -> None:
     assert end == ""
     assert [json.loads(line) for line in written] == [
         {
-            "time": NOON + 0.123, "cost_usd": 0.123457, "feature": "checkout", "model": "claude-sonnet-4-5",
+            "time": NOON + 0.123, "cost_usd": 0.123457, "feature": "checkout",
+            "model": "claude-sonnet-4-5",
             "turns": 12, "tokens": TOKENS, "seconds": 74.2, "run": "a1b2",
         }
     ]  # fmt: skip
@@ -144,7 +145,8 @@ def test_a_line_that_is_not_whole_is_no_run_and_the_next_one_stands_alone(
 def test_what_is_no_run_is_passed_over(project: Services) -> None:
     spend(project, 1.0)
     garbage = [
-        b"\xff\xfe\0", b"{}", b"[]", b"null", b'{"time": "x", "cost_usd": 1}', b"<<<<<<< HEAD", b"", b'{"time": 1e99',
+        b"\xff\xfe\0", b"{}", b"[]", b"null", b'{"time": "x", "cost_usd": 1}', b"<<<<<<< HEAD",
+        b"", b'{"time": 1e99',
         b'{"time": 1763204400.0, "cost_usd": -5, "feature": "x", "run": "x"}', b"a" * 100_000,
         b'{"time": 1763204400.0, "cost_usd": 1.2.3, "feature": "x", "run": "x"}',
     ]  # fmt: skip

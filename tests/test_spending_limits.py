@@ -138,7 +138,8 @@ def test_status_of_a_feature_tells_the_whole_of_its_last_run(claude, api, tmp_pa
     shown = run_cli("status", "login", cwd=project, env=env).out
     for words in (
         f"{outcome['model']} by Claude Code {outcome['version']}: 2 turns, {outcome['seconds']:.1f} s, $0.00",
-        "20 output", f"prompt {outcome['prompt']}", "refused: Read", "E_QUOTE `no such words`", "1 dropped",
+        "20 output", f"prompt {outcome['prompt']}", "refused: Read", "E_QUOTE `no such words`",
+        "1 dropped",
         "stderr: a word of warning",
     ):  # fmt: skip
         assert words in shown, (words, shown)
@@ -170,7 +171,8 @@ class Terminal:
         self._controller, terminal = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "preread", *arguments],
-            cwd=project, env=child_environ({"TERM": "xterm", **env}), stdin=terminal, stdout=terminal, stderr=terminal,
+            cwd=project, env=child_environ({"TERM": "xterm", **env}),
+            stdin=terminal, stdout=terminal, stderr=terminal,
             start_new_session=True,
         )  # fmt: skip
         os.close(terminal)

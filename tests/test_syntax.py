@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from preread import syntax
+from preread.languages import language_of
 from preread.syntax import Details, Outline, details, enclosing, grammars, outline
-from preread.syntax.languages import language_of
 from preread.syntax.plain import plain_details, plain_outline
 
 DATA = Path(__file__).parent / "data" / "syntax"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from preread.languages import LANGUAGES
 from preread.syntax import Details, Outline, details, grammars, outline
-from preread.syntax.languages import LANGUAGES
 
 PATHS = [f"tests/test_x{language.suffixes[0]}" for language in LANGUAGES] + [
     "cart_test.go",

@@ -6,7 +6,7 @@ import pytest
 
 from conftest import ROOT
 from preread import syntax
-from preread.syntax.languages import language_of
+from preread.languages import language_of
 
 FOLDER = ROOT / "tests/data/syntax"
 SAMPLES = {path.name: path for path in sorted(FOLDER.iterdir()) if language_of(path.name)} | {

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from preread.languages import LANGUAGES, language_of, role_of
 from preread.syntax import (
     Details,
     Outline,
@@ -19,7 +20,6 @@ from preread.syntax import (
     outline,
 )
 from preread.syntax import __file__ as package
-from preread.syntax.languages import LANGUAGES, language_of, role_of
 
 DATA = Path(__file__).parent / "data" / "syntax"
 

@@ -30,12 +30,15 @@ def listed(root: Path) -> list[str]:
 
 # -- with and without git
 
-PLAIN = ["a.py", "b.log", "keep.log", "x.tmp", "build/a.py", "build/keep.log", "src/a.py", "src/b.log",
+PLAIN = ["a.py", "b.log", "keep.log", "x.tmp", "build/a.py", "build/keep.log", "src/a.py",
+"src/b.log",
 "src/keep.log",
-         "src/build/a.py", "src/deep/x.tmp", "src/deep/a.py", "docs/a.md", "docs/b.log"]  # fmt: skip
+         "src/build/a.py", "src/deep/x.tmp", "src/deep/a.py", "docs/a.md",
+         "docs/b.log"]  # fmt: skip
 RULES = st.lists(
     st.sampled_from(
-        ["*.log", "!keep.log", "build/", "/build", "src/*.log", "**/x.tmp", "deep", "/deep/", "!deep/", "docs/**",
+        ["*.log", "!keep.log", "build/", "/build", "src/*.log", "**/x.tmp", "deep", "/deep/",
+            "!deep/", "docs/**",
         "!docs/a.md",
          "# comment", "", "a.py", "!a.py", "src/**/a.py", "*.tmp  ", "[ab].log", "?.py", "\\!x"]
     ),
@@ -333,8 +336,10 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
         {"a.txt": "two\n", "b.py": "x = 2\n", ".gitattributes": "* diff=evil filter=evil\n"},
         "more",
     )
-    for key in ("core.fsmonitor", "diff.external", "diff.evil.textconv", "diff.evil.command", "filter.evil.clean",
-                "filter.evil.smudge", "filter.evil.process", "core.pager", "core.editor", "core.sshCommand",
+    for key in ("core.fsmonitor", "diff.external", "diff.evil.textconv", "diff.evil.command",
+        "filter.evil.clean",
+                "filter.evil.smudge", "filter.evil.process", "core.pager", "core.editor",
+                "core.sshCommand",
                 "gpg.program",
                 "pager.log", "pager.show", "core.gitProxy", "credential.helper", "core.askPass",
                 "interactive.diffFilter"):  # fmt: skip
@@ -356,13 +361,13 @@ def test_no_program_that_a_repository_names_is_ever_run(tmp_path: Path) -> None:
     from preread import sources
     from preread.evidence.collect import collect
     from preread.index import gitlog
-    from preread.index.analysis import Kept
+    from preread.index.analysis import AnalysisCache
     from preread.models import Request
 
     asked = services(root)
     assert "new.txt" in asked.tree.files
     with closing(sqlite3.connect(":memory:")) as nothing_kept:
-        log = Kept(asked.tree, nothing_kept).log
+        log = AnalysisCache(asked.tree, nothing_kept).log
         assert gitlog.patches_of(log, ["a.txt"])
         assert gitlog.commits_of(log, ["b.py"])
         assert gitlog.churn(log)

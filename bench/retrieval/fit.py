@@ -27,6 +27,7 @@ from systems import Task
 
 from preread.infra import db
 from preread.ranking import fusion, weights
+from preread.ranking.query import Query
 from preread.ranking.search import Asked, Search
 
 NEVER = 1e-9  # a weight that lets a signal speak without being heard
@@ -94,7 +95,7 @@ def _worth(fused: fusion.Fused, share: float) -> dict[str, float]:
 
 
 def _fused(
-    query: fusion.Query, read: Callable[[str], str | None], connection: sqlite3.Connection
+    query: Query, read: Callable[[str], str | None], connection: sqlite3.Connection
 ) -> dict[str, tuple[dict[str, fusion.Fused], frozenset[str]]]:
     """By kind: the ranked files, and which of them stand aside."""
     asked = Asked(connection, query.weights, query.text, query.scope, read)

@@ -30,7 +30,8 @@ from systems import Task, tokens
 from preread import syntax
 from preread.models import Request
 from preread.operations.registry import services_of
-from preread.ranking import fusion, lines
+from preread.ranking import lines
+from preread.ranking.query import query_of
 
 Spans = Sequence[tuple[int, int]]
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
@@ -73,7 +74,7 @@ def pieces(most: int) -> Callable[[File], Spans]:
 
 
 def preread(file: File) -> Spans:
-    wanted = lines.Wanted(fusion.query_of(file.request, ""), file.request.description)
+    wanted = lines.Wanted(query_of(file.request, ""), file.request.description)
     found = wanted.spans(file.path, file.text, syntax.outline(file.path, file.text))
     return [(span.start, span.end) for span in found]
 

@@ -16,12 +16,15 @@ from systems import Ranking, Task
 
 from preread import inputs, resolve
 from preread.evidence import collect
+from preread.gates.feature_names import slug
 from preread.index import analysis, indexer, words
 from preread.infra import db
-from preread.layout import feature_name, slug
+from preread.layout import feature_name
 from preread.models import Request
 from preread.operations.registry import services_of
 from preread.ranking import fusion
+from preread.ranking.query import Query, query_of
+from preread.ranking.search import Asked
 from preread.services import Services
 
 FEATURE_WORDS = 3
@@ -49,9 +52,9 @@ def asked(services: Services, task: Task) -> Request:
     )
 
 
-def query(services: Services, request: Request) -> fusion.Query:
+def query(services: Services, request: Request) -> Query:
     """What is searched for, as the operation does."""
-    return fusion.query_of(
+    return query_of(
         request, (inputs.ticket(services.tree, request.ticket) if request.ticket else "") or ""
     )
 
@@ -109,9 +112,10 @@ class Preread:
     @staticmethod
     def _ranked(services: Services, task: Task, connection: object) -> Ranking:
         request = asked(services, task)
-        hits = collect._hits(
-            request, query(services, request), connection, analysis.Kept(services.tree, connection)
-        )
+        found = query(services, request)
+        analyses = analysis.AnalysisCache(services.tree, connection)
+        terms = Asked(connection, found.weights, found.text, found.scope, analyses.text)
+        hits = collect._hits(request, found, terms, analyses)
         tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
         return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])
 

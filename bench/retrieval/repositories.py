@@ -37,8 +37,8 @@ class Manifest(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def manifest() -> Manifest:
-    data = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))
+def manifest(place: Path = MANIFEST) -> Manifest:
+    data = tomllib.loads(place.read_text(encoding="utf-8"))
     rows = (
         Entry(row["url"].removeprefix("https://github.com/"), digest=row.pop("cases", ""), **row)
         for row in data["repository"]

@@ -71,9 +71,13 @@ def places_of(paths: list[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def named_words(text: str) -> list[str]:
+    """The different words of a text that say something about a place in the code, in their order."""
+    return list(dict.fromkeys(word for word in WORD.findall(text) if word.lower() not in _IDLE))
+
+
 def telling_words(text: str) -> int:
-    """How many different words of a text say something about a place in the code."""
-    return len({word.lower() for word in WORD.findall(text)} - _IDLE)
+    return len({word.lower() for word in named_words(text)})
 
 
 def subject_key(subject: str) -> str:

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from preread import check, dossier, prompt
 from preread.build_plan import SUMMARY, Plan
-from preread.builders import static, summary
+from preread.builders import static
 from preread.infra import atomic
-from preread.layout import BY_NAME, REQUIRED
+from preread.layout import REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem
 from preread.services import Services
 
@@ -69,8 +68,6 @@ def assemble(
     still_valid = _still_valid(services, plan, (*earlier, *plan.kept))
     chosen = {draft.name: draft for draft in (*still_valid, *valid.values())}
     others = [d for d in static.drafts(plan.request, evidence) if d.name not in chosen]
-    cut = alone.cut + static.left_out(evidence, BY_NAME.keys() - chosen.keys())
-    alone = replace(alone, cut=cut)
     drafts = (*chosen.values(), *others)
     checked, own_facts = _check_together(services, plan, evidence, drafts, alone, outcome)
     _write(staging, checked.drafts)
@@ -101,7 +98,7 @@ def _check_model_drafts(
         problems=problems,
         budget=False,
         external=answers,
-        standing=False,
+        trust_published=False,
     )
     return drafts, checked
 
@@ -110,7 +107,7 @@ def _model_drafts(
     services: Services, plan: Plan, staging: Path
 ) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
     """The drafts that were asked for; every other file is a problem."""
-    drafts, problems = check.staged(services, plan.request.feature, staging)
+    drafts, problems = check.read_staged(services, plan.request.feature, staging)
     unasked = tuple(
         Problem(draft.name, 1, "E_FILE_NAME", "was not asked for")
         for draft in drafts
@@ -147,20 +144,20 @@ def _check_together(
 ) -> tuple[Checked, tuple[str, ...]]:
     """Check all files against one budget, together with what people wrote.
 
-    Adds the summary, last, if nobody drafted one. Returns the ids of the builders' facts as well.
+    Returns the ids of the builders' facts as well.
     """
     request = plan.request
-    everything, people = check.with_people(services, request.feature, drafts)
-    ranks = {finding.text: finding.score for finding in evidence.findings}
-    checking = partial(
-        check.check, services, request.feature, budget=True, ranks=ranks, external=outcome.external
+    everything, people = check.with_user_facts(services, request.feature, drafts)
+    checked = check.check(
+        services,
+        request.feature,
+        everything,
+        problems=alone.problems,
+        budget=True,
+        ranks={finding.text: finding.score for finding in evidence.findings},
+        before=replace(alone, drafts=(), verdicts=()),
+        external=outcome.external,
     )
-    before = replace(alone, drafts=(), verdicts=())
-    checked = checking(everything, problems=alone.problems, before=before)
-    if not any(draft.name == SUMMARY and draft.facts for draft in checked.drafts):
-        index = summary.summarise(request, evidence, checked)
-        others = tuple(draft for draft in checked.drafts if draft.name != SUMMARY)
-        checked = checking((*others, index), problems=checked.problems, before=checked)
     return checked, tuple(sorted(_ids(checked.drafts) - people))
 
 

@@ -108,13 +108,14 @@ def _manifest(
         used=evidence.used,
         spans=made.checked.spans,
         facts=made.own_facts,
+        thin=evidence.thin,
     )
 
 
 async def _index(services: Services) -> list[str]:
     """Index the facts. The index is derived, so the dossier is published even if this fails."""
     try:
-        await step(facts.index, services, check.judge)
+        await step(facts.index, services, check.check_unbudgeted)
     except Cancelled:
         raise
     except PrereadError as error:

@@ -12,7 +12,7 @@ from preread.published import Published
 from preread.services import Services
 
 SUMMARY = "summary.md"
-HISTORY = {"reported", "failed", "again"}  # kinds of findings that are a history of failures
+HISTORY = frozenset({"failing", "flaky"})  # rules whose findings are a history of failures
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Plan:
 
 
 def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
-    if request.auto and any(finding.kind in HISTORY for finding in evidence.findings):
+    if request.auto and any(finding.rule in HISTORY for finding in evidence.findings):
         request = request.model_copy(update={"level": "full"})
     to_draft = DRAFTED[request.level]
     found = published.read(services.layout, request.feature)

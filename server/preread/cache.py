@@ -170,13 +170,13 @@ def _unless_remembered(services: Services, checks: dict[str, _Check]) -> Iterato
 
 
 def _recall(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, str]:
-    select = "SELECT key, signature FROM held WHERE key = ?"
+    select = "SELECT key, signature FROM passed_checks WHERE key = ?"
     return dict(row for key in keys for row in connection.execute(select, (key,)))
 
 
 def _remember(connection: sqlite3.Connection, rows: list[tuple[str, str]]) -> None:
     with db.transaction(connection):
-        connection.executemany("INSERT OR REPLACE INTO held VALUES (?, ?)", rows)
+        connection.executemany("INSERT OR REPLACE INTO passed_checks VALUES (?, ?)", rows)
 
 
 def _signature(tree: Tree, paths: Iterable[str]) -> str:

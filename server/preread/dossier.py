@@ -1,9 +1,10 @@
-"""The dossier's format: markdown to sections of facts with sources, and back. Rules that one file can be held to."""
+"""The dossier format: parse markdown into sections of facts with sources, and render it back."""
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from preread import sources
 from preread.layout import BY_NAME
@@ -11,35 +12,41 @@ from preread.models import Draft, Fact, Fence, Problem, Section
 from preread.sources import Ref
 
 NO_FACTS = "No facts found."
-FENCE = re.compile(
-    r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$"
-)  # possessive: a line of blanks costs its length, not its square
-# Brackets in these are no brackets of the fact: a path in angle brackets, the text of an absence.
-HELD = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')
+# Possessive, so that a long line of blanks takes linear time.
+FENCE = re.compile(r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$")
+# Round brackets inside these do not delimit sources: a path in angle brackets, an absence's text.
+OPAQUE = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')
 SHORT = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?")  # lines of the section's source
-QUOTE_LENGTH = 4  # shorter backticked texts prove nothing
-# Controls, overridden direction, tags, lone surrogates: what a terminal obeys, or a model reads and a person does not.
-UNSEEN = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e0fff]"
+MIN_QUOTE = 4  # characters; shorter backticked texts prove nothing
+# Control characters, direction overrides, tags and lone surrogates: they change what a terminal
+# shows, or a model reads them and a person does not.
+INVISIBLE = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
 )
-WITH_FILE = frozenset({"lines", "path", "test"})
+FILE_KINDS = frozenset({"lines", "path", "test"})
+# A quoted name with the line that it is on, `name` :12 or `name` src/a.py:12: a source inside the words.
+ANCHOR = re.compile(
+    r"(?<!`)(?P<ticks>`{1,3}+)(?!`)(?P<quote>(?:(?!(?P=ticks)).)++)(?P=ticks) "
+    r"(?P<path><[^<>]+>|[^\s`,:<>()]*+):(?P<start>[1-9]\d{0,6})(?:-(?P<end>[1-9]\d{0,6}))?(?![\w.:-])"
+)
 
 
 def fact_id(file: str, text: str) -> str:
-    """A fact's name for `wrong` and the index: eight hex digits of its file and words, whatever its sources' lines."""
+    """A fact's id for `wrong` and the index: 8 hex digits of its file and words, not its sources."""
     words = " ".join(text.split()).lower()
     return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def quotes(text: str) -> list[str]:
-    """The backticked texts that have to stand in the fact's sources."""
-    return [q for q in (span.strip() for span in _code_spans(text)) if len(q) >= QUOTE_LENGTH]
+    """The backticked texts that the fact's sources have to contain."""
+    return [q for q in (span.strip() for span in _code_spans(text)) if len(q) >= MIN_QUOTE]
 
 
 def _code_spans(text: str) -> Iterator[str]:
-    """What stands between a run of backticks and the next one of its length; one pass, whatever the text."""
+    """The text between each run of backticks and the next run of the same length, in one pass."""
     runs = list(re.finditer("`+", text))
-    closing: dict[int, int] = {}  # run -> the next one of its length
+    closing: dict[int, int] = {}  # run -> the next run of the same length
     later: dict[int, int] = {}
     for i in range(len(runs) - 1, -1, -1):
         length = len(runs[i][0])
@@ -54,7 +61,7 @@ def _code_spans(text: str) -> Iterator[str]:
 
 
 def code(text: str) -> str:
-    """`text` as a code span, fenced by more backticks than it holds."""
+    """`text` as a code span, delimited by more backticks than it contains in a row."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
@@ -62,15 +69,18 @@ def code(text: str) -> str:
 
 
 def tokens(text: str) -> int:
-    """An estimate: 4 characters each."""
+    """Estimated tokens of a text, at 4 characters each."""
     return (len(text) + 3) // 4
 
 
 def split_sources(bullet: str) -> tuple[str, list[str]]:
-    """A bullet's words and the parts of its last balanced round bracket; no parts when that is not at its end."""
+    """Split a bullet into its text and the parts of the balanced round brackets it ends with.
+
+    There are no parts when it does not end with brackets.
+    """
     if not bullet.endswith(")"):
         return bullet, []
-    shape = HELD.sub(lambda match: "x" * len(match[0]), bullet)
+    shape = OPAQUE.sub(lambda match: "x" * len(match[0]), bullet)
     depth = 0
     for i in range(len(shape) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(shape[i], 0)
@@ -80,7 +90,7 @@ def split_sources(bullet: str) -> tuple[str, list[str]]:
 
 
 def _split(inner: str, shape: str) -> list[str]:
-    """Split at `, ` outside brackets; `shape` is the text with what is no bracket of it masked."""
+    """Split `inner` at each `, ` outside brackets; `shape` is the same text with OPAQUE masked."""
     parts, depth, start = [], 0, 0
     for i, char in enumerate(shape):
         depth += {"(": 1, ")": -1}.get(char, 0)
@@ -90,43 +100,83 @@ def _split(inner: str, shape: str) -> list[str]:
     return [*parts, inner[start:]]
 
 
+class Anchor(NamedTuple):
+    """A quote in a fact's words with its place: the quote has to be in these very lines."""
+
+    quote: str
+    source: str
+
+
+def anchors(fact: Fact, base: str = "") -> list[Anchor]:
+    """The anchors of a parsed fact; `base` is its section's source, which bare lines belong to."""
+    return [Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(fact.text, base)]
+
+
+def anchor_path(path: str) -> str:
+    """A path as an anchor writes it: without angle brackets only what ends at the first blank."""
+    return path if re.fullmatch(r"<[^<>]+>|[^\s`,:<>()]+", path) else f"<{path}>"
+
+
+def _anchored(
+    text: str, base: str, expand: Callable[[Ref, str], Ref] = lambda ref, _: ref
+) -> Iterator[tuple[re.Match[str], Ref]]:
+    """Each anchor of a text with the lines that it names; `expand` makes a written path whole."""
+    ref = sources.parse(base) if base else None
+    path = own = ref.path if ref is not None else ""
+    for match in ANCHOR.finditer(text):
+        written = match["path"] or (sources.quoted_path(path) if path else "")
+        ref = sources.parse(f"{written}:{match['start']}-{match['end'] or match['start']}")
+        if ref is None or not (written.startswith("<") or sources.is_path_shaped(ref.path)):
+            continue
+        ref = expand(ref, written) if match["path"] else ref
+        path = own or ref.path  # without a section's source, the last path serves
+        yield match, ref
+
+
 class _Paths:
-    """Which paths a file has cited whole so far, so that a basename can stand for one of them."""
+    """The paths that a file has cited in full so far, to expand and shorten basenames."""
 
     def __init__(self) -> None:
-        self.sharing: dict[str, dict[str, None]] = {}  # basename -> the paths that end in it
+        self.by_basename: dict[str, dict[str, None]] = {}
 
     def expand(self, ref: Ref, written: str) -> Ref:
-        """The source that `written` stands for; in angle brackets a path is always whole."""
-        if ref.kind not in WITH_FILE:
+        """The source that `written` means. A path in angle brackets is always a full path."""
+        if ref.kind not in FILE_KINDS:
             return ref
-        known = self.sharing.get(ref.path, {})  # only a path without folders can be a basename
+        known = self.by_basename.get(ref.path, {})  # empty for a path with folders
         if len(known) == 1 and not written.startswith("<"):
             return replace(ref, path=next(iter(known)))
-        self.see(ref.path)
+        self.add(ref.path)
         return ref
 
-    def see(self, path: str) -> None:
-        self.sharing.setdefault(path.rsplit("/", 1)[-1], {})[path] = None
+    def add(self, path: str) -> None:
+        self.by_basename.setdefault(path.rsplit("/", 1)[-1], {})[path] = None
 
     def shorten(self, ref: Ref) -> str:
-        """The shortest form that reads back as `ref`, which counts as seen from now on."""
-        if ref.kind not in WITH_FILE:
+        """The shortest form that reads back as `ref`; from now on its path counts as cited."""
+        if ref.kind not in FILE_KINDS:
             return str(ref)
-        base = ref.path.rsplit("/", 1)[-1]
-        known = self.sharing.get(base, {})
-        short, whole = replace(ref, path=base), str(ref)
-        bare = not str(short).startswith("<") and sources.parse(str(short)) == short
-        if bare and len(known) == 1 and ref.path in known:
+        basename = ref.path.rsplit("/", 1)[-1]
+        known = self.by_basename.get(basename, {})
+        short, full = replace(ref, path=basename), str(ref)
+        is_plain = not str(short).startswith("<") and sources.parse(str(short)) == short
+        if is_plain and len(known) == 1 and ref.path in known:
             return str(short)
-        self.see(ref.path)
-        if base == ref.path and known and not whole.startswith("<"):
-            return f"<{base}>{whole[len(base) :]}"  # a bare name would be taken for the file in a folder
-        return whole
+        self.add(ref.path)
+        if basename == ref.path and known and not full.startswith("<"):
+            # Without brackets it would read back as the file of that name cited before.
+            return f"<{basename}>{full[len(basename) :]}"
+        return full
+
+
+def heading_source(heading: str) -> str:
+    """The source that a heading is, if it is a path; a path in angle brackets is none."""
+    ref = sources.parse(heading) if "." in heading or "/" in heading else None
+    return heading if ref is not None and ref.kind == "path" and ref.path == heading else ""
 
 
 class _Reader:
-    """One pass over a file's lines."""
+    """Reads one file in one pass over its lines."""
 
     def __init__(self, name: str, feature: str, text: str) -> None:
         self.name, self.feature = name, feature
@@ -146,7 +196,10 @@ class _Reader:
         self.items = []
 
     def refs(self, parts: list[str]) -> list[Ref] | None:
-        """The parts as sources, basenames and bare `:12` made whole; None when one of them is no source."""
+        """The parts as full sources; None when one of them is not a source.
+
+        Expands basenames, and `:12` to that line of the section's source.
+        """
         found = []
         for part in parts:
             short = SHORT.fullmatch(part)
@@ -165,32 +218,43 @@ class _Reader:
         refs = self.refs(parts) if parts else None
         if not refs:
             text, refs = bullet, []
+        text, anchored = self.anchored(text)
+        refs += [ref for ref in anchored if ref not in refs]
         if not refs and self.head.source and (base := sources.parse(self.head.source)) is not None:
             refs = [base]
         if not text.strip():
-            self.problem(number, "E_FACT_EMPTY", "a fact says something before its sources")
+            self.problem(number, "E_FACT_EMPTY", "a fact needs text before its sources")
             return
         if not refs:
             self.problem(
                 number,
                 "E_FACT_SOURCE",
-                "a fact ends with its sources in round brackets, like (src/a.py:12)",
+                "a fact must end with its sources in round brackets, like (src/a.py:12)",
             )
         self.items.append(Fact(text.strip(), tuple(str(ref) for ref in refs), number))
+
+    def anchored(self, text: str) -> tuple[str, list[Ref]]:
+        """The text with the whole paths of its anchors, and the anchors as sources."""
+        parts, refs, end = [], [], 0
+        for match, ref in _anchored(text, self.head.source, self.paths.expand):
+            if match["path"]:
+                parts += [text[end : match.start("path")], anchor_path(ref.path)]
+                end = match.end("path")
+            refs.append(ref)
+        return "".join((*parts, text[end:])), refs
 
     def source_line(self, number: int, value: str) -> None:
         refs = self.refs([value])
         if not refs:
-            self.problem(number, "E_SECTION_SOURCE", f"`{value[:80]}` is no source")
+            self.problem(number, "E_SECTION_SOURCE", f"`{value[:80]}` is not a source")
         elif self.items:
-            self.problem(
-                number, "E_SECTION_SOURCE", "a section's source stands right under its heading"
-            )
+            message = "a `Source:` line must come right after its heading"
+            self.problem(number, "E_SECTION_SOURCE", message)
         else:
             self.head = replace(self.head, source=str(refs[0]))
 
     def fence(self, index: int, match: re.Match[str]) -> int:
-        """Read a code block that opens at `index`; the index of its last line."""
+        """Read the code fence that opens at `index`; returns the index of its last line."""
         marker = match[1]
         end = index + 1
         while end < len(self.lines) and not re.fullmatch(
@@ -198,13 +262,10 @@ class _Reader:
         ):
             end += 1
         if end == len(self.lines):
-            self.problem(index + 1, "E_FENCE_OPEN", "a code fence is never closed")
+            self.problem(index + 1, "E_FENCE_OPEN", "this code fence is never closed")
         if not self.head.source:
-            self.problem(
-                index + 1,
-                "E_FENCE_SOURCE",
-                "a code fence needs a `Source:` line under its section's heading",
-            )
+            message = "a code fence needs a `Source:` line under its section's heading"
+            self.problem(index + 1, "E_FENCE_SOURCE", message)
         self.items.append(Fence(match[2], tuple(self.lines[index + 1 : end]), index + 1))
         return end
 
@@ -212,26 +273,29 @@ class _Reader:
         row = BY_NAME.get(self.name)
         expected = f"# {row.title}: {self.feature}" if row else "# Knowledge"
         if line.strip() != expected:
-            self.problem(1, "E_TITLE", f"the first line is `{expected}`")
+            self.problem(1, "E_TITLE", f"the first line must be `{expected}`")
 
     def line(self, index: int) -> int:
+        """Read the line at `index`, or the fence that opens there; returns the last index read."""
         number, line = index + 1, self.lines[index]
         if match := FENCE.match(line):
             return self.fence(index, match)
         if line.startswith("## "):
             self.close_section()
-            self.head = Section(line[3:].strip(), (), "", number)
+            heading = line[3:].strip()
+            self.head = Section(heading, (), heading_source(heading), number)
+            if self.head.source:
+                self.paths.add(heading)
         elif line.startswith("- "):
             self.fact(number, line[2:].strip())
         elif match := re.match(r"Source:\s*(.+)", line):
             self.source_line(number, match[1].strip())
         elif line.strip() and line.strip() != NO_FACTS:
-            what = (
-                "a heading is `## `"
-                if line.startswith("#")
-                else "one fact a line, starting with `- `; no prose"
+            is_heading = line.startswith("#")
+            message = (
+                "headings start with `## `" if is_heading else "facts start with `- `; no prose"
             )
-            self.problem(number, "E_PROSE", what)
+            self.problem(number, "E_PROSE", message)
         return index
 
     def read(self) -> Draft:
@@ -244,14 +308,14 @@ class _Reader:
 
 
 def parse(name: str, feature: str, text: str) -> tuple[Draft, list[Problem]]:
-    """Read one dossier file; what breaks the format is listed, everything else is kept."""
-    reader = _Reader(name, feature, text.removeprefix("﻿"))
+    """Parse one dossier file; lines that break the format are reported, everything else is kept."""
+    reader = _Reader(name, feature, text.removeprefix("\ufeff"))
     draft = reader.read()
     return draft, reader.problems
 
 
 def render(draft: Draft) -> str:
-    """Write one dossier file; parsing it gives the same sections, facts and sources."""
+    """Render one dossier file; parsing it gives the same sections, facts and sources."""
     return "\n".join(_lines(draft)) + "\n"
 
 
@@ -264,41 +328,58 @@ def _lines(draft: Draft) -> Iterator[str]:
     for section in filled:
         yield from ("", f"## {section.heading}")
         base = sources.parse(section.source) if section.source else None
-        if base is not None:
+        if base is not None and section.source == heading_source(section.heading):
+            paths.add(base.path)
+        elif base is not None:
             yield f"Source: {paths.shorten(base)}"
         for item in section.items:
             if isinstance(item, Fence):
-                mark = "`" * max(
-                    3,
-                    1
-                    + max(
-                        (len(m) for line in item.lines for m in re.findall("`+", line)), default=0
-                    ),
-                )
+                longest = max(map(len, re.findall("`+", "\n".join(item.lines))), default=0)
+                mark = "`" * max(3, longest + 1)
                 yield from (f"{mark}{item.language}", *item.lines, mark)
             else:
                 yield _bullet(item, base, paths)
 
 
 def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:
+    inside = {anchor.source for anchor in anchors(fact, str(base) if base is not None else "")}
     if not fact.sources or (
         base is not None and fact.sources == (str(base),) and not _ends_in_sources(fact.text)
     ):
-        return f"- {fact.text}"
-    parts = []
-    for text in fact.sources:
-        ref = sources.parse(text)
-        if ref is None:
-            raise ValueError(f"{text!r} is no source")
-        if base is not None and ref.kind == "lines" and ref.path == base.path:
-            parts.append(f":{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else ""))
-        else:
-            parts.append(paths.shorten(ref))
-    return f"- {fact.text} ({', '.join(parts)})"
+        return f"- {_shortened(fact.text, base, paths)}"
+    parts = [
+        _part(text, base, paths)
+        for text in fact.sources
+        if text not in inside or _ends_in_sources(fact.text)
+    ]
+    text = _shortened(fact.text, base, paths)
+    return f"- {text} ({', '.join(parts)})" if parts else f"- {text}"
+
+
+def _part(text: str, base: Ref | None, paths: _Paths) -> str:
+    """One source in a fact's brackets."""
+    ref = sources.parse(text)
+    if ref is None:
+        raise ValueError(f"{text!r} is not a source")
+    if base is not None and ref.kind == "lines" and ref.path == base.path:
+        return f":{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else "")
+    return paths.shorten(ref)
+
+
+def _shortened(text: str, base: Ref | None, paths: _Paths) -> str:
+    """The text with the shortest paths in its anchors that read back as they are."""
+    parts, end = [], 0
+    for match, ref in _anchored(text, str(base) if base is not None else ""):
+        if match["path"]:
+            short = paths.shorten(ref).rpartition(":")[0]
+            whole = short if anchor_path(short) == short else anchor_path(ref.path)
+            parts += [text[end : match.start("path")], whole]
+            end = match.end("path")
+    return "".join((*parts, text[end:]))
 
 
 def _ends_in_sources(text: str) -> bool:
-    """Whether a text without sources would be read as one with them."""
+    """Whether a fact's text alone would be read as a fact with sources."""
     _, parts = split_sources(text)
     return bool(parts) and all(
         SHORT.fullmatch(part) or sources.parse(part) is not None for part in parts
@@ -306,6 +387,7 @@ def _ends_in_sources(text: str) -> bool:
 
 
 def all_facts(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fact]]:
+    """Each fact of the drafts, with the draft and section it belongs to."""
     for draft in drafts:
         for section in draft.sections:
             for fact in section.facts:

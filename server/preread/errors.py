@@ -1,10 +1,10 @@
-"""The one root of expected failures, and the table that maps their codes to every face's own numbers."""
+"""Expected failures: `PrereadError`, and the table of codes that every face maps to its own."""
 
 from typing import Any, NamedTuple
 
 
 class Code(NamedTuple):
-    """What one error code means to a face: a JSON-RPC number, an exit status, a line for the documents."""
+    """One row of the table: JSON-RPC number, exit status, and the line in docs/errors.md."""
 
     jsonrpc: int
     exit: int
@@ -16,69 +16,60 @@ USAGE, FAILED, INTERRUPTED, BUG = 2, 1, 130, 3
 CODES: dict[str, Code] = {
     "E_USAGE": Code(-32602, USAGE, "an argument is missing, unknown or of the wrong type"),
     "E_FEATURE_NAME": Code(
-        -32001, USAGE, "the feature's name is not one; `details.slug` would do, if there is one"
+        -32001, USAGE, "not a valid feature name; `details.slug` is one, if the name has one"
     ),
-    "E_TICKET_NAME": Code(-32002, USAGE, "the ticket's id holds characters that no ticket id has"),
+    "E_TICKET_NAME": Code(-32002, USAGE, "not a valid ticket id"),
     "E_PROJECT_DIR": Code(
-        -32003, FAILED, "`.project` is a file, or the project folder cannot be used"
+        -32003, FAILED, "`.project` is a file, or the project folder cannot be opened"
     ),
     "E_OUTSIDE": Code(
-        -32004, FAILED, "a path leads out of the project, by `..` or by a symbolic link"
+        -32004, FAILED, "a path leads out of the project, by `..` or a symbolic link"
     ),
-    "E_SETTINGS": Code(
-        -32005, FAILED, "a setting has an unknown name or a value that it cannot have"
-    ),
+    "E_SETTINGS": Code(-32005, FAILED, "a setting has an unknown name or an invalid value"),
     "E_NOT_FOUND": Code(-32006, FAILED, "there is no such dossier, file, fact or ticket"),
     "E_WRITE": Code(
-        -32007,
-        FAILED,
-        "the disk is full, read-only or not ours to write; what was published stands",
+        -32007, FAILED, "a file cannot be written: disk full, read-only or not permitted"
     ),
-    "E_TIMEOUT": Code(-32008, FAILED, "the build did not end within its deadline"),
+    "E_TIMEOUT": Code(-32008, FAILED, "the build did not finish within its deadline"),
     "E_CANCELLED": Code(-32009, INTERRUPTED, "the last caller that waited for the build went away"),
     "E_CHECK": Code(
-        -32010, FAILED, "the published dossier breaks rules of the format, or sources do not hold"
+        -32010, FAILED, "the published dossier breaks format rules or has invalid sources"
     ),
     "E_RECURSION": Code(-32011, FAILED, "the headless builder's own child asked for a dossier"),
     "E_PROMPT": Code(
-        -32012, FAILED, "a template of the project names an unknown variable or cannot be rendered"
+        -32012, FAILED, "a project's template uses an unknown variable or cannot be rendered"
     ),
-    "E_GATES": Code(
-        -32013, FAILED, "the hooks that come with Preread are not there, or do not answer"
-    ),
+    "E_GATES": Code(-32013, FAILED, "Preread's own hooks are missing or do not answer"),
     "E_SCOPE": Code(
-        -32014, USAGE, "the scope is no folder of the project, and no or several packages' name"
+        -32014, USAGE, "the scope is neither a folder nor the name of exactly one package"
     ),
-    # Why the static builder stood in: codes of `degraded` and `partial` replies, which are no errors.
-    "E_CLI": Code(
-        -32020, FAILED, "the Claude Code program is not there, too old or cannot be started"
-    ),
-    "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was refused"),
+    # Why the static builder stood in: codes of `degraded` and `partial` replies, not of errors.
+    "E_CLI": Code(-32020, FAILED, "Claude Code is not installed, too old or cannot be started"),
+    "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was rejected"),
     "E_SERVER": Code(
-        -32022, FAILED, "a configured MCP server is unknown, not logged in or could not be reached"
+        -32022, FAILED, "a configured MCP server is unknown, not logged in or unreachable"
     ),
     "E_RATE_LIMIT": Code(-32023, FAILED, "the account's rate or usage limit is reached"),
     "E_OVERLOADED": Code(-32024, FAILED, "the model's service is overloaded or failing"),
     "E_NETWORK": Code(-32025, FAILED, "the model's service could not be reached"),
     "E_MODEL": Code(
-        -32026, FAILED, "the service refused the request: an unknown model, or a prompt too long"
+        -32026, FAILED, "the service rejected the request: unknown model, or prompt too long"
     ),
     "E_TURNS": Code(-32027, FAILED, "the model used all its turns"),
-    "E_MONEY": Code(
-        -32028, FAILED, "a limit of spending is reached, for one build or for the month"
-    ),
-    "E_CHILD": Code(-32029, FAILED, "the Claude Code program ended without a result"),
+    "E_MONEY": Code(-32028, FAILED, "a spending limit is reached, of one build or of the month"),
+    "E_CHILD": Code(-32029, FAILED, "Claude Code ended without a result"),
     "E_DRAFTS": Code(
-        -32030, FAILED, "the model finished, and a required file of its drafts does not hold"
+        -32030, FAILED, "the model finished, but a required file of its drafts is invalid"
     ),
-    "E_INTERNAL": Code(
-        -32099, BUG, "a mistake in Preread itself; the log named in the hint helps to mend it"
-    ),
+    "E_INTERNAL": Code(-32099, BUG, "a bug in Preread; the log named in the hint helps to fix it"),
 }
 
 
 class PrereadError(Exception):
-    """An expected failure: what happened and why (message), what to do now (hint), data for programs (details)."""
+    """An expected failure.
+
+    `message` says what happened and why, `hint` what to do now; `details` is data for programs.
+    """
 
     def __init__(
         self, code: str, message: str, hint: str = "", details: dict[str, Any] | None = None
@@ -103,10 +94,9 @@ class PrereadError(Exception):
         return f"{self.code}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
 
-class Cancelled(PrereadError):  # noqa: N818 - what it is, not an error of anyone's
-    """Work was told to stop: the interruption of a person, or the cancellation of the last caller."""
+class Cancelled(PrereadError):  # noqa: N818 - a state, not an error anyone made
+    """The work was stopped: a person interrupted it, or its last caller cancelled."""
 
     def __init__(self, message: str = "The build was cancelled.") -> None:
-        super().__init__(
-            "E_CANCELLED", message, "Nothing that was published has changed; call again to build."
-        )
+        hint = "Nothing that was published has changed; call again to build."
+        super().__init__("E_CANCELLED", message, hint)

@@ -91,7 +91,7 @@ class Job:
             with self.scope:
                 async with turn:
                     self.begun = self.progress.begun = time.monotonic()
-                    limit = services.settings.limit(
+                    limit = services.settings.build_seconds(
                         self.request.level,
                         auto=self.request.auto,
                         extends=bool(self.request.extend),

@@ -1,4 +1,4 @@
-"""Every name and place on disk: feature names, slugs, and the files of a project. The one place that joins paths."""
+"""Names and paths: feature names, slugs, and where a project's files are. Joins all paths."""
 
 import os
 import re
@@ -7,20 +7,15 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from preread.errors import PrereadError
+from preread.gates.feature_names import DEVICES, MAX_LENGTH, is_feature, slug
 
-PROJECT = "_project"
-FEATURE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
-FEATURE_LENGTH = 64
-# The same words as their slug, only spelled as identifiers or headings are: taken, not refused.
+# Names spelled like identifiers or headings. They are accepted and replaced by their slug.
 LOOSE_FEATURE = re.compile(r"[A-Za-z0-9]+([ _.-][A-Za-z0-9]+)*", re.ASCII)
-DEVICES = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{p}{n}" for p in ("com", "lpt") for n in range(1, 10))}
-)
 TICKET = re.compile(r"[A-Za-z0-9]+([._#-][A-Za-z0-9]+)*", re.ASCII)
 
 
 class DossierFile(NamedTuple):
-    """One row of the dossier's table of files: name, heading, kind of its facts, whether it must be there."""
+    """A file of a dossier: its name, the word in its heading, the kind of its facts."""
 
     name: str
     title: str
@@ -42,34 +37,19 @@ REQUIRED = tuple(row.name for row in FILES if row.required)
 MANIFEST = "manifest.json"
 
 
-def slug(name: str) -> str:
-    """The feature name that a free name becomes: lower case, every run of other characters one `-`, trimmed."""
-    return (
-        re.sub(r"[^a-z0-9]+", "-", name.lower(), flags=re.ASCII)
-        .strip("-")[:FEATURE_LENGTH]
-        .strip("-")
-    )
-
-
-def is_feature(name: str) -> bool:
-    return name == PROJECT or bool(
-        FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and name not in DEVICES
-    )
-
-
 def feature_name(name: str) -> str:
-    """The feature that `name` stands for; raises E_FEATURE_NAME with the slug that would do."""
+    """The feature that `name` means; raises E_FEATURE_NAME, which proposes a slug if it can."""
     if is_feature(name):
         return name
     proposal = slug(name)
-    if LOOSE_FEATURE.fullmatch(name) and len(name) <= FEATURE_LENGTH and is_feature(proposal):
+    if LOOSE_FEATURE.fullmatch(name) and len(name) <= MAX_LENGTH and is_feature(proposal):
         return proposal
     shown = ascii(name if len(name) <= 80 else name[:77] + "...")
     usable = proposal if is_feature(proposal) else ""
     raise PrereadError(
         "E_FEATURE_NAME",
-        f"{shown} is not a feature name: lower-case letters, digits and single hyphens, at most "
-        f"{FEATURE_LENGTH} characters, no reserved device name.",
+        f"{shown} is not a feature name. Use lower-case letters, digits and single hyphens, at "
+        f"most {MAX_LENGTH} characters, and no reserved device name.",
         f'Call again with feature="{usable}".'
         if usable
         else "Choose a name like `login` or `checkout-coupon`.",
@@ -78,19 +58,20 @@ def feature_name(name: str) -> str:
 
 
 def ticket_name(name: str) -> str:
-    """The ticket's id, checked to be a plain file name; raises E_TICKET_NAME."""
-    if TICKET.fullmatch(name) and len(name) <= FEATURE_LENGTH and name.lower() not in DEVICES:
+    """The ticket's id, which is safe as a file name; raises E_TICKET_NAME."""
+    if TICKET.fullmatch(name) and len(name) <= MAX_LENGTH and name.lower() not in DEVICES:
         return name
     raise PrereadError(
         "E_TICKET_NAME",
-        f"{name[:80]!a} is not a ticket id: letters and digits, joined by single `-`, `_`, `.` or `#`.",
-        "Give the id alone, like `SHOP-142`.",
+        f"{name[:80]!a} is not a ticket id. Ids are letters and digits, joined by single `-`, "
+        "`_`, `.` or `#`.",
+        "Pass only the id, like `SHOP-142`.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The files of one project. `root` is a real path; every method joins onto it and none leads out of it."""
+    """Paths of one project's files. `root` is a real path, and every path is inside it."""
 
     root: Path
 
@@ -144,27 +125,27 @@ class Layout:
 
     @property
     def test_history(self) -> Path:
-        """What reports said of each test over time."""
+        """Database of each test's results over time, from reports."""
         return self.state / "test-history.db"
 
     @property
     def gates_off(self) -> Path:
-        """Says until when the gates are switched off, in epoch seconds, or `forever`."""
+        """When the gates' off switch expires, in epoch seconds, or `forever`."""
         return self.state / "gates-off"
 
     @property
     def sessions(self) -> Path:
-        """What the hooks remember, a file a session."""
+        """What the hooks remember about each agent session, one file per session."""
         return self.state / "sessions"
 
     @property
     def spending(self) -> Path:
-        """The ledger of what builds cost; a line each."""
+        """The ledger of what builds cost, one line per run."""
         return self.state / "spending.jsonl"
 
     @property
     def agreement(self) -> Path:
-        """The month and the limit that a person agreed to pass."""
+        """The month, and the monthly limit that a person agreed to exceed in it."""
         return self.state / "spending-agreed"
 
     def ticket(self, name: str) -> Path:
@@ -174,42 +155,39 @@ class Layout:
         return self.context / feature_name(feature)
 
     def lock(self, name: str) -> Path:
-        """The lock of a feature, or of something else under a name that no feature has: with an underscore."""
+        """The lock of a feature, or of anything else by a name that starts with an underscore."""
         return self.cache / "locks" / f"{name}.lock"
 
     def building(self, feature: str) -> Path:
-        """The hint for the gates: its text is the running build's deadline in epoch seconds."""
+        """Hint for the gates: the running build's deadline in epoch seconds."""
         return self.cache / "building" / feature_name(feature)
 
     def stale(self, feature: str) -> Path:
-        """The hint for the gates that the dossier no longer serves what it was built for; its text says why."""
+        """Hint for the gates: why the dossier no longer covers the request it was built for."""
         return self.cache / "stale" / feature_name(feature)
 
     def run_log(self, feature: str) -> Path:
-        """The log of one piece of work on a feature's tests, from the first look to what was learned."""
+        """The agent's log of one piece of work on a feature's tests."""
         return self.project / "runs" / f"{feature_name(feature)}.md"
 
     def run_record(self, feature: str) -> Path:
+        """How the feature's last build went."""
         return self.state / "runs" / f"{feature_name(feature)}.json"
 
     def backups(self, feature: str) -> Path:
+        """Copies of dossier files that a person had edited and a build replaced."""
         return self.state / "backups" / feature_name(feature)
 
     def relative(self, path: Path) -> str:
-        """`path` as it stands in a citation: posix, relative to the root."""
+        """`path` as a source cites it: POSIX, relative to the root."""
         return path.relative_to(self.root).as_posix()
 
     def inside(self, relative: str) -> Path:
-        """The file that a cited path names; raises E_OUTSIDE when it is absolute, climbs out or is no path at all."""
+        """The file that a cited path names; raises E_OUTSIDE unless it is relative without `..`."""
         pure = PurePosixPath(relative)
-        bad = (
-            not relative
-            or "\0" in relative
-            or pure.is_absolute()
-            or ".." in pure.parts
-            or "\\" in relative
-        )
-        if bad or re.match(r"[A-Za-z]:", relative):
+        is_absolute = pure.is_absolute() or re.match(r"[A-Za-z]:", relative)
+        has_odd_character = "\0" in relative or "\\" in relative
+        if not relative or is_absolute or has_odd_character or ".." in pure.parts:
             raise PrereadError("E_OUTSIDE", f"{relative[:120]!a} is not a path inside the project.")
         return self.root / pure
 
@@ -220,35 +198,29 @@ class Layout:
             raise PrereadError(
                 "E_OUTSIDE",
                 f"{path} leads out of the project, to {resolved}.",
-                "Replace the symbolic link by a real folder or file; Preread follows none out of the project.",
+                "Replace the symbolic link with a real folder or file. Preread does not follow "
+                "links out of the project.",
             )
         return resolved
 
     def guard(self, feature: str | None = None) -> None:
-        """Refuse a `.project` that is a file, and any of its folders that is a link out of the project."""
+        """Check that `.project` is a folder and that nothing in it links out of the project.
+
+        Raises E_PROJECT_DIR and E_OUTSIDE.
+        """
         if self.project.exists() and not self.project.is_dir():
             raise PrereadError(
                 "E_PROJECT_DIR",
-                f"{self.project} is a file (another tool's), and Preread keeps its folder there.",
-                "Move that file, or name another root with --project DIR.",
+                f"{self.project} is a file of another tool, and Preread needs a folder there.",
+                "Move that file, or choose another root with --project DIR.",
             )
-        own = [self.project, self.context, self.cache, self.state, self.staging, self.db]
-        own += [
-            self.lock("x").parent,
-            self.project / "tickets",
-            self.project / "runs",
-            self.state / "runs",
-        ]
-        own += [self.spending, self.agreement, self.test_history]
-        own += [
-            self.wrong,
-            self.results,
-            self.config,
-            self.knowledge,
-            self.cache / "building",
-            self.cache / "stale",
-        ]
+        x = "x"  # any feature: its file is not checked, the folder is
+        folders = [self.project, self.context, self.cache, self.state, self.staging]
+        folders += [self.lock(x).parent, self.building(x).parent, self.stale(x).parent]
+        folders += [self.ticket(x).parent, self.run_log(x).parent, self.run_record(x).parent]
+        files = [self.config, self.knowledge, self.db, self.wrong, self.results]
+        files += [self.spending, self.agreement, self.test_history]
         if feature is not None:
-            own += [self.dossier(feature), self.backups(feature)]
-        for path in own:
+            folders += [self.dossier(feature), self.backups(feature)]
+        for path in (*folders, *files):
             self.real(path)

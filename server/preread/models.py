@@ -1,4 +1,4 @@
-"""The typed shapes that steps and faces hand to each other: evidence, facts, manifests, replies."""
+"""The typed shapes that steps and faces pass to each other: evidence, facts, manifests, replies."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ LEVELS: tuple[Level, ...] = ("light", "standard", "full")
 
 
 class Model(BaseModel):
-    """A shape that crosses a face: unknown keys are an error, values do not change."""
+    """Base of shapes that cross a face: immutable, and unknown keys are an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,24 +40,15 @@ class Ranked(Model):
 
 
 class Finding(Model):
-    """One thing that a rule found: a sentence with its sources, and the reason it was chosen."""
+    """One fact that a rule found, with its place in a dossier."""
 
-    rule: str = Field(
-        description="The rule that found it; running it again on the same tree finds it again."
-    )
-    kind: str = Field(
-        description="Which part of a dossier it belongs to; a row of the builder's table."
-    )
+    rule: str = Field(description="The rule that found it; the same tree gives the same finding.")
+    file: str = Field(description="The dossier's file that it belongs to.")
+    section: str = Field(description="The heading of its section; a path for what is in one file.")
     text: str
     sources: tuple[str, ...]
-    reason: str
-    score: float = Field(description="0 to 1; what is cut first is what scores least.")
-    sure: float = Field(
-        1.0, description="0 to 1: how likely a reader keeps it; what is doubtful is left out."
-    )
-    fence: tuple[str, ...] = Field(
-        (), description="Lines of code that stand in the first source, shown whole."
-    )
+    score: float = Field(description="0 to 1; what scores least is cut first.")
+    fence: tuple[str, ...] = Field((), description="Lines of code from the first source, whole.")
 
 
 class Evidence(Model):
@@ -69,16 +60,13 @@ class Evidence(Model):
     tests: tuple[Ranked, ...] = ()
     docs: tuple[Ranked, ...] = Field((), description="Documents of the project.")
     findings: tuple[Finding, ...] = ()
-    kinds: dict[str, int] = Field(
-        default_factory=dict, description="How many findings of each kind there are in all."
-    )
+    total: int = Field(0, description="How many findings there are, also beyond a limit.")
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
     used: dict[str, str] = Field(
         default_factory=dict,
         description="Digest of each ticket, knowledge file and report that went in.",
     )
-    notes: tuple[str, ...] = Field(
-        (), description="What was left out or could not be read, and why."
-    )
+    notes: tuple[str, ...] = Field((), description="What could not be read or was left out.")
 
 
 # -- the dossier
@@ -86,7 +74,7 @@ class Evidence(Model):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One bullet of a dossier. `sources` are canonical references; `line` is where it stands in its file."""
+    """One bullet of a dossier: its text, its sources in canonical form, its line in the file."""
 
     text: str
     sources: tuple[str, ...]
@@ -95,7 +83,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A block of code in a dossier, quoted from its section's source."""
+    """A block of code in a dossier, quoted from the source of its section."""
 
     language: str
     lines: tuple[str, ...]
@@ -104,7 +92,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One `##` section: its facts and fences in their order, and the source that serves those without one."""
+    """One `##` section: its items in order, and the source of those that name none."""
 
     heading: str
     items: tuple[Fact | Fence, ...]
@@ -118,7 +106,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One file of a dossier as sections of facts; what `dossier.parse` reads and `dossier.render` writes."""
+    """One file of a dossier, as `dossier.parse` reads it and `dossier.render` writes it."""
 
     name: str
     feature: str
@@ -131,7 +119,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One broken rule, on one line: printed as `path:line: code message`."""
+    """One broken rule. `str()` gives `path:line: code message`."""
 
     path: str
     line: int
@@ -144,7 +132,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What checking made of one fact."""
+    """A valid fact, with its state and confidence from 0 to 1."""
 
     file: str
     section: str
@@ -155,18 +143,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What passed, what was found wrong, and the digest of every cited span."""
+    """The result of a check: the valid drafts, the problems, and the digest of every cited span."""
 
     drafts: tuple[Draft, ...]
     verdicts: tuple[Verdict, ...] = ()
     problems: tuple[Problem, ...] = ()
-    dropped: int = 0  # facts whose sources did not hold
-    cut: int = 0  # facts that held, cut to the budget; and what was too doubtful
+    dropped: int = 0  # facts that are invalid
+    cut: int = 0  # valid facts beyond the budget, and those too uncertain to show
     spans: dict[str, str] = field(default_factory=dict)
 
 
 class Fault(Model):
-    """Why a builder could not finish: a code of the table of errors, the reason in words, what to do."""
+    """Why a builder could not finish: an error code, the reason in words, what to do about it."""
 
     code: str
     reason: str
@@ -174,7 +162,7 @@ class Fault(Model):
 
 
 class Request(Model):
-    """What a dossier is asked for, names checked and level resolved."""
+    """A resolved request for a dossier: valid names, and a definite level."""
 
     feature: str
     ticket: str = ""
@@ -187,13 +175,11 @@ class Request(Model):
         False, description="The level was left open: a history of failures raises it to full."
     )
     force: bool = False
-    extend: tuple[str, ...] = Field(
-        (), description="Files that the model is to draft; the others stand."
-    )
+    extend: tuple[str, ...] = Field((), description="The only files that the model shall draft.")
 
 
 class Manifest(Model):
-    """`manifest.json`: what was asked, what answered, and the digests that say whether it still holds."""
+    """`manifest.json`: the request, who built the dossier, and the digests that show staleness."""
 
     schema_version: int = 1
     feature: str
@@ -204,31 +190,30 @@ class Manifest(Model):
     builder: str = "static"
     model: str = ""
     status: Literal["ok", "partial", "degraded"] = "ok"
-    fault: Fault | None = Field(None, description="Why it is not whole.")
+    fault: Fault | None = Field(None, description="Why it is partial or degraded.")
     drafted: tuple[str, ...] = Field(
         (), description="Files that a model drafted; the static builder wrote the others."
     )
     missing: tuple[str, ...] = Field(
-        (), description="Files that a model was to draft and the static builder wrote."
+        (), description="Files that a model should have drafted; the static builder wrote them."
     )
     recipe: str = Field(
-        "", description="Digest of the template or rules, and of the settings, that shaped it."
+        "", description="Build key: digest of the template or rules, and of the content settings."
     )
-    used: dict[str, str] = Field(default_factory=dict)
-    files: dict[str, str] = Field(
-        default_factory=dict, description="Digest of each file, as written."
-    )
+    used: dict[str, str] = Field(default_factory=dict, description="Digest of each input.")
+    files: dict[str, str] = Field(default_factory=dict, description="Digest of each file.")
     spans: dict[str, str] = Field(default_factory=dict, description="Digest of each cited span.")
     facts: tuple[str, ...] = Field(
-        (), description="Ids of the facts written; others were added by people."
+        (), description="Ids of the facts that the build wrote; people added any others."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
 
 
-# -- what a builder's run came to
+# -- a builder's order and outcome
 
 
 class Outcome(Model):
-    """How a builder's run went, besides its drafts. The static builder's is the empty one."""
+    """How a builder's run went, besides its drafts. The static builder's is all defaults."""
 
     model: str = Field("", description="The model that answered, as the service names it.")
     version: str = Field("", description="The version of the Claude Code program.")
@@ -236,19 +221,19 @@ class Outcome(Model):
     tokens: dict[str, int] = Field(
         default_factory=dict, description="input, output, cache_read, cache_creation."
     )
-    cost_usd: float | None = Field(0.0, description="Null when the run was cut before it told.")
-    seconds: float = Field(0.0, description="The child's own, from its start to its end.")
-    denials: tuple[str, ...] = Field((), description="Calls that its permissions refused.")
+    cost_usd: float | None = Field(
+        0.0, description="Null when the run ended before it reported its cost."
+    )
+    seconds: float = Field(0.0, description="How long the child process ran.")
+    denials: tuple[str, ...] = Field((), description="Tool calls that its permissions denied.")
     prompt: str = Field("", description="Digest of the prompt.")
-    stderr: str = Field("", description="The end of what it wrote to standard error.")
+    stderr: str = Field("", description="The end of its standard error.")
     fault: Fault | None = None
     warnings: tuple[str, ...] = Field(
-        (), description="What went on without something: a server that did not answer."
+        (), description="What it had to do without, such as a server that did not answer."
     )
     external: tuple[str, ...] = Field(
-        (),
-        exclude=True,
-        description="What configured MCP servers answered in this run: external sources stand there.",
+        (), exclude=True, description="Answers of configured MCP servers, for external sources."
     )
 
 
@@ -256,31 +241,31 @@ def _no_review(_answers: Iterable[str]) -> str:
     return ""
 
 
-def _not_written_down(_outcome: Outcome) -> None:
-    """What is spent is nobody's concern."""
+def _no_ledger(_outcome: Outcome) -> None:
+    """Record no cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a builder is asked to draft: these files, into this folder."""
+    """What a builder is asked to draft: `files`, into the folder `staging`."""
 
     request: Request
     evidence: Evidence
     staging: Path
     files: tuple[str, ...]
-    prompt: Callable[[], str] = str  # the same text each time, asked for while the program starts
-    # What is wrong with the drafts so far, given what MCP servers answered, in words for who drafted them; empty when
-    # nothing is worth another turn.
+    prompt: Callable[[], str] = str  # pure; called while the program starts
+    # Takes the answers of MCP servers so far. Returns what the model should correct in its
+    # drafts, or nothing when that is not worth another turn.
     review: Callable[[Iterable[str]], str] = _no_review
-    # Takes what each run of a program used, once for each, as soon as it is known or given up.
-    spent: Callable[[Outcome], None] = _not_written_down
+    # Called once for each run of a program, as soon as its cost is known or lost.
+    spent: Callable[[Outcome], None] = _no_ledger
 
 
 # -- the reply of `load`
 
 
 class Stats(Model):
-    """Counts and costs of the dossier in the reply."""
+    """Counts of the dossier's facts, and what its build took."""
 
     facts: int = 0
     quoted: int = 0
@@ -289,7 +274,7 @@ class Stats(Model):
     located: int = 0
     dropped: int = 0
     cut: int = 0
-    tokens: int = Field(0, description="An estimate: 4 characters each.")
+    tokens: int = Field(0, description="Estimated at 4 characters each.")
     seconds: float = 0.0
     turns: int = 0
     cost_usd: float = 0.0
@@ -297,7 +282,7 @@ class Stats(Model):
 
 
 class LoadReply(Model):
-    """A dossier, or what stands in its way; `next` says what to do now."""
+    """The dossier, or why there is none; `next` says what to do now."""
 
     status: Status
     path: str = ""
@@ -305,15 +290,14 @@ class LoadReply(Model):
     state: How | None = None
     builder: str = ""
     level: Level | None = None
-    dossier: str = Field("", description="The dossier itself, so that no further read is due.")
+    dossier: str = Field("", description="The dossier itself, so that it need not be read again.")
     missing: tuple[str, ...] = Field(
         (), description="Files that a `partial` dossier lacks, each with the reason."
     )
+    thin: bool = Field(False, description="The project says next to nothing about the feature.")
     warnings: tuple[str, ...] = ()
     next: str = ""
-    stats: Stats | None = Field(
-        None, description="Counts of facts by state, dropped, cut; tokens (estimated); seconds."
-    )
+    stats: Stats | None = None
     code: str | None = None
     message: str | None = None
     hint: str | None = None

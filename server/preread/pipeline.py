@@ -244,7 +244,9 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
 async def _building_hint(services: Services, request: Request) -> AsyncIterator[None]:
     """Keeps `.cache/building/<feature>` while a build runs: the gates read its deadline there."""
     hint = services.layout.building(request.feature)
-    limit = services.settings.limit(request.level, auto=request.auto, extends=bool(request.extend))
+    limit = services.settings.build_seconds(
+        request.level, auto=request.auto, extends=bool(request.extend)
+    )
     atomic.write(hint, f"{time.time() + limit:.0f}\n".encode())
     try:
         yield

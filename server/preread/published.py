@@ -11,8 +11,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
+from preread.gates.feature_names import is_feature
 from preread.infra import atomic
-from preread.layout import BY_NAME, FILES, MANIFEST, Layout, is_feature
+from preread.layout import BY_NAME, FILES, MANIFEST, Layout
 from preread.models import Manifest, Model, Outcome, Stats
 
 SCHEMA = 1

@@ -109,11 +109,18 @@ def from_published(
         warnings.append(
             f"Nothing in this project is about {request.feature}; say more in `description`."
         )
+    elif manifest.thin:
+        warnings.append(
+            f"The project says next to nothing about {request.feature}: "
+            "the dossier has what is nearest and how tests are written here. "
+            "If it is known by other words, say more in `description`."
+        )
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
     return LoadReply(
         status=manifest.status,
         path=path,
+        thin=manifest.thin,
         files=tuple(name for name in BY_NAME if name in found.texts),
         state=how,
         builder=manifest.builder,

@@ -1,4 +1,4 @@
-"""Resolve: where the project is, and what exactly is asked for."""
+"""Resolve: find the project's root, and turn what a caller asked for into a valid request."""
 
 from pathlib import Path
 
@@ -8,23 +8,22 @@ from preread.models import LEVELS, Request
 from preread.services import Services
 from preread.settings import Level
 
-MAX_DESCRIPTION = 4000
+MAX_DESCRIPTION = 20_000  # characters; the rest is ignored
 
 
 def find_root(start: Path) -> Path:
-    """The nearest ancestor of `start` that holds a `.project` folder or `.git`, else `start` itself; a real path."""
+    """The nearest ancestor of `start` with a `.project` folder or `.git`, else `start` itself.
+
+    Returns a real path. Raises E_PROJECT_DIR.
+    """
+    hint = "Name a folder with --project DIR."
     try:
         start = start.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        raise PrereadError(
-            "E_PROJECT_DIR",
-            f"{start} cannot be opened: {error}.",
-            "Name a folder with --project DIR.",
-        ) from error
+        message = f"{start} cannot be opened: {error}."
+        raise PrereadError("E_PROJECT_DIR", message, hint) from error
     if not start.is_dir():
-        raise PrereadError(
-            "E_PROJECT_DIR", f"{start} is not a folder.", "Name a folder with --project DIR."
-        )
+        raise PrereadError("E_PROJECT_DIR", f"{start} is not a folder.", hint)
     for folder in (start, *start.parents):
         if (folder / ".project").is_dir() or (folder / ".git").exists():
             return folder
@@ -32,7 +31,7 @@ def find_root(start: Path) -> Path:
 
 
 def open_layout(start: Path) -> Layout:
-    """The layout of the project around `start`, its own folders checked to lie inside it."""
+    """The layout of the project that contains `start`. Raises E_PROJECT_DIR and E_OUTSIDE."""
     layout = Layout(find_root(start))
     layout.guard()
     return layout
@@ -49,29 +48,43 @@ def resolve(
     force: bool = False,
     headless: bool = False,
 ) -> Request:
-    """The request, names checked and level resolved: `headless` says whether a model can be run here.
+    """The request with valid names and a definite level. `headless`: whether a model can run here.
 
-    Raises E_FEATURE_NAME, E_TICKET_NAME, E_SCOPE, E_USAGE.
+    A long description is truncated; see `warnings`. Raises E_FEATURE_NAME, E_TICKET_NAME, E_SCOPE.
     """
     name = feature_name(feature)
     services.layout.guard(name)
-    words = " ".join((description or "").split())
-    if len(words) > MAX_DESCRIPTION:
-        raise PrereadError(
-            "E_USAGE",
-            f"The description has {len(words)} characters; at most {MAX_DESCRIPTION} are read.",
-        )
     asked = level or services.settings.level
     resolved = resolved_level(asked, headless=headless, ticket=bool(ticket))
     return Request(
         feature=name,
         ticket=ticket_name(ticket) if ticket else "",
-        description=words,
+        description=_truncated(_one_line(description)),
         scope=_scope(services, scope),
         level=resolved,
         auto=asked == "auto" and resolved == "standard",
         force=force,
     )
+
+
+def warnings(description: str | None) -> tuple[str, ...]:
+    """What the caller should know about how `resolve` used this description."""
+    size = len(_one_line(description))
+    if size <= MAX_DESCRIPTION:
+        return ()
+    return (f"The description has {size:,} characters; the first {MAX_DESCRIPTION:,} are used.",)
+
+
+def _one_line(description: str | None) -> str:
+    return " ".join((description or "").split())
+
+
+def _truncated(words: str) -> str:
+    """The description cut at the last word boundary within the limit."""
+    if len(words) <= MAX_DESCRIPTION:
+        return words
+    whole_words = words[: MAX_DESCRIPTION + 1].rpartition(" ")[0]
+    return whole_words or words[:MAX_DESCRIPTION]
 
 
 def _scope(services: Services, asked: str | None) -> str:
@@ -83,7 +96,13 @@ def _scope(services: Services, asked: str | None) -> str:
 
 
 def resolved_level(asked: str, *, headless: bool, ticket: bool) -> Level:
-    """`auto` is light where no model can be run, full with a ticket, else standard (a build may still raise it)."""
-    if asked in LEVELS:
-        return LEVELS[LEVELS.index(asked)]
-    return "light" if not headless else "full" if ticket else "standard"
+    """The level itself, or for `auto`: light without a model, full with a ticket, else standard.
+
+    A build may raise that `standard` to full.
+    """
+    for level in LEVELS:
+        if level == asked:
+            return level
+    if not headless:
+        return "light"
+    return "full" if ticket else "standard"

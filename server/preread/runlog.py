@@ -85,7 +85,7 @@ class _Checker:
         self.problems: list[Problem] = []
 
     def problem(self, line: int, code: str, message: str) -> None:
-        self.problems.append(Problem(self.path, line, code, dossier.UNSEEN.sub("?", message)))
+        self.problems.append(Problem(self.path, line, code, dossier.INVISIBLE.sub("?", message)))
 
     def checked(self, text: str) -> Checked:
         title, found = _stages(text)

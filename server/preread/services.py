@@ -1,4 +1,4 @@
-"""What every step is given for one request: the project's files and settings, and the caller's progress."""
+"""What every step gets for one request: the project's paths, settings, files and progress."""
 
 import os
 import threading
@@ -20,28 +20,28 @@ T = TypeVar("T")
 Report = Callable[[str, float, float], None]
 
 
-def _silent(message: str, done: float, total: float) -> None:
-    """Progress that nobody looks at."""
+def _no_report(message: str, done: float, total: float) -> None:
+    """Report progress to nobody."""
 
 
 @dataclass
 class Progress:
-    """How far one piece of work is, and whether it should go on. Safe to use from worker threads."""
+    """How far some work has come, and whether it should go on. Safe to use from worker threads."""
 
-    report: Report = _silent
+    report: Report = _no_report
     begun: float = field(default_factory=time.monotonic)
-    deadline: float | None = None  # on time.monotonic()'s clock, as `begun` is
-    offer: Callable[[LoadReply], object] | None = (
-        None  # takes a reply for who will not wait for a better one
-    )
+    deadline: float | None = None  # on the clock of time.monotonic(), like `begun`
+    # Takes an early reply, for callers that do not wait for a better one.
+    offer: Callable[[LoadReply], object] | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def say(self, message: str, done: float = 0, total: float = 0) -> None:
+        """Report progress; raises like `check`."""
         self.check()
         self.report(message, done, total)
 
     def stop(self) -> None:
-        """Make the next check of the work raise Cancelled."""
+        """Make the next check raise Cancelled."""
         self._stop.set()
 
     def check(self) -> None:
@@ -51,14 +51,14 @@ class Progress:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise PrereadError(
                 "E_TIMEOUT",
-                "The build did not end within its deadline.",
-                "Raise `timeout` in .project/config.toml, or narrow the request with a description.",
+                "The build did not finish within its deadline.",
+                "Raise `timeout` in .project/config.toml, or describe the request more narrowly.",
             )
 
 
 @dataclass(frozen=True)
 class Services:
-    """One request's view of one project. Never kept from one request to the next."""
+    """One request's view of one project. Each request gets a new one."""
 
     layout: Layout
     settings: Settings
@@ -73,7 +73,7 @@ class Services:
 
 
 async def step(work: Callable[..., T], *arguments: object, **options: object) -> T:
-    """Run one blocking step in a worker thread; it ends itself when its progress is told to stop."""
+    """Run a blocking step in a worker thread. To cancel it, stop its progress."""
     import anyio.to_thread
 
     return await anyio.to_thread.run_sync(partial(work, *arguments, **options))

@@ -1,4 +1,4 @@
-"""Settings: each key with its default and a line of doc; file, environment and arguments in rising order."""
+"""The settings: each key with its default and a line of documentation, and how they are loaded."""
 
 import json
 import os
@@ -14,19 +14,15 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Level = Literal["light", "standard", "full"]
-LEFT_OUT = (
-    "generated",
-    "vendored",
-    "minified",
-    "lock",
-)  # kinds of files that evidence leaves out by default
-# Marks of a key that changes what a dossier says, part of `covers`: any dossier, or one that a model drafted.
+LEFT_OUT = ("generated", "vendored", "minified", "lock")  # files evidence excludes by default
+# Marks of a key that changes the content of dossiers: of any, or of those a model drafted. After
+# such a change, existing dossiers no longer cover a request.
 CONTENT: "dict[str, JsonValue]" = {"content": "any"}
 DRAFTED: "dict[str, JsonValue]" = {"content": "drafted"}
-PERSONAL: "dict[str, JsonValue]" = {
-    "personal": True
-}  # not from a file that comes with a repository
-FINISHING = 60.0  # seconds that a build has after its child's deadline: to end it, fill in, check and publish
+# Mark of a key that only the environment sets, because the file may come with a repository.
+PERSONAL: "dict[str, JsonValue]" = {"personal": True}
+# Seconds that a build has after its child's deadline: to end it, fill in, check and publish.
+FINISHING = 60.0
 MODEL = r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*"
 
 
@@ -37,36 +33,42 @@ class Settings(BaseModel):
 
     level: Literal["auto", "light", "standard", "full"] = Field(
         "auto",
-        description="How deep a dossier goes; auto takes the deepest that can be built here.",
+        description="How deep a dossier goes; `auto` picks the deepest level possible here.",
     )
     max_facts: int = Field(
-        60, ge=1, le=1000, description="Most facts in one dossier.", json_schema_extra=CONTENT
+        60,
+        ge=1,
+        le=1000,
+        description="Maximum number of facts in one dossier.",
+        json_schema_extra=CONTENT,
     )
     max_tokens: int = Field(
         2000,
         ge=200,
         le=100_000,
-        description="Most tokens in one dossier, estimated at 4 characters each.",
+        description="Maximum tokens in one dossier, estimated at 4 characters each.",
         json_schema_extra=CONTENT,
     )
     inline_tokens: int = Field(
         2500,
         ge=0,
         le=100_000,
-        description="How much of a dossier a reply carries, in estimated tokens.",
+        description="How much of a dossier a reply includes, in estimated tokens.",
     )
     timeout: float = Field(180, gt=0, le=3600, description="Seconds that one build may take.")
     timeouts: dict[Level, Annotated[float, Field(gt=0, le=3600)]] = Field(
         default_factory=dict,
-        description="Seconds for builds of single levels, over `timeout`, like `{ full = 300 }`.",
+        description="Timeouts of single levels, overriding `timeout`, like `{ full = 300 }`.",
     )
     deepen: Literal["wait", "background"] = Field(
         "wait",
-        description="`background` replies with a static dossier at once, and the headless builder replaces it later.",
+        description="`background` replies with a static dossier at once and lets the headless "
+        "builder replace it later.",
     )
     claude: str = Field(
         "",
-        description="The Claude Code program; empty finds `claude` on PATH, `off` never runs it. Environment only.",
+        description="The Claude Code program: empty finds `claude` on PATH, `off` never runs it. "
+        "Environment only.",
         json_schema_extra=PERSONAL,
     )
     model: str = Field(
@@ -78,30 +80,34 @@ class Settings(BaseModel):
     fallback_model: str = Field(
         "haiku",
         pattern=f"^({MODEL})?$",
-        description="The model to use while that one is overloaded; empty for none.",
+        description="The model to use while `model` is overloaded; empty for none.",
     )
-    max_turns: int = Field(60, ge=1, le=1000, description="Most turns of the model in one build.")
-    max_usd: float = Field(1.0, gt=0, le=1000, description="Most dollars that one build may cost.")
+    max_turns: int = Field(
+        60, ge=1, le=1000, description="Maximum turns of the model in one build."
+    )
+    max_usd: float = Field(1.0, gt=0, le=1000, description="Maximum dollars one build may cost.")
     month_usd: float = Field(
         0,
         ge=0,
-        description="Dollars a calendar month beyond which a build asks before it spends more; 0 never asks.",
+        description="Dollars per calendar month above which a build asks before spending more; "
+        "0 never asks.",
     )
     mcp: list[str] = Field(
         default_factory=list,
-        description="MCP servers that the headless builder may search, by name; from `.mcp.json` or Claude Code's own.",
+        description="Names of MCP servers that the headless builder may search, from `.mcp.json` "
+        "or Claude Code's own settings.",
         json_schema_extra=DRAFTED,
     )
     mcp_tools: list[str] = Field(
         default_factory=list,
-        description="Their tools that only read and may be called, as `server.tool`.",
+        description="Read-only tools of those servers that it may call, as `server.tool`.",
         json_schema_extra=DRAFTED,
     )
     reply_within: float = Field(
         50,
         gt=0,
         le=3600,
-        description="Seconds after which a call replies `building` instead of waiting on.",
+        description="Seconds after which a call replies `building` instead of waiting longer.",
     )
     max_builds: int = Field(
         4, ge=1, le=64, description="How many features one server builds at the same time."
@@ -109,7 +115,7 @@ class Settings(BaseModel):
     degraded_for: float = Field(
         600,
         ge=0,
-        description="Seconds for which a degraded dossier covers a request before a new try.",
+        description="Seconds that a degraded dossier covers a request before the next attempt.",
     )
     reports: list[str] = Field(
         default_factory=lambda: [
@@ -128,23 +134,23 @@ class Settings(BaseModel):
             "*report*.jsonl",
             "*results*.json",
         ],
-        description="Globs of test reports, relative to the root: JUnit XML, and the JSON of pytest's plug-ins, "
-        "Playwright, Jest, Vitest.",
+        description="Globs of test reports, relative to the root: JUnit XML, and the JSON of "
+        "pytest's plug-ins, Playwright, Jest and Vitest.",
         json_schema_extra=CONTENT,
     )
     exclude: list[str] = Field(
         default_factory=list,
-        description="Globs of files that evidence leaves out.",
+        description="Globs of files to exclude from evidence.",
         json_schema_extra=CONTENT,
     )
     include: list[str] = Field(
         default_factory=list,
-        description="What evidence takes in although it leaves it out by default: `generated`, `vendored`, `minified`, "
-        "`lock`, or globs of such files.",
+        description="Files to include in evidence that it excludes by default: `generated`, "
+        "`vendored`, `minified`, `lock`, or globs of such files.",
         json_schema_extra=CONTENT,
     )
     share: bool = Field(
-        False, description="Dossiers are committed; `init` writes its git rules by it."
+        False, description="Whether dossiers are committed; `init` writes git rules to match."
     )
 
     @field_validator("include")
@@ -152,14 +158,14 @@ class Settings(BaseModel):
     def _kinds_or_globs(cls, value: list[str]) -> list[str]:
         for item in value:
             if item not in LEFT_OUT and not set(item) & set("*?/."):
-                raise ValueError(f"`{item}` is no glob and none of {', '.join(LEFT_OUT)}")
+                raise ValueError(f"`{item}` is neither a glob nor one of {', '.join(LEFT_OUT)}")
         return value
 
     def child_seconds(self, level: Level) -> float:
-        """Seconds after its start at which a build of this level ends its child, or itself if it has none."""
+        """Seconds until a build of this level ends its child process; or itself, without one."""
         return self.timeouts.get(level, self.timeout)
 
-    def limit(self, level: Level, *, auto: bool = False, extends: bool = False) -> float:
+    def build_seconds(self, level: Level, *, auto: bool = False, extends: bool = False) -> float:
         """Seconds that a build of this level may take in all; `auto` may still raise it to full."""
         if level == "light" and not extends:
             return self.child_seconds(level)
@@ -167,13 +173,12 @@ class Settings(BaseModel):
 
 
 def personal_keys() -> list[str]:
-    """Keys that only the environment sets: a repository must not choose them."""
-    return [
-        key for key, field in Settings.model_fields.items() if field.json_schema_extra == PERSONAL
-    ]
+    """The keys that only the environment sets."""
+    fields = Settings.model_fields.items()
+    return [key for key, field in fields if field.json_schema_extra == PERSONAL]
 
 
-def _nearest(key: str) -> str:
+def _suggestion(key: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(key, list(Settings.model_fields), n=1, cutoff=0.5)
@@ -195,14 +200,14 @@ def _from_file(layout: Layout) -> dict[str, Any]:
         raise PrereadError(
             "E_SETTINGS",
             f"{layout.config} is not TOML: {error}.",
-            "Mend the line it names, or delete the file.",
+            "Fix that line, or delete the file.",
         ) from error
     for key in found:
         if key in personal_keys():
             raise PrereadError(
                 "E_SETTINGS",
-                f"{layout.config} sets `{key}`, which a repository's file must not choose.",
-                f"Take it out, and set PREREAD_{key.upper()} in your environment.",
+                f"{layout.config} sets `{key}`, which only the environment may set.",
+                f"Remove it, and set PREREAD_{key.upper()} in your environment.",
             )
     return found
 
@@ -226,7 +231,10 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def load(
     layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None
 ) -> Settings:
-    """The settings in force: file < environment < arguments (None means not given). Raises E_SETTINGS."""
+    """Merge the settings: file < environment < arguments, where None means not given.
+
+    Raises E_SETTINGS.
+    """
     places = (
         (str(layout.config), _from_file(layout)),
         ("the environment", _from_environment(environ)),
@@ -239,7 +247,7 @@ def load(
                 known = ", ".join(sorted(Settings.model_fields))
                 raise PrereadError(
                     "E_SETTINGS",
-                    f"{place} sets `{key}`, which is no setting.{_nearest(key)}",
+                    f"{place} sets `{key}`, which is not a setting.{_suggestion(key)}",
                     f"Settings: {known}.",
                 )
         merged |= values
@@ -248,15 +256,15 @@ def load(
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(str(part) for part in first["loc"])
-            raise PrereadError(
-                "E_SETTINGS", f"{place} gives `{name}` a value that it cannot have: {first['msg']}."
-            ) from error
+            message = f"{place} sets `{name}` to an invalid value: {first['msg']}."
+            raise PrereadError("E_SETTINGS", message) from error
     return settings
 
 
 def content_key(settings: Settings, level: Level) -> str:
-    """The settings that change what a dossier of this level says, as one canonical text; part of `covers`."""
+    """The settings that change the content of a dossier of this level, as canonical JSON."""
     values = settings.model_dump(mode="json")
     marks = [CONTENT] if level == "light" else [CONTENT, DRAFTED]
-    kept = {k: values[k] for k, f in Settings.model_fields.items() if f.json_schema_extra in marks}
-    return json.dumps(kept, sort_keys=True, ensure_ascii=True)
+    fields = Settings.model_fields.items()
+    content = {key: values[key] for key, field in fields if field.json_schema_extra in marks}
+    return json.dumps(content, sort_keys=True, ensure_ascii=True)

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from preread import published, sources
-from preread.gates import aliases
-from preread.layout import MANIFEST, PROJECT, Layout
+from preread import aliases, published, sources
+from preread.gates.feature_names import PROJECT
+from preread.gates.near_names import CONTAINED, SAME_NAME, SIMILAR, similarity
+from preread.gates.rules import Broken
+from preread.layout import MANIFEST, Layout
 from preread.models import Manifest
 
 # Shares of what the new dossier cites that another one has, too: for names that have nothing in common, and for one
@@ -15,8 +17,6 @@ from preread.models import Manifest
 # 4 came that were other features.
 SAME_SPANS, SAME_FILES, SAME_WORDS = 0.8, 0.6, 0.55
 MOST = 2
-EDITS, LONG = 2, 4  # names that differ by so little, and are longer than this
-SAME_NAME, SIMILAR, CONTAINED, OTHER = range(4)
 
 
 class Near(NamedTuple):
@@ -55,7 +55,7 @@ def _all(
     layout: Layout, feature: str, cited: set[tuple[str, str]], files: set[str]
 ) -> Iterator[Near]:
     served: Iterable[str] = ()
-    with suppress(aliases.Broken):
+    with suppress(Broken):
         served = aliases.read(layout)
     for name in published.features(layout):
         if name in {feature, PROJECT} or name in served:
@@ -66,7 +66,7 @@ def _all(
         theirs = set(_cited(manifest.spans)) if manifest is not None else set()
         shared = files & {path for path, _ in theirs}
         near = Near(
-            kind(feature, name), name, len(shared), len(cited & theirs) / max(1, len(cited))
+            similarity(feature, name), name, len(shared), len(cited & theirs) / max(1, len(cited))
         )
         if _is_near(near, len(files)):
             yield near
@@ -86,24 +86,3 @@ def _cited(spans: Iterable[str]) -> Iterator[tuple[str, str]]:
         ref = sources.parse(text)
         if ref is not None and ref.kind in {"lines", "path", "test"}:
             yield ref.path, text
-
-
-def kind(one: str, other: str) -> int:
-    """How near two names are: the same but for hyphens, few edits apart, one within the other as words, or not."""
-    if one.replace("-", "") == other.replace("-", ""):
-        return SAME_NAME
-    if min(len(one), len(other)) > LONG and _edits(one, other) <= EDITS:
-        return SIMILAR
-    return CONTAINED if f"-{one}-" in f"-{other}-" or f"-{other}-" in f"-{one}-" else OTHER
-
-
-def _edits(one: str, other: str) -> int:
-    """The Levenshtein distance, or a number above EDITS."""
-    if abs(len(one) - len(other)) > EDITS:
-        return EDITS + 1
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-    return row[-1]

@@ -1,6 +1,5 @@
-"""Where facts come from: one table of source kinds, each with its grammar, what it resolves to, and its digest."""
+"""The table of source kinds: how each is parsed, written, resolved to lines and digested."""
 
-import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,36 +8,27 @@ from pathlib import PurePosixPath
 
 from preread import layout
 from preread.errors import PrereadError
-from preread.project.tree import MAX_COMMIT, Tree, digest_lines
+from preread.gates import spans
+from preread.gates.spans import without_carriage_returns
+from preread.project.tree import MAX_COMMIT, Tree
 from preread.reports import results
 
 BARE_NAMES = frozenset(
-    {
-        "Makefile",
-        "Dockerfile",
-        "Rakefile",
-        "Gemfile",
-        "Procfile",
-        "Justfile",
-        "LICENSE",
-        "CODEOWNERS",
-    }
+    "Makefile Dockerfile Rakefile Gemfile Procfile Justfile LICENSE CODEOWNERS".split()
 )
 DATA_SUFFIXES = frozenset(
     """
-    .txt .md .rst .ini .cfg .toml .json .jsonc .yaml .yml .xml .csv .lock .env .conf .properties .gradle .proto
-    .graphql .prisma .tf .bat .ps1 .pyi .ipynb .snap .har .log
+    .txt .md .rst .ini .cfg .toml .json .jsonc .yaml .yml .xml .csv .lock .env .conf .properties
+    .gradle .proto .graphql .prisma .tf .bat .ps1 .pyi .ipynb .snap .har .log
     """.split()
 )
-
-
-# Folders of which no file proves anything: what Preread writes itself, drafts included, and git's own.
-OWN = ((".project", ".cache"), (".project", ".state"), (".project", "context"), (".git",))
-MOST_WILDCARDS = 3  # of each sort in the glob of an absence
+# Files in these folders prove nothing: Preread or git wrote them, drafts included.
+OWN_FOLDERS = ((".project", ".cache"), (".project", ".state"), (".project", "context"), (".git",))
+MAX_WILDCARDS = 3  # of each sort in the glob of an absence
 
 
 class SourceError(Exception):
-    """A source that does not hold: a stable code and what is wrong with it."""
+    """Why a source is invalid: a stable code and a message."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -47,7 +37,7 @@ class SourceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A source as parsed: its kind, and the parts that this kind has. `str()` is its canonical form."""
+    """A parsed source: its kind and the parts that kind has. `str()` gives the canonical form."""
 
     kind: str
     path: str = ""
@@ -61,22 +51,20 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a source resolved to: its lines, and on demand the names of the symbols around them."""
+    """What a source resolved to: its lines and, on demand, the names of the enclosing symbols."""
 
     lines: tuple[str, ...]
     around: Callable[[], str] = str
 
     @property
     def names(self) -> str:
-        """The names of the symbols around the lines; the file is parsed for them, which a digest does not need."""
+        """The names of the symbols that enclose the lines; this parses the file."""
         return self.around()
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the lines joined by LF, first 16 hex digits; CR before LF is no part of a line."""
-        return hashlib.sha256("\n".join(self.lines).encode("utf-8", "surrogatepass")).hexdigest()[
-            :16
-        ]
+        """SHA-256 of the lines joined by LF, first 16 hex digits. A CR before LF is ignored."""
+        return spans.digest(self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,45 +74,42 @@ class Row:
     parse: Callable[[str], Ref | None]
     form: Callable[[Ref], str]
     resolve: Callable[[Ref, Tree], Span]
-    local: bool = True  # resolved from the project; the others only from a run's stream
+    local: bool = True  # whether it resolves from the project, not from another server's answer
 
 
 def quoted_path(path: str) -> str:
-    """A path as a source writes it: in angle brackets where its own characters would be misread."""
+    """A path as a source writes it: in angle brackets if it would otherwise be misread."""
     depth = 0
     for char in path:
         depth += {"(": 1, ")": -1}.get(char, 0)
         if depth < 0:
             break
     odd = depth or re.search(r"[,:<>`]", path) or path != path.strip()
-    return f"<{path}>" if odd or (" " in path and not _may_hold_blanks(path)) else path
+    return f"<{path}>" if odd or (" " in path and not _may_have_blanks(path)) else path
 
 
-def _may_hold_blanks(path: str) -> bool:
-    """Whether words with blanks between them read as a path, and not as a sentence."""
+def _may_have_blanks(path: str) -> bool:
+    """Whether words separated by blanks read as a path rather than a sentence."""
     return "/" in path or "." in path
 
 
 def is_own(path: str, tree: Tree) -> bool:
-    """Whether a cited file is one that Preread writes: a dossier that cites itself would prove whatever it says."""
+    """Whether Preread or git writes this file: a dossier that cites itself could prove anything."""
     try:
         real = tree.layout.real(tree.layout.inside(path))
-        parts = tuple(
-            part.lower() for part in real.relative_to(tree.root).parts
-        )  # a disk may not tell case
+        # Lower case, because the file system may ignore case.
+        parts = tuple(part.lower() for part in real.relative_to(tree.root).parts)
     except (OSError, ValueError, PrereadError):
         return False
-    return any(parts[: len(own)] == own for own in OWN)
+    return any(parts[: len(folder)] == folder for folder in OWN_FOLDERS)
 
 
 def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
     lines = tree.lines(path)
+    if lines is None and tree.exists(path):
+        raise SourceError("E_SOURCE_UNREADABLE", f"`{path}` is not text, or is too large")
     if lines is None:
-        code = "E_SOURCE_UNREADABLE" if tree.exists(path) else "E_SOURCE_FILE"
-        raise SourceError(
-            code,
-            f"`{path}` is " + ("not text" if tree.exists(path) else "not a file of the project"),
-        )
+        raise SourceError("E_SOURCE_FILE", f"`{path}` is not a file of the project")
     if not 1 <= start <= end <= len(lines):
         raise SourceError("E_SOURCE_LINES", f"`{path}` has {len(lines)} lines, not {start}-{end}")
     return Span(tuple(lines[start - 1 : end]), partial(_names_around, tree, path, start, end))
@@ -133,26 +118,25 @@ def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
 def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
     from preread import syntax  # a cached reply needs no outlines
 
-    found = tree.outline(path)
-    around = [
-        s for s in (syntax.enclosing(found, start), syntax.enclosing(found, end)) if s is not None
-    ]
-    return " ".join(
-        f"{getattr(s, 'container', '') or getattr(s, 'group', '')} {s.name}" for s in around
-    )
+    outline = tree.outline(path)
+    around = (syntax.enclosing(outline, start), syntax.enclosing(outline, end))
+    names = [f"{_container(s)} {s.name} {_container(s)}.{s.name}" for s in around if s is not None]
+    return " ".join(names)
+
+
+def _container(around: object) -> str:
+    return getattr(around, "container", "") or getattr(around, "group", "")
 
 
 # -- path:line, path:start-end
 
 
 def _parse_lines(text: str) -> Ref | None:
-    match = re.fullmatch(
-        r"(?:<([^<>]+)>|([^<>,:`]*[^<>,:`\s])):([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?", text
-    )
+    match = spans.LINES.fullmatch(text)
     if not match:
         return None
     path, start = match[1] or match[2], int(match[3])
-    if not match[1] and (path != path.strip() or (" " in path and not _may_hold_blanks(path))):
+    if not match[1] and (path != path.strip() or (" " in path and not _may_have_blanks(path))):
         return None
     return Ref("lines", path, start, int(match[4] or start))
 
@@ -169,10 +153,9 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 
 
 def is_path_shaped(text: str) -> bool:
-    """Whether a bare word reads as a file: a known suffix or name, no blanks unless it has folders."""
-    from preread.syntax.languages import (
-        language_of,  # its table costs a cached load more than all sources do
-    )
+    """Whether a text reads as a file: a known suffix or name, and no blanks unless in a folder."""
+    # Imported here because a cached load that cites no such path need not load the table.
+    from preread.languages import language_of
 
     pure = PurePosixPath(text)
     suffix = pure.suffix.lower()
@@ -212,7 +195,7 @@ def _resolve_test(ref: Ref, tree: Tree) -> Span:
     for test in tree.outline(ref.path).tests:
         if ref.name in {test.name, f"{test.group}::{test.name}", f"{test.group} > {test.name}"}:
             return _span_of(tree, ref.path, test.start, test.end)
-    raise SourceError("E_SOURCE_TEST", f"`{ref.path}` holds no test `{ref.name}`")
+    raise SourceError("E_SOURCE_TEST", f"`{ref.path}` has no test `{ref.name}`")
 
 
 # -- commit:<sha>
@@ -230,21 +213,13 @@ def _resolve_commit(ref: Ref, tree: Tree) -> Span:
 
 
 def _shown_commit(name: str, tree: Tree) -> list[str]:
-    show = (
-        "show",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        "--format=%H%n%B",
-        "--patch",
-        f"{name}^{{commit}}",
-    )
-    done = tree.git(*show) if tree.is_git else None
+    options = "--no-ext-diff --no-textconv --no-color --format=%H%n%B --patch".split()
+    done = tree.git("show", *options, f"{name}^{{commit}}") if tree.is_git else None
     if done is None or done.status != 0:
-        raise SourceError("E_SOURCE_COMMIT", f"this repository holds no commit `{name}`")
+        raise SourceError("E_SOURCE_COMMIT", f"this repository has no commit `{name}`")
     text = done.out[:MAX_COMMIT].decode("utf-8", "replace")
-    # A diff marks its lines with one character; without it they read as the file has them.
-    return digest_lines(
+    # Without the diff's mark in the first column, lines read as they do in the file.
+    return without_carriage_returns(
         [line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")]
     )
 
@@ -262,11 +237,11 @@ def _resolve_run(ref: Ref, tree: Tree) -> Span:
         (record for record in results.lines(tree, ref.name) if record.value["id"] == ref.name), None
     )
     if found is None:
-        from preread.reports import store  # a dossier without failures needs no database
+        from preread.reports import store  # only a dossier with failures needs the database
 
         found = store.record(tree.layout, ref.name)
     if found is None:
-        raise SourceError("E_SOURCE_RUN", f"no recorded test run has the id `{ref.name}`")
+        raise SourceError("E_SOURCE_RUN", f"there is no recorded test run `{ref.name}`")
     parts = [
         part
         for value in found.value.values()
@@ -302,7 +277,7 @@ def _resolve_doc(ref: Ref, tree: Tree) -> Span:
     pages = text.split("\f")
     if ref.start > len(pages):
         raise SourceError("E_SOURCE_LINES", f"`{ref.path}` has {len(pages)} pages, not {ref.start}")
-    return Span(tuple(digest_lines(pages[ref.start - 1].split("\n"))))
+    return Span(tuple(without_carriage_returns(pages[ref.start - 1].split("\n"))))
 
 
 # -- absent:<glob>~"<literal>"
@@ -314,9 +289,10 @@ def _parse_absent(text: str) -> Ref | None:
 
 
 def _is_quick(glob: str) -> bool:
-    """Whether a glob has few wildcards: with a dozen, one file name can take minutes to be matched."""
-    wild = re.findall(r"\*\*/|\*\*|\*", glob)
-    return max(wild.count("**/"), len(wild) - wild.count("**/")) <= MOST_WILDCARDS
+    """Whether a glob has few wildcards: with a dozen, matching one file name can take minutes."""
+    wildcards = re.findall(r"\*\*/|\*\*|\*", glob)
+    folders = wildcards.count("**/")
+    return max(folders, len(wildcards) - folders) <= MAX_WILDCARDS
 
 
 def _resolve_absent(ref: Ref, tree: Tree) -> Span:
@@ -324,7 +300,7 @@ def _resolve_absent(ref: Ref, tree: Tree) -> Span:
     if not paths:
         raise SourceError("E_SOURCE_GLOB", f"no file matches `{ref.path}`")
     if (path := tree.holding(ref.name, paths)) is not None:
-        raise SourceError("E_SOURCE_PRESENT", f'`{path}` does hold "{ref.name}"')
+        raise SourceError("E_SOURCE_PRESENT", f'`{path}` contains "{ref.name}"')
     return Span((f"absent {ref.path} {ref.name}",))
 
 
@@ -337,17 +313,16 @@ def _parse_external(text: str) -> Ref | None:
 
 
 def external_span(ref: Ref) -> Span:
-    """What a reference that a server's answer holds is digested as: itself, since nobody asks the server again."""
+    """The span of an external reference: the reference itself. Its server is not asked again."""
     return Span((ref.name,))
 
 
 def _resolve_external(ref: Ref, _tree: Tree) -> Span:
-    raise SourceError(
-        "E_SOURCE_EXTERNAL", f"no configured server's result is known to hold `{ref.name}`"
-    )
+    message = f"no configured server is known to have answered with `{ref.name}`"
+    raise SourceError("E_SOURCE_EXTERNAL", message)
 
 
-# The order is the order of parsing: what starts with a word of its own comes before paths.
+# In the order of parsing: kinds that start with a word of their own come before paths.
 ROWS: dict[str, Row] = {
     "external": Row(_parse_external, lambda r: r.name, _resolve_external, local=False),
     "absent": Row(_parse_absent, lambda r: f'absent:{r.path}~"{r.name}"', _resolve_absent),
@@ -365,9 +340,9 @@ ROWS: dict[str, Row] = {
 }
 
 
-@lru_cache(maxsize=4096)  # the same few hundred are asked for again and again
+@lru_cache(maxsize=4096)  # one build parses the same few hundred sources many times
 def parse(text: str) -> Ref | None:
-    """The source that `text` is, or None when it has the shape of none."""
+    """The source that `text` writes, or None when it has the form of no kind."""
     for row in ROWS.values():
         if (ref := row.parse(text)) is not None:
             return ref
@@ -375,5 +350,5 @@ def parse(text: str) -> Ref | None:
 
 
 def resolve(ref: Ref, tree: Tree) -> Span:
-    """What a source says now; raises SourceError when it does not hold."""
+    """The lines a source refers to now; raises SourceError when it is invalid."""
     return ROWS[ref.kind].resolve(ref, tree)

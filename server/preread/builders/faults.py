@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from preread.builders import untrusted
 from preread.builders.failure_table import CONFIG, ROWS, STDERR, Reported, Row, classify
 from preread.builders.stream import ApiError, Transcript
-from preread.infra import secrets
+from preread.gates.secrets import kind_of_secret
 from preread.models import Fault, Outcome
 
 if TYPE_CHECKING:
@@ -179,4 +179,4 @@ def _excerpt(text: str) -> str:
     """The child's message for display; empty if it may contain a secret."""
     text = SECRETS.sub("…", text[:4000]).removeprefix("API Error: ")
     excerpt = untrusted.clean(text, 160)
-    return "" if secrets.shape(excerpt) else excerpt
+    return "" if kind_of_secret(excerpt) else excerpt

@@ -1,6 +1,6 @@
-"""Check: format rules, every source looked up, states and confidence computed, the budget kept."""
+"""Check drafts: apply the format rules, look up every source, compute states, fit the budget."""
 
-from preread.check.check import CONFIDENCE, check, judge
-from preread.check.drafts import staged, with_people
+from preread.check.check import CONFIDENCE, check, check_unbudgeted
+from preread.check.drafts import read_staged, with_user_facts
 
-__all__ = ["CONFIDENCE", "check", "judge", "staged", "with_people"]
+__all__ = ["CONFIDENCE", "check", "check_unbudgeted", "read_staged", "with_user_facts"]

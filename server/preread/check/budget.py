@@ -1,148 +1,153 @@
 """The budget of facts and tokens: what ranks highest is kept, the rest is cut and counted."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from preread import dossier
+from preread import dossier, sources
 from preread.layout import BY_NAME, REQUIRED
-from preread.models import Draft, Fact, Fence, Verdict
+from preread.models import Draft, Fact, Fence, Section, Verdict
 from preread.services import Services
 
-SUMMARY_SHARE = 0.08  # of the budget, kept for summary.md
-CODEBASE_SHARE = 0.25
-# What is cut first is what is cheap to find again.
+CODEBASE_SHARE = 0.25  # of the budget, for what a model writes about code: it is easy to find again
+# Of a model's facts, those that are cheap to find again are cut first.
 WEIGHT = {
     "anti-patterns.md": 1.0, "requirements.md": 0.97, "failures.md": 0.88, "patterns.md": 0.92,
     "existing-tests.md": 0.85, "codebase.md": 0.85, "summary.md": 1.0,
 }  # fmt: skip
-FAIR, DEAR = 40, 0.6  # tokens of a usual fact; how much one that takes more than that falls behind
-DECAY = 0.95  # each further fact of a file or of its gaps counts this much less
+ABSENCE = 0.98  # the weight of a fact that something is nowhere, in any file
+DECAY = 0.95  # each further fact of a file counts this much less
+FIRST_IN_SUMMARY = 2.0  # the summary is kept whatever the others are worth
+
+Key = tuple[int, int, int]  # of an item: its draft, section and place
 
 
 class _Candidate(NamedTuple):
     score: float
-    draft: int
-    section: int
-    item: int
-    cost: int
+    key: Key
+    section: Section
+    item: Fact | Fence
+    in_codebase: bool  # counts against the share of codebase.md
+
+
+@dataclass
+class _Room:
+    """What is left of the budget, and what has been written so far."""
+
+    tokens: int
+    facts: int
+    codebase: int
+    opened: set[tuple[int, int]] = field(default_factory=set)
+    cited: dict[int, set[str]] = field(default_factory=dict)  # the paths each draft has written out
+
+    def takes(self, candidate: _Candidate) -> bool:
+        """Take an item if there is room for it, and for its section's heading."""
+        draft, section, _ = candidate.key
+        known = self.cited.setdefault(draft, set())
+        cost = _cost(candidate.item, candidate.section, known)
+        if (draft, section) not in self.opened:
+            cost += dossier.tokens(_heading(candidate.section))
+        is_fact = isinstance(candidate.item, Fact)
+        if cost > self.tokens or self.facts < is_fact:
+            return False
+        if candidate.in_codebase and cost > self.codebase:
+            return False
+        self.tokens -= cost
+        self.facts -= is_fact
+        self.codebase -= cost if candidate.in_codebase else 0
+        self.opened.add((draft, section))
+        known |= {_path(source) for source in getattr(candidate.item, "sources", ())}
+        return True
 
 
 def fit(
     services: Services, drafts: list[Draft], verdicts: list[Verdict], ranks: Mapping[str, float]
 ) -> tuple[list[Draft], list[Verdict], int]:
-    """Keep the facts that rank highest within the budget of facts and tokens; the rest is cut and counted."""
+    """Keep what ranks highest within the budget; how many facts were cut comes last."""
     limit = services.settings.max_tokens
-    has_summary = any(draft.name == "summary.md" for draft in drafts)
-    left = whole = limit if has_summary else int(limit * (1 - SUMMARY_SHARE))
-    facts_left = services.settings.max_facts - (
-        0 if has_summary else max(1, services.settings.max_facts // 8)
-    )
-    left -= sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
-    codebase = int(limit * CODEBASE_SHARE)
-    kept: dict[tuple[int, int, int], float] = {}
-    opened: set[tuple[int, int]] = set()
-    cited: dict[int, set[str]] = {}  # paths that each draft has written out
-    for candidate in sorted(_candidates(drafts, ranks), key=lambda c: -c.score):
-        draft, section = (
-            drafts[candidate.draft],
-            drafts[candidate.draft].sections[candidate.section],
-        )
-        known = cited.setdefault(candidate.draft, set())
-        item = section.items[candidate.item]
-        cost = _cost(item, known)
-        if (candidate.draft, candidate.section) not in opened:
-            cost += dossier.tokens(
-                f"\n## {section.heading}\nSource: {section.source}\n"
-                if section.source
-                else f"\n## {section.heading}\n"
-            )
-        is_fact = isinstance(item, Fact)
-        if (
-            cost > left
-            or (is_fact and facts_left < 1)
-            or (draft.name == "codebase.md" and cost > codebase)
-        ):
-            continue
-        left -= cost
-        facts_left -= is_fact
-        codebase -= cost if draft.name == "codebase.md" else 0
-        opened.add((candidate.draft, candidate.section))
-        known |= {_path(source) for source in (item.sources if isinstance(item, Fact) else ())}
-        kept[candidate.draft, candidate.section, candidate.item] = candidate.score
-    fitted = _trimmed(services, drafts, kept, whole)
-    standing = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
-    held = [v for v in verdicts if (v.file, v.fact.text) in standing]
+    titles = sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
+    room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
+    candidates = sorted(_candidates(drafts, ranks), key=lambda one: -one.score)
+    kept = {one.key: one for one in candidates if room.takes(one)}
+    fitted = _trimmed(services, drafts, kept, limit)
+    left = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
+    held = [v for v in verdicts if (v.file, v.fact.text) in left]
     return fitted, held, len(verdicts) - len(held)
 
 
 def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Candidate]:
-    for d, draft in enumerate(drafts):
-        order: dict[bool, int] = {}
-        rows = [
-            (s, i, item)
-            for s, section in enumerate(draft.sections)
-            for i, item in enumerate(section.items)
-        ]
+    for number, draft in enumerate(drafts):
+        places: dict[bool, int] = {}
         # Sections take turns: the first of each counts before the second of any.
-        rows.sort(key=lambda row: (row[1], row[0]))
-        for s, i, item in rows:
-            gap = isinstance(item, Fact) and any(
-                source.startswith("absent:") for source in item.sources
-            )
-            place = order[gap] = order.get(gap, -1) + 1
-            weight = 0.98 if gap else WEIGHT[draft.name]
-            rank, cost = ranks.get(item.text) if isinstance(item, Fact) else None, _cost(item)
-            score = weight * DECAY**place if rank is None else rank * (FAIR / max(cost, 1)) ** DEAR
-            yield _Candidate(score, d, s, i, cost)
+        for i, s, section, item in sorted(_items(draft), key=lambda row: row[:2]):
+            rank = ranks.get(item.text) if isinstance(item, Fact) else None
+            absence = any(source.startswith("absent:") for source in getattr(item, "sources", ()))
+            if rank is None:
+                place = places[absence] = places.get(absence, -1) + 1
+                rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY**place
+                rank *= FIRST_IN_SUMMARY if draft.name == "summary.md" else 1
+                in_codebase = draft.name == "codebase.md"
+            else:
+                in_codebase = False
+            yield _Candidate(rank, (number, s, i), section, item, in_codebase)
 
 
-def _cost(item: Fact | Fence, known: Collection[str] = ()) -> int:
+def _items(draft: Draft) -> Iterable[tuple[int, int, Section, Fact | Fence]]:
+    for s, section in enumerate(draft.sections):
+        for i, item in enumerate(section.items):
+            yield i, s, section, item
+
+
+def _heading(section: Section) -> str:
+    return f"\n## {section.heading}\n" + (f"Source: {section.source}\n" if section.source else "")
+
+
+def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
     """About how many tokens an item takes, where these paths are written out already."""
     if isinstance(item, Fence):
         return dossier.tokens("\n".join(item.lines) + "\n```\n```\n")
+    inside = {anchor.source for anchor in dossier.anchors(item, section.source)}
     shown, told = [], set(known)
     for source in item.sources:
         path = _path(source)
-        shown.append(source.replace(path, path.rpartition("/")[2], 1) if path in told else source)
+        if source not in inside:
+            name = path.rpartition("/")[2]
+            shown.append(source.replace(path, name, 1) if path in told else source)
         told.add(path)
     return dossier.tokens(f"- {item.text} ({', '.join(shown)})\n")
 
 
 def _path(source: str) -> str:
-    """The path of a source in the tree, as it stands in it; nothing for the others."""
-    return (
-        ""
-        if source.startswith(("absent:", "commit:"))
-        else source.partition("::")[0].rpartition(":")[0]
-    )
+    """The path of a source in the tree, as it is written; empty for the others."""
+    ref = sources.parse(source)
+    return ref.path if ref is not None and ref.kind in dossier.FILE_KINDS else ""
 
 
 def _trimmed(
-    services: Services, drafts: list[Draft], kept: dict[tuple[int, int, int], float], limit: int
+    services: Services, drafts: list[Draft], kept: dict[Key, _Candidate], limit: int
 ) -> list[Draft]:
-    """The drafts as chosen; what the estimates took for less than it is goes again, lowest first."""
+    """The drafts as chosen; while they are larger than estimated, the lowest goes."""
+    allowed = int(limit * CODEBASE_SHARE)
     while True:
         services.progress.check()
-        fitted = [_only(draft, d, kept) for d, draft in enumerate(drafts)]
+        fitted = [_only(draft, number, kept) for number, draft in enumerate(drafts)]
         sizes = [
-            dossier.tokens(dossier.render(d)) if d.sections or d.name in REQUIRED else 0
-            for d in fitted
+            dossier.tokens(dossier.render(draft)) if draft.sections or draft.name in REQUIRED else 0
+            for draft in fitted
         ]
-        over = {
-            d for d, draft in enumerate(fitted) if draft.name == "codebase.md" and draft.sections
-        }
-        if all(sizes[d] <= int(services.settings.max_tokens * CODEBASE_SHARE) for d in over):
-            over = set(range(len(fitted))) if sum(sizes) > limit else set()
+        drafted = {key[0] for key, one in kept.items() if one.in_codebase}
+        over = {number for number in drafted if sizes[number] > allowed}
+        if not over and sum(sizes) > limit:
+            over = set(range(len(fitted)))
         lowest = min(
-            (key for key in kept if key[0] in over), key=lambda key: kept[key], default=None
+            (key for key in kept if key[0] in over), key=lambda key: kept[key].score, default=None
         )
         if lowest is None:
             return fitted
         del kept[lowest]
 
 
-def _only(draft: Draft, number: int, kept: Collection[tuple[int, int, int]]) -> Draft:
+def _only(draft: Draft, number: int, kept: Collection[Key]) -> Draft:
     sections = [
         replace(
             section,

@@ -1,4 +1,4 @@
-"""Each fact and fence held to every rule: what it says, what its sources say, its state and confidence."""
+"""Check each fact and fence of a draft: its text, its sources, its state and its confidence."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from preread.models import Checked, Draft, Fact, Fence, Problem, Section, State,
 from preread.services import Services
 from preread.sources import SourceError, Span
 
-# How sure a fact is, by its state; a kind that interprets is surer when it quotes, never surer than this.
+# Confidence by state. KIND_FACTOR lowers it for kinds of facts that interpret what they cite.
 CONFIDENCE: dict[State, float] = {"computed": 0.95, "quoted": 0.9, "external": 0.7, "located": 0.4}
 KIND_FACTOR: dict[str, float] = {
     "requirement": 1.0,
@@ -23,58 +23,63 @@ KIND_FACTOR: dict[str, float] = {
     "trap": 0.9,
     "summary": 0.9,
 }
-# Of one fact with its sources, and of one fence. With the default budget a whole dossier has 8,000 characters.
-MOST_CHARACTERS, MOST_SOURCES, MOST_QUOTES, MOST_LINES = 2000, 12, 30, 500
-MOST_FACTS, MOST_TIMES = (
-    240,
-    4,
-)  # of one file, or so many times the budget's: what comes after is not looked at
+# Limits of one fact with its sources. A whole dossier has 8,000 characters by default.
+MAX_FACT_CHARACTERS, MAX_FACT_SOURCES, MAX_FACT_QUOTES = 2000, 30, 30
+MAX_FENCE_LINES = 500
+# A file is checked up to this many facts, or this many times the budget if that is more.
+MAX_FILE_FACTS, MAX_FILE_BUDGETS = 240, 4
 
 
 class _Checker:
-    """One check of one dossier: what its sources say, problems found so far."""
+    """State of one check of one dossier: its source lookups and the problems found so far."""
 
     def __init__(self, services: Services, feature: str, lookups: Lookups) -> None:
         self.services, self.feature, self.lookups = services, feature, lookups
         self.credentials = Credentials(services.layout.root)
         self.problems: list[Problem] = []
         self.wrong = published.wrong_ids(services.layout)
-        self.seen: set[str] = set()
+        self.seen: set[tuple[str, str]] = set()
 
     def problem(self, name: str, line: int, code: str, message: str) -> None:
         self.problems.append(Problem(name, line, code, message))
 
     def may_be_published(self, name: str, line: int, text: str) -> bool:
-        """Whether a text holds no secret, and nothing that a reader would not see. Comes before what quotes it."""
-        if dossier.UNSEEN.search(text):
+        """Report a text that contains a secret or invisible characters.
+
+        Call this before reporting any problem whose message quotes the text.
+        """
+        if dossier.INVISIBLE.search(text):
             self.problem(
                 name,
                 line,
                 "E_UNSEEN",
-                "holds control characters, or others that a reader does not see",
+                "contains control characters or others that a reader cannot see",
             )
         elif kind := self.credentials.found(text):
-            self.problem(name, line, "E_SECRET", f"holds what looks like a secret: {kind}")
+            self.problem(name, line, "E_SECRET", f"contains what looks like a secret: {kind}")
         else:
             return True
         return False
 
-    def shown(self, problem: Problem) -> Problem:
-        """A problem that the format's rules found, without a secret or hidden characters that it may quote."""
+    def redacted(self, problem: Problem) -> Problem:
+        """A format problem without any secret or invisible characters that its message quotes."""
         if kind := self.credentials.found(f"{problem.path} {problem.message}"):
             path = problem.path if problem.path in BY_NAME else "a file"
-            return replace(problem, path=path, message=f"holds what looks like a secret: {kind}")
-        return replace(
-            problem, message=dossier.UNSEEN.sub("\N{REPLACEMENT CHARACTER}", problem.message)
-        )
+            return replace(problem, path=path, message=f"contains what looks like a secret: {kind}")
+        message = dossier.INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", problem.message)
+        return replace(problem, message=message)
 
     def fact(self, name: str, section: Section, fact: Fact) -> Verdict | None:
-        """The verdict on one fact, with only the sources that hold; None when the fact falls."""
+        """The verdict on a fact, with only its valid sources; None when the fact is dropped."""
         quotes = dossier.quotes(fact.text)
         identity = dossier.fact_id(name, fact.text)
-        if not self.is_sound(name, fact, quotes, identity):
+        place = (identity, dossier.heading_source(section.heading))  # files may share an outline
+        if place in self.seen:
+            self.problem(name, fact.line, "E_FACT_TWICE", "this file already has the same fact")
             return None
-        self.seen.add(identity)
+        if not self.is_acceptable(name, fact, quotes, identity):
+            return None
+        self.seen.add(place)
         spans: dict[str, Span] = {}
         for source in fact.sources:
             found = self.lookups.span(source)
@@ -82,53 +87,55 @@ class _Checker:
                 self.problem(name, fact.line, found.code, str(found))
             else:
                 spans[source] = found
-        if not spans:
+        if not spans or not self.anchors_check_out(name, section, fact, spans):
             return None
-        missing = next(
-            (
-                q
-                for q in quotes
-                if not any(self.lookups.stands(q, s, span) for s, span in spans.items())
-            ),
-            "",
-        )
+        missing = [
+            quote
+            for quote in quotes
+            if not any(self.lookups.contains(quote, source, span) for source, span in spans.items())
+        ]
         if missing and not self.lookups.was_verified(identity, spans):
-            self.problem(
-                name, fact.line, "E_QUOTE", f"`{missing[:80]}` stands in none of its sources"
-            )
+            message = f"`{missing[0][:80]}` does not appear in any of its sources"
+            self.problem(name, fact.line, "E_QUOTE", message)
             return None
         state = _state(fact.text, spans)
         row = BY_NAME.get(name)
-        sure = CONFIDENCE[state] * (KIND_FACTOR[row.kind] if row else 1.0)
-        return Verdict(
-            name, section.heading, replace(fact, sources=tuple(spans)), state, round(sure, 2)
-        )
+        confidence = CONFIDENCE[state] * (KIND_FACTOR[row.kind] if row else 1.0)
+        valid = replace(fact, sources=tuple(spans))
+        return Verdict(name, section.heading, valid, state, round(confidence, 2))
 
-    def is_sound(self, name: str, fact: Fact, quotes: list[str], identity: str) -> bool:
-        """What is asked of a fact before its sources are."""
+    def anchors_check_out(
+        self, name: str, section: Section, fact: Fact, spans: Mapping[str, Span]
+    ) -> bool:
+        """Whether each name that a fact gives a line for is on that line."""
+        for quote, source in dossier.anchors(fact, section.source):
+            span = spans.get(source)
+            if span is None or not self.lookups.contains(quote, source, span):
+                message = f"`{quote[:80]}` is not at {source}"
+                self.problem(name, fact.line, "E_QUOTE", message)
+                return False
+        return True
+
+    def is_acceptable(self, name: str, fact: Fact, quotes: list[str], identity: str) -> bool:
+        """Apply the rules that need no source lookup: size, secrets, wrong marks, duplicates."""
         whole = " ".join((fact.text, *fact.sources))
         if (
-            len(whole) > MOST_CHARACTERS
-            or len(fact.sources) > MOST_SOURCES
-            or len(quotes) > MOST_QUOTES
+            len(whole) > MAX_FACT_CHARACTERS
+            or len(fact.sources) > MAX_FACT_SOURCES
+            or len(quotes) > MAX_FACT_QUOTES
         ):
-            self.problem(
-                name,
-                fact.line,
-                "E_FACT_LONG",
-                "is longer, or has more sources or quotes, than a fact can have",
-            )
+            message = "is too long, or has too many sources or quotes"
+            self.problem(name, fact.line, "E_FACT_LONG", message)
         elif not self.may_be_published(name, fact.line, whole):
             pass
         elif identity in self.wrong:
-            self.problem(name, fact.line, "E_FACT_WRONG", f"marked as wrong before: {identity}")
-        elif identity in self.seen:
-            self.problem(name, fact.line, "E_FACT_TWICE", "the same fact stands here already")
+            self.problem(name, fact.line, "E_FACT_WRONG", f"was marked as wrong: {identity}")
         else:
             return True
         return False
 
-    def fence_holds(self, name: str, section: Section, fence: Fence) -> bool:
+    def fence_is_valid(self, name: str, section: Section, fence: Fence) -> bool:
+        """Whether a fence can be published; reports why not."""
         source = section.source
         found = (
             self.lookups.span(source)
@@ -138,55 +145,46 @@ class _Checker:
         if isinstance(found, SourceError):
             self.problem(name, fence.line, found.code, str(found))
             return False
-        if len(fence.lines) > MOST_LINES:
-            self.problem(
-                name, fence.line, "E_FENCE_LONG", f"a fence has at most {MOST_LINES} lines"
-            )
+        if len(fence.lines) > MAX_FENCE_LINES:
+            message = f"has more than {MAX_FENCE_LINES} lines"
+            self.problem(name, fence.line, "E_FENCE_LONG", message)
             return False
         if not self.may_be_published(name, fence.line, "\t".join((fence.language, *fence.lines))):
             return False
         for i, line in enumerate(fence.lines, 1):
-            if line.strip() and not self.lookups.stands(line.strip(), source, found):
-                self.problem(
-                    name, fence.line + i, "E_FENCE_LINE", f"this line does not stand in {source}"
-                )
+            if line.strip() and not self.lookups.contains(line.strip(), source, found):
+                message = f"this line does not appear in {source}"
+                self.problem(name, fence.line + i, "E_FENCE_LINE", message)
                 return False
         return True
 
     def draft(self, draft: Draft) -> tuple[Draft, list[Verdict], int]:
-        """A draft with only what holds, its verdicts, and how many of its facts fell."""
+        """Check a draft: what is valid of it, its verdicts, and how many facts were dropped."""
         sections: list[Section] = []
         verdicts: list[Verdict] = []
-        most = max(MOST_FACTS, MOST_TIMES * self.services.settings.max_facts)
-        left = (
-            most if draft.name in BY_NAME else None
-        )  # the project's knowledge grows without a budget
+        limit = max(MAX_FILE_FACTS, MAX_FILE_BUDGETS * self.services.settings.max_facts)
+        # The project's knowledge has no budget.
+        left = limit if draft.name in BY_NAME else None
         for section in draft.sections:
             items: list[Fact | Fence] = []
-            if not self.may_be_published(
-                draft.name, section.line, f"{section.heading}\t{section.source}"
-            ):
+            heading = f"{section.heading}\t{section.source}"
+            if not self.may_be_published(draft.name, section.line, heading):
                 continue
             for item in section.items:
                 if left is not None and (left := left - 1) < 0:
                     if left == -1:
-                        self.problem(
-                            draft.name,
-                            item.line,
-                            "E_FILE_LONG",
-                            "has far more facts than a dossier keeps",
-                        )
+                        message = "has far more facts than a dossier may have; the rest is dropped"
+                        self.problem(draft.name, item.line, "E_FILE_LONG", message)
                 elif isinstance(item, Fence):
-                    items += [item] if self.fence_holds(draft.name, section, item) else []
+                    items += [item] if self.fence_is_valid(draft.name, section, item) else []
                 elif (verdict := self.fact(draft.name, section, item)) is not None:
                     items.append(verdict.fact)
                     verdicts.append(verdict)
-            holds = section.source and isinstance(self.lookups.span(section.source), Span)
-            sections.append(
-                replace(section, items=tuple(items), source=section.source if holds else "")
-            )
-        held = replace(draft, sections=tuple(section for section in sections if section.items))
-        return held, verdicts, len(draft.facts) - len(verdicts)
+            is_valid = section.source and isinstance(self.lookups.span(section.source), Span)
+            source = section.source if is_valid else ""
+            sections.append(replace(section, items=tuple(items), source=source))
+        valid = replace(draft, sections=tuple(section for section in sections if section.items))
+        return valid, verdicts, len(draft.facts) - len(verdicts)
 
 
 def _state(text: str, spans: dict[str, Span]) -> State:
@@ -208,22 +206,25 @@ def check(
     ranks: Mapping[str, float] | None = None,
     before: Checked | None = None,
     external: Iterable[str] = (),
-    standing: bool = True,
+    trust_published: bool = True,
 ) -> Checked:
-    """Hold drafts to every rule. `budget` cuts what is too much; `before` is an earlier check whose counts go on.
+    """Check drafts against every rule.
 
-    `ranks` gives facts, by their text, a score from 0 to 1; a fact without one ranks by its place in its file.
-    `external` is what configured servers answered in this run: an external source holds when it stands there, or,
-    with `standing`, in the manifest of the dossier that is published.
+    - `problems`: what reading the drafts reported; they are part of the result.
+    - `budget`: whether to cut what exceeds the budget of facts and tokens.
+    - `ranks`: fact text -> score from 0 to 1. A fact without one ranks by its place in its file.
+    - `before`: an earlier check of these drafts, whose counts are added to.
+    - `external`: what configured servers answered in this run. An external source is valid when
+      an answer contains it, or, with `trust_published`, when the published manifest lists it.
     """
-    lookups = Lookups(services, feature, Answers(external), standing=standing)
+    lookups = Lookups(services, feature, Answers(external), trust_published=trust_published)
     checker = _Checker(services, feature, lookups)
     kept, verdicts, dropped = [], [], before.dropped if before else 0
     for draft in drafts:
-        held, found, fell = checker.draft(draft)
-        kept.append(held)
+        valid, found, invalid = checker.draft(draft)
+        kept.append(valid)
         verdicts += found
-        dropped += fell
+        dropped += invalid
     cut = before.cut if before else 0
     if budget:
         kept, verdicts, more = fit(services, kept, verdicts, ranks or {})
@@ -237,10 +238,10 @@ def check(
     }
     spans = {s: span.digest for s in sorted(cited) if isinstance(span := lookups.span(s), Span)}
     kept = [d for d in kept if d.sections or d.name in REQUIRED or not budget]
-    told = (*map(checker.shown, problems), *checker.problems)
-    return Checked(tuple(kept), tuple(verdicts), told, dropped, cut, spans)
+    all_problems = (*map(checker.redacted, problems), *checker.problems)
+    return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans)
 
 
-def judge(services: Services, feature: str, drafts: list[Draft]) -> Checked:
-    """The check without a budget: what the index of facts asks for states."""
+def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> Checked:
+    """Check published drafts without cutting any; the fact index gets its states from this."""
     return check(services, feature, drafts, budget=False)

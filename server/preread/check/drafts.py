@@ -1,4 +1,4 @@
-"""The drafts that are to be checked: what a builder left in its staging folder, and what people added since."""
+"""The drafts to check: what a builder left in its staging folder, plus facts people added."""
 
 import os
 import stat
@@ -11,69 +11,65 @@ from preread.layout import BY_NAME
 from preread.models import Draft, Problem
 from preread.services import Services
 
-MOST_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
-MOST_PROBLEMS = 100  # named of one file; and of strange files
+MAX_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
+MAX_PROBLEMS = 100  # reported per file, and at most this many unexpected files
 
 
-def staged(
+def read_staged(
     services: Services, feature: str, staging: Path
 ) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
-    """The drafts in a staging folder: plain files of the dossier's table, everything else named as a problem."""
+    """Read the drafts in a staging folder; any file that is not a dossier file is a problem."""
     drafts: list[Draft] = []
     problems: list[Problem] = []
-    strangers = sorted(path.name for path in staging.iterdir() if path.name not in BY_NAME)[
-        :MOST_PROBLEMS
-    ]
-    for path in sorted(staging / name for name in (*strangers, *BY_NAME)):
+    unexpected = sorted(path.name for path in staging.iterdir() if path.name not in BY_NAME)
+    for path in sorted(staging / name for name in (*unexpected[:MAX_PROBLEMS], *BY_NAME)):
         if path.name in BY_NAME and not os.path.lexists(path):
             continue
-        if path.name not in BY_NAME or not _is_plain(path):
-            problems.append(
-                Problem(ascii(path.name)[1:-1], 1, "E_FILE_NAME", "is no file of a dossier")
-            )
+        if path.name not in BY_NAME or not _is_plain_file(path):
+            shown = ascii(path.name)[1:-1]
+            problems.append(Problem(shown, 1, "E_FILE_NAME", "is not a plain file of a dossier"))
             continue
-        large = path.lstat().st_size > MOST_BYTES
-        text = None if large else services.tree.read(services.layout.relative(path))
+        is_large = path.lstat().st_size > MAX_BYTES
+        text = None if is_large else services.tree.read(services.layout.relative(path))
         if text is None:
-            problems.append(
-                Problem(path.name, 1, "E_FILE_TEXT", "is not text, or is larger than any dossier")
-            )
+            message = f"is not text, or is larger than {MAX_BYTES:,} bytes"
+            problems.append(Problem(path.name, 1, "E_FILE_TEXT", message))
             continue
         draft, found = dossier.parse(path.name, feature, text)
         drafts.append(draft)
-        problems += found[:MOST_PROBLEMS]
+        problems += found[:MAX_PROBLEMS]
     return tuple(drafts), tuple(problems)
 
 
-def _is_plain(path: Path) -> bool:
-    """Whether it is a file of its own: no link of either sort, folder, pipe or device."""
+def _is_plain_file(path: Path) -> bool:
+    """Whether `path` is a regular file without links: no symlink, hard link, folder or device."""
     info = path.lstat()
     return stat.S_ISREG(info.st_mode) and info.st_nlink == 1
 
 
-def with_people(
+def with_user_facts(
     services: Services, feature: str, drafts: Iterable[Draft]
 ) -> tuple[tuple[Draft, ...], frozenset[str]]:
-    """The drafts with the facts that people added to the published files, and the ids of those.
+    """Add the facts that people wrote into the published files; also returns their fact ids.
 
-    They come first, unless a draft has them in their place already, and are checked like all others.
+    They come first in their file, unless a draft already has them, and are checked like any other.
     """
     by_name = {draft.name: draft for draft in drafts}
-    standing = published.read(services.layout, feature)
-    if standing is None or standing.manifest is None:
+    current = published.read(services.layout, feature)
+    if current is None or current.manifest is None:
         return tuple(by_name.values()), frozenset()
-    ours, theirs = set(standing.manifest.facts), set()
-    for name, text in standing.texts.items():
+    built, from_users = set(current.manifest.facts), set()
+    for name, text in current.texts.items():
         if name == "summary.md":
             continue
-        old = by_name.get(name, Draft(name, feature))
-        held = {dossier.fact_id(name, fact.text) for fact in old.facts}
+        draft = by_name.get(name, Draft(name, feature))
+        drafted = {dossier.fact_id(name, fact.text) for fact in draft.facts}
         added = []
         for section in dossier.parse(name, feature, text)[0].sections:
-            people = {dossier.fact_id(name, fact.text): fact for fact in section.facts}
-            theirs |= people.keys() - ours
-            items = tuple(fact for key, fact in people.items() if key not in ours | held)
+            facts = {dossier.fact_id(name, fact.text): fact for fact in section.facts}
+            from_users |= facts.keys() - built
+            items = tuple(fact for key, fact in facts.items() if key not in built | drafted)
             added += [replace(section, items=items)] if items else []
         if added:
-            by_name[name] = replace(old, sections=(*added, *old.sections))
-    return tuple(by_name.values()), frozenset(theirs)
+            by_name[name] = replace(draft, sections=(*added, *draft.sections))
+    return tuple(by_name.values()), frozenset(from_users)

@@ -32,20 +32,16 @@ def _ranked(title: str, ranked: Sequence["Ranked"]) -> Block:
 
 
 def _findings(reply: "Evidence") -> Iterator[Block]:
-    """The findings by kind, best kind first, and how many of each kind are not shown."""
-    kinds: dict[str, list[tuple[str, str]]] = {}
+    """The findings by section, and how many are not shown."""
+    sections: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for finding in reply.findings:
-        kinds.setdefault(finding.kind, []).append((finding.text, ", ".join(finding.sources)))
-    for kind, rows in kinds.items():
-        total = max(reply.kinds.get(kind, 0), len(rows))
-        yield Points(f"\n{kind} ({f'{len(rows)} of ' if total > len(rows) else ''}{total})", rows)
-    every = sum(reply.kinds.values())
-    others = ", ".join(
-        f"{kind} {count}" for kind, count in reply.kinds.items() if kind not in kinds
-    )
-    if every > len(reply.findings):
-        also = f", also of other kinds: {others}" if others else ""
-        yield f"\n{every - len(reply.findings)} more findings{also} (--limit {every} shows all)"
+        row = (finding.text, ", ".join(finding.sources))
+        sections.setdefault((finding.file, finding.section), []).append(row)
+    for (file, section), rows in sections.items():
+        yield Points(f"\n{file}: {section}", rows)
+    if reply.total > len(reply.findings):
+        more = reply.total - len(reply.findings)
+        yield f"\n{more} more findings (--limit {reply.total} shows all)"
 
 
 def failures(reply: "FailuresReply") -> Iterator[Block]:

@@ -1,322 +1,238 @@
-"""What rules look at: the feature's files, symbols and tests, each with how strongly it belongs to the feature."""
+"""What rules look at: the feature's files, its definitions and its tests, each list best first."""
 
-import math
-import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
-from itertools import chain
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
-from preread.evidence import cases
-from preread.evidence.pieces import FileView, HotCase, HotSymbol, views_of
-from preread.index import gitlog, words
-from preread.index.analysis import Kept
-from preread.layout import PROJECT
+from preread.evidence.files import FileView
+from preread.evidence.relevance import Relevance
+from preread.gates.feature_names import PROJECT
+from preread.index import gitlog
+from preread.index.analysis import AnalysisCache
 from preread.models import Request
-from preread.ranking.fusion import Query
+from preread.ranking.fusion import Hit
+from preread.ranking.query import Query
 from preread.services import Services
-from preread.syntax import Outline, Symbol
+from preread.syntax import Outline, Symbol, TestCase
 
-__all__ = ["FileView", "HotCase", "HotSymbol", "View", "views_of"]
+MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
+PLAIN = frozenset({"constant", "type"})
+FUNCTIONS = frozenset({"function", "method", "component"})
+TESTED_SOURCES = 4  # sources whose own lines may contain tests
+PROJECT_MENTIONS = 20  # files: a definition that so many mention is as central as any
 
-MOST_SYMBOLS = 24
-SYMBOL_FLOOR = 0.35  # of the best symbol's score; what is below belongs to something else
-FEW_SYMBOLS, LOW_FLOOR = 12, 0.15  # where so few are above it, those that follow
+T = TypeVar("T")
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A definition in one of the feature's files; what scores 0 only shares the file."""
+
+    file: FileView
+    symbol: Symbol
+    score: float
+
+    @property
+    def full_name(self) -> str:
+        container = self.symbol.container
+        return f"{container}.{self.symbol.name}" if container else self.symbol.name
+
+    @property
+    def cite(self) -> str:
+        return self.file.cite(self.symbol.start, min(self.symbol.end, len(self.file.lines)))
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """A test in one of the feature's test files."""
+
+    __test__ = False  # pytest would collect it by its name
+
+    file: FileView
+    case: TestCase
+    score: float
+
+    @property
+    def text(self) -> str:
+        return self.file.span_text(self.case.start, self.case.end)
+
+
+@dataclass(eq=False)
 class View:
-    """One request's view of the project, shared by all rules. Lists are best first."""
+    """One request's view of the project, shared by all rules."""
 
     services: Services
     connection: sqlite3.Connection
     request: Request
     query: Query
-    kept: Kept
+    analyses: AnalysisCache
+    relevance: Relevance
     sources: list[FileView]
     tests: list[FileView]
     docs: list[FileView]
+    hits: dict[str, list[Hit]]  # the ranking itself: files, tests, docs
     ticket: str = ""
     knowledge: str = ""
+    thin: bool = False  # the project says next to nothing about the feature
     notes: list[str] = field(default_factory=list)
-    memo: dict[str, Any] = field(
-        default_factory=dict
-    )  # what several rules ask for, by who works it out
+    _memo: dict[Callable[..., Any], Any] = field(default_factory=dict)
 
     @property
     def whole_project(self) -> bool:
         return self.request.feature == PROJECT
 
     @cached_property
-    def wanted(self) -> frozenset[str]:
-        """Stems of the feature's own words."""
-        return frozenset(words.stem(word) for word in self.query.feature)
+    def definitions(self) -> list[Definition]:
+        """Every definition of the ranked sources, best first; what is inside functions is left
+        out.
+        """
+        found = [one for file in self.sources for one in self._definitions_of(file)]
+        return sorted(found, key=_by_score)
 
-    @cached_property
-    def joined(self) -> str:
-        """The feature's words as one, as modules and settings often write them: `httpcache`; empty for one word."""
-        one = "".join(self.query.feature).lower() if len(self.query.feature) > 1 else ""
-        return one if len(one) > 5 else ""
+    def _definitions_of(self, file: FileView) -> Iterable[Definition]:
+        symbols = [symbol for symbol in file.outline.symbols if symbol.kind != "heading"]
+        functions = {symbol.name for symbol in symbols if symbol.kind in FUNCTIONS}
+        spans = _Spans(self.relevance.counts(file.lines))
+        for symbol in _without_overloads(symbols):
+            if symbol.container.rpartition(".")[2] in functions:
+                continue
+            body = self.relevance.body(spans.between(symbol.start, symbol.end))
+            yield Definition(file, symbol, self._score(file, symbol, body))
 
-    @cached_property
-    def also(self) -> frozenset[str]:
-        """Stems of the description's words."""
-        return frozenset(words.stem(word) for word in self.query.description)
-
-    @cached_property
-    def spelled(self) -> frozenset[str]:
-        """Identifiers that the description spells out: `BindEnv`, `line_ranges`, `click.confirm`, no plain words."""
-        found = words.IDENTIFIER.findall(self.request.description)
-        named = {name for name in found if "_" in name.strip("_") or re.search(r"[a-z][A-Z]", name)}
-        return frozenset(named) | frozenset(
-            re.findall(r"(?<=\w\.)[A-Za-z]\w+", self.request.description)
-        )
-
-    @cached_property
-    def initials(self) -> frozenset[str]:
-        """What three words of the description in a row are called for short: `sse` for server-sent events."""
-        runs = [
-            run.lower().split()
-            for run in re.split(r"[^A-Za-z\s-]", self.request.description.replace("-", " "))
-        ]
-        rows = [run[i : i + 3] for run in runs for i in range(len(run) - 2)]
-        return frozenset(
-            "".join(word[0] for word in row) for row in rows if not words.STOP.intersection(row)
-        )
-
-    def relevance(self, *names: str) -> float:
-        """How much these identifiers or sentences are about the feature: 1 when they hold all its words."""
+    def _score(self, file: FileView, symbol: Symbol, body: float) -> float:
         if self.whole_project:
-            return 1.0
-        known = self._relevances.get(names)
-        if known is None:
-            known = self._relevances[names] = self._relevance(names)
-        return known
+            mentions = len(self.candidates(symbol.name, ("source", "test")))
+            return file.score * min(mentions, PROJECT_MENTIONS) / PROJECT_MENTIONS
+        return self.relevance.definition(file, symbol.name, symbol.container, body)
 
     @cached_property
-    def _relevances(self) -> dict[tuple[str, ...], float]:
-        return {}
-
-    def _relevance(self, names: tuple[str, ...]) -> float:
-        if not any(map(self._may_hold_a_word, names)):
-            return 0.0
-        found = set(chain.from_iterable(map(words.IDENTIFIER.findall, names)))
-        held = frozenset().union(*map(words.stems, found))
-        short = self.initials & held and self.initials & {
-            p.lower() for name in found for p in words.parts(name)
-        }
-        whole = short or (self.joined and any(self.joined in name.lower() for name in found))
-        own = 1.0 if whole else len(self.wanted & held) / max(len(self.wanted), 1)
-        # Half of a name is mostly another thing's name: it counts a quarter.
-        return own * own + 0.5 * (len(self.also & held) / len(self.also) if self.also else 0.0)
-
-    def _may_hold_a_word(self, text: str) -> bool:
-        """Not whether it does, which is to look at each of its words, but whether that is worth while."""
-        lowered = text.lower()
-        return not text.isascii() or any(beginning in lowered for beginning in self._beginnings)
+    def mains(self) -> list[Definition]:
+        """The definitions that the feature is about."""
+        best = self.definitions[0].score if self.definitions else 0.0
+        floor = max(MAIN_FLOOR * best, 1e-9)
+        return [one for one in self.definitions[:MAX_MAIN] if one.score >= floor]
 
     @cached_property
-    def _beginnings(self) -> tuple[str, ...]:
-        """What every word with one of the wanted stems holds: a stem is a word's beginning, but for its last letter."""
-        return tuple({stem[:-1] for stem in self.wanted | self.also} | self.initials)
+    def cases(self) -> list[Test]:
+        """Every test of the ranked test files, and of the first sources, best first."""
+        inline = [file for file in self.sources[:TESTED_SOURCES] if file.outline.tests]
+        found = [one for file in (*self.tests, *inline) for one in self._cases_of(file)]
+        return sorted(found, key=lambda one: (-one.score, one.file.path, one.case.start))
 
     @cached_property
-    def symbols(self) -> list[HotSymbol]:
-        """The definitions of the top sources that the request is about."""
-        found = []
-        for file in self.sources:
-            at_home = self.relevance(file.path)
-            functions = {
-                s.name
-                for s in file.outline.symbols
-                if s.kind in {"function", "method", "component"}
-            }
-            for symbol in file.outline.symbols:
-                if symbol.kind == "heading" or symbol.container.rpartition(".")[2] in functions:
-                    continue  # what stands inside a function is its own affair
-                score = math.sqrt(file.score) * self._symbol_score(file, symbol, at_home)
-                if score > 0:
-                    found.append(HotSymbol(file, symbol, score))
-        found.sort(key=lambda hot: (-hot.score, hot.file.path, hot.symbol.start))
-        best = found[0].score if found else 1.0
-        unique: dict[tuple[str, str, str], HotSymbol] = {}
-        for hot in found:
-            if hot.score < (SYMBOL_FLOOR if len(unique) >= FEW_SYMBOLS else LOW_FLOOR) * best:
-                break
-            key = (hot.file.path, hot.symbol.container, hot.symbol.name)
-            other = unique.get(key)  # overloads: the longest one is the implementation
-            if (
-                other is None
-                or hot.symbol.end - hot.symbol.start > other.symbol.end - other.symbol.start
-            ):
-                unique[key] = HotSymbol(hot.file, hot.symbol, round(hot.score / best, 3))
-        return list(unique.values())[:MOST_SYMBOLS]
-
-    def _symbol_score(self, file: FileView, symbol: Symbol, at_home: float) -> float:
-        if self.whole_project:
-            outside = self.mentions_of(symbol.name)
-            return 0.2 + min(outside, 20) / 20 if symbol.kind != "method" else 0.1
-        extra = len(words.stems(symbol.name) - self.wanted - self.also)
-        if symbol.name in self.spelled:
-            return 2.0  # whatever else its name holds
-        named = 2.0 * self.relevance(symbol.name) / (1 + 0.25 * extra) + 0.9 * self.relevance(
-            symbol.container
-        )
-        body = " ".join(file.lines[symbol.start - 1 : min(symbol.end, symbol.start + 200)])
-        said = 0.6 * min(1.0, self.relevance(body)) if not named else 0.0
-        public = 0.8 if symbol.name.startswith("_") else 1.0
-        return public * (named + said + 0.7 * at_home) if named + said + at_home >= 0.3 else 0.0
-
-    def mentions_of(self, identifier: str) -> int:
-        """In how many files an identifier stands; cheap, from the index."""
-        term = identifier.lower().replace('"', "")
-        sql = "SELECT count(*) FROM words WHERE words MATCH ?"
-        return (
-            int(self.connection.execute(sql, (f'body : "{term}"',)).fetchone()[0])
-            if term.strip("_$")
-            else 0
-        )
-
-    @cached_property
-    def cases(self) -> list[HotCase]:
-        """The tests that the request is about."""
-        return cases.chosen(self)
-
-    @cached_property
-    def uses(self) -> re.Pattern[str]:
-        """The names of the feature's own definitions."""
-        names = [
-            hot.symbol.name
-            for hot in self.symbols
-            if len(hot.symbol.name) > 3 and self.is_telling(hot)
-        ]
-        return re.compile(
-            r"\b(" + "|".join(map(re.escape, names[:20])) + r")\b" if names else r"(?!)"
-        )
-
-    def tests_it(self, hot: HotCase) -> bool:
-        """Whether a test has to do with the feature beyond its name, which may be of another thing."""
-        return cases.tests_it(self, hot)
-
-    def is_telling(self, hot: HotSymbol) -> bool:
-        """Whether to use a definition is to be about the feature: not if its name has but one word of several."""
-        relevance, name = self.relevance(hot.symbol.name), hot.symbol.name
-        return relevance >= 0.5 or (
-            relevance > 0 and hot.score >= 0.75 and not (name.isalpha() and name.islower())
-        )
-
-    @cached_property
-    def case_text(self) -> str:
-        """The source of the feature's tests."""
-        return "\n".join(
-            "\n".join(hot.file.lines[hot.case.start - 1 : hot.case.end]) for hot in self.cases
-        )
-
-    def case_text_holds(self, name: str) -> bool:
-        return (
-            name in self.case_text
-            and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.case_text) is not None
-        )
-
-    @cached_property
-    def test_paths(self) -> list[str]:
-        """Every test and test helper of the project."""
-        rows = self.connection.execute(
-            "SELECT path, role FROM files WHERE role IN ('test', 'support') ORDER BY path"
-        ).fetchall()
-        homes = {path.rpartition("/")[0].split("/", 1)[0] for path, role in rows if role == "test"}
-        # A library's own `testing.py` is no test of it.
+    def main_cases(self) -> list[Test]:
+        """The tests of the feature: by their words, or all of a file that is called after it."""
+        floor = MAIN_FLOOR * self.cases[0].score if self.cases else 0.0
+        outer = set(_containing(self.cases))
         return [
-            path
-            for path, role in rows
-            if role == "test" or path.rpartition("/")[0].split("/", 1)[0] in homes
+            one
+            for one in self.cases
+            if one not in outer
+            and (
+                self.thin
+                or one.score >= max(floor, 1e-9)
+                or (one.file.role == "test" and self.relevance.has_feature(one.file.path))
+            )
         ]
 
-    @cached_property
-    def support_paths(self) -> list[str]:
-        rows = self.connection.execute(
-            "SELECT path FROM files WHERE role = 'support' ORDER BY path"
-        )
-        return [path for (path,) in rows]
+    def _cases_of(self, file: FileView) -> Iterable[Test]:
+        spans = _Spans(self.relevance.counts(file.lines))
+        for case in file.outline.tests:
+            body = self.relevance.body(spans.between(case.start, case.end))
+            score = self.relevance.definition(file, case.name, case.group, body)
+            yield Test(file, case, file.score if self.whole_project else score)
 
-    def holds(self, literal: str, paths: Iterable[str]) -> bool:
-        """Whether any of these files holds a literal text; exact, by reading them."""
-        return self.services.tree.holding(literal, paths) is not None
-
-    def outline(self, path: str) -> Outline:
-        """The outline of any file: kept, or made now."""
-        self.services.progress.check()
-        return self.kept.outline(path)
+    # -- the whole project, by the index
 
     def candidates(self, identifier: str, roles: Sequence[str]) -> list[str]:
-        """Files of these roles that may hold an identifier: from the index, to be confirmed by reading."""
+        """Files of these roles that may contain an identifier, to be confirmed by reading."""
         term = identifier.lower().strip("$").replace('"', "")
+        if not term.strip("_"):
+            return []
         marks = ", ".join("?" * len(roles))
         sql = (
-            "SELECT f.path FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608
+            "SELECT f.path FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608 - marks only
             f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
         )
-        return (
-            [path for (path,) in self.connection.execute(sql, (f'body : "{term}"', *roles))]
-            if term.strip("_")
-            else []
+        rows = self.connection.execute(sql, (f'body : "{term}"', *roles))
+        return [path for (path,) in rows]
+
+    def defining(self, identifier: str, roles: Sequence[str] = ("source",)) -> list[str]:
+        """The files of these roles that define a name."""
+        term = identifier.lower().strip("$").replace('"', "")
+        if not term.strip("_"):
+            return []
+        marks = ", ".join("?" * len(roles))
+        sql = (
+            "SELECT f.path, f.names FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608
+            f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
         )
+        rows = self.connection.execute(sql, (f'defs : "{term}"', *roles))
+        return [path for path, names in rows if identifier in names.split("\n")]
+
+    def paths_of(self, *roles: str) -> list[str]:
+        """Every file of these roles."""
+        marks = ", ".join("?" * len(roles))
+        sql = f"SELECT path FROM files WHERE role IN ({marks}) ORDER BY path"  # noqa: S608 - marks
+        return [path for (path,) in self.connection.execute(sql, roles)]
+
+    def outline(self, path: str) -> Outline:
+        """The outline of any file of the project."""
+        self.services.progress.check()
+        return self.analyses.outline(path)
+
+    def any_file(self, path: str) -> FileView:
+        """Any file of the project as rules read it."""
+        known = {file.path: file for file in (*self.sources, *self.tests, *self.docs)}
+        return known.get(path) or FileView(path, "", 0.0, self.services, self.analyses)
 
     @cached_property
     def commits(self) -> list[gitlog.Commit]:
-        """The latest commits of the feature's files, newest first."""
-        chosen = [f.path for f in (*self.sources[:6], *self.tests[:4])]
-        return gitlog.commits_of(self.kept.log, chosen)
+        """The latest commits that touched the feature's first files, newest first."""
+        first = [file.path for file in (*self.sources[:5], *self.tests[:3])]
+        return gitlog.commits_of(self.analyses.log, first)
 
-    @cached_property
-    def told(self) -> list[gitlog.Commit]:
-        """Commits whose subjects are about the feature, and those of its files, newest first; the former reach back
-        beyond renames."""
-        found = {commit.sha: commit for commit in self.commits}
-        if not self.whole_project:
-            stems = sorted(self.wanted, key=len)
-            for commit in gitlog.mentioning(self.kept.log, stems[-2:]):
-                if self.relevance(commit.subject) >= 1:
-                    found.setdefault(commit.sha, commit)
-        return sorted(found.values(), key=lambda commit: commit.date, reverse=True)
-
-    @cached_property
-    def patches(self) -> list[gitlog.Patch]:
-        """The latest changes of the feature's first files, line by line."""
-        return gitlog.patches_of(
-            self.kept.log, [f.path for f in (*self.sources[:3], *self.tests[:4])]
-        )
-
-    def heat(self, file: FileView, line: int) -> float:
-        """How much a line belongs to the feature, 0 to 1: as the innermost definition around it that does."""
-        if self.whole_project or self.relevance(file.path) >= 1:
-            return 1.0
-        around = [
-            h for h in self.symbols if h.file is file and h.symbol.start <= line <= h.symbol.end
-        ]
-        return min(around, key=lambda h: h.symbol.end - h.symbol.start).score if around else 0.0
-
-    def is_hot(self, file: FileView, line: int) -> bool:
-        """Whether a line belongs to one of the feature's symbols, or to a file that is the feature's own."""
-        if self.whole_project or self.relevance(file.path) >= 1:
-            return True
-        return any(h.file is file and h.symbol.start <= line <= h.symbol.end for h in self.symbols)
-
-
-T = TypeVar("T")
-
-
-def once(rule: Callable[[View], Iterable[T]]) -> Callable[[View], list[T]]:
-    """A rule whose findings other rules look at, too: worked out once for each view."""
-
-    @wraps(rule)
-    def kept(view: View) -> list[T]:
-        name = f"{rule.__module__}.{rule.__name__}"
-        if name not in view.memo:
-            view.memo[name] = list(rule(view))
-        found: list[T] = view.memo[name]
+    def once(self, work: Callable[["View"], T]) -> T:
+        """What a function of the view returns, worked out once for all rules."""
+        if work not in self._memo:
+            self._memo[work] = work(self)
+        found: T = self._memo[work]
         return found
 
-    return kept
+
+def _containing(cases: Iterable[Test]) -> Iterator[Test]:
+    """The tests that contain others: a table of subtests is counted by what is in it."""
+    ordered = sorted(cases, key=lambda one: (one.file.path, one.case.start, -one.case.end))
+    for one, following in pairwise(ordered):
+        if one.file is following.file and following.case.end <= one.case.end:
+            yield one
+
+
+def _by_score(one: Definition) -> tuple[float, bool, str, int]:
+    """Best first; among equals constants and types last."""
+    return -one.score, one.symbol.kind in PLAIN, one.file.path, one.symbol.start
+
+
+def _without_overloads(symbols: Iterable[Symbol]) -> list[Symbol]:
+    """Each definition once: of overloads the longest, which is the implementation."""
+    longest: dict[tuple[str, str], Symbol] = {}
+    for symbol in symbols:
+        known = longest.get((symbol.container, symbol.name))
+        if known is None or symbol.end - symbol.start > known.end - known.start:
+            longest[symbol.container, symbol.name] = symbol
+    return sorted(longest.values(), key=lambda symbol: symbol.start)
+
+
+class _Spans:
+    """Occurrences of the request's stems in a file, by line."""
+
+    def __init__(self, occurrences: Sequence[tuple[int, str]]) -> None:
+        self._lines = [line for line, _ in occurrences]
+        self._stems = [stem for _, stem in occurrences]
+
+    def between(self, start: int, end: int) -> Sequence[str]:
+        return self._stems[bisect_left(self._lines, start) : bisect_left(self._lines, end + 1)]

@@ -1,7 +1,9 @@
-"""What a build would read with effort each time, kept in the derived database: outlines, details, git's log.
+"""What a build would read with effort each time, kept in the derived database: outlines, details,
+git's log.
 
-The former are kept with the row of their file, which goes when the file's text does. A log is kept under all that it is
-made from. Whatever cannot be read or written here is worked out again: the database only ever saves time.
+The former are kept with the row of their file, which goes when the file's text does. A log is kept
+under all that it is made from. Whatever cannot be read or written here is worked out again: the
+database only ever saves time.
 """
 
 import hashlib
@@ -17,9 +19,9 @@ from preread.infra import db
 from preread.project.tree import Tree
 from preread.syntax import Details, Outline
 
-ANALYSIS = "1:"  # raise it when details of the same text come out otherwise
-MOST_BYTES = 6_000_000  # of a log
-MOST_LOGS = 100  # a build asks for two
+ANALYSIS = "2:"  # raise it when details of the same text come out otherwise
+MAX_BYTES = 6_000_000  # of a log
+MAX_LOGS = 100  # a build asks for two
 PATIENCE = (
     1_000  # milliseconds to wait for other writers: longer, and it is quicker to work it out again
 )
@@ -27,13 +29,15 @@ GARBAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 
 
 class _State(NamedTuple):
-    """What every log of this repository depends on beside its arguments: its commits and git's settings."""
+    """What every log of this repository depends on beside its arguments: its commits and git's
+    settings.
+    """
 
     head: str
     rest: tuple[object, ...]
 
 
-class Kept:
+class AnalysisCache:
     """What is kept, for the time of one build; `store` writes what was not there."""
 
     def __init__(self, tree: Tree, connection: sqlite3.Connection) -> None:
@@ -87,7 +91,7 @@ class Kept:
         except GARBAGE:
             pass
         done = self._tree.git("log", *arguments)
-        output = done.out[:MOST_BYTES]
+        output = done.out[:MAX_BYTES]
         if done.status == 0 and not done.timed_out:
             self._logs.append((key, state.head, zlib.compress(output, 1)))
         return output
@@ -101,7 +105,9 @@ class Kept:
 
     @cached_property
     def _state(self) -> _State | None:
-        """None without any commit. Commits never change, but a shallow clone or a graft cuts or adds parents."""
+        """None without any commit. Commits never change, but a shallow clone or a graft cuts or
+        adds parents.
+        """
         if not self._tree.is_git:
             return None
         places = ("--git-path", "shallow", "--git-path", "info/grafts")
@@ -120,7 +126,9 @@ class Kept:
             return b""
 
     def _key(self, state: _State, arguments: tuple[str, ...]) -> str:
-        """Commits, settings, arguments, and for patches the attributes, which say what counts as text."""
+        """Commits, settings, arguments, and for patches the attributes, which say what counts as
+        text.
+        """
         paths = arguments[arguments.index("--") :]
         attributes = (
             self._tree.git("check-attr", "-a", "-z", *paths).out if "--patch" in arguments else b""
@@ -130,7 +138,9 @@ class Kept:
         ).hexdigest()
 
     def store(self) -> None:
-        """Write what was worked out, for the next build; without effect where the database takes no writes."""
+        """Write what was worked out, for the next build; without effect where the database takes
+        no writes.
+        """
         if not self._outlines and not self._details and not self._logs:
             return
         try:
@@ -154,7 +164,7 @@ class Kept:
             )
             newest = "SELECT rowid FROM logs ORDER BY rowid DESC LIMIT ?"
             oldest = f"DELETE FROM logs WHERE rowid NOT IN ({newest})"  # noqa: S608 - a constant
-            self._connection.execute(oldest, (MOST_LOGS,))
+            self._connection.execute(oldest, (MAX_LOGS,))
 
 
 def _compressed(whole: Outline | Details) -> bytes:

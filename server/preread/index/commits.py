@@ -1,4 +1,6 @@
-"""The past in the derived database: what the newest commits before HEAD said, and which files they changed."""
+"""The past in the derived database: what the newest commits before HEAD said, and which files they
+changed.
+"""
 
 import hashlib
 import json
@@ -12,10 +14,10 @@ from preread.index.gitlog import BOT, FIELD, RECORD
 from preread.infra import db
 from preread.project.tree import Tree
 
-MOST_COMMITS = 3_000  # the newest that are no merges
-MOST_FILES = 30  # a commit that changed more is about all of them and none
-MOST_TEXT = 600  # characters of a commit's body
-MOST_NAMED = 400  # commits asked for by their ids: for more of them, the whole log is quicker
+MAX_COMMITS = 3_000  # the newest that are no merges
+MAX_FILES = 30  # a commit that changed more is about all of them and none
+MAX_TEXT = 600  # characters of a commit's body
+MAX_NAMED = 400  # commits asked for by their ids: for more of them, the whole log is quicker
 LAYOUT = "--format=%x1e%H%x1f%an%x1f%s%x1f%b%x1f"
 LOG = (
     "--no-color",
@@ -44,7 +46,9 @@ class _Commit(NamedTuple):
 
 
 def update(tree: Tree, connection: sqlite3.Connection) -> None:
-    """Bring the past in line with HEAD: commits that are not known yet are read, others leave or come back."""
+    """Bring the past in line with HEAD: commits that are not known yet are read, others leave or
+    come back.
+    """
     state, prefix = _state(tree)
     row = connection.execute("SELECT state FROM past").fetchone()
     if row is not None and row[0] == state:
@@ -90,16 +94,16 @@ def _state(tree: Tree) -> tuple[str, str]:
 
 def _reachable(tree: Tree, prefix: str) -> list[str]:
     within = ("--", ".") if prefix else ()
-    done = tree.git("rev-list", "--no-merges", f"-n{MOST_COMMITS}", "HEAD", *within)
+    done = tree.git("rev-list", "--no-merges", f"-n{MAX_COMMITS}", "HEAD", *within)
     return done.out.decode().split() if done.status == 0 else []
 
 
 def _read(tree: Tree, missing: list[str], prefix: str) -> Iterator[_Commit]:
-    if len(missing) <= MOST_NAMED:
+    if len(missing) <= MAX_NAMED:
         done = tree.git("log", "--no-walk=unsorted", *LOG, *missing, "--", ".")
     else:
         within = ("--", ".") if prefix else ()
-        done = tree.git("log", "--no-merges", f"-n{MOST_COMMITS}", *LOG, "HEAD", *within)
+        done = tree.git("log", "--no-merges", f"-n{MAX_COMMITS}", *LOG, "HEAD", *within)
     wanted = set(missing)
     for record in done.out.decode("utf-8", "replace").split(RECORD)[1:]:
         fields = record.split(FIELD)
@@ -113,9 +117,9 @@ def _commit(sha: str, author: str, subject: str, body: str, listed: str) -> _Com
         kind, *paths = line.split("\t")
         if paths:
             changes.append((paths[-1], paths[0] if kind.startswith("R") else ""))
-    if len(changes) > MOST_FILES or BOT.search(author):
+    if len(changes) > MAX_FILES or BOT.search(author):
         return _Commit(sha, "", tuple(change for change in changes if change[1]))
-    return _Commit(sha, f"{subject}\n{TRAILER.sub('', body)[:MOST_TEXT]}", tuple(changes))
+    return _Commit(sha, f"{subject}\n{TRAILER.sub('', body)[:MAX_TEXT]}", tuple(changes))
 
 
 def _insert(connection: sqlite3.Connection, found: Iterable[_Commit]) -> None:
@@ -132,7 +136,9 @@ def _insert(connection: sqlite3.Connection, found: Iterable[_Commit]) -> None:
 
 
 def _place(connection: sqlite3.Connection, shas: list[str]) -> None:
-    """Number the commits before HEAD from the newest on, with their files' names of today; forget what is long gone."""
+    """Number the commits before HEAD from the newest on, with their files' names of today; forget
+    what is long gone.
+    """
     rows = {
         sha: (row, changes)
         for row, sha, changes in connection.execute("SELECT id, sha, changes FROM commits")
@@ -151,7 +157,7 @@ def _place(connection: sqlite3.Connection, shas: list[str]) -> None:
         placed.append((place, "\n".join(paths if row in talking else []), row))
     connection.execute("UPDATE commits SET place = NULL WHERE place IS NOT NULL")
     connection.executemany("UPDATE commits SET place = ?, paths = ? WHERE id = ?", placed)
-    if len(rows) > 2 * MOST_COMMITS:
+    if len(rows) > 2 * MAX_COMMITS:
         connection.execute(
             "DELETE FROM messages WHERE rowid IN (SELECT id FROM commits WHERE place IS NULL)"
         )

@@ -1,16 +1,20 @@
-"""What evidence leaves out by default (generated, vendored, minified, lock files), and what of it is asked for."""
+"""What evidence leaves out by default (generated, vendored, minified, lock files), and what of it
+is asked for.
+"""
 
 from collections.abc import Iterable
 
 from preread.index.reader import Way
+from preread.languages import left_out, own_role
 from preread.project.ignores import Attributes
 from preread.project.tree import glob_pattern
 from preread.settings import LEFT_OUT
-from preread.syntax.languages import left_out, own_role
 
 
 class LeftOut:
-    """The choice of one request: the setting `include`, and what the project's `.gitattributes` say."""
+    """The choice of one request: the setting `include`, and what the project's `.gitattributes`
+    say.
+    """
 
     def __init__(self, include: Iterable[str], attributes: Attributes) -> None:
         asked = list(include)

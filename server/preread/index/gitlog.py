@@ -1,4 +1,6 @@
-"""What git's history says of a few files: fixes, reverts, values that changed, commits that belong together."""
+"""What git's history says of a few files: fixes, reverts, values that changed, commits that belong
+together.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -6,9 +8,9 @@ from dataclasses import dataclass, field
 
 Log = Callable[..., bytes]  # what `git log` prints, given its arguments
 
-MOST_COMMITS = 400  # looked at for subjects and files
-MOST_MENTIONING = 150  # whose messages are read
-MOST_PATCHES = 150  # looked at line by line
+MAX_COMMITS = 400  # looked at for subjects and files
+MAX_MENTIONING = 150  # whose messages are read
+MAX_PATCHES = 150  # looked at line by line
 RECORD, FIELD = "\x1e", "\x1f"
 FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
@@ -119,13 +121,14 @@ def _commit(fields: list[str], files: Iterable[str] = ()) -> Commit:
 
 
 def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
-    """The latest commits that touched any of these files, newest first, each with all files that it changed; without
-    merges and bots."""
+    """The latest commits that touched any of these files, newest first, each with all files that it
+    changed; without merges and bots.
+    """
     if not paths:
         return []
     records = _records(
         log,
-        f"-n{MOST_COMMITS}",
+        f"-n{MAX_COMMITS}",
         "--no-merges",
         "--no-renames",
         "--name-only",
@@ -149,13 +152,15 @@ def one(log: Log, sha: str) -> Commit | None:
 
 
 def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
-    """The latest commits whose messages hold any of these, wherever the files then stood; newest first."""
+    """The latest commits whose messages hold any of these, wherever the files then stood; newest
+    first.
+    """
     if not patterns:
         return []
     wanted = [f"--grep={pattern}" for pattern in patterns]
     records = _records(
         log,
-        f"-n{MOST_MENTIONING}",
+        f"-n{MAX_MENTIONING}",
         "--no-merges",
         "-i",
         "-F",
@@ -170,7 +175,9 @@ def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
 
 
 def taken_back(log: Log) -> frozenset[str]:
-    """The ids of commits, some cut short, that others took back, as these say; not of those that came back so."""
+    """The ids of commits, some cut short, that others took back, as these say; not of those that
+    came back so.
+    """
     taken: dict[str, list[str]] = {}  # a commit → those that it took back
     gone: set[str] = set()
     for fields in reversed(
@@ -189,7 +196,7 @@ def taken_back(log: Log) -> frozenset[str]:
 def churn(log: Log) -> dict[str, int]:
     """How many of the latest commits changed each file."""
     counts: dict[str, int] = {}
-    for fields in _records(log, f"-n{MOST_COMMITS}", "--no-merges", "--name-only", "--", "."):
+    for fields in _records(log, f"-n{MAX_COMMITS}", "--no-merges", "--name-only", "--", "."):
         for path in fields[-1].split("\n"):
             if path:
                 counts[path] = counts.get(path, 0) + 1
@@ -203,7 +210,7 @@ def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
     found: list[Patch] = []
     for fields in _records(
         log,
-        f"-n{MOST_PATCHES}",
+        f"-n{MAX_PATCHES}",
         "--no-merges",
         "--patch",
         "--unified=0",

@@ -1,6 +1,8 @@
-"""Imports in the derived database: what each file is called as a module, and which modules it names.
+"""Imports in the derived database: what each file is called as a module, and which modules it
+names.
 
-Read line by line without a grammar: a name that is missed or means another file costs a place in a ranking and no more.
+Read line by line without a grammar: a name that is missed or means another file costs a place in a
+ranking and no more.
 """
 
 import posixpath
@@ -14,8 +16,8 @@ from preread.infra import db
 
 HEAD = 5_000  # characters of a file that are looked at: imports stand at its top
 LINKED = frozenset({"source", "test", "support"})  # roles
-MOST_LINKS = 100  # of a file
-MOST_ALIKE = 2  # files that one name may mean: of more, it means none
+MAX_LINKS = 100  # of a file
+MAX_ALIKE = 2  # files that one name may mean: of more, it means none
 BEGINNINGS = ("import ", "import{", "import(", "from ", "use ", "using ", "pub use ", "mod ", "pub mod ", "include ",
               "#include", "require", "export ", "} from", "@use", "@import", "@forward", '"', "_ ")  # fmt: skip
 QUOTED = re.compile(r"""["'<]([\w@./~-]+)["'>]""")
@@ -43,7 +45,7 @@ def of(path: str, role: str, text: str) -> tuple[Link, ...]:
     if role not in LINKED:
         return ()
     found = dict.fromkeys(_named(path, text))
-    return (_link("/" + own(path)), *map(_link, list(found)[:MOST_LINKS]))
+    return (_link("/" + own(path)), *map(_link, list(found)[:MAX_LINKS]))
 
 
 @lru_cache(maxsize=200_000)
@@ -78,7 +80,9 @@ def _of_path(folder: str, name: str, near: bool) -> str:
 def _of_name(
     folder: str, keyword: str, name: str, taken: str | None, listed: str | None
 ) -> Iterator[str]:
-    """A module by dots, colons or backslashes, and what is taken from it: that may be a module too."""
+    """A module by dots, colons or backslashes, and what is taken from it: that may be a module
+    too.
+    """
     bare = name.lstrip(".")
     up = len(name) - len(bare)
     parts = [part for part in re.split(r"[.\\:]+", bare) if part not in OUTER]
@@ -137,7 +141,7 @@ def meant(connection: sqlite3.Connection, tail: str, whole: str) -> set[int]:
     """The files that a module's name can mean: by its last part alone it has to be the only one."""
     rows = connection.execute("SELECT file, whole FROM links WHERE tail = ? AND own = 1", (tail,))
     found = {file for file, name in rows if _can_mean(whole, name)}
-    return found if len(found) <= (MOST_ALIKE if "/" in whole else 1) else set()
+    return found if len(found) <= (MAX_ALIKE if "/" in whole else 1) else set()
 
 
 def _can_mean(whole: str, name: str) -> bool:

@@ -1,4 +1,6 @@
-"""The evidence index: every file's words and names in the derived database; a changed file costs that file."""
+"""The evidence index: every file's words and names in the derived database; a changed file costs
+that file.
+"""
 
 import os
 import sqlite3
@@ -37,7 +39,9 @@ def update(services: "Services") -> None:
 
 @contextmanager
 def _turn(services: "Services") -> Iterator[None]:
-    """The index's lock; waiting for it ends like any other step, with the deadline or the caller's leaving."""
+    """The index's lock; waiting for it ends like any other step, with the deadline or the caller's
+    leaving.
+    """
     path = services.layout.lock("_index")
     atomic.make_folder(path.parent)
     lock = FileLock(path)
@@ -135,7 +139,9 @@ def _taken_otherwise(connection: sqlite3.Connection, left_out: LeftOut) -> set[s
 
 
 def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _Row]) -> None:
-    """All of one batch, by few statements: behind each of them, a thread waits for the interpreter."""
+    """All of one batch, by few statements: behind each of them, a thread waits for the
+    interpreter.
+    """
     old = {item.path: rows[item.path].id for item in found if item.path in rows}
     same = [item for item in found if item.body is None]
     read = [item for item in found if item.body is not None]

@@ -1,4 +1,6 @@
-"""What the index takes from one file; light to import, for a process that only reads starts with it."""
+"""What the index takes from one file; light to import, for a process that only reads starts with
+it.
+"""
 
 import hashlib
 import time
@@ -7,19 +9,23 @@ from typing import NamedTuple
 
 from preread import syntax
 from preread.index import imports, words
+from preread.languages import Role, left_out_by_text
 from preread.project.tree import is_young
-from preread.syntax.languages import Role, left_out_by_text
 
-# Files are read again when it is another one. Rules of outlines change it by themselves; raise it for those of words.
+# Files are read again when it is another one. Rules of outlines change it by themselves; raise it
+# for those of words.
 ANALYSIS = f"1.{syntax.edition()}:"
 UNREAD = frozenset({"generated", "data"})  # roles of files that are listed by path alone
 
 
 class Way(NamedTuple):
-    """How the index takes one file. Where the letters are others than last time, the file is read again."""
+    """How the index takes one file. Where the letters are others than last time, the file is read
+    again.
+    """
 
     role: Role
-    letters: str  # "-" left out, "+" asked for, else the beginnings of the kinds that its text may still make it
+    # "-" left out, "+" asked for, else the beginnings of the kinds that its text may still make it
+    letters: str
 
 
 class Order(NamedTuple):
@@ -35,7 +41,9 @@ class Order(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What was read: a row of the index, or no more than when, where its content is the one already indexed."""
+    """What was read: a row of the index, or no more than when, where its content is the one
+    already indexed.
+    """
 
     row: int
     path: str
@@ -80,7 +88,9 @@ def read(order: Order, text_of: Callable[[str], str | None]) -> Read:
 
 
 def role_by_text(path: str, way: Way, text: str) -> Role:
-    """The role of a file once it is read: what a generator wrote into it, or how long its lines are, may count."""
+    """The role of a file once it is read: what a generator wrote into it, or how long its lines
+    are, may count.
+    """
     if way.role not in {"source", "test", "support"} or way.letters == "+":
         return way.role
     kind = left_out_by_text(path, text)

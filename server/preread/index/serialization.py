@@ -4,7 +4,6 @@ import json
 from typing import Any, NamedTuple, TypeVar
 
 from preread.syntax import (
-    Assertion,
     Attribute,
     Call,
     Comment,
@@ -12,7 +11,6 @@ from preread.syntax import (
     Import,
     Member,
     Outline,
-    Parameter,
     Raise,
     Symbol,
     TestCase,
@@ -42,7 +40,7 @@ def _kinds(*records: type) -> tuple[_Kind, ...]:
 
 KINDS = {
     Outline: _kinds(Symbol, TestCase, Import),
-    Details: _kinds(Call, Comment, Assertion, Member, Raise, Parameter, Attribute),
+    Details: _kinds(Call, Comment, Member, Raise, Attribute),
 }
 
 
@@ -51,7 +49,9 @@ def pack(whole: Outline | Details) -> str:
 
 
 def unpack(kind: type[Whole], text: str) -> Whole:
-    """What `pack` was given; the empty record for no text. Raises ValueError, TypeError, LookupError for garbage."""
+    """What `pack` was given; the empty record for no text. Raises ValueError, TypeError,
+    LookupError for garbage.
+    """
     groups = json.loads(text) if text else [[]] * len(KINDS[kind])
     return kind(*(_records(of, rows) for of, rows in zip(KINDS[kind], groups, strict=True)))
 

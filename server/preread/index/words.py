@@ -15,7 +15,7 @@ PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 MARKS = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
 LETTERS = re.compile(r"[^\W\d_]+")
 REPEAT = 30  # more mentions than this say nothing more about a file
-MOST_SPLIT = 200_000  # words whose tokens are kept
+MAX_SPLIT = 200_000  # words whose tokens are kept
 STOP = frozenset(
     """
     a about above after again all also an and any are as at be because been before being below between both but
@@ -46,7 +46,9 @@ TROUBLE = frozenset(  # what reports say of anything: in a title it tells no mor
 
 @lru_cache(maxsize=200_000)
 def parts(identifier: str) -> tuple[str, ...]:
-    """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay whole."""
+    """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay
+    whole.
+    """
     if not identifier.isascii():
         return tuple(LETTERS.findall(identifier.lower()))
     if identifier.islower() and identifier.isalpha():
@@ -56,7 +58,9 @@ def parts(identifier: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """A word without its plural and verb endings; enough to meet `payment` by `payments`, `rounding` by `rounded`."""
+    """A word without its plural and verb endings; enough to meet `payment` by `payments`,
+    `rounding` by `rounded`.
+    """
     for ending, kept in (
         ("ies", "y"),
         ("sses", "ss"),
@@ -83,7 +87,9 @@ def stems(identifier: str) -> frozenset[str]:
 
 
 def of_sentence(text: str) -> tuple[str, ...]:
-    """The words of a sentence that can be searched for, each once, in their order: no stop words, no numbers."""
+    """The words of a sentence that can be searched for, each once, in their order: no stop words,
+    no numbers.
+    """
     found: dict[str, None] = {}
     for identifier in IDENTIFIER.findall(text):
         whole = identifier.lower().strip("_$")
@@ -109,12 +115,14 @@ def compounds(feature: str) -> tuple[str, ...]:
 
 
 class _Tokens(dict[str, tuple[str, ...]]):
-    """What the full-text index is given for a word, each token with a blank behind it; nothing for numbers."""
+    """What the full-text index is given for a word, each token with a blank behind it; nothing for
+    numbers.
+    """
 
     def __missing__(self, word: str) -> tuple[str, ...]:
         if word.isdecimal():
             return ()
-        if len(self) >= MOST_SPLIT:
+        if len(self) >= MAX_SPLIT:
             self.clear()
         if 1 < len(word) <= LONGEST and not word[0].isdigit():
             found = self[word] = _split(word)
@@ -136,7 +144,8 @@ def _split(identifier: str) -> tuple[str, ...]:
     if lower == identifier and lower.isascii() and lower.isalpha():
         return (f"{lower} ",)
     whole = lower.strip("$")
-    # As `parts` does, without keeping what is kept here: of a hundred thousand names it would be felt.
+    # As `parts` does, without keeping what is kept here: of a hundred thousand names it would be
+    # felt.
     split = PART.findall(identifier) if identifier.isascii() else LETTERS.findall(lower)
     if len(split) != 1 or len(split[0]) != len(whole):
         split.append(whole)
@@ -153,7 +162,9 @@ def identifiers(text: str) -> list[str]:
 
 
 def bag(text: str) -> str:
-    """What the full-text index is given for a text: every identifier's parts and, if it has several, itself."""
+    """What the full-text index is given for a text: every identifier's parts and, if it has
+    several, itself.
+    """
     counts: dict[str, int] = {}
     known = counts.get
     for word, n in Counter(identifiers(text)).items():
@@ -163,7 +174,9 @@ def bag(text: str) -> str:
 
 
 def stems_of(text: str) -> frozenset[str]:
-    """The stems of all words of a text, and of neighbours written together: `time-out` holds `timeout` too."""
+    """The stems of all words of a text, and of neighbours written together: `time-out` holds
+    `timeout` too.
+    """
     split = [part for identifier in IDENTIFIER.findall(text) for part in parts(identifier)]
     joined = (a + b for a, b in itertools.pairwise(split))
     return frozenset(stem(word) for word in (*split, *joined))

@@ -1,7 +1,9 @@
-"""Many files read by two processes: this one, and a second that reads in the same way and says what it found.
+"""Many files read by two processes: this one, and a second that reads in the same way and says what
+it found.
 
-Reading is nearly all Python, and a process runs Python on one processor at a time. Orders go to the second process, and
-answers come from it, as lines of JSON: a line that is no answer does no harm. What is not answered is read here.
+Reading is nearly all Python, and a process runs Python on one processor at a time. Orders go to the
+second process, and answers come from it, as lines of JSON: a line that is no answer does no harm.
+What is not answered is read here.
 """
 
 import json
@@ -17,10 +19,11 @@ from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, TypeVar
 
 from preread.errors import Cancelled
+from preread.gates.spans import decoded
 from preread.index import reader
 from preread.index.imports import Link
 from preread.index.reader import Order, Read
-from preread.project.tree import data_at, decoded
+from preread.project.tree import data_at
 
 if TYPE_CHECKING:
     from preread.infra.subprocesses import Child
@@ -35,12 +38,13 @@ WAITING = 4  # answers that may wait to be taken
 SLICE = 0.1  # seconds between looks at whether to go on
 LINGER = 5.0  # seconds for the second process to end by itself
 LONGEST = 86_400.0  # seconds for all its work; the deadline of the request ends it before
-# What the second process runs: it finds packages where this one does, and ends at once when it is told to.
+# What the second process runs: it finds packages where this one does, and ends at once when it is
+# told to.
 PROGRAM = """
 import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 root, sys.path[:] = json.loads(sys.stdin.buffer.readline())
-from preread.evidence.aside import serve
+from preread.index.workers import serve
 serve(root)
 """
 
@@ -54,7 +58,9 @@ def is_worth_it(size: int) -> bool:
 
 
 def both(services: "Services", orders: Part) -> Generator[list[Read], None, None]:
-    """All that is ordered, part by part, in no order; each row is the one that this process alone would read."""
+    """All that is ordered, part by part, in no order; each row is the one that this process alone
+    would read.
+    """
     second = _Second(
         services, deque(orders[begin : begin + PART] for begin in range(0, len(orders), PART))
     )
@@ -89,7 +95,9 @@ def behind(work: Callable[[T], object], items: Iterable[T]) -> None:
 
 
 class _Second:
-    """What the second process is asked and answers, in a thread that talks with it: see `converse`."""
+    """What the second process is asked and answers, in a thread that talks with it: see
+    `converse`.
+    """
 
     def __init__(self, services: "Services", parts: deque[Part]) -> None:
         self.parts = parts  # that nobody reads yet: from the left here, from the right there
@@ -193,7 +201,9 @@ def _answer(line: bytes, part: Part) -> list[Read] | None:
 
 
 def serve(root: str) -> None:
-    """Answer what stands on standard input until it ends. This is what the second process does, and all."""
+    """Answer what stands on standard input until it ends. This is what the second process does,
+    and all.
+    """
     out = sys.stdout.buffer
 
     def text_of(path: str) -> str | None:

@@ -1,1 +1,1 @@
-"""Infrastructure that knows nothing of dossiers: files, processes, the database, secrets."""
+"""Infrastructure that knows nothing of dossiers: files, processes, database, secrets, templates."""

@@ -1,4 +1,4 @@
-"""Files that come with the package: beside it in a checkout, inside it in a wheel; templates."""
+"""Files that ship with the package: next to it in a checkout, inside it in a wheel."""
 
 from pathlib import Path
 
@@ -10,17 +10,17 @@ def folder(name: str) -> Path:
     for place in (PACKAGE / "data" / name, PACKAGE.parents[1] / name):
         if place.is_dir():
             return place
-    raise FileNotFoundError(f"the package's folder {name!r} is not there; install preread again")
+    raise FileNotFoundError(f"the package's folder {name!r} is missing; reinstall preread")
 
 
 def render(template: str, values: dict[str, object]) -> str:
-    """The template at this path below `prompts/`, rendered; a name that nobody gave is an error."""
+    """Render the template at this path below `prompts/`; an undefined variable is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(folder("prompts")),
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - TOML, gate rules and prompts are no HTML
+        autoescape=False,  # noqa: S701 - TOML, gate rules and prompts are not HTML
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,

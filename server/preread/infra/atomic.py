@@ -1,4 +1,4 @@
-"""The one place that replaces files: a reader meets the old bytes or the new ones, never a part."""
+"""Replace and remove files. A reader sees a file's old bytes or its new ones, never a part."""
 
 import errno
 import os
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from preread.errors import PrereadError
 
-NO_ROOM = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
-NOT_OURS = {
+REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
     errno.EROFS: "the file system is read-only",
     errno.EACCES: "permission denied",
     errno.EPERM: "not permitted",
@@ -21,26 +22,28 @@ NOT_OURS = {
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Turn what the disk refuses while writing `path` into E_WRITE."""
+    """Raise E_WRITE for an OSError in the block, which writes `path`."""
     try:
         yield
     except OSError as error:
-        why = (NO_ROOM | NOT_OURS).get(error.errno or 0) or error.strerror or str(error)
+        why = REASONS.get(error.errno or 0) or error.strerror or str(error)
         raise PrereadError(
             "E_WRITE",
             f"{path} cannot be written: {why}.",
-            "What was published before stands unchanged; make room or mend the permissions, then call again.",
+            "The published dossier has not changed. Free some disk space or fix the permissions, "
+            "then call again.",
             {"errno": error.errno},
         ) from error
 
 
 def make_folder(path: Path) -> None:
+    """Create a folder and its parents, unless they exist. Raises E_WRITE, like all functions here."""
     with write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
 def replace(source: Path, target: Path) -> None:
-    """Put `source` in the place of `target` in one step; across file systems by a copy beside the target."""
+    """Move `source` over `target` in one step, even from another file system."""
     with write_errors(target):
         try:
             source.replace(target)
@@ -52,7 +55,7 @@ def replace(source: Path, target: Path) -> None:
 
 
 def write(path: Path, data: bytes, *, durable: bool = False) -> None:
-    """Write a whole file beside `path`, then put it in place. `durable` waits for the disk."""
+    """Write a file next to `path`, then move it into place. `durable` waits for the disk."""
     make_folder(path.parent)
     with write_errors(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -72,27 +75,22 @@ def write(path: Path, data: bytes, *, durable: bool = False) -> None:
 
 
 def append(path: Path, line: bytes) -> None:
-    """Add one line to a file, in one write; a line that a killed writer left open is ended before it.
+    """Append one line to a regular file, in one write.
 
-    Lines of processes that append at the same time stand one after the other; who meets another's in the making adds an
-    empty one. No link is followed, no pipe waited for.
+    A partial line that a killed writer left is ended first. Lines of concurrent writers never mix;
+    there may be an empty line between them. Symbolic links are not followed.
     """
     make_folder(path.parent)
-    flags = (
-        os.O_RDWR
-        | os.O_CREAT
-        | os.O_APPEND
-        | getattr(os, "O_NOFOLLOW", 0)
-        | getattr(os, "O_NONBLOCK", 0)
-    )
+    # O_NONBLOCK: opening a pipe must not wait for its other end.
+    safe = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with write_errors(path):
-        handle = os.open(path, flags, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | safe, 0o644)
         try:
             info = os.fstat(handle)
             if not stat.S_ISREG(info.st_mode):
-                raise OSError(errno.EINVAL, "it is no regular file")
-            is_open = info.st_size and os.pread(handle, 1, info.st_size - 1) != b"\n"
-            data = b"\n" * bool(is_open) + line + b"\n"
+                raise OSError(errno.EINVAL, "it is not a regular file")
+            is_partial = info.st_size and os.pread(handle, 1, info.st_size - 1) != b"\n"
+            data = b"\n" * bool(is_partial) + line + b"\n"
             if os.write(handle, data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
@@ -100,10 +98,10 @@ def append(path: Path, line: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder of ours, if it is there; a symbolic link is removed, not followed."""
+    """Remove a file or a folder if it exists. A symbolic link is removed, not followed."""
     with write_errors(path):
         while os.path.lexists(path):
-            # Another process may be removing the same folder: what is gone already is no failure.
+            # Another process may be removing the same folder.
             with suppress(FileNotFoundError):
                 if path.is_symlink() or not path.is_dir():
                     path.unlink()

@@ -6,7 +6,8 @@ from mcp_types import Completion, Resource, ResourceTemplate, TextResourceConten
 
 from preread import published
 from preread.errors import PrereadError
-from preread.layout import BY_NAME, MANIFEST, Layout, is_feature
+from preread.gates.feature_names import is_feature
+from preread.layout import BY_NAME, MANIFEST, Layout
 
 TEMPLATE = "dossier://{feature}/{file}"
 URI = re.compile(r"dossier://([^/]+)/([^/]+)")

@@ -4,11 +4,10 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, pipeline, runlog, stale_hints
+from preread import aliases, cache, pipeline, runlog, stale_hints
 from preread.build_key import build_key
 from preread.check import check as check_drafts
 from preread.errors import PrereadError
-from preread.gates import aliases
 from preread.layout import REQUIRED
 from preread.models import Model, Problem
 from preread.operations.published_dossier import PublishedDossier, find_serving

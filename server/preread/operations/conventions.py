@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preread import inputs
+from preread.languages import role_of
 from preread.project.tree import glob_pattern
 from preread.services import Services
-from preread.syntax.languages import role_of
 
 MAX_PACKAGES = 50  # whose folders are searched for reports
 MAX_FOLDERS = 6  # per pattern; with more, the pattern applies to any folder

@@ -11,9 +11,9 @@ from pathlib import Path
 from preread import __version__
 from preread.builders import command, locate
 from preread.errors import PrereadError
+from preread.languages import LANGUAGES
 from preread.operations.health import HealthCheck, fail, ok, warn
 from preread.services import Services
-from preread.syntax.languages import LANGUAGES
 
 PROGRAM_SECONDS = 10.0
 UPGRADE = "Run: pip install --upgrade preread"

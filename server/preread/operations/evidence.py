@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from preread import resolve
-from preread.gates import aliases
+from preread import aliases, resolve
 from preread.models import Evidence
 from preread.operations.registry import (
     DESCRIPTION,
@@ -47,11 +46,11 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     given = request.model_dump(exclude={"limit", "include"})
     asked = resolve.resolve(services, **(given | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
-    lists = {
-        name: getattr(found, name)[: request.limit]
-        for name in ("files", "tests", "docs", "findings")
-    }
-    return found.model_copy(update={**lists, "notes": (*served.warnings, *found.notes)})
+    lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
+    best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]
+    lists["findings"] = tuple(finding for finding in found.findings if finding in best)
+    notes = (*served.warnings, *resolve.warnings(request.description), *found.notes)
+    return found.model_copy(update={**lists, "notes": notes})
 
 
 OPERATION = Operation(

@@ -2,10 +2,9 @@
 
 from pydantic import Field
 
-from preread import pipeline, published
-from preread.gates import aliases
+from preread import aliases, pipeline, published
 from preread.models import LoadReply
-from preread.operations.load import with_name_warnings
+from preread.operations.load import with_warnings
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel
 from preread.services import Services
 
@@ -23,7 +22,7 @@ async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     reply = await pipeline.extend(
         services, served.feature, request.files, context.jobs, context.caller
     )
-    return with_name_warnings(served, reply)
+    return with_warnings(reply, served)
 
 
 def _limit(services: Services, request: ExtendRequest) -> float:

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from preread import inputs, resolve
-from preread.gates import aliases
+from preread import aliases, inputs, resolve
 from preread.models import Model
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
 from preread.project import packages
@@ -73,12 +72,12 @@ def _failures(services: Services, request: FailuresRequest) -> FailuresReply:
     if request.feature is None:
         pasts = _of_project(services, request.scope or "")
     else:
-        from preread.evidence import collect as evidence  # heavy
+        from preread.evidence.collect import failing  # heavy
 
         served = aliases.served(services.layout, request.feature)
         feature, notes = served.feature, (*served.warnings, *notes)
         asked = resolve.resolve(services, feature=feature, scope=request.scope)
-        pasts = evidence.failing(services, asked)
+        pasts = failing(services, asked)
     secrets = Credentials(services.layout.root)
     tests = tuple(_failed_test(past, secrets) for past in pasts[: request.limit])
     return FailuresReply(feature=feature, tests=tests, total=len(pasts), notes=notes)

@@ -4,11 +4,10 @@ import time
 
 from pydantic import Field
 
-from preread import fingerprint, pipeline, published
+from preread import aliases, fingerprint, pipeline, published, resolve
+from preread.aliases import Served
 from preread.builders import locate
 from preread.fingerprint import Witness
-from preread.gates import aliases
-from preread.gates.aliases import Served
 from preread.models import LoadReply, Request
 from preread.operations.registry import (
     DESCRIPTION,
@@ -46,7 +45,7 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     served = aliases.served(services.layout, request.feature)
     asked = _resolved(services, request, served)
     loaded = await pipeline.load(services, asked, context.jobs, context.caller)
-    reply = with_name_warnings(served, loaded)
+    reply = with_warnings(loaded, served, request.description)
     if replies is not None and reply.state == "cached" and reply.status == "ok":
         depends_on = None
         if services.layout.root == context.start:
@@ -58,18 +57,19 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
 def cached_reply(services: Services, request: LoadRequest) -> LoadReply | None:
     served = aliases.served(services.layout, request.feature)
     reply = pipeline.cached_reply(services, _resolved(services, request, served))
-    return None if reply is None else with_name_warnings(served, reply)
+    return None if reply is None else with_warnings(reply, served, request.description)
 
 
 def _resolved(services: Services, request: LoadRequest, served: Served) -> Request:
     return pipeline.resolve(services, **(request.model_dump() | {"feature": served.feature}))
 
 
-def with_name_warnings(served: Served, reply: LoadReply) -> LoadReply:
-    """The reply, with the warnings about the name that was asked for."""
-    if not served.warnings:
+def with_warnings(reply: LoadReply, served: Served, description: str | None = None) -> LoadReply:
+    """The reply, with the warnings about the name and the description that were asked for."""
+    warnings = (*served.warnings, *resolve.warnings(description))
+    if not warnings:
         return reply
-    return reply.model_copy(update={"warnings": (*served.warnings, *reply.warnings)})
+    return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})
 
 
 def _fingerprint(services: Services, feature: str, begun: int) -> Witness | None:

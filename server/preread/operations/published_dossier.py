@@ -4,9 +4,8 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from preread import dossier, published
+from preread import aliases, dossier, published
 from preread.errors import PrereadError
-from preread.gates import aliases
 from preread.layout import Layout, feature_name
 from preread.models import Draft, Fact, Manifest, Problem
 from preread.services import Services

@@ -5,9 +5,8 @@ from functools import partial
 
 from pydantic import Field
 
-from preread import cache, dossier, pipeline, published, spending, stale_hints
+from preread import aliases, cache, dossier, pipeline, published, spending, stale_hints
 from preread.build_key import build_key
-from preread.gates import aliases
 from preread.models import Model
 from preread.operations import published_dossier
 from preread.operations.registry import Context, Operation, RequestModel, in_thread

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from preread import dossier, facts, pipeline, publish, published
-from preread.check import judge
+from preread import aliases, dossier, facts, pipeline, publish, published
+from preread.check import check_unbudgeted
 from preread.errors import PrereadError
-from preread.gates import aliases
 from preread.infra import atomic
 from preread.layout import BY_NAME
 from preread.models import Draft, Model
@@ -51,7 +50,7 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
         async with pipeline.feature_lock(services, feature):
             ids = {fact.id for fact in dropped if fact.feature == feature}
             await in_thread(context, services, _drop, feature, ids)
-    await in_thread(context, services, facts.index, judge)
+    await in_thread(context, services, facts.index, check_unbudgeted)
     return WrongReply(dropped=dropped)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from preread.errors import PrereadError
+from preread.languages import left_out
 from preread.project.tree import Tree, glob_pattern
-from preread.syntax.languages import left_out
 
 SHOWN = 5  # packages in a hint
 Text = Callable[[str], Iterable[str]]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from preread.errors import PrereadError
+from preread.gates.spans import MAX_BYTES, decoded, lines_of
 from preread.infra.subprocesses import Done, Runner, never
 from preread.layout import Layout
 from preread.project.ignores import ATTRIBUTES, IGNORE, Attributes, Ignores
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from preread.syntax import Outline
 
 T = TypeVar("T")
-MAX_BYTES = 1_000_000  # a larger file is data, not something a person reads
 MAX_KEPT = 24_000_000  # characters or bytes of files kept for one request
 MAX_FILES = 200_000
 CHUNK = 1 << 20
@@ -55,11 +55,6 @@ def glob_pattern(glob: str) -> re.Pattern[str]:
     wild = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     tokens = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
     return re.compile("".join(wild.get(token, re.escape(token)) for token in tokens), re.DOTALL)
-
-
-def digest_lines(lines: list[str]) -> list[str]:
-    """Split text's lines as every digest and quote sees them: ends at `\\n` only, a `\\r` before it ignored."""
-    return [line.removesuffix("\r") for line in lines]
 
 
 @dataclass(slots=True)
@@ -245,7 +240,7 @@ class Tree:
         """The lines of one file, without their ends; a final line end opens no further line."""
         if path not in self._lines.kept:
             text = self.text(path)
-            self._lines.keep(path, None if text is None else _split(text), len(text or ""))
+            self._lines.keep(path, None if text is None else lines_of(text), len(text or ""))
         return self._lines.kept[path]
 
     def outline(self, path: str) -> "Outline":
@@ -278,16 +273,6 @@ class Tree:
         return self.layout.root
 
 
-def decoded(data: bytes | None) -> str | None:
-    """Bytes of a file as text; None for those of a binary one."""
-    if data is None or b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
-
-
 def data_at(place: str) -> bytes | None:
     """`Tree.data` of a listed file, by its place on this machine."""
     try:
@@ -300,13 +285,6 @@ def data_at(place: str) -> bytes | None:
             )
     except (OSError, ValueError):
         return None
-
-
-def _split(text: str) -> list[str]:
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return digest_lines(lines) if "\r" in text else lines
 
 
 def _streamed(place: Path, wanted: bytes) -> bool:

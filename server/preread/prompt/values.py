@@ -7,29 +7,27 @@ from pathlib import Path
 
 from preread import dossier, inputs
 from preread.errors import PrereadError
+from preread.gates.feature_names import PROJECT
 from preread.infra.sandbox import MARK
 from preread.infra.secrets import Credentials
-from preread.layout import BY_NAME, FILES, PROJECT
+from preread.layout import BY_NAME, FILES
 from preread.models import Evidence, Finding, Ranked, Request
 from preread.prompt import app_access
 from preread.prompt.outside import block, line
 from preread.prompt.variables import CONTENTS, VERSION
 from preread.services import Services
 
-# Kinds of findings; those worth most come first.
-KINDS = (
-    "disagreement", "reverted", "turned", "known trap", "warning", "deprecated", "unread",
-    "changed", "inside", "gap", "again", "failed", "reported", "marked", "fix", "known way",
-    "setup", "act", "select", "wait", "replace", "assert", "example", "extend", "helper",
-    "document", "criterion", "constant", "route", "setting", "selector", "caller", "twin",
-    "symbol", "command",
+# The files of a dossier whose findings are shown, first what the code itself does not say.
+LEADS = (
+    "failures.md", "anti-patterns.md", "requirements.md", "existing-tests.md", "patterns.md",
+    "codebase.md",
 )  # fmt: skip
 MAX_TEXT = 20_000  # characters of a ticket, a description, an existing file
 MAX_FENCE = 40  # lines
 MAX_FINDINGS, MAX_ROWS = 90, 24
 MAX_TOKENS = 3000  # of files, tests and findings together, estimated
 # The fields of a row that Preread's own template prints.
-PRINTED = frozenset(("path", "reasons", "lines", "kind", "text", "sources", "fence"))
+PRINTED = frozenset(("path", "reasons", "lines", "section", "text", "sources", "fence"))
 CODEBASE_SHARE = 4  # codebase.md gets at most a quarter of the tokens
 
 
@@ -164,10 +162,9 @@ def _ranked(ranked: Ranked) -> dict[str, object]:
 
 def _finding(finding: Finding) -> dict[str, object]:
     return {
-        "kind": finding.kind,
+        "section": line(finding.section),
         "text": line(finding.text),
         "sources": [line(source) for source in finding.sources],
-        "reason": line(finding.reason),
         "score": round(finding.score, 2),
         "fence": [f for row in finding.fence[:MAX_FENCE] if (f := block(row, 200))],
     }
@@ -176,21 +173,20 @@ def _finding(finding: Finding) -> dict[str, object]:
 def _findings(
     evidence: Evidence, secrets: _SecretFilter, left: int, *, has_ticket: bool
 ) -> list[dict[str, object]]:
-    """The best findings that fit into `left` tokens, ordered by kind.
+    """The best findings that fit into `left` tokens, by section.
 
-    A ticket's criteria are left out where the prompt has the ticket itself; main definitions
-    always are, because the list of files gives their lines.
+    A ticket's criteria are left out where the prompt has the ticket itself.
     """
-    order = {kind: place for place, kind in enumerate(KINDS)}
-    skipped = {"main", "criterion"} if has_ticket else {"main"}
+    skipped = "ticket" if has_ticket else ""
+    found = [one for one in evidence.findings if one.file in LEADS and one.rule != skipped]
+    best = sorted(found, key=lambda one: (-one.score, LEADS.index(one.file)))[:MAX_FINDINGS]
     chosen = []
-    for finding in [f for f in evidence.findings if f.kind not in skipped][:MAX_FINDINGS]:
+    for finding in best:
         row = _finding(finding)
         if (cost := _tokens(row)) <= left and not secrets.rejects(finding):
             left -= cost
-            place = order.get(finding.kind, len(order))
-            chosen.append(((place, finding.kind, -finding.score, finding.text), row))
-    return [row for _, row in sorted(chosen, key=lambda pair: pair[0])]
+            chosen.append((LEADS.index(finding.file), found.index(finding), row))
+    return [row for _, _, row in sorted(chosen, key=lambda one: one[:2])]
 
 
 def _servers(names: list[str], tools: list[str]) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-VERSION = 1  # raise it when a variable is removed or changes its meaning, not for new ones
+VERSION = 2  # raise it when a variable is removed or changes its meaning, not for new ones
 
 
 class Variable(NamedTuple):
@@ -46,7 +46,7 @@ VARIABLES: tuple[Variable, ...] = (
     Variable(
         "evidence",
         "object",
-        f"`files` and `tests`, {ROW}; `findings`, each with `kind`, `text`, `sources`, `reason`, "
+        f"`files` and `tests`, {ROW}; `findings`, each with `section`, `text`, `sources`, "
         "`score`, `fence`; `notes`; `left_out`, how many findings and lines of text are left out "
         "because they contain secrets. Its texts are outside text",
     ),

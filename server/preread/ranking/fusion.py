@@ -1,21 +1,19 @@
-"""Ranking: which sources, tests and documents a request is about, best first, each with its reasons."""
+"""Ranking: which sources, tests and documents a request is about, best first, each with its
+reasons.
+"""
 
 import heapq
 import math
-import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from preread.index import words
-from preread.models import Request
+from preread.ranking.query import Query
 from preread.ranking.search import Asked, Search
 from preread.ranking.signals import commits, imports, mentions, names, passages, text, uses
 from preread.ranking.weights import WEIGHTS
 
-# How much a word says about where to look, by the part of the request that it comes from; the opening is the first
-# sentence of a description, which mostly says what the rest explains.
-FEATURE, OPENING, DESCRIPTION, TICKET = 3.0, 2.0, 0.3, 0.3
 ROLES: dict[str, tuple[str, ...]] = {
     "files": ("source",),
     "tests": ("test",),
@@ -23,13 +21,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "docs": ("doc",),
 }
 TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # ranked on one scale
-MOST_WORDS = (
-    24  # of a description or a ticket that rules look at; the ranking takes the rarest of all
-)
-MOST_OPENING = 16  # words
-SENTENCE = re.compile(r"[.?!]\s|\n")  # or a title
 DEPTH = 100  # of a signal's list
-ASIDE = 0.8  # of a test helper beside tests, of an example beside sources: what all use, what shows the others
+# of a test helper beside tests, of an example beside sources: what all use, what shows the others
+ASIDE = 0.8
 STEADY = 10  # of the reciprocal ranks: the larger, the less the first places of one signal count
 WEIGHT = 200  # bytes that say as much of how central a file is as one definition
 
@@ -41,55 +35,6 @@ class Hit(NamedTuple):
     role: str
     score: float
     reasons: tuple[str, ...]
-
-
-class Query(NamedTuple):
-    """The words of a request, by the part they come from."""
-
-    feature: tuple[str, ...]
-    description: tuple[str, ...] = ()
-    ticket: tuple[str, ...] = ()
-    whole: tuple[str, ...] = ()  # the feature's name as one identifier
-    more: tuple[str, ...] = ()  # what else the description has, and then the ticket
-    text: str = ""  # all of it, as it was written
-    opening: tuple[str, ...] = ()  # of the description's first sentence
-    scope: str = ""  # what ranked paths begin with
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.feature, *self.whole, *self.description, *self.ticket)))
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """Every word with what it is worth, the likeliest first."""
-        found = dict.fromkeys((*self.feature, *self.whole), FEATURE)
-        for words_of, weight in (
-            (self.opening, OPENING),
-            (self.description, DESCRIPTION),
-            (self.ticket, TICKET),
-            (self.more, DESCRIPTION),
-        ):
-            for word in words_of:
-                found.setdefault(word, weight)
-        return found
-
-
-def query_of(request: Request, ticket_text: str) -> Query:
-    """What to search for: the feature's words, then the description's and the ticket's that are not among them."""
-    feature = words.of_feature(request.feature)
-    description = tuple(w for w in words.of_sentence(request.description) if w not in feature)
-    seen = {*feature, *description}
-    ticket = tuple(w for w in words.of_sentence(ticket_text) if w not in seen)
-    whole, more = words.compounds(request.feature), description[MOST_WORDS:] + ticket[MOST_WORDS:]
-    text = f"{request.description}\n{ticket_text}"
-    title = SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0]
-    opening = tuple(word for word in words.of_sentence(title) if word not in words.TROUBLE)[
-        :MOST_OPENING
-    ]
-    scope = f"{request.scope}/" if request.scope else ""
-    return Query(
-        feature, description[:MOST_WORDS], ticket[:MOST_WORDS], whole, more, text, opening, scope
-    )
 
 
 class Signal(NamedTuple):
@@ -143,19 +88,8 @@ READING = frozenset(
 )  # of files: for reports, which need it
 
 
-def rank(connection: sqlite3.Connection, query: Query, kind: str, limit: int) -> list[Hit]:
-    """The best files of one kind (a key of ROLES), at most `limit`."""
-    return ranked(connection, query, {kind: limit})[kind]
-
-
-def ranked(
-    connection: sqlite3.Connection,
-    query: Query,
-    limits: Mapping[str, int],
-    read: Callable[[str], str | None] = lambda _: None,
-) -> dict[str, list[Hit]]:
-    """The best files of each kind, at most as many as asked for; `read` gives a file's text."""
-    asked = Asked(connection, query.weights, query.text, query.scope, read)
+def ranked(asked: Asked, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
+    """The best files of each kind, at most as many as asked for."""
     done: dict[tuple[str, ...], dict[str, Fused]] = {
         ROLES["files"]: _fused(Search(asked, ROLES["files"]))
     }
@@ -170,7 +104,9 @@ def ranked(
 
 
 class Fused(NamedTuple):
-    """What the fusion says of one file: its score relative to the best, and each signal's share with its place."""
+    """What the fusion says of one file: its score relative to the best, and each signal's share
+    with its place.
+    """
 
     score: float
     places: dict[str, int]

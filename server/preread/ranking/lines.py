@@ -1,4 +1,6 @@
-"""Lines: which parts of a chosen file a request is about, by the words they hold, their names, and their neighbours."""
+"""Lines: which parts of a chosen file a request is about, by the words they hold, their names, and
+their neighbours.
+"""
 
 import math
 import re
@@ -11,11 +13,11 @@ from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from preread.index import words
-from preread.ranking.fusion import Query
+from preread.ranking.query import Query
 from preread.syntax import Outline
 
-MOST_SPANS, MOST_PARTS = 5, 7  # of a file: parts that touch are one span
-MOST_LINES = 120  # of all spans of a file, and so of each
+MAX_SPANS, MAX_PARTS = 5, 7  # of a file: parts that touch are one span
+MAX_LINES = 120  # of all spans of a file, and so of each
 PART = 40  # a longer definition is cut into pieces of about so many lines
 GAP = 2  # lines between two parts that are one span nevertheless
 K1, B = 1.2, 0.5  # of BM25, with lines as the measure of length
@@ -26,7 +28,7 @@ NAME, HOME = (
 FLOOR = 0.2  # of the best part's score: what is below is not cited
 BESIDE = 0.15  # the share in the score of the better one of the parts next to it
 QUOTED = 2.0  # a quoted text of the request that stands in a part
-MOST_QUOTED = 40  # texts, and places, of a request
+MAX_QUOTED = 40  # texts, and places, of a request
 FUNCTIONS = frozenset({"function", "method", "component", "test"})
 PROSE = frozenset({"test", "heading"})  # their names are sentences
 ASIDE = frozenset({"constant", "type"})  # inside a function they are its own affair
@@ -44,7 +46,9 @@ LEADING = (
 
 
 class Span(NamedTuple):
-    """Lines of a file that matter, both ends included, and the definitions they belong to: none outside of all."""
+    """Lines of a file that matter, both ends included, and the definitions they belong to: none
+    outside of all.
+    """
 
     start: int
     end: int
@@ -90,7 +94,8 @@ class Wanted:
         for word, weight in query.weights.items():
             stem = words.stem(word)
             self._weights[stem] = max(weight, self._weights.get(stem, 0.0))
-        # What every word with such a stem holds: a stem is the word's beginning, but for the `y` of `queries`.
+        # What every word with such a stem holds: a stem is the word's beginning, but for the `y` of
+        # `queries`.
         held = {
             stem[:-1] if stem.endswith("y") and len(stem) > 1 else stem for stem in self._weights
         }
@@ -99,15 +104,17 @@ class Wanted:
         ]
         self._phrases = list(
             dict.fromkeys(m[1] for m in PHRASE.finditer(text) if not m[1].isalnum())
-        )[:MOST_QUOTED]
+        )[:MAX_QUOTED]
         self._places = list(dict.fromkeys((m[1], int(m[2])) for m in PLACE.finditer(text)))[
-            :MOST_QUOTED
+            :MAX_QUOTED
         ]
         self._known: dict[str, AbstractSet[str]] = {}
         self._names: dict[str, AbstractSet[str]] = {}
 
     def spans(self, path: str, text: str, outline: Outline) -> list[Span]:
-        """The lines of a file that matter most, in their order; none where nothing has a wanted word."""
+        """The lines of a file that matter most, in their order; none where nothing has a wanted
+        word.
+        """
         looked = _Looked(text, outline)
         self._count_words(looked)
         self._score_words(looked)
@@ -136,7 +143,9 @@ class Wanted:
                         counts[stem] = counts.get(stem, 0) + 1
 
     def _held(self, identifier: str) -> AbstractSet[str]:
-        """The wanted stems among an identifier's parts, and the identifier itself when it is wanted."""
+        """The wanted stems among an identifier's parts, and the identifier itself when it is
+        wanted.
+        """
         lowered = identifier.lower()
         found = NONE
         for beginning in self._beginnings:  # most have none, and are not looked at closer
@@ -149,7 +158,9 @@ class Wanted:
         return found
 
     def _score_words(self, looked: "_Looked") -> None:
-        """BM25 of the wanted stems over the file's own parts: a word that all of them hold tells none from another."""
+        """BM25 of the wanted stems over the file's own parts: a word that all of them hold tells
+        none from another.
+        """
         parts = looked.parts
         held = Counter(stem for part in parts for stem in part.counts)
         worth = {stem: self._weights[stem] * _rarity(len(parts), n) for stem, n in held.items()}
@@ -226,13 +237,15 @@ def _score_neighbours(looked: _Looked) -> None:
 
 
 def firsts(definitions: Iterable[tuple[int, int, str]]) -> list[Span]:
-    """The first of these definitions, as many as the bounds of a file allow: for a request that has no words."""
+    """The first of these definitions, as many as the bounds of a file allow: for a request that
+    has no words.
+    """
     found: list[Span] = []
     for start, whole_end, name in definitions:
-        end = min(whole_end, start + MOST_LINES - 1)
-        room = MOST_LINES - sum(span.end - span.start + 1 for span in found)
+        end = min(whole_end, start + MAX_LINES - 1)
+        room = MAX_LINES - sum(span.end - span.start + 1 for span in found)
         if (
-            len(found) < MOST_SPANS
+            len(found) < MAX_SPANS
             and end - start < room
             and all(end < s.start or s.end < start for s in found)
         ):
@@ -246,9 +259,9 @@ def _chosen(parts: Iterable[_Part]) -> list[_Part]:
     lines = 0
     for part in sorted(parts, key=lambda part: (-part.score, part.start)):
         best = chosen[0] if chosen else part
-        if part.score <= FLOOR * best.score or len(chosen) == MOST_PARTS:
+        if part.score <= FLOOR * best.score or len(chosen) == MAX_PARTS:
             break
-        if lines + part.length <= MOST_LINES and len(_merged([*chosen, part])) <= MOST_SPANS:
+        if lines + part.length <= MAX_LINES and len(_merged([*chosen, part])) <= MAX_SPANS:
             chosen.append(part)
             lines += part.length
     return chosen
@@ -262,7 +275,7 @@ def _merged(parts: Iterable[_Part]) -> list[Span]:
         if (
             last is not None
             and part.start <= last.end + GAP + 1
-            and part.end - last.start < MOST_LINES
+            and part.end - last.start < MAX_LINES
         ):
             spans[-1] = Span(last.start, part.end, tuple(dict.fromkeys((*last.symbols, *names))))
         else:
@@ -274,7 +287,9 @@ def _merged(parts: Iterable[_Part]) -> list[Span]:
 
 
 def _parts(lines: Sequence[str], outline: Outline) -> list[_Part]:
-    """The file's lines by the innermost definition, long runs cut into pieces. Blank lines at the ends are in none."""
+    """The file's lines by the innermost definition, long runs cut into pieces. Blank lines at the
+    ends are in none.
+    """
     parts: list[_Part] = []
     start = 1
     for of, run in groupby(_owners(lines, outline)[1 : len(lines) + 1]):

@@ -1,4 +1,6 @@
-"""One search: the words of a request with what each is worth, and the files of the asked roles that hold them."""
+"""One search: the words of a request with what each is worth, and the files of the asked roles
+that hold them.
+"""
 
 import math
 import re
@@ -18,9 +20,9 @@ COLUMNS = (
 )  # path, definitions, body: a path's words have a length and a rarity of their own
 REPORT = 60  # words of a text
 TITLE = 1.0  # what a word of a title weighs at least
-MOST_LOOKED_UP = 120  # words of a request
-MOST_TERMS = 40  # of these, the rarest
-MOST_HOLDERS = 8_000  # files: a word that more of them hold tells none from the others
+MAX_LOOKED_UP = 120  # words of a request
+MAX_TERMS = 40  # of these, the rarest
+MAX_HOLDERS = 8_000  # files: a word that more of them hold tells none from the others
 SHOWS = re.compile(  # folders of examples, of documents' code, of what others wrote
     r"(?:^|/)(?:docs?|documentation|guides?|tutorials?|examples?|samples?|demos?|playgrounds?|notebooks?|bench|benches"
     r"|benchmarks?|fixtures?|test[-_]?data|third[-_]party|vendor|external)/"
@@ -30,7 +32,9 @@ K1, B = 1.2, 0.75  # of BM25, for paths; SQLite's are the same
 
 @dataclass(slots=True)
 class Held:
-    """What one file holds of the words: BM25, how many by their weights, and by how few files hold each."""
+    """What one file holds of the words: BM25, how many by their weights, and by how few files hold
+    each.
+    """
 
     said: float = 0.0
     words: float = 0.0
@@ -38,7 +42,9 @@ class Held:
 
 
 class Term(NamedTuple):
-    """One word to search for, what it is worth, and the files' rows with how much it fills each, 0 to K1 + 1."""
+    """One word to search for, what it is worth, and the files' rows with how much it fills each, 0
+    to K1 + 1.
+    """
 
     word: str
     weight: float
@@ -74,7 +80,9 @@ class Asked:
 
     @property
     def is_report(self) -> bool:
-        """Whether it is as long as what people report, and so are most of its words about something else."""
+        """Whether it is as long as what people report, and so are most of its words about
+        something else.
+        """
         return len(self.text.split()) >= REPORT
 
     @cached_property
@@ -87,10 +95,16 @@ class Asked:
 
     @cached_property
     def terms(self) -> list[Term]:
-        looked_up = list(self.weights)[:MOST_LOOKED_UP]
+        looked_up = list(self.weights)[:MAX_LOOKED_UP]
         found = [Term(word, self.weights[word], self._rows(word)) for word in looked_up]
         known = [term for term in found if term.rows]
-        return sorted(known, key=lambda term: len(term.rows) / term.weight)[:MOST_TERMS]
+        return sorted(known, key=lambda term: len(term.rows) / term.weight)[:MAX_TERMS]
+
+    @cached_property
+    def rarities(self) -> dict[str, float]:
+        """How rare each known word is among the project's files: 0 for what every file contains."""
+        total = len(self.files)
+        return {term.word: rarity(total, len(term.rows)) for term in self.terms}
 
     @cached_property
     def rows(self) -> dict[str, int]:
@@ -131,14 +145,12 @@ class Asked:
         sql = "SELECT rowid FROM messages WHERE messages MATCH ?"
         known = self.commits
         found = {}
-        for word in list(self.weights)[:MOST_LOOKED_UP]:
+        for word in list(self.weights)[:MAX_LOOKED_UP]:
             rows = [row for (row,) in self.connection.execute(sql, (quoted(word),)) if row in known]
             if rows:
                 found[word] = rows
         return dict(
-            sorted(found.items(), key=lambda item: len(item[1]) / self.weights[item[0]])[
-                :MOST_TERMS
-            ]
+            sorted(found.items(), key=lambda item: len(item[1]) / self.weights[item[0]])[:MAX_TERMS]
         )
 
     def _rows(
@@ -146,10 +158,10 @@ class Asked:
     ) -> dict[int, float]:
         match = within + quoted(word)
         if (
-            len(self.files) > MOST_HOLDERS
+            len(self.files) > MAX_HOLDERS
         ):  # to count them costs a fifth of what it costs to weigh them
             sql = "SELECT count(*) FROM words WHERE words MATCH ?"
-            if self.connection.execute(sql, (match,)).fetchone()[0] > MOST_HOLDERS:
+            if self.connection.execute(sql, (match,)).fetchone()[0] > MAX_HOLDERS:
                 return {}
         sql = "SELECT rowid, bm25(words, ?, ?, ?) FROM words WHERE words MATCH ?"
         rows = self.connection.execute(sql, (*columns, match)).fetchall()

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from preread.gates.failure_kinds import KINDS
+from preread.gates.run_records import Run
 from preread.project.tree import Tree
 from preread.reports import results, store
 from preread.reports.fold import MOST_OUTCOMES, SAME_RUN, label
-from preread.reports.kinds import KINDS
-from preread.reports.results import Run
 from preread.reports.store import Try
 
 TURNS = 3  # changes between passed and failed; a test that was broken and mended has two

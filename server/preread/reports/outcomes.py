@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from preread.reports import kinds
+from preread.gates import failure_kinds
+from preread.gates.printable import without_controls
 
 Verdict = Literal[
     "passed", "failed", "skipped", "flaky"
@@ -17,8 +18,6 @@ MAX_NAME, MAX_MESSAGE = 300, 300
 MAX_TEXT = 20_000  # characters of one failure that are looked at
 LATEST = 1e11  # seconds since the epoch; a later time is none
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 # What a reader does not see, or sees elsewhere: marks of direction and of no width.
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb]")
 _SAYS = re.compile(r"(?i)\b\w*(error|exception|timeout|failure)\b.*[:\w]|\bexpect(ed)?\b|\bassert")
@@ -36,7 +35,7 @@ class Outcome(NamedTuple):
     name: str
     verdict: Verdict
     message: str = ""  # what a failure said first, on one line
-    kind: str = ""  # of a failure: a row of `kinds`
+    kind: str = ""  # of a failure: one of `failure_kinds.KINDS`, or `other`
     retries: int = 0
     line: int = 0  # of the report, 1-based
 
@@ -62,7 +61,7 @@ def clean(value: object, most: int = MAX_NAME) -> str:
 
 def plain(text: str) -> str:
     """A text of several lines without colours and control characters."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\t", "    "))
+    return without_controls(text).replace("\t", "    ")
 
 
 def path(value: object) -> str:
@@ -108,7 +107,7 @@ def said(message: object, text: object = "", name: str = "") -> tuple[str, str]:
     if name and name in told:
         told = ""
     first = clean(_first(told) or _first(_section(text)) or message, MAX_MESSAGE)
-    return first, kinds.kind_of(f"{told}\n{_section(text)}") if first else ""
+    return first, failure_kinds.kind_of(f"{told}\n{_section(text)}") if first else ""
 
 
 def _first(text: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from preread.syntax.languages import Language
+from preread.languages import Language
 
 _BRACE = re.compile(r"[{}]")
 _HEADER_LINES = 8  # a definition's parameters may take this many lines before its block opens

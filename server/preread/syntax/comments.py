@@ -1,8 +1,44 @@
-"""Comments told from code line by line, for languages without a grammar."""
+"""Comments: those that a grammar shows, joined; and told from code line by line without one."""
 
-from preread.syntax.languages import Language
+from typing import TYPE_CHECKING
+
+from preread.languages import Language
+from preread.syntax.grammars import Source, first_line, last_line
 from preread.syntax.model import Comment
+from preread.syntax.places import Places
 from preread.syntax.text import comment_text
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+def joined_comments(source: Source, places: Places, nodes: list["Node"]) -> tuple[Comment, ...]:
+    """The comments; line comments that follow each other in one column are one."""
+    runs: list[list[Node]] = []
+    for node in nodes:
+        if runs and _follows(source, runs[-1][-1], node):
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    found = []
+    for run in runs:
+        line = first_line(run[0])
+        text = "\n".join(comment_text(source.text(node)) for node in run)
+        found.append(Comment(text, line, last_line(run[-1]), places.within(line)))
+    return tuple(found)
+
+
+def _follows(source: Source, before: "Node", node: "Node") -> bool:
+    (row, column), (next_row, next_column) = before.start_point, node.start_point
+    together = row + 1 == next_row and column == next_column
+    return together and _is_line_alone(source, before) and _is_line_alone(source, node)
+
+
+def _is_line_alone(source: Source, node: "Node") -> bool:
+    """Whether this is a line comment with nothing before it."""
+    start = source.data.rfind(b"\n", 0, node.start_byte) + 1
+    alone = not source.data[start : node.start_byte].strip()
+    return alone and not source.data.startswith(b"/*", node.start_byte)
 
 
 def split_comments(language: Language, lines: list[str]) -> tuple[list[str], list[Comment]]:
@@ -101,9 +137,7 @@ def comment_start(line: str, markers: tuple[str, ...]) -> tuple[int, str]:
             before = line[at - 1] if at else " "
             for marker in present:
                 # "$#" and "http://" open no comment
-                blocked = (
-                    not before.isspace() if marker == "#" else marker == "//" and before == ":"
-                )
+                blocked = not before.isspace() if marker == "#" else marker == "//" and before == ":"
                 if line.startswith(marker, at) and not blocked:
                     return at, marker
         at += 1

@@ -14,9 +14,7 @@ def edition() -> str:
     folder = Path(__file__).parent
     for path in (*sorted(folder.glob("*.py")), folder.parent / "languages.py"):
         try:
-            digest.update(
-                path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0"
-            )
+            digest.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0")
         except OSError:
             continue
     digest.update("\0".join(_grammars()).encode("utf-8", "replace"))
@@ -32,7 +30,5 @@ def _grammars() -> list[str]:
                 names = [entry.name for entry in entries]
         except OSError:
             continue
-        found.update(
-            name for name in names if name.startswith("tree_sitter") and name.endswith("-info")
-        )
+        found.update(name for name in names if name.startswith("tree_sitter") and name.endswith("-info"))
     return sorted(found)

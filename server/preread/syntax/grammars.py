@@ -6,7 +6,7 @@ import zlib
 from functools import cache
 from typing import TYPE_CHECKING
 
-from preread.syntax.languages import Language
+from preread.languages import Language
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 # Repairing text that is no such language can take the parser time and memory that grow with the square of the text.
 # The largest real files take 0.2 s; what takes this long falls to the plain rules.
 _PARSE_SECONDS = 1.0  # processor time of this thread
-_CHUNK = 65536  # bytes
+_CHUNK = 65536  # bytes, for the parser
+_TEXT = 512  # bytes, for predicates of queries: they ask for the texts of nodes
 # A file that ends in the same few tokens over and over can take gigabytes in one uninterruptible step: 6 KB of
 # "/*\n" take 1.3 GB as Python. Real files compress to a twelfth at best (seen in 7,774), such endings to a fiftieth.
 _TAIL = 8192  # bytes
@@ -72,19 +73,21 @@ def parse(path: str, text: str, language: Language) -> Source | None:
         return None
     deadline = time.thread_time() + _PARSE_SECONDS
 
+    chunk = _CHUNK
+
     def read(offset: int, _: object) -> bytes:
-        return data[offset : offset + _CHUNK]
+        return data[offset : offset + chunk]
 
     def gives_up(_: int, __: bool) -> bool:
         return time.thread_time() > deadline
 
     import tree_sitter
 
-    parser = tree_sitter.Parser(
-        grammar
-    )  # a new one: builds run in several threads, and a parser serves one
+    parser = tree_sitter.Parser(grammar)  # a new one: builds run in several threads, and a parser serves one
     try:
-        return Source(path, data, parser.parse(read, progress_callback=gives_up).root_node)
+        root = parser.parse(read, progress_callback=gives_up).root_node
+        chunk = _TEXT
+        return Source(path, data, root)
     except ValueError:  # over the deadline
         return None
 

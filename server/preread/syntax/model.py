@@ -5,9 +5,7 @@ Lines are 1-based and inclusive, and end at "\\n" only.
 
 from typing import Literal, NamedTuple
 
-SymbolKind = Literal[
-    "function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"
-]
+SymbolKind = Literal["function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"]
 MemberKind = Literal["enum", "constant", "option", "field", "union"]
 
 
@@ -76,15 +74,6 @@ class Comment(NamedTuple):
     within: str
 
 
-class Assertion(NamedTuple):
-    """One check of a test, folded to one line, cut at 200 characters."""
-
-    text: str
-    line: int
-    end: int
-    within: str
-
-
 class Member(NamedTuple):
     """A named member of a family: `owner` is the enum, class, union or function that holds it."""
 
@@ -104,15 +93,6 @@ class Raise(NamedTuple):
     within: str
 
 
-class Parameter(NamedTuple):
-    """A parameter of a named function with a body, and whether its name stands in that body."""
-
-    name: str
-    function: str
-    line: int
-    used: bool
-
-
 class Attribute(NamedTuple):
     """An attribute of a JSX element with a literal value."""
 
@@ -128,8 +108,6 @@ class Details(NamedTuple):
 
     calls: tuple[Call, ...] = ()
     comments: tuple[Comment, ...] = ()
-    assertions: tuple[Assertion, ...] = ()
     members: tuple[Member, ...] = ()
     raises: tuple[Raise, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
     attributes: tuple[Attribute, ...] = ()

@@ -2,9 +2,7 @@
 
 import re
 
-_OPENING = re.compile(
-    r"^[ \t]*(?:/\*[*!]?|//[/!]?|#+!?|--|\*|<!--|\{#-?|=begin)?[ \t]?", re.MULTILINE
-)
+_OPENING = re.compile(r"^[ \t]*(?:/\*[*!]?|//[/!]?|#+!?|--|\*|<!--|\{#-?|=begin)?[ \t]?", re.MULTILINE)
 _ENDINGS = ("*/", "-->", "#}", "=end")
 _DIRECTIVE = re.compile(
     r"\s*(eslint|@ts-|ts-ignore|prettier-|biome-|tslint|istanbul|c8 |v8 |noqa|type: ?ignore|pylint:|nolint"
@@ -13,7 +11,11 @@ _DIRECTIVE = re.compile(
     r"|(?:mypy|fmt|isort)\s?:|(?:js|ts|style|kt)lint-|psalm-|phpstan-|spell-?checker:|pragma:? ))"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n[ \t\r]*\n|\n[ \t]*(?=[@:]\w|-{3}|={3})")
-_PLACEHOLDER = re.compile(r"%[-+ #0-9.]*[sdrifxqvtTwgec]|%\(\w+\)[sdrf]|\$?\{[^{}]*\}")
+_PLACEHOLDER = re.compile(
+    r"%[-+ #0-9.]*[sdrifxqvtTwgec]|%\(\w+\)[sdrf]|[#$]?\{[^{}]*\}|\\\([^()]*\)|\$[A-Za-z_]\w*"
+)
+_QUOTED = re.compile(r"[@$\w#<]*?(\"\"\"|'''|[\"'`])(.*)\1#*|<(.*)>", re.DOTALL)
+_MARKUP = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 def comment_text(raw: str) -> str:
@@ -44,3 +46,44 @@ def nested(outer: str, name: str, separator: str = ".") -> str:
     if not outer:
         return name
     return f"{outer}{separator}{name}" if len(outer) < 300 else outer
+
+
+def unquoted(text: str) -> str:
+    """What stands between the quotes of a string, as it stands in the source."""
+    found = _QUOTED.fullmatch(text)
+    return found[2] if found and found[2] is not None else found[3] if found else text.strip("\"'`")
+
+
+def without_tags(text: str) -> str:
+    """A documentation text without its markup."""
+    return _MARKUP.sub("", text) if "</" in text else text
+
+
+_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`")
+_TYPE_ARGUMENTS = re.compile(r"(?:::|(?<=[\w:]))<[^<>()]*>")
+_GROUP = re.compile(r"\([^()\[\]]*\)|\{[^{}]*\}")
+_INDEX = re.compile(r"\[[^()\[\]]*\]")
+_OPERATORS = re.compile(r"^(?:(?:try[?!]?|await|not)\s+|[!&*~-]+(?=\w))+")
+_CALLEE = re.compile(r"(?:new )?[@$&~\\#:.?]*[\w$\\:.?!>@#…()\[\]\"-]*[!?]?")
+_DEEP = 8  # brackets in brackets
+
+
+def spelled(text: str, *, first: bool = True) -> str:
+    """A callee, or the rest of one, without arguments and spaces."""
+    text = _OPERATORS.sub("", text) if first else text
+    text = _STRING.sub('"…"', text)
+    for _ in range(_DEEP):
+        shorter = _INDEX.sub("\2", _GROUP.sub("\1", _TYPE_ARGUMENTS.sub("", text)))
+        if shorter == text:
+            break
+        text = shorter
+    is_new = text.startswith("new ")
+    text = "".join(text.split()).replace("\1", "(…)").replace("\2", "[…]")
+    text = f"new {text[3:]}" if is_new else text
+    return text if _CALLEE.fullmatch(text) else "…" + _after_operators(text)
+
+
+def _after_operators(text: str) -> str:
+    """The last links of a chain that begins with something else than a name."""
+    found = re.search(r"(?:[.]|->|::)[\w$]+$", text)
+    return found[0] if found else ""

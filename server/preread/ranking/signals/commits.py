@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from preread.ranking.search import TITLE, Asked, Search, quoted, rarity
 
-MOST_ALIKE = 25  # commits with similar words
+MAX_ALIKE = 25  # commits with similar words
 LATEST, LATELY = 1_000, 50  # commits; the one that counts half as much as the newest
 TOGETHER = 1_500  # commits looked at for what is changed together
 SEEDS = 5
@@ -37,18 +37,22 @@ def _alike(asked: Asked) -> list[tuple[int, float]]:
     match = " OR ".join(map(quoted, [term.word for term in asked.terms] or asked.weights))
     return [
         (row, score)
-        for row, score in asked.connection.execute(sql, (match, MOST_ALIKE))
+        for row, score in asked.connection.execute(sql, (match, MAX_ALIKE))
         if score > 0
     ]
 
 
 def words_of_its_past(search: Search) -> dict[str, float]:
-    """BM25 over all that was said of a file when it was changed: how the project calls what the file is about."""
+    """BM25 over all that was said of a file when it was changed: how the project calls what the
+    file is about.
+    """
     return _said_of(search, search.asked.messages)
 
 
 def title_in_its_past(search: Search) -> dict[str, float]:
-    """The same for the words of a title alone: a plain word of the text says as little of a message."""
+    """The same for the words of a title alone: a plain word of the text says as little of a
+    message.
+    """
     weights = search.asked.weights
     return _said_of(
         search,
@@ -57,7 +61,9 @@ def title_in_its_past(search: Search) -> dict[str, float]:
 
 
 def words_of_its_folders_past(search: Search) -> dict[str, float]:
-    """The same for all files of a folder together: of a file that is new or hardly changed, its neighbours' past."""
+    """The same for all files of a folder together: of a file that is new or hardly changed, its
+    neighbours' past.
+    """
     sizes = Counter(map(_folder, search.rows))
     said = _said_of(search, search.asked.messages, _folder)
     return {

@@ -1,4 +1,6 @@
-"""What a text names exactly: files, modules, names that are defined here; issues and traces of calls have them."""
+"""What a text names exactly: files, modules, names that are defined here; issues and traces of
+calls have them.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +17,7 @@ SUFFIX = re.compile(r"\.([A-Za-z]{1,6})$")
 SCRIPTS = frozenset("js jsx mjs cjs ts tsx mts cts".split())  # a trace names what was made of them
 WRITTEN_AS_CODE = re.compile(r"[a-z0-9][A-Z]|\w_\w|^[A-Z]{2,}[a-z]")
 QUOTED = re.compile(r"`([^`\n]{2,80})`|[\"']([A-Za-z_][\w.-]{2,40})[\"']|(?<!\w)--([a-z][\w-]{2,})")
-MOST_NAMES, MOST_HOLDERS = 60, 40
+MAX_NAMES, MAX_HOLDERS = 60, 40
 PLAIN = 0.3  # of a plain word that is a name here, against one written as code
 COMMON = 10  # a word that more than one in so many files holds is no name that tells them apart
 
@@ -46,7 +48,9 @@ def calls_traced(search: Search) -> dict[str, float]:
 
 
 class Named(NamedTuple):
-    """A file as a text names it: what it is called as a module, by its parts, and its suffix or ""."""
+    """A file as a text names it: what it is called as a module, by its parts, and its suffix or
+    "".
+    """
 
     parts: tuple[str, ...]
     suffix: str = ""
@@ -86,7 +90,9 @@ def _met(search: Search, named: Iterable[Named]) -> Iterator[tuple[Named, int, l
 
 
 def _can_end(path: str, suffix: str) -> bool:
-    """Whether a file may be the one that is named with this suffix: `model.keras` is no `model.py`."""
+    """Whether a file may be the one that is named with this suffix: `model.keras` is no
+    `model.py`.
+    """
     own = path.rpartition(".")[2].lower()
     return not suffix or own == suffix or {own, suffix} <= SCRIPTS
 
@@ -106,7 +112,7 @@ def names_defined(search: Search) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, worth in _names(search.asked.text).items():
         rows = [row for row in search.asked.defined(name) if row in search.paths]
-        if not rows or len(rows) > MOST_HOLDERS:
+        if not rows or len(rows) > MAX_HOLDERS:
             continue
         holders = [row for row in rows if name in search.asked.names_of(row)]
         for row in holders:
@@ -126,14 +132,14 @@ def _names(text: str) -> dict[str, float]:
             found[bare.lower()] = 1.0
         elif len(bare) > 3 and bare.lower() not in words.STOP:
             found.setdefault(bare.lower(), PLAIN)
-    return dict(sorted(found.items(), key=lambda item: -item[1])[:MOST_NAMES])
+    return dict(sorted(found.items(), key=lambda item: -item[1])[:MAX_NAMES])
 
 
 def code_held(search: Search) -> dict[str, float]:
     """Files that hold what the text writes as code: names, what it quotes, options of a command."""
     found: dict[str, float] = {}
     sql = "SELECT rowid FROM words WHERE words MATCH ?"
-    most = max(MOST_HOLDERS, len(search.paths) // COMMON)
+    most = max(MAX_HOLDERS, len(search.paths) // COMMON)
     for name in _written_as_code(search.asked.text):
         rows = [row for (row,) in search.asked.connection.execute(sql, (f"body : {quoted(name)}",))]
         paths = [search.paths[row] for row in rows if row in search.paths]
@@ -149,5 +155,5 @@ def _written_as_code(text: str) -> list[str]:
         told = words.IDENTIFIER.findall(code or quote or option.replace("-", "_"))
         found += [name.lower().strip("_$") for name in told]
     return [name for name in dict.fromkeys(found) if len(name) > 2 and name not in words.STOP][
-        :MOST_NAMES
+        :MAX_NAMES
     ]

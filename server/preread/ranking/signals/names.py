@@ -1,4 +1,6 @@
-"""What names say: a file is called by the request's words, a test like its source; a folder holds what is of a kind."""
+"""What names say: a file is called by the request's words, a test like its source; a folder holds
+what is of a kind.
+"""
 
 import math
 from collections import Counter

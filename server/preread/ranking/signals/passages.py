@@ -1,4 +1,6 @@
-"""Passages: where the words of the request stand together; a large file holds all of them, but nowhere together."""
+"""Passages: where the words of the request stand together; a large file holds all of them, but
+nowhere together.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,7 +10,7 @@ from preread.ranking.search import K1, TITLE, Search, rarity, whole_stem
 
 FIRST = 30  # best files that are read
 HALF = 20  # lines: a passage is two such blocks, and each block but the ends is in two passages
-MOST_BLOCKS = 300  # of a file
+MAX_BLOCKS = 300  # of a file
 BEST = 3  # passages that count for a file, no two of them with a block in common
 
 
@@ -45,7 +47,7 @@ def _blocks(search: Search, path: str) -> list[dict[str, int]]:
     """How often each stem of the request stands in each block of a file."""
     if path not in search.asked.blocks:
         lines = (search.asked.read(path) or "").split("\n")
-        cut = range(0, min(len(lines), MOST_BLOCKS * HALF), HALF)
+        cut = range(0, min(len(lines), MAX_BLOCKS * HALF), HALF)
         said = [words.identifiers("\n".join(lines[n : n + HALF])) for n in cut]
         known = search.asked.stems_in
         met = {name: known[name] for name in set().union(*said) if known[name]}

@@ -1,4 +1,6 @@
-"""The words that a file holds: BM25 over what it says and, with a measure of its own, over its path."""
+"""The words that a file holds: BM25 over what it says and, with a measure of its own, over its
+path.
+"""
 
 from preread.ranking.search import K1, B, Search, rarity
 

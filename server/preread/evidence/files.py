@@ -1,0 +1,57 @@
+"""The files that rules read: text, outline and details of one ranked file, each worked out once."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from preread.index.analysis import AnalysisCache
+from preread.services import Services
+from preread.sources import Ref
+from preread.syntax import Call, Details, Outline
+
+
+@dataclass(eq=False)
+class FileView:
+    """One ranked file. `score` is relative to the best of its list, 0 to 1."""
+
+    path: str
+    role: str
+    score: float
+    services: Services
+    analyses: AnalysisCache
+
+    @cached_property
+    def text(self) -> str:
+        return self.services.tree.text(self.path) or ""
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.services.tree.lines(self.path) or []
+
+    @cached_property
+    def outline(self) -> Outline:
+        self.services.progress.check()
+        return self.analyses.outline(self.path)
+
+    @cached_property
+    def details(self) -> Details:
+        self.services.progress.check()
+        return self.analyses.details(self.path, self.text)
+
+    def calls_between(self, start: int, end: int) -> Sequence[Call]:
+        """The calls that begin on these lines, in their order."""
+        lines = self._call_lines
+        return self.details.calls[bisect_left(lines, start) : bisect_right(lines, end)]
+
+    @cached_property
+    def _call_lines(self) -> list[int]:
+        return [call.line for call in self.details.calls]
+
+    def span_text(self, start: int, end: int) -> str:
+        """The text of these lines, 1-based, both ends included."""
+        return "\n".join(self.lines[start - 1 : end])
+
+    def cite(self, start: int, end: int | None = None) -> str:
+        """A source: these lines of this file."""
+        return str(Ref("lines", self.path, start, end or start))

@@ -1,0 +1,93 @@
+"""How the feature's tests call it: the calls into the project that most of them share."""
+
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence
+from typing import NamedTuple
+
+from preread.dossier import code
+from preread.evidence import quoting
+from preread.evidence.files import FileView
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import FUNCTIONS, View
+from preread.syntax import Call
+
+MAX_SHOWN = 4
+MIN_TESTS, SHARED = 2, 0.1  # tests with a call; the share of all that they are at least
+SEGMENT = re.compile(r"[^\W\d]\w*[?!]?")
+
+
+class _Use(NamedTuple):
+    """A call in one of the tests."""
+
+    test: int
+    file: FileView
+    call: Call
+
+
+def find(view: View) -> Iterator[Found]:
+    """The calls that most tests share, each with a short line that shows it."""
+    names = _functions(view)
+    uses: dict[str, list[_Use]] = defaultdict(list)
+    for number, test in enumerate(view.main_cases):
+        for call in test.file.calls_between(test.case.start, test.case.end):
+            if _is_of_project(name := _name(call), names):
+                uses[name].append(_Use(number, test.file, call))
+    counts = {name: len({use.test for use in uses[name]}) for name in uses}
+    total = len(view.main_cases)
+    least = min(max(MIN_TESTS, SHARED * total), total)
+    often = [name for name in counts if counts[name] >= least]
+    often.sort(key=lambda name: -counts[name] * (1 + 2 * view.relevance.of(name)))
+    shown: dict[str, list[str]] = defaultdict(list)  # of one line the calls that it shows
+    for name in often[:MAX_SHOWN]:
+        if line := _shortest(uses[name]):
+            shown[line].append(name)
+    for line, together in shown.items():
+        counted = ", ".join(f"{code(name)} in {counts[name]}" for name in together)
+        score = 0.3 + 0.7 * counts[together[0]] / total
+        yield Found(f"{counted} of {total} tests: {line}", (), score)
+
+
+def _functions(view: View) -> set[str]:
+    """What tests may call of the project: the feature's definitions, and the tests' own helpers."""
+    helpers = (
+        one.name
+        for file in view.tests
+        for one in file.outline.symbols
+        if one.kind in FUNCTIONS and not one.container
+    )
+    return {one.symbol.name for one in view.definitions} | set(helpers)
+
+
+def _name(call: Call) -> str:
+    """A callee as written; of a chain of calls only what is called last."""
+    return call.callee.removeprefix("new ").rpartition("…")[2].strip("().[]!? \"'")
+
+
+def _is_of_project(name: str, names: Container[str]) -> bool:
+    """Whether these are names of what is called; a class before a dot tells whose it is."""
+    segments = SEGMENT.findall(name)
+    classes = [one for one in segments if one[0].isupper()]
+    return any(one in names for one in classes or segments[-1:])
+
+
+def _shortest(uses: Sequence[_Use]) -> str:
+    """The shortest line that is a statement with one of the calls, with its place."""
+    found = []
+    for use in uses:
+        line = use.file.span_text(use.call.line, use.call.line).strip()
+        fits = use.call.line == use.call.end and len(line) <= quoting.MAX_LINE
+        whole = line.count("(") == line.count(")") and not line.endswith((",", "{", "["))
+        if fits and whole and _name(use.call) in line and "``" not in line:
+            found.append(quoting.anchored(line, use.call.line, quoting.path_of(use.file.path)))
+    return min(found, key=len, default="")
+
+
+RULE = Rule(
+    name="calls",
+    file="patterns.md",
+    heading="How the tests call it",
+    weight=0.06,
+    find=find,
+    example='`runner.invoke` in 18 of 24 tests: `runner.invoke(cli, ["--help"])` tests/a.py:12',
+)

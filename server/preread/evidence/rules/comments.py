@@ -1,0 +1,133 @@
+"""Comments in the feature's definitions that give a reason or a warning, in their own words."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.dossier import code
+from preread.evidence import quoting
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import Definition, View
+from preread.syntax import Comment
+
+MAX_FACTS, MAX_IN_ONE = 12, 3  # facts; of one definition
+FLOOR = 0.3  # of the best definition's score: what scores less only shares the file
+MIN_WORDS = 5
+MAX_SIGNS = 0.15  # of a sentence: with more of them it is code or a drawing
+DOCS = ("/**", "///", "//!")
+# What says that there is a trap, and what only says why; issues of any tracker count as traps.
+WARNING = re.compile(
+    r"(?i)\b(must(n't)?|never|do not|don't|cannot|can't|beware|careful|warning|work-?arounds?|hack"
+    r"|fixme|xxx|bugs?)\b|(?<!\w)(#|gh-)\d{2,}\b|/(issues|pull)/"
+)
+REASON = re.compile(
+    r"(?i)\b(because|otherwise|so that|in order to|to (avoid|prevent)|instead of|even (if|though)"
+    r"|unless|in case|note( that)?|todo)\b"
+)
+LEGAL = re.compile(r"(?i)copyright|licen[sc]e")
+TAG = re.compile(r"^\s*[@:\\]\w+|^\s*<\w+")  # of generated documentation, and what follows it
+MARKUP = re.compile(r"\{@|</?\w+>|(^| ):( |$)")
+PROSE = re.compile(r"[\w\s,.'’-]|https?://\S+")
+
+
+class _Remark(NamedTuple):
+    """One sentence of a comment, quoted."""
+
+    text: str
+    comment: Comment
+    weight: float
+
+
+def find(view: View) -> Iterator[Found]:
+    """The strongest sentences, those of one definition in their order."""
+    if view.thin or not view.definitions:
+        return
+    best = view.definitions[0].score or 1.0
+    found: list[tuple[float, Definition, _Remark]] = []
+    for one, comment in _near(view, FLOOR * best):
+        for remark in _remarks(one, comment):
+            weight = 0.6 * remark.weight + 0.25 * one.score / best
+            found.append((weight + 0.15 * view.relevance.of(remark.text), one, remark))
+    found.sort(key=lambda each: -each[0])
+    counts: dict[int, int] = {}
+    told: set[str] = set()
+    for weight, one, remark in found:
+        counts[id(one)] = counts.get(id(one), 0) + 1
+        if counts[id(one)] <= MAX_IN_ONE and remark.text not in told and len(told) < MAX_FACTS:
+            told.add(remark.text)
+            yield _fact(one, remark, weight)
+
+
+def _near(view: View, floor: float) -> Iterator[tuple[Definition, Comment]]:
+    """Each comment of the sources with the innermost definition that it is in or right above."""
+    for file in view.sources:
+        own = [one for one in view.definitions if one.file is file]
+        for comment in file.details.comments if own else ():
+            around = [
+                one
+                for one in own
+                if one.symbol.start - 1 <= comment.end and comment.start <= one.symbol.end
+            ]
+            if around:
+                inner = max(around, key=lambda one: (one.symbol.start, -one.symbol.end))
+                if inner.score >= floor:
+                    yield inner, comment
+
+
+def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:
+    """The sentences of a comment that warn or give a reason; what documents a name has to warn."""
+    if LEGAL.search(comment.text):
+        return
+    opening = one.file.lines[comment.start - 1].lstrip()
+    is_docs = opening.startswith(DOCS) or comment.end + 1 == one.symbol.start
+    for sentence in _sentences(_prose(comment.text)):
+        warns = WARNING.search(sentence) is not None
+        if (warns or (not is_docs and REASON.search(sentence))) and _is_readable(sentence):
+            yield _Remark(
+                quoting.whole(sentence), comment, 0.6 if is_docs else 1.0 if warns else 0.7
+            )
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text; one of few words, as "See #12.", belongs to the one before."""
+    found: list[str] = []
+    for sentence in quoting.sentences(text):
+        if found and len(sentence.split()) < MIN_WORDS and WARNING.search(sentence):
+            found[-1] += f" {sentence}"
+        else:
+            found.append(sentence)
+    return found
+
+
+def _prose(text: str) -> str:
+    """A comment up to the first tag of generated documentation."""
+    lines = text.split("\n")
+    end = next((n for n, line in enumerate(lines) if TAG.match(line)), len(lines))
+    return "\n".join(lines[:end])
+
+
+def _is_readable(sentence: str) -> bool:
+    """Whether it is a sentence of some words, and neither code nor a drawing."""
+    if len(sentence.split()) < MIN_WORDS or not quoting.whole(sentence):
+        return False
+    if MARKUP.search(sentence) or sentence.endswith((";", "{", ":", ",")):
+        return False
+    return len(PROSE.sub("", sentence)) <= MAX_SIGNS * len(sentence)
+
+
+def _fact(one: Definition, remark: _Remark, weight: float) -> Found:
+    start, end = remark.comment.start, remark.comment.end
+    if start < one.symbol.start:
+        end = max(end, one.symbol.start)  # it is above: the definition's own line has the name
+    named = f"{code(one.symbol.name)}: " if one.symbol.name.isidentifier() else ""
+    return Found(f"{named}{remark.text}", (one.file.cite(start, end),), min(1.0, weight))
+
+
+RULE = Rule(
+    name="comments",
+    file="anti-patterns.md",
+    heading="Comments with a reason",
+    weight=0.08,
+    find=find,
+    example="`source`: `Write bytes, otherwise Windows translates LF to CRLF.`",
+)

@@ -1,0 +1,188 @@
+"""The definitions that make up the feature, by file: the main ones in detail, the others by name."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from preread.dossier import code
+from preread.evidence import quoting
+from preread.evidence.files import FileView
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import FUNCTIONS, Definition, View
+from preread.syntax import Symbol, enclosing
+
+MAX_FILES = 10
+TIER = 12  # names in one line of the plain outline
+TIERS_OF_FILE = 8
+MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
+MAX_CANDIDATES = 30  # files in which callers and tests are looked for
+DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is hardly a plain word
+PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+PARAMETER = re.compile(
+    r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.S
+)
+FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
+SELF = frozenset({"self", "cls", "this"})
+
+
+def find(view: View) -> Iterator[Found]:
+    """For each ranked file its main definitions in detail, then the names of the others."""
+    if view.thin:
+        return
+    details = {id(one): _detail(view, one) for one in view.mains}
+    best = max((one.score for one in view.definitions), default=0.0) or 1.0
+    for rank, file in enumerate(view.sources[:MAX_FILES]):
+        own = [one for one in view.definitions if one.file is file]
+        main = [one for one in own if details.get(id(one))]
+        for one in sorted(main, key=lambda one: one.symbol.start):
+            score = 0.7 + 0.3 * one.score / best
+            yield Found(details[id(one)], (one.cite,), score, file.path)
+        covered = [one for one in own if not details.get(id(one))]
+        tiers = [covered[n : n + TIER] for n in range(0, len(covered), TIER)][:TIERS_OF_FILE]
+        for number, tier in enumerate(tiers):
+            score = _tier_score(rank, number, tier[0].score / best)
+            yield Found(_outline(tier), (), score, file.path)
+    further = [file.path for file in view.sources[MAX_FILES:]]
+    if further:
+        yield Found("further files with these words", tuple(map(quoting.file_source, further)), 0.1)
+
+
+def _tier_score(rank: int, number: int, best: float) -> float:
+    """Names with the request's words first, and of each file some before any has all."""
+    return 0.65 * best + 0.3 / (1 + 0.25 * rank) / (1 + 0.5 * number)
+
+
+def _outline(tier: Sequence[Definition]) -> str:
+    """The names of some definitions with their lines, members behind their class."""
+    groups: dict[str, list[Symbol]] = {}
+    for one in sorted(tier, key=lambda one: one.symbol.start):
+        inner = one.symbol.container.rpartition(".")[2]
+        groups.setdefault(inner, []).append(one.symbol)
+    parts = []
+    for container, symbols in groups.items():
+        names = quoting.listed((symbol.name, symbol.start) for symbol in symbols)
+        parts.append(f"in {code(container)} {names}" if container else names)
+    return "; ".join(parts)
+
+
+# -- one definition in detail
+
+
+def _detail(view: View, one: Definition) -> str:
+    """What is known of a definition beside its name and line; empty if that is nothing."""
+    kind = "class " if one.symbol.kind in {"class", "interface"} else ""
+    name = code(one.full_name if _is_quotable(one) else one.symbol.name)
+    parts = [given] if (given := _parameters(one)) else []
+    if one.symbol.kind in FUNCTIONS:
+        parts += [f" → {calls}"] if (calls := _calls(view, one)) else []
+    parts += [f" ← {callers}"] if (callers := _callers(view, one)) else []
+    if tests := _tests_naming(view, one):
+        parts.append("; 1 test names it" if tests == 1 else f"; {tests} tests name it")
+    return "".join((kind, name, *parts)) if parts else ""
+
+
+def _is_quotable(one: Definition) -> bool:
+    """Whether `Class.name` reads as the check knows it: a dotted container with one name."""
+    return re.fullmatch(r"[\w.]+", one.full_name) is not None
+
+
+def _parameters(one: Definition) -> str:
+    """The names of a function's parameters, in brackets; nothing where they cannot be read."""
+    symbol = one.symbol
+    match = PARAMETERS.search(symbol.signature.partition(symbol.name)[2])
+    if symbol.kind not in FUNCTIONS or match is None:
+        return ""
+    # Go alone writes a parameter's name before its type, without a colon.
+    pattern = FIRST_WORD if one.file.path.endswith(".go") else PARAMETER
+    names = [pattern.match(part) for part in _split(match[1])]
+    known = [found[1] for found in names if found is not None and found[1] not in SELF]
+    shown = ", ".join(known[:MAX_PARAMETERS]) + (", …" if len(known) > MAX_PARAMETERS else "")
+    return f" ({shown})" if shown else ""
+
+
+def _split(text: str) -> list[str]:
+    """The parts of a list at its outer commas."""
+    parts, depth, start = [], 0, 0
+    for i, char in enumerate(text):
+        depth += (char in "([{<") - (char in ")]}>")
+        if char == "," and depth <= 0:
+            parts.append(text[start:i])
+            start = i + 1
+    return [part for part in (*parts, text[start:]) if part.strip()]
+
+
+def _calls(view: View, one: Definition) -> str:
+    """What a function calls of the project, in order."""
+    called: dict[str, int] = {}
+    for call in one.file.calls_between(one.symbol.start, one.symbol.end):
+        name = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
+        if name != one.symbol.name and name.isidentifier() and name not in called:
+            called[name] = call.line
+    own = [(name, at) for name, at in called.items() if _is_ours(view, one, name)]
+    return quoting.listed(own[:MAX_CALLS])
+
+
+def _is_ours(view: View, one: Definition, name: str) -> bool:
+    """Whether the project defines a function of this name, and not as a common word."""
+    here = any(symbol.name == name for symbol in one.file.outline.symbols)
+    return here or (DISTINCTIVE.search(name) is not None and bool(view.defining(name)))
+
+
+class _Caller(NamedTuple):
+    name: str
+    path: str
+    line: int
+
+
+def _callers(view: View, one: Definition) -> str:
+    """Who calls a definition from elsewhere; nothing where its name does not tell it apart."""
+    name = one.symbol.name
+    if not DISTINCTIVE.search(name) or len(set(view.defining(name))) > 1:
+        return ""
+    found: list[_Caller] = []
+    for path in view.candidates(name, ("source",))[:MAX_CANDIDATES]:
+        found += _callers_in(view, view.any_file(path), one)
+    shown = [quoting.anchored(c.name, c.line, quoting.path_of(c.path)) for c in found[:MAX_CALLERS]]
+    more = f" and {len(found) - MAX_CALLERS} more" if len(found) > MAX_CALLERS else ""
+    return ", ".join(shown) + more
+
+
+def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller]:
+    """The definitions of a file that call it, each once, with the line of the call."""
+    seen: set[str] = set()
+    is_shared = sum(s.name == one.symbol.name for s in one.file.outline.symbols) > 1
+    for call in file.details.calls:
+        callee = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
+        inside = file.path == one.file.path and (one.symbol.start <= call.line <= one.symbol.end)
+        if callee != one.symbol.name or inside:
+            continue
+        around = enclosing(view.outline(file.path), call.line)
+        if is_shared and getattr(around, "container", "") != one.symbol.container:
+            continue  # another class's method of the same name, perhaps
+        if isinstance(around, Symbol) and around.name.isidentifier() and around.name not in seen:
+            seen.add(around.name)
+            yield _Caller(around.name, file.path, call.line)
+
+
+def _tests_naming(view: View, one: Definition) -> int:
+    """How many tests have this name in their text; 0 for names that are plain words."""
+    name = one.symbol.name
+    if not DISTINCTIVE.search(name):
+        return 0
+    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    count = 0
+    for path in view.candidates(name, ("test",))[:MAX_CANDIDATES]:
+        file = view.any_file(path)
+        lines = {n for n, line in enumerate(file.lines, 1) if whole.search(line)}
+        count += sum(not lines.isdisjoint(range(t.start, t.end + 1)) for t in file.outline.tests)
+    return count
+
+
+RULE = Rule(
+    name="definitions",
+    file="codebase.md",
+    heading="Further files",
+    weight=0.36,
+    find=find,
+    example="`shell_complete` (cli, args) → `source` :48 ← `main` core.py:1626; 3 tests name it",
+)

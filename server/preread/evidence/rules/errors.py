@@ -1,0 +1,84 @@
+"""The errors that the feature raises, with their messages, by file and kind of error."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from preread.dossier import code
+from preread.evidence import quoting
+from preread.evidence.files import FileView
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import View
+from preread.syntax import Raise, TestCase, enclosing
+
+MAX_FILES, MAX_SHOWN = 6, 6  # files that are read; messages in one fact
+MAX_BELOW = 8  # lines between the error's name and its message
+MIN_MESSAGE = 8  # characters
+RELATED = 0.5  # relevance of a message, or of the function that raises it
+
+
+class _Message(NamedTuple):
+    """An error's message with the lines that it is on."""
+
+    start: int
+    end: int
+    text: str
+    relevance: float
+
+
+def find(view: View) -> Iterator[Found]:
+    """For each ranked file the messages of its errors, those of one kind together."""
+    if view.thin:
+        return
+    for rank, file in enumerate(view.sources[:MAX_FILES]):
+        kinds: dict[str, dict[str, _Message]] = defaultdict(dict)
+        for raised in file.details.raises:
+            relevance = _relevance(view, file, raised)
+            if isinstance(enclosing(file.outline, raised.line), TestCase):
+                continue
+            if relevance >= RELATED and (anchor := _anchored(file, raised)):
+                kinds[raised.exception].setdefault(anchor[2], _Message(*anchor, relevance))
+        for exception, messages in kinds.items():
+            best = sorted(messages.values(), key=lambda one: -one.relevance)[:MAX_SHOWN]
+            score = min(1.0, 0.3 + 0.5 * best[0].relevance + 0.2 / (1 + rank))
+            yield Found(f"{code(exception)}: {_listed(file, sorted(best))}", (), score)
+
+
+def _relevance(view: View, file: FileView, raised: Raise) -> float:
+    """By its words and the function's name; an error in a main definition is the feature's own."""
+    mains = (one.symbol for one in view.mains if one.file is file)
+    is_main = any(one.start <= raised.line <= one.end for one in mains)
+    at_home = view.whole_project or view.relevance.has_feature(file.path)
+    own = view.relevance.of(raised.message, raised.exception, raised.within)
+    return max(own, 1.0 * is_main, RELATED * at_home)
+
+
+def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:
+    """The lines from an error's name to its message; None unless both are there to be quoted."""
+    message = quoting.message(raised.message)
+    end = quoting.line_with(file, message, raised.line, MAX_BELOW)
+    named = end and raised.exception in file.lines[raised.line - 1]
+    told = " " in message and "``" not in message  # one word is a code or a key
+    fits = told and MIN_MESSAGE <= len(message) <= quoting.MAX_LINE
+    return (raised.line, end, message) if named and fits else None
+
+
+def _listed(file: FileView, messages: Sequence[_Message]) -> str:
+    """Messages with their lines, the first one with the file's path."""
+    path = quoting.path_of(file.path)
+    parts: list[str] = []
+    for one in messages:
+        lines = f"{one.start}-{one.end}" if one.end > one.start else f"{one.start}"
+        parts.append(f"{code(one.text)} {path}:{lines}")
+        path = ""
+    return ", ".join(parts)
+
+
+RULE = Rule(
+    name="errors",
+    file="codebase.md",
+    heading="Errors",
+    weight=0.06,
+    find=find,
+    example="`UsageError`: `No such command` src/core.py:1980, `Missing command.` :1984",
+)

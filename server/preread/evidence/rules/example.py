@@ -1,0 +1,58 @@
+"""One short test of the feature, whole: how its tests are written."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from preread.dossier import code
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import Test, View
+
+MIN_LINES, MAX_LINES = 4, 12
+MAX_LINE = 110  # characters
+SHARED = 0.3  # of the tests make a call: it is how they are written
+LEFT_OUT = ("skip", "xfail", "todo", "ignore", "disable", "pending")  # marks of all runners
+
+
+def find(view: View) -> Iterator[Found]:
+    """Of the short tests that run, the one that is most relevant and most like the others."""
+    counts = Counter(name for one in view.main_cases for name in _called(one))
+    shared = {name for name, n in counts.items() if n >= SHARED * len(view.main_cases)}
+    best = max((one.score for one in view.main_cases), default=0.0) or 1.0
+    found: list[tuple[float, Test, int]] = []
+    for one in view.main_cases:
+        if start := _start(one):
+            typical = len(shared & _called(one)) / (len(shared) or 1)
+            found.append((one.score / best + typical, one, start))
+    if found:
+        _, chosen, start = max(found, key=lambda one: one[0])
+        lines = tuple(chosen.file.lines[start - 1 : chosen.case.end])
+        source = chosen.file.cite(start, chosen.case.end)
+        yield Found(code(chosen.case.name), (source,), 0.7, fence=lines)
+
+
+def _called(one: Test) -> frozenset[str]:
+    calls = one.file.calls_between(one.case.start, one.case.end)
+    return frozenset(call.callee for call in calls)
+
+
+def _start(one: Test) -> int:
+    """The first line of a test with its decorators; 0 if it is not to be shown."""
+    start, lines = one.case.start, one.file.lines
+    while start > 1 and lines[start - 2].lstrip().startswith(("@", "#[")):
+        start -= 1
+    above = lines[start - 2].strip() if start > 1 else ""
+    own = lines[start - 1 : one.case.end]
+    marks = " ".join((*one.case.marks, *lines[start - 1 : one.case.start])).lower()
+    fits = MIN_LINES <= len(own) <= MAX_LINES and max(map(len, own)) <= MAX_LINE
+    cut = above.startswith((")", "]"))  # the end of a decorator of several lines
+    return start if fits and not cut and not any(word in marks for word in LEFT_OUT) else 0
+
+
+RULE = Rule(
+    name="example",
+    file="patterns.md",
+    heading="A short test",
+    weight=0.06,
+    find=find,
+    example="a whole test, with its lines as source",
+)

@@ -1,0 +1,143 @@
+"""The fixtures and helper functions that the feature's tests share, and where they are defined."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.evidence import quoting
+from preread.evidence.files import FileView
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import Test, View
+from preread.index import words
+from preread.syntax import Symbol
+
+MAX_NAMES, MAX_SHOWN = 60, 12  # names that are looked up; helpers that are shown
+MIN_TESTS, SHARED = 2, 0.05  # tests that use it; the share of all that they are at least
+MAX_LINE = 80  # characters of a definition's line
+KINDS = frozenset({"function", "method", "class", "component"})
+SEGMENT = re.compile(r"\w+")
+# A bare name, one of `self`, or the first of a chain that begins with a capital: a class.
+CALLED = re.compile(r"(?:new |self\.|this\.)?([^\W\d]\w*[?!]?)$|(?:new )?([A-Z]\w*)(?:\.|::)")
+
+
+class _Name(NamedTuple):
+    text: str
+    is_fixture: bool
+
+
+class _Helper(NamedTuple):
+    file: FileView
+    symbol: Symbol
+    tests: int
+
+
+def find(view: View) -> Iterator[Found]:
+    """The helpers by the file that defines them, the most used first."""
+    users = _users(view)
+    total = len(view.main_cases)
+    least = min(max(MIN_TESTS, SHARED * total), total)
+    by_file: dict[str, list[_Helper]] = defaultdict(list)
+    for name in sorted(users, key=lambda name: -len(users[name]))[:MAX_NAMES]:
+        made = _definition(view, name, users[name][0]) if len(users[name]) >= least else None
+        if made is not None and sum(map(len, by_file.values())) < MAX_SHOWN:
+            by_file[made[0].path].append(_Helper(*made, len(users[name])))
+    for helpers in by_file.values():
+        yield Found(_listed(helpers, total), (), 0.3 + 0.7 * helpers[0].tests / total)
+
+
+def _users(view: View) -> dict[_Name, list[Test]]:
+    """What the tests call or ask for by name, with the tests that do."""
+    found: dict[_Name, list[Test]] = defaultdict(list)
+    for test in view.main_cases:
+        marks = (re.findall(r"[\"'](\w+)", mark) for mark in test.case.marks if "fixture" in mark)
+        asked = (*test.case.params, *(name for mark in marks for name in mark))
+        names = {_Name(name, is_fixture=True) for name in asked}
+        for call in test.file.calls_between(test.case.start, test.case.end):
+            if match := CALLED.match(call.callee):
+                names.add(_Name(match[1] or match[2], is_fixture=False))
+        for name in names:
+            found[name].append(test)
+    return found
+
+
+def _definition(view: View, name: _Name, test: Test) -> tuple[FileView, Symbol] | None:
+    """Where a test's helper is defined: in its own file, or in one that the file takes it from."""
+    paths = [test.file.path]
+    if name.is_fixture:  # it is looked for from the test's folder upwards
+        found = view.defining(name.text, ("support", "test"))
+        above = [p for p in found if test.file.path.startswith(p.rpartition("/")[0])]
+        paths += sorted(above, key=lambda path: -path.count("/"))
+    elif all(_is_for_tests(path) for path in view.defining(name.text)):
+        elsewhere = view.defining(name.text, ("support", "test", "source"))
+        paths += elsewhere if len(elsewhere) == 1 else []
+    for path in dict.fromkeys(paths):
+        file = view.any_file(path)
+        for symbol in file.outline.symbols:
+            is_one = symbol.name == name.text and _is_helper(file, symbol, name.is_fixture)
+            if is_one and (name.is_fixture or _is_in_reach(test, file, symbol)):
+                return file, symbol
+    return None
+
+
+def _is_for_tests(path: str) -> bool:
+    """Whether a source is only there for tests: `src/test_helpers/client.rs`."""
+    return not {"test", "tests"}.isdisjoint(words.parts(path))
+
+
+def _is_helper(file: FileView, symbol: Symbol, is_fixture: bool) -> bool:
+    """Whether a definition is none of the tests, nor inside of one, nor what they test."""
+    starts = {test.start for test in file.outline.tests}
+    inside = symbol.container.rpartition(".")[2] in {test.name for test in file.outline.tests}
+    product = file.role == "source" and symbol.start < min(starts, default=0)
+    decorated = any("fixture" in decorator for decorator in symbol.decorators)
+    is_one = symbol.kind in KINDS and symbol.start not in starts and decorated == is_fixture
+    return is_one and not inside and not product
+
+
+def _is_in_reach(test: Test, file: FileView, symbol: Symbol) -> bool:
+    """Whether a bare name in the test means this definition."""
+    owner = symbol.container.rpartition(".")[2]
+    if file is test.file:
+        return not owner or owner in test.case.group
+    if owner:  # it may be a class from which the test's own inherits
+        classes = (one for one in test.file.outline.symbols if one.kind == "class")
+        bases = " ".join(one.signature.partition(one.name)[2] for one in classes)
+        return owner in SEGMENT.findall(bases)
+    folder = file.path.rpartition("/")[0]
+    return folder == test.file.path.rpartition("/")[0] or any(
+        symbol.name in (*one.names, re.split(r"\W", one.module)[-1]) or "*" in one.names
+        for one in test.file.outline.imports
+    )
+
+
+def _listed(helpers: list[_Helper], total: int) -> str:
+    path = quoting.path_of(helpers[0].file.path)
+    parts: list[str] = []
+    for one in helpers:
+        counted = f"in {one.tests}" if parts else f"in {one.tests} of {total} tests"
+        parts.append(f"{quoting.anchored(_shown(one), one.symbol.start, path)}, {counted}")
+        path = ""
+    return "; ".join(parts)
+
+
+def _shown(helper: _Helper) -> str:
+    """A helper with its parameters, if they are all on its line."""
+    line = helper.file.span_text(helper.symbol.start, helper.symbol.start)
+    text = line[max(0, line.find(helper.symbol.name)) :]
+    depth = 0
+    for match in re.finditer(r"[()]", text[:MAX_LINE]):
+        depth += 1 if match[0] == "(" else -1
+        if depth == 0 and "``" not in text:
+            return text[: match.end()]
+    return helper.symbol.name
+
+
+RULE = Rule(
+    name="helpers",
+    file="existing-tests.md",
+    heading="Fixtures and helpers",
+    weight=0.07,
+    find=find,
+    example="`runner` tests/conftest.py:7, in 12 of 20 tests",
+)

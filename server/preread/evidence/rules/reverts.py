@@ -1,0 +1,74 @@
+"""What was tried for the feature and taken back, with the reason if the commit gives one."""
+
+import re
+from collections.abc import Iterator
+
+from preread.evidence import feature_commits, quoting
+from preread.evidence.feature_commits import source, subject
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import View
+from preread.index import gitlog
+from preread.index.gitlog import Commit
+
+MAX_FACTS = 5
+SECONDS = 86_400  # of a day
+# What a revert's body has besides its reason: git's own sentence, and trailers.
+FORMAL = re.compile(r"(?i)^this reverts commit\b.*|^[\w-]+-by: .*|^[\w-]+: \S+$", re.MULTILINE)
+
+
+def find(view: View) -> Iterator[Found]:
+    """The reverts that are still in force, newest first."""
+    if view.thin:
+        return
+    commits = view.once(feature_commits.about)
+    reverts = [(one, _original(view, one)) for one in commits if one.is_revert]
+    told: set[str] = set()
+    for revert, original in reverts:
+        if original is None or len(told) == MAX_FACTS or original.subject in told:
+            continue
+        if not subject(original) or _is_back(revert, original, commits):
+            continue
+        told.add(original.subject)
+        why = _reason(revert)
+        text = f"{original.date[:7]} {subject(original)} was taken back {_after(original, revert)}"
+        score = 0.5 + 0.3 * view.relevance.of(original.subject) + 0.2 * bool(why)
+        yield Found(text + (f": {why}" if why else ""), (source(revert), source(original)), score)
+
+
+def _original(view: View, revert: Commit) -> Commit | None:
+    """The commit that a revert took back, by the id that it gives; no revert itself."""
+    named = gitlog.TAKES_BACK.search(revert.body)
+    found = gitlog.one(view.analyses.log, named[1]) if named is not None and named[1] else None
+    return found if found is not None and not found.is_revert else None
+
+
+def _is_back(revert: Commit, original: Commit, commits: list[Commit]) -> bool:
+    """Whether the same was put in again later: the revert taken back, or the subject repeated."""
+    if any(feature_commits.takes_back(one, revert) for one in commits):
+        return True
+    same = [one for one in commits if original.subject in one.subject and not one.is_revert]
+    return any(one.at > revert.at for one in same)
+
+
+def _after(original: Commit, revert: Commit) -> str:
+    """How long after it was made a change was taken back."""
+    days = round((revert.at - original.at) / SECONDS)
+    if not 0 <= days < 365:
+        return f"in {revert.date[:7]}"
+    return "the same day" if not days else "1 day later" if days == 1 else f"{days} days later"
+
+
+def _reason(revert: Commit) -> str:
+    """The first sentence of a revert's body that is not git's own, quoted."""
+    said = quoting.sentences(FORMAL.sub("", revert.body))
+    return quoting.whole(said[0]) if said and not gitlog.REVERT.search(said[0]) else ""
+
+
+RULE = Rule(
+    name="reverts",
+    file="anti-patterns.md",
+    heading="Reverted",
+    weight=0.05,
+    find=find,
+    example="2026-04 `Retry a charge` was taken back 3 days later: `It charged twice.`",
+)

@@ -1,0 +1,72 @@
+"""The environment variables, options of the command line and configuration keys that it reads."""
+
+import re
+from collections.abc import Iterator
+
+from preread.evidence import quoting
+from preread.evidence.files import FileView
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import View
+from preread.syntax import TestCase, enclosing
+
+MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; settings in one fact
+RELATED = 0.5
+# `os.environ.get("X")`, `std::env::var("X")`, `ENV["X"]`, `envvar="X"`, `process.env.X`
+VARIABLE = re.compile(
+    r"(?i:env)\w*(?:(?:\.|::)\w+)?(?:!?[(\[]|=)\s*[\"']([A-Z][A-Z0-9_]{2,})[\"']"
+    r"|\benv\.([A-Z][A-Z0-9_]{2,})\b"
+)
+# `config["key"]`, `settings.get("a.b")`, `site.config.fetch("key")`
+KEY = re.compile(
+    r"(?i:config|settings?)\b(?:\.(?:get|fetch|\w*[gG]et\w*))?[(\[]\s*[\"']([\w.-]{3,60})[\"']"
+)
+
+
+def find(view: View) -> Iterator[Found]:
+    """The settings of each ranked file, those of one file together."""
+    if view.thin:
+        return
+    told: set[str] = set()
+    for rank, file in enumerate(view.sources[:MAX_FILES]):
+        found: dict[str, int] = {}
+        for name, line in _settings(file):
+            if name not in told and _is_own(view, file, name, line):
+                found.setdefault(name, line)
+        told.update(found)
+        if found:
+            (first, at), *rest = list(found.items())[:MAX_SHOWN]
+            named = [quoting.anchored(first, at, quoting.path_of(file.path))]
+            named += [quoting.anchored(*one) for one in rest]
+            more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
+            yield Found(", ".join(named) + more, (), 0.9 / (1 + rank))
+
+
+def _settings(file: FileView) -> Iterator[tuple[str, int]]:
+    """By line: variables and keys as they are read, options as they are declared."""
+    comments = {n for one in file.details.comments for n in range(one.start, one.end + 1)}
+    options = [(one.name, one.line) for one in file.details.members if one.kind == "option"]
+    found = [(name, line) for name, line in options if name in file.span_text(line, line)]
+    for number, line in enumerate(file.lines, 1):
+        if len(line) <= 1_000 and number not in comments:
+            names = [match[1] or match[2] for match in VARIABLE.finditer(line)]
+            found += [(name, number) for name in (*names, *KEY.findall(line))]
+    yield from sorted(found, key=lambda one: one[1])
+
+
+def _is_own(view: View, file: FileView, name: str, line: int) -> bool:
+    """Whether a main definition reads it, or it is called after the feature."""
+    if isinstance(enclosing(file.outline, line), TestCase):
+        return False
+    mains = (one.symbol for one in view.mains if one.file is file)
+    inside = any(one.start <= line <= one.end for one in mains)
+    return view.whole_project or inside or view.relevance.of(name) >= RELATED
+
+
+RULE = Rule(
+    name="settings",
+    file="codebase.md",
+    heading="Settings",
+    weight=0.03,
+    find=find,
+    example="`LOGIN_TIMEOUT` src/login.py:12, `--login-as` src/cli.py:30",
+)

@@ -1,0 +1,100 @@
+"""Tests of the feature that are skipped, expected to fail or not trusted, by their marks."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.evidence import quoting
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import Test, View
+
+MAX_FACTS, MAX_NAMES = 8, 6
+OWN = 0.2  # of the best test's score: what scores less only shares the file
+ABOVE = 12  # lines before a test in which its decorators are looked for
+# How test frameworks call it; the name of a mark begins with one of these words.
+MARK = re.compile(
+    r"(?i)^(skip|xfail|expect(ed)?_?failure|fail(s|ing)$|todo|fixme|ignored?$|disabled|flaky|pending)"
+)
+
+
+class _Marked(NamedTuple):
+    """A test with the mark that it has, as the file has it."""
+
+    test: Test
+    mark: str  # quoted
+    start: int  # the lines in which the mark is
+    end: int
+
+
+def find(view: View) -> Iterator[Found]:
+    """The marks in the order of their best test, each with the tests that have it."""
+    if view.thin or not view.cases:
+        return
+    best = view.cases[0].score or 1.0
+    groups: dict[tuple[str, str], list[_Marked]] = {}
+    for test in view.cases:
+        is_own = test.score >= OWN * best and quoting.can_be_anchored(test.case.name)
+        if is_own and (marked := _marked(test)) is not None:
+            groups.setdefault((test.file.path, marked.mark), []).append(marked)
+    for (path, mark), group in list(groups.items())[:MAX_FACTS]:
+        group.sort(key=lambda one: one.test.case.start)
+        shown = [(one.test.case.name, one.test.case.start) for one in group[:MAX_NAMES]]
+        first = quoting.anchored(*shown[0], quoting.path_of(path))
+        names = ", ".join((first, *map(quoting.listed, ([one] for one in shown[1:]))))
+        more = f" and {len(group) - MAX_NAMES} more" if len(group) > MAX_NAMES else ""
+        under = _condition(group[0])
+        score = max(one.test.score for one in group) / best
+        source = group[0].test.file.cite(group[0].start, group[0].end)
+        yield Found(f"{mark}{under} on {names}{more}", (source,), min(1.0, score))
+
+
+def _marked(test: Test) -> _Marked | None:
+    """The first mark of a test that says it is not run or not trusted."""
+    for mark in test.case.marks:
+        name = mark.partition("(")[0].rstrip("]!")
+        if any(map(MARK.match, re.split(r"[^A-Za-z_]+", name))):
+            return _placed(test, mark)
+    return None
+
+
+def _placed(test: Test, mark: str) -> _Marked | None:
+    """Where a mark is; one that is too long to quote goes by its name."""
+    lines, start = test.file.lines, test.case.start
+    name = mark.partition("(")[0]
+    around = (*range(start, max(0, start - ABOVE), -1), *range(start + 1, test.case.end + 1))
+    at = next((n for n in around if n <= len(lines) and name.lstrip(".") in lines[n - 1]), 0)
+    if not at or not quoting.whole(name):
+        return None
+    end = max(start, at)
+    whole = " ".join(test.file.span_text(at, end).split())
+    shown = quoting.mark(mark) if mark in whole else quoting.whole(name)
+    return _Marked(test, shown, at, end)
+
+
+def _condition(marked: _Marked) -> str:
+    """Under what a test skips itself in its body: the line that the call is set in from."""
+    file, test = marked.test.file, marked.test.case
+    if marked.start <= test.start:
+        return ""
+    depth = _indent(file.lines[marked.start - 1])
+    for number in range(marked.start - 1, test.start, -1):
+        line = file.lines[number - 1]
+        if line.strip() and _indent(line) < depth:
+            quoted = quoting.line(file, number)
+            source = quoting.path_of(file.path)
+            return f" under {quoted} {source}:{number}" if quoted else ""
+    return ""
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+RULE = Rule(
+    name="skipped",
+    file="existing-tests.md",
+    heading="Skipped or expected to fail",
+    weight=0.03,
+    find=find,
+    example='`@pytest.mark.skipif(WIN, reason="No pipes.")` on `test_pager` tests/test_pager.py:12',
+)

@@ -1,0 +1,156 @@
+"""Names and messages of the feature that no test has in any spelling, each with its proof."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from preread.evidence import quoting
+from preread.evidence.absence import absent
+from preread.evidence.files import FileView
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import MAIN_FLOOR, Definition, View
+from preread.evidence.visibility import is_public
+from preread.syntax import Member, Raise, TestCase, enclosing
+
+MAX_FILES, MAX_DEFINITIONS = 5, 30  # that are looked at
+MAX_SHOWN = 4  # names in one fact, each with up to three proofs
+MIN_NAME, MIN_WORDS = 5, 3  # letters of a name, words of a message
+MAX_BELOW = 8  # lines between an error's name and its message
+RELATED = 0.5
+KINDS = frozenset({"function", "method", "class", "component"})
+FAMILIES = frozenset({"enum", "option"})
+ACCESSOR = re.compile(
+    r"^(?:get|set|is)_?(?=[A-Z]|(?<=_)[a-z])(.{4,})"
+)  # tests may have the property
+
+
+class _Absence(NamedTuple):
+    """What no test names, with its line and the sources that prove it."""
+
+    name: str
+    line: int
+    sources: tuple[str, ...]
+
+
+def find(view: View) -> Iterator[Found]:
+    """By file the definitions, then the members of families, then the messages."""
+    if view.thin:
+        return
+    for rank, file in enumerate(view.sources[:MAX_FILES]):
+        score = 0.9 / (1 + 0.3 * rank)
+        for own in (_definitions(view, file), _members(view, file), _messages(view, file)):
+            if found := list(own)[:MAX_SHOWN]:
+                yield _fact(file, found, score)
+                score *= 0.9
+
+
+def _fact(file: FileView, found: Sequence[_Absence], score: float) -> Found:
+    path, parts = quoting.path_of(file.path), list[str]()
+    for one in found:
+        parts.append(quoting.anchored(one.name, one.line, "" if parts else path))
+    proofs = (source for one in found for source in one.sources)
+    return Found(", ".join(parts), tuple(dict.fromkeys(proofs)), score)
+
+
+# -- definitions
+
+
+def _definitions(view: View, file: FileView) -> Iterator[_Absence]:
+    """The public ones that the feature is about."""
+    floor = MAIN_FLOOR * view.definitions[0].score if view.definitions else 0.0
+    seen: set[str] = set()
+    for one in view.definitions[:MAX_DEFINITIONS]:
+        symbol = one.symbol
+        if one.file is file and one.score >= floor and symbol.name not in seen:
+            seen.add(symbol.name)
+            if _is_candidate(view, one) and (proof := absent(view, *_spellings(symbol.name))):
+                yield _Absence(symbol.name, symbol.start, proof)
+
+
+def _is_candidate(view: View, one: Definition) -> bool:
+    """Whether tests could be expected to name it: public, and not called by a framework."""
+    symbol = one.symbol
+    if symbol.kind not in KINDS or len(symbol.name) < MIN_NAME or not symbol.name.isidentifier():
+        return False
+    imposed = any("over" in decorator.lower() for decorator in symbol.decorators)
+    return not imposed and not _is_derived(one) and is_public(view, one.file, symbol)
+
+
+def _is_derived(one: Definition) -> bool:
+    """Whether it is a method of a class with a base, which may be what calls it."""
+    owner = one.symbol.container.rpartition(".")[2]
+    line = one.file.span_text(one.symbol.start, one.symbol.start)
+    if not owner:
+        return False
+    classes = (s for s in one.file.outline.symbols if s.name == owner and s.kind != "method")
+    bases = " ".join(s.signature.partition(owner)[2] for s in classes)
+    return "override" in line or re.search(r"\w", re.sub(r"<[^<>]*>", "", bases)) is not None
+
+
+def _spellings(name: str) -> list[str]:
+    """A name, and the property that it reads or writes."""
+    match = ACCESSOR.match(name)
+    return [name, match[1]] if match else [name]
+
+
+# -- members of families
+
+
+def _members(view: View, file: FileView) -> Iterator[_Absence]:
+    """Members of the feature's enumerations and its options, by name and by value."""
+    for member in file.details.members:
+        bare = member.name.lstrip("-")
+        if member.kind not in FAMILIES or len(bare) < MIN_NAME:
+            continue
+        line = file.span_text(member.line, member.line)
+        if member.name in line and _is_own(view, file, member):
+            value = re.findall(r"[\w.:/-][\w .:/-]{2,}", member.value)
+            if proof := absent(view, member.name, *value):
+                yield _Absence(member.name, member.line, proof)
+
+
+def _is_own(view: View, file: FileView, member: Member) -> bool:
+    """Whether it is about the feature, and of a family that callers can name."""
+    if isinstance(enclosing(file.outline, member.line), TestCase):
+        return False
+    owner = member.owner.rpartition(".")[2]
+    made = next((one for one in file.outline.symbols if one.name == owner), None)
+    is_open = member.kind == "option" or (made is not None and is_public(view, file, made))
+    return is_open and view.relevance.of(member.name, member.owner) >= RELATED
+
+
+# -- messages
+
+
+def _messages(view: View, file: FileView) -> Iterator[_Absence]:
+    """Messages of which tests do not have any three words in a row."""
+    mains = [one.symbol for one in view.mains if one.file is file]
+    seen: set[str] = set()
+    for raised in file.details.raises:
+        if raised.message in seen or isinstance(enclosing(file.outline, raised.line), TestCase):
+            continue
+        seen.add(raised.message)
+        is_own = any(one.start <= raised.line <= one.end for one in mains)
+        if is_own or view.relevance.of(raised.message, raised.within) >= RELATED:
+            yield from _message(view, file, raised)
+
+
+def _message(view: View, file: FileView, raised: Raise) -> Iterator[_Absence]:
+    text = quoting.message(raised.message)
+    split = [word for word in text.split() if any(map(str.isalnum, word))]
+    runs = [" ".join(split[n : n + MIN_WORDS]) for n in range(len(split) - MIN_WORDS + 1)]
+    line = quoting.line_with(file, text, raised.line, MAX_BELOW)
+    if line and runs and len(text) <= quoting.MAX_LINE and "``" not in text:
+        literal = max(runs, key=len).strip(".,:;!?'")
+        if literal in text and (proof := absent(view, literal, *runs)):
+            yield _Absence(text, line, proof)
+
+
+RULE = Rule(
+    name="unmentioned",
+    file="existing-tests.md",
+    heading="No test names",
+    weight=0.08,
+    find=find,
+    example="`add_completion_class` src/click/shell_completion.py:565",
+)

@@ -1,0 +1,140 @@
+"""Constants with their values, and families of names: enumerations and unions, one fact each."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from preread.dossier import code
+from preread.evidence import quoting
+from preread.evidence.files import FileView
+from preread.evidence.rule import Found, Rule
+from preread.evidence.view import View
+from preread.syntax import Member, Symbol, TestCase, enclosing
+
+MAX_FILES, MAX_SHOWN = 10, 8  # files that are read; values in one fact
+MAX_VALUE = 80  # characters of a value with its name
+RELATED = 0.5  # relevance of a name that is the feature's own
+MIN_FAMILY = 2
+FAMILIES = frozenset({"enum", "union"})
+LITERAL = re.compile(r"[\d\"']|\b(?:[Tt]rue|[Ff]alse)\b|%w")  # Ruby's lists of words have no quotes
+EMPTY = re.compile(r"\W*|0(?:\.0)?|[Ff]alse|None")  # defaults that say nothing
+MADE = re.compile(r"^\w+\.\w+\(")  # by a function of a module: a pattern, a type
+VARIABLE = re.compile(r"\s*(?:export\s+)?let\b")  # what JavaScript assigns again
+
+
+def find(view: View) -> Iterator[Found]:
+    """The values of each ranked file: single ones in one fact, each family in one of its own."""
+    if view.thin:
+        return
+    used = _names_in_mains(view)
+    for rank, file in enumerate(view.sources[:MAX_FILES]):
+        members = [one for one in file.details.members if not _is_in_test(file, one)]
+        yield from _single(view, file, rank, [m for m in members if _is_worth(view, file, m, used)])
+        families: dict[str, list[Member]] = defaultdict(list)
+        for member in members:
+            if member.kind in FAMILIES and _is_quotable(file, member):
+                families[member.owner].append(member)
+        for owner, own in families.items():
+            yield from _family(view, file, rank, owner, own)
+
+
+def _names_in_mains(view: View) -> frozenset[str]:
+    """Every name that the feature's main definitions contain."""
+    bodies = (one.file.span_text(one.symbol.start, one.symbol.end) for one in view.mains)
+    return frozenset(name for body in bodies for name in re.findall(r"[^\W\d]\w*", body))
+
+
+def _is_in_test(file: FileView, member: Member) -> bool:
+    return isinstance(enclosing(file.outline, member.line), TestCase)
+
+
+def _relevance(view: View, file: FileView, member: Member) -> float:
+    """By the name and its owner; in a file that is called as the feature, every name is its own."""
+    at_home = view.whole_project or view.relevance.has_feature(file.path)
+    return max(view.relevance.of(member.name, member.owner), RELATED * at_home)
+
+
+def _score(relevance: float, rank: int) -> float:
+    return min(1.0, 0.3 + 0.5 * relevance + 0.2 / (1 + rank))
+
+
+# -- single values
+
+
+def _is_worth(view: View, file: FileView, member: Member, used: frozenset[str]) -> bool:
+    """Whether it is a named literal that the feature's own name or code brings up."""
+    default = member.value.partition(" = ")[2]
+    if member.kind == "field" and default:
+        own = view.relevance.of(member.name, member.owner)
+        return own >= RELATED and EMPTY.fullmatch(default) is None
+    is_used = member.name in used and len(member.name) > 3
+    return member.kind == "constant" and (is_used or _relevance(view, file, member) >= RELATED)
+
+
+def _single(view: View, file: FileView, rank: int, members: Sequence[Member]) -> Iterator[Found]:
+    found: dict[str, tuple[int, float]] = {}
+    for member in members:
+        if text := _assignment(file, member):
+            found.setdefault(text, (member.line, _relevance(view, file, member)))
+    best = sorted(found, key=lambda text: -found[text][1])[:MAX_SHOWN]
+    if best:
+        named = [(text, found[text][0]) for text in found if text in best]
+        yield Found(_anchored(file, named), (), _score(found[best[0]][1], rank))
+
+
+def _assignment(file: FileView, member: Member) -> str:
+    """`NAME = 30` as written; nothing unless name and value are whole on the one line."""
+    line = file.lines[member.line - 1] if member.line <= len(file.lines) else ""
+    match = re.search(rf"(?<!\w){re.escape(member.name)}(?!\w)", line)
+    literal = LITERAL.search(member.value) and not MADE.search(member.value)
+    if match is None or VARIABLE.match(line) or not literal:
+        return ""
+    end = line.find(member.value, match.end())
+    text = line[match.start() : end + len(member.value)] if end > 0 else ""
+    names_itself = re.search(rf"[\"']{re.escape(member.name)}[\"']", member.value)
+    fits = quoting.is_provable(text) and len(text) <= MAX_VALUE and "``" not in text
+    return text if fits and not names_itself else ""
+
+
+# -- families
+
+
+def _is_quotable(file: FileView, member: Member) -> bool:
+    """Whether a name is on its line, and the line is inside its owner, as the check wants it."""
+    around = enclosing(file.outline, member.line)
+    inside = f"{around.container} {around.name}" if isinstance(around, Symbol) else ""
+    line = file.span_text(member.line, member.line)
+    named = bool(member.owner) and (member.owner in inside or member.owner in line)
+    return named and member.name in line and "`" not in member.name
+
+
+def _family(
+    view: View, file: FileView, rank: int, owner: str, members: Sequence[Member]
+) -> Iterator[Found]:
+    """An enumeration or a union: all of it if it is short, else the feature's own members."""
+    own = {one.name: one.line for one in members if _relevance(view, file, one) >= RELATED}
+    every = {one.name: one.line for one in members}
+    if len(every) < MIN_FAMILY or not own:
+        return
+    shown = list((every if len(every) <= MAX_SHOWN else own).items())[:MAX_SHOWN]
+    rest = len(every) - len(shown)
+    more = f" and {rest} more" if rest else ""
+    score = _score(max(_relevance(view, file, one) for one in members), rank)
+    yield Found(f"{code(owner)}: {_anchored(file, shown)}{more}", (), score)
+
+
+def _anchored(file: FileView, named: Sequence[tuple[str, int]]) -> str:
+    """Texts with their lines, the first one with the file's path."""
+    (text, line), *rest = named
+    first = quoting.anchored(text, line, quoting.path_of(file.path))
+    return ", ".join([first, *([quoting.listed(rest)] if rest else [])])
+
+
+RULE = Rule(
+    name="values",
+    file="codebase.md",
+    heading="Values",
+    weight=0.07,
+    find=find,
+    example="`DEFAULT_LIMIT = 20` src/search.py:12, `MAX_LIMIT = 100` :13",
+)

@@ -1,0 +1,123 @@
+"""Which files of a project changed: by git where there is git, else by their times.
+
+Bounded in time and number.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STATUS_SECONDS = 2.0
+WALK_SECONDS = 1.0
+MAX_PATHS = 5_000
+MAX_OUTPUT = 4_000_000
+CLOCK_SLACK = 2.0  # seconds by which a file's time may be behind the clock
+SKIPPED = frozenset(
+    (".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", "venv", ".tox")
+)
+# No setting of the repository may start a program, and no lock is taken from another git.
+_GIT = (
+    "git", "--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false",
+    "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false",
+    "-c", "core.quotePath=false", "-c", "protocol.allow=never",
+)  # fmt: skip
+_ENVIRON = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+}
+
+
+def git(root: str, *arguments: str, seconds: float = 1.0) -> bytes | None:
+    """What git prints; None when it fails, is not installed, or takes too long."""
+    import subprocess
+
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            [*_GIT, *arguments], cwd=root, env={**environ, **_ENVIRON}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds, check=False,
+        )  # fmt: skip
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout[:MAX_OUTPUT] if done.returncode == 0 else None
+
+
+def head(root: str) -> str:
+    """The commit that is checked out; empty when there is none."""
+    out = git(root, "rev-parse", "--verify", "-q", "HEAD")
+    return out.decode("ascii", "replace").strip() if out else ""
+
+
+def dirty(root: str) -> list[str] | None:
+    """The files that differ from the last commit, untracked ones too; None when git fails."""
+    what = (
+        "status",
+        "--porcelain",
+        "-z",
+        "-uall",
+        "--no-renames",
+        "--ignore-submodules=all",
+        "--",
+        ".",
+    )
+    out = git(root, *what, seconds=STATUS_SECONDS)
+    if out is None:
+        return None
+    prefix = _prefix(root)
+    if prefix is None:
+        return None
+    names = [os.fsdecode(entry[3:]) for entry in out.split(b"\0") if len(entry) > 3]
+    return [name[len(prefix) :] for name in names if name.startswith(prefix)][:MAX_PATHS]
+
+
+def _prefix(root: str) -> str | None:
+    """This folder relative to the top of the working tree, where git's paths start."""
+    if os.path.lexists(os.path.join(root, ".git")):
+        return ""
+    out = git(root, "rev-parse", "--show-prefix")
+    return None if out is None else os.fsdecode(out.rstrip(b"\n"))
+
+
+def committed(root: str, since: float, before: str) -> list[str]:
+    """The files of commits made since a time that the commit checked out then does not contain."""
+    now = head(root)
+    if not before or not now or now == before:
+        return []
+    out = git(
+        root, "log", "--relative", "--name-only", "-z", "--format=", "--no-renames",
+        "--diff-filter=AM",
+        "--max-count=200", f"--since={int(since)}", now, "^" + before, "--", ".",
+    )  # fmt: skip
+    names = [os.fsdecode(name.strip(b"\n")) for name in (out or b"").split(b"\0")]
+    return [name for name in dict.fromkeys(names) if name][:MAX_PATHS]
+
+
+def modified_since(root: str, since: float) -> Iterator[str]:
+    """Without git: the files that were modified since a time."""
+    end = time.monotonic() + WALK_SECONDS
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in files:
+            if time.monotonic() > end:
+                return
+            path = os.path.join(folder, name)
+            found = stamp(path)
+            if found is not None and found[0] / 1e9 >= since - CLOCK_SLACK:
+                yield os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def stamp(path: str) -> list[int] | None:
+    """A regular file's time in nanoseconds and its size; None for anything else."""
+    try:
+        info = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return [info.st_mtime_ns, info.st_size] if stat.S_ISREG(info.st_mode) else None

@@ -1,0 +1,90 @@
+"""A feature's run log, `.project/runs/<feature>.md`: its stages, and the bullets that hooks add."""
+
+from __future__ import annotations
+
+import os
+
+from preread.gates import locks, state_files
+
+MAX_BYTES = 400_000
+FENCES = (b"```", b"~~~")
+
+
+class Stage:
+    """One `## STAGE`: the number of the line after its last text, and whether it has a bullet."""
+
+    __slots__ = ("end", "has_bullet")
+
+    def __init__(self) -> None:
+        self.end = 0
+        self.has_bullet = False
+
+
+def add_run(root: str, feature: str, bullet: str) -> None:
+    """Add a bullet under `## RUN` of a feature's run log, if a hook may. Raises OSError."""
+    path = os.path.join(root, ".project", "runs", feature + ".md")
+    if state_files.read_bytes(path, MAX_BYTES) is None:
+        return
+    lock = os.path.join(state_files.make_folder(root, ".state"), "runs.lock")
+    handle = os.open(lock, locks.APPEND, 0o666)
+    try:
+        locks.acquire(handle)
+        # Again, because it may have changed during the wait.
+        data = state_files.read_bytes(path, MAX_BYTES)
+        changed = None if data is None else with_bullet(data, bullet.encode("utf-8", "replace"))
+        if changed is not None:
+            state_files.make_folder(root, "runs")  # raises when it is a link
+            state_files.write_bytes(path, changed)
+    finally:
+        os.close(handle)
+
+
+def stages(data: bytes) -> dict[str, Stage]:
+    """The stages of a run log by name; code fences and comments have no headings and no bullets."""
+    found: dict[str, Stage] = {}
+    stage, closer = None, b""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        text = line.strip()
+        is_visible = not closer
+        closer = _closer(text, closer)
+        if is_visible and not closer and line.startswith(b"## "):
+            name = text[3:].strip().decode("utf-8", "replace")
+            stage = found.setdefault(name, Stage()) if name else None
+        if stage is not None and text:
+            stage.end = number
+            is_bullet = is_visible and line.startswith(b"- ") and len(text) > 2
+            stage.has_bullet = stage.has_bullet or is_bullet
+    return found
+
+
+def _closer(text: bytes, closer: bytes) -> bytes:
+    """What ends the fence or comment that the next line is in; empty when it is in none."""
+    if closer:
+        return b"" if closer in text else closer
+    if text.startswith(FENCES):
+        return text[:3]
+    return b"-->" if text.startswith(b"<!--") and b"-->" not in text else b""
+
+
+def with_bullet(data: bytes, bullet: bytes) -> bytes | None:
+    """A run log with one more bullet under RUN; None when a hook may not add one.
+
+    It may where that heading exists, or below a WRITE that has a bullet; never once LEARN has one.
+    """
+    found = stages(data)
+    learn, run, write = (found.get(name) for name in ("LEARN", "RUN", "WRITE"))
+    if learn is not None and learn.has_bullet:
+        return None
+    if run is not None:
+        at, added = run.end, [b"- " + bullet]
+    elif write is not None and write.has_bullet:
+        at, added = write.end, [b"", b"## RUN", b"- " + bullet]
+    else:
+        return None
+    ending = b"\r" if b"\r\n" in data else b""
+    lines = data.split(b"\n")
+    if at == len(lines):  # the last line has no line end
+        lines[-1] += ending
+        added.append(b"")
+    lines[at:at] = [line + ending for line in added]
+    return b"\n".join(lines)

@@ -1,0 +1,69 @@
+"""Go: the package of a test file, from the folder of its module, with the build tags that it asks for."""
+
+import re
+
+from preread.project.runners.model import (
+    Command,
+    Note,
+    Proof,
+    Target,
+    folders,
+    line_with,
+    nearest,
+    relative,
+)
+
+MODULE = re.compile(r"^module\s+\S+")
+BUILD = re.compile(r"//go:build\s+(\w+(?:\s*&&\s*\w+)*)\s*$")
+# The words of build constraints that the toolchain sets itself: `go tool dist list`, `go help buildconstraint`.
+SET_BY_GO = frozenset(
+    """
+    aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows unix
+    386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm
+    cgo gc gccgo race msan asan ignore
+    """.split()
+)
+MAX_NAMES = 3
+
+
+def go(target: Target) -> Command | None:
+    for folder, path in nearest(target, "go.mod"):
+        proof = line_with(target.tree, path, MODULE)
+        if proof is None:
+            continue
+        package = folders(relative(folder, target.test))[0]
+        tags, asked = _tags(target)
+        run = " ".join(
+            filter(None, ("go test", tags, f"./{package}".removesuffix("/"), _names(target)))
+        )
+        notes = (Note(asked[0], asked[1]),) if asked else ()
+        return Command("go", run, proof, folder, notes)
+    return None
+
+
+def _names(target: Target) -> str:
+    """The tests by name: those of Go's own shape, since suites and examples have other ones."""
+    lines = target.tree.lines(target.test) or []
+    own = {
+        name for line in lines for name in re.findall(r"^func (Test\w*)\(\w+ \*testing\.T\)", line)
+    }
+    named = [name for name in dict.fromkeys(target.names) if name in own][:MAX_NAMES]
+    if not named:
+        return ""
+    return f"-run '^({'|'.join(named)})$'" if len(named) > 1 else f"-run '^{named[0]}$'"
+
+
+def _tags(target: Target) -> tuple[str, tuple[str, Proof] | None]:
+    """The flag for the build tags without which the file is left out, and the line that asks for them."""
+    for number, line in enumerate(target.tree.lines(target.test) or (), 1):
+        if line.startswith("package "):
+            break
+        if told := BUILD.match(line):
+            asked = [tag for tag in re.split(r"\s*&&\s*", told[1]) if not _is_set(tag)]
+            proof = Proof(target.test, number, number)
+            return (f"-tags {','.join(asked)}", (line.strip(), proof)) if asked else ("", None)
+    return "", None
+
+
+def _is_set(tag: str) -> bool:
+    return tag in SET_BY_GO or re.fullmatch(r"go1(_\d+)*", tag) is not None

@@ -1,0 +1,137 @@
+"""Gradle and Maven: the module of a test, its task, and the class as a filter."""
+
+import re
+from pathlib import PurePosixPath
+
+from preread.project.runners.model import (
+    Command,
+    Proof,
+    Target,
+    folders,
+    line_with,
+    nearest,
+    relative,
+    within,
+)
+
+BUILDS = ("build.gradle.kts", "build.gradle")
+SETTINGS = ("settings.gradle.kts", "settings.gradle")
+OPENS = re.compile(r"^\s*(?:plugins|dependencies|apply|android|kotlin)\b")
+TESTS = re.compile(
+    r"^(?!\s*(?://|\*|<!--)).*(?:useJUnit|useTestNG|\btestImplementation|<scope>test<)"
+)
+# In a build file: a module for several platforms, one for Android, whose plain task takes no filter.
+SHARED = re.compile(r"multiplatform|\b(?:common|jvm)(?:Main|Test)\b")
+ANDROID = re.compile(
+    r"(?:\bid\b|apply plugin:)[\s(]*[\"']com\.android\.\w+|\bplugins\.android\.(?:application|library)\b"
+)
+FLAVORS = re.compile(r"\bproductFlavors\b|\bflavorDimensions\b")
+ARTIFACT = re.compile(r"<artifactId>[^<]+</artifactId>")
+FAILSAFE = re.compile(r"maven-failsafe-plugin")
+
+
+def _class(target: Target) -> str:
+    return PurePosixPath(target.test).stem
+
+
+def _proof(target: Target, path: str, *patterns: re.Pattern[str]) -> Proof:
+    found = (line_with(target.tree, path, pattern) for pattern in patterns)
+    return next(filter(None, found), Proof(path, 1, 1))
+
+
+def gradle(target: Target) -> Command | None:
+    """The task of the nearest build file's module; none where its name cannot be told."""
+    for folder, path in nearest(target, *BUILDS, *_named_builds(target)):
+        home = _settings_folder(target, folder)
+        module = _module(target, home, folder)
+        task = _task(target, folder, path)
+        if module is None or not task:
+            return None
+        wrapper = next(
+            (f for f in folders(within(home, "x")) if within(f, "gradlew") in target.tree.files),
+            None,
+        )
+        start = (
+            "gradle"
+            if wrapper is None
+            else "./gradlew"
+            if wrapper == home
+            else f"{_up(home, wrapper)}gradlew"
+        )
+        run = f"{start} {module}{task} --tests {_class(target)}"
+        return Command("gradle", run, _proof(target, path, TESTS, OPENS), home)
+    return None
+
+
+def _up(home: str, wrapper: str) -> str:
+    return "../" * len(PurePosixPath(relative(wrapper, home)).parts)
+
+
+def _named_builds(target: Target) -> list[str]:
+    """Build files called like their folder, as large builds have them: `core/core.gradle.kts`."""
+    names = {PurePosixPath(folder).name for folder in folders(target.test) if folder}
+    return sorted(f"{name}.gradle{kts}" for name in names for kts in ("", ".kts"))
+
+
+def _settings_folder(target: Target, folder: str) -> str:
+    """The folder of the build that a module is part of."""
+    for above in folders(within(folder, "x")):
+        if any(within(above, name) in target.tree.files for name in SETTINGS):
+            return above
+    return folder
+
+
+def _module(target: Target, home: str, folder: str) -> str | None:
+    """A module's path with a colon at its end, as the settings include it; None where they do not."""
+    own = relative(home, folder) if folder != home else ""
+    if not own:
+        return ""
+    text = "\n".join(target.tree.text(within(home, name)) or "" for name in SETTINGS)
+    whole = re.escape(own).replace("/", "[/:]")
+    placed = re.search(
+        rf"project\(\s*[\"'](:[^\"']+)[\"']\s*\)\.projectDir\s*=[^\n]*[\"'](?:\./)?{whole}[\"']",
+        text,
+    )
+    if placed:
+        return f"{placed[1]}:"
+    return f":{own.replace('/', ':')}:" if re.search(rf"[\"':]{whole}[\"':]", text) else None
+
+
+def _task(target: Target, folder: str, path: str) -> str:
+    """The task that runs a file's tests: `test`, or the one that its platform has."""
+    text, inner = target.tree.text(path) or "", relative(folder, target.test)
+    source_set = inner.split("/")[1] if inner.startswith("src/") else ""
+    if SHARED.search(text):
+        return "jvmTest" if source_set in {"commonTest", "jvmTest"} else ""
+    if ANDROID.search(text):
+        return "testDebugUnitTest" if source_set == "test" and not FLAVORS.search(text) else ""
+    return source_set if source_set.endswith("Test") else "test"
+
+
+def maven(target: Target) -> Command | None:
+    """The module of the nearest pom.xml, built with what it needs from its siblings."""
+    poms = [folder for folder, _ in nearest(target, "pom.xml")]
+    if not poms:
+        return None
+    folder, home = poms[0], _reactor(target, poms)
+    files = target.tree.files
+    start = "./mvnw" if within(home, "mvnw") in files else "mvn"
+    path = within(folder, "pom.xml")
+    with_siblings = f" -pl {relative(home, folder)} -am" if home != folder else ""
+    run = f"{start}{with_siblings} test -Dtest={_class(target)}"
+    if _class(target).endswith("IT") and line_with(target.tree, path, FAILSAFE):
+        run = f"{start}{with_siblings} verify -Dit.test={_class(target)}"
+    elif with_siblings:
+        run += " -Dsurefire.failIfNoSpecifiedTests=false"
+    return Command("maven", run, _proof(target, path, TESTS, ARTIFACT), home)
+
+
+def _reactor(target: Target, poms: list[str]) -> str:
+    """The outermost folder whose pom.xml lists the next one as a module."""
+    home = poms[0]
+    for above in poms[1:]:
+        text = target.tree.text(within(above, "pom.xml")) or ""
+        if f"<module>{relative(above, home)}</module>" not in text:
+            break
+        home = above
+    return home

@@ -1,0 +1,38 @@
+"""Which definition a line stands in."""
+
+from preread.syntax.model import Outline, Symbol, TestCase
+
+_TYPES = frozenset(("class", "interface", "enum"))
+
+
+class Places:
+    """The names of the innermost definitions by line."""
+
+    def __init__(self, outline: Outline) -> None:
+        types = tuple(symbol for symbol in outline.symbols if symbol.kind in _TYPES)
+        self._within = _names_by_line((*outline.symbols, *outline.tests))
+        self._types = _names_by_line(types)
+
+    def within(self, line: int) -> str:
+        """The name of the innermost test or symbol on a line, "" at module level."""
+        return self._within.get(line, "")
+
+    def type_at(self, line: int) -> str:
+        """The name of the innermost class, interface or enum on a line."""
+        return self._types.get(line, "")
+
+
+def enclosing(outline: Outline, line: int) -> Symbol | TestCase | None:
+    """The innermost symbol or test whose lines hold this 1-based line."""
+    entries = (*outline.symbols, *outline.tests)
+    around = (entry for entry in entries if entry.start <= line <= entry.end)
+    return max(around, key=lambda entry: (entry.start, -entry.end), default=None)
+
+
+def _names_by_line(entries: tuple[Symbol | TestCase, ...]) -> dict[int, str]:
+    """The name of the innermost entry for each line that stands in one."""
+    names: dict[int, str] = {}
+    # An inner definition begins later, or on the same line and ends earlier: it is written over.
+    for entry in sorted(entries, key=lambda entry: (entry.start, -entry.end)):
+        names.update(dict.fromkeys(range(entry.start, entry.end + 1), entry.name))
+    return names

@@ -1,0 +1,96 @@
+"""The queries that say what a language's syntax trees hold, one file a language in `queries/`.
+
+The words they use are told at the head of `queries/python.scm`. A language without a file of its
+own is read by the `tags.scm` that the wheel of its grammar ships.
+"""
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from preread.languages import Language
+from preread.syntax.grammars import grammar_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Query
+
+FOLDER = Path(__file__).parent / "queries"
+_INSIDE = "\n;;; Inside\n"
+_INHERITS = re.compile(r"^; inherits: (.*)$", re.MULTILINE)
+_COMMENTS = ("comment", "line_comment", "block_comment")
+
+
+class Section(NamedTuple):
+    """One half of a language's query, with what its patterns set."""
+
+    query: "Query"
+    names: dict[int, str]  # by patterns: of definitions that have none themselves
+
+
+@cache
+def definitions_of(language: Language) -> Section | None:
+    """The patterns of what a file defines, None for a language that is read without a grammar."""
+    text = _text(language)
+    return _section(language, text.partition(_INSIDE)[0]) if text else None
+
+
+@cache
+def contents_of(language: Language) -> Section | None:
+    """The patterns of what stands inside of definitions."""
+    text = _text(language)
+    return _section(language, text.partition(_INSIDE)[2] or text) if text else None
+
+
+def file_of(language: Language) -> Path:
+    """Where the query of a language is, whether there is one or not."""
+    name = language.name.lower().replace("+", "p").replace("#", "sharp")
+    return FOLDER / f"{name}.scm"
+
+
+@cache
+def _text(language: Language) -> str:
+    """Both halves of a language's query; "" if it has none, or no grammar to ask."""
+    if grammar_of(language) is None:
+        return ""
+    path = file_of(language)
+    return _with_inherited(path) if path.is_file() else _tags(language)
+
+
+def _with_inherited(path: Path) -> str:
+    """A query behind those it inherits, the halves of each put together."""
+    text = path.read_text(encoding="utf-8")
+    found = _INHERITS.search(text)
+    names = found[1].split(", ") if found else []
+    parts = [_with_inherited(FOLDER / f"{name}.scm").partition(_INSIDE) for name in names]
+    parts.insert(0, text.partition(_INSIDE))
+    return "\n".join(part[0] for part in parts) + _INSIDE + "\n".join(part[2] for part in parts)
+
+
+def _tags(language: Language) -> str:
+    """The query for names that a grammar's wheel ships, with the comments that it leaves out."""
+    grammar = grammar_of(language)
+    spec = find_spec(language.grammar[0]) if language.grammar is not None else None
+    path = Path(spec.origin).parent / "queries/tags.scm" if spec and spec.origin else None
+    if grammar is None or path is None or not path.is_file():
+        return ""
+    comments = [kind for kind in _COMMENTS if grammar.id_for_node_kind(kind, True) is not None]
+    added = [f"({kind}) @comment" for kind in comments]
+    return "\n".join((path.read_text(encoding="utf-8"), *added))
+
+
+def _section(language: Language, text: str) -> Section | None:
+    from tree_sitter import Query, QueryError
+
+    grammar = grammar_of(language)
+    if grammar is None:
+        return None
+    try:
+        query = Query(grammar, text)
+    except QueryError:
+        if file_of(language).is_file():
+            raise
+        return None  # a wheel whose query is not for its own grammar
+    settings = {n: query.pattern_settings(n) for n in range(query.pattern_count)}
+    return Section(query, {n: given["name"] or "" for n, given in settings.items() if "name" in given})

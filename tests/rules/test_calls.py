@@ -1,0 +1,56 @@
+"""How the feature's tests call it."""
+
+from pathlib import Path
+
+import pytest
+from _own import make_thin, texts
+
+from _evidence_project import write
+
+SOURCE = {"src/login.py": "def login(name): ...\n\n\ndef logout(): ...\n"}
+
+
+def project_with(*bodies: str) -> dict[str, str]:
+    tests = (f"def test_login_{n}():\n    {body}\n\n\n" for n, body in enumerate(bodies))
+    return {**SOURCE, "tests/test_login.py": "".join(tests)}
+
+
+def test_a_call_into_the_project_is_counted_and_shown_by_its_shortest_line(
+    tmp_path: Path,
+) -> None:
+    root = write(tmp_path, project_with('assert login("annabelle")', 'login("bo")', "check(1)"))
+    assert texts(root, "calls") == ['`login` in 2 of 3 tests: `login("bo")` tests/test_login.py:6']
+
+
+def test_calls_of_the_test_library_are_left_out(tmp_path: Path) -> None:
+    root = write(tmp_path, project_with("expect(1)", "expect(2)"))
+    assert texts(root, "calls") == []
+
+
+def test_a_call_of_a_single_test_is_no_custom(tmp_path: Path) -> None:
+    root = write(tmp_path, project_with("login(1)", "check(1)", "check(2)"))
+    assert texts(root, "calls") == []
+
+
+def test_a_line_that_is_part_of_a_statement_is_not_shown(tmp_path: Path) -> None:
+    body = "pair = [\n        login(1),\n    ]"
+    assert texts(write(tmp_path, project_with(body, body)), "calls") == []
+
+
+def test_a_method_of_a_class_that_the_project_does_not_have_is_left_out(tmp_path: Path) -> None:
+    root = write(tmp_path, project_with("Other.login(1)", "Other.login(2)"))
+    assert texts(root, "calls") == []
+
+
+def test_a_feature_the_project_hardly_mentions_gets_the_projects_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write(tmp_path, project_with("logout()", "logout()"))
+    make_thin(monkeypatch)
+    assert texts(root, "calls") == ["`logout` in 2 of 2 tests: `logout()` tests/test_login.py:2"]
+
+
+@pytest.mark.parametrize("value", ["a`b", "``", ") (", "名前", "(tests/a.py:3)", "x" * 300])
+def test_hostile_lines_check_out_or_are_left_out(tmp_path: Path, value: str) -> None:
+    root = write(tmp_path, project_with(*[f'login("{value}")'] * 2))
+    assert len(texts(root, "calls")) == (value not in {"``", "x" * 300})

@@ -1,0 +1,104 @@
+"""The fixtures and helpers that the feature's tests share."""
+
+from pathlib import Path
+
+import pytest
+from _own import make_thin, texts
+
+from _evidence_project import write
+
+SOURCE = {"src/login.py": "def login(name): ...\n"}
+CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef client(request):\n    return 1\n"
+
+
+def project_with(body: str, *, head: str = "") -> dict[str, str]:
+    return {**SOURCE, "tests/test_login.py": f"from src.login import login\n{head}\n\n{body}"}
+
+
+def test_a_fixture_is_counted_and_points_to_its_conftest(tmp_path: Path) -> None:
+    body = "".join(f"def test_login_{n}(client):\n    login(client)\n\n\n" for n in range(3))
+    root = write(tmp_path, {**project_with(body), "tests/conftest.py": CONFTEST})
+    assert texts(root, "helpers") == ["`client(request)` tests/conftest.py:5, in 3 of 3 tests"]
+
+
+def test_fixtures_of_the_runner_itself_are_left_out(tmp_path: Path) -> None:
+    body = "".join(f"def test_login_{n}(tmp_path):\n    login(tmp_path)\n\n\n" for n in range(3))
+    assert texts(write(tmp_path, project_with(body)), "helpers") == []
+
+
+def test_the_nearest_conftest_wins(tmp_path: Path) -> None:
+    body = "".join(f"def test_login_{n}(client):\n    login(client)\n\n\n" for n in range(2))
+    files = {**SOURCE, "tests/a/test_login.py": body}
+    files |= {"tests/conftest.py": CONFTEST, "tests/a/conftest.py": f"# near\n{CONFTEST}"}
+    files["tests/b/conftest.py"] = CONFTEST
+    root = write(tmp_path, files)
+    assert texts(root, "helpers") == ["`client(request)` tests/a/conftest.py:6, in 2 of 2 tests"]
+
+
+def test_functions_of_the_test_file_are_helpers_and_those_under_test_are_not(
+    tmp_path: Path,
+) -> None:
+    body = "def signed_in(name):\n    return login(name)\n\n\n"
+    body += "".join(
+        f"def test_login_{n}():\n    assert login(1)\n    assert signed_in(1)\n\n\n"
+        for n in range(2)
+    )
+    root = write(tmp_path, project_with(body))
+    assert texts(root, "helpers") == ["`signed_in(name)` tests/test_login.py:4, in 2 of 2 tests"]
+
+
+def test_a_helper_of_another_file_has_to_be_imported(tmp_path: Path) -> None:
+    body = "".join(f"def test_login_{n}():\n    make_user(login)\n\n\n" for n in range(2))
+    helper = {"tests/support/users.py": "def make_user(name): ...\n"}
+    imported = project_with(body, head="from support.users import make_user\n")
+    root = write(tmp_path / "with", {**imported, **helper})
+    expected = "`make_user(name)` tests/support/users.py:1, in 2 of 2 tests"
+    assert texts(root, "helpers") == [expected]
+    assert texts(write(tmp_path / "without", {**project_with(body), **helper}), "helpers") == []
+
+
+def test_a_method_of_some_object_is_no_helper_of_that_name(tmp_path: Path) -> None:
+    body = "def post(page):\n    return page\n\n\n"
+    body += "".join(f"def test_login_{n}():\n    client.post(login)\n\n\n" for n in range(2))
+    assert texts(write(tmp_path, project_with(body)), "helpers") == []
+
+
+def test_what_few_of_many_tests_use_is_left_out(tmp_path: Path) -> None:
+    body = "def rare():\n    pass\n\n\n"
+    body += "".join(
+        f"def test_login_{n}():\n    login({n})\n    {'rare()' if n < 2 else 'pass'}\n\n\n"
+        for n in range(50)
+    )
+    assert texts(write(tmp_path, project_with(body)), "helpers") == []
+
+
+def test_a_class_of_helpers_counts_by_its_calls(tmp_path: Path) -> None:
+    files = {
+        "src/login.ts": "export function login() {}\n",
+        "tests/helpers/page.ts": "export class LoginPage {\n  static open() {}\n}\n",
+        "tests/login.test.ts": 'import { LoginPage } from "./helpers/page";\n'
+        + "".join(f'it("login {n}", () => {{\n  LoginPage.open();\n}});\n' for n in range(2)),
+    }
+    root = write(tmp_path, files)
+    assert texts(root, "helpers") == ["`LoginPage` tests/helpers/page.ts:1, in 2 of 2 tests"]
+
+
+def test_a_feature_the_project_hardly_mentions_gets_the_projects_helpers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "".join(f"def test_cart_{n}(client):\n    pay(client)\n\n\n" for n in range(3))
+    files = {**SOURCE, "tests/test_cart.py": f"# login\n{body}", "tests/conftest.py": CONFTEST}
+    root = write(tmp_path, files)
+    make_thin(monkeypatch)
+    assert texts(root, "helpers") == ["`client(request)` tests/conftest.py:5, in 3 of 3 tests"]
+
+
+@pytest.mark.parametrize(
+    "line", ["(name='a`b')", "(name=')')", "(name='``')", f"(n='{'x' * 200}')"]
+)
+def test_hostile_definitions_check_out(tmp_path: Path, line: str) -> None:
+    body = f"def prüfen{line}:\n    pass\n\n\n"
+    body += "".join(f"def test_login_{n}():\n    prüfen(login)\n\n\n" for n in range(2))
+    (text,) = texts(write(tmp_path, project_with(body)), "helpers")
+    assert "prüfen" in text
+    assert len(text) < 150

@@ -1,0 +1,59 @@
+"""The addresses that the feature serves or goes to."""
+
+from pathlib import Path
+
+import pytest
+from _own import make_thin, texts
+
+from _evidence_project import write
+
+
+def test_routes_of_a_file_are_one_fact(tmp_path: Path) -> None:
+    code = (
+        'app.get("/login", login);\napp.post("/login/reset", reset);\napp.get("/cart", cart);\n'
+        "export function login() {}\n"
+    )
+    root = write(tmp_path, {"src/app.js": code})
+    assert texts(root, "routes") == ["`/login` src/app.js:1, `/login/reset` :2"]
+
+
+def test_decorators_of_a_main_definition_name_its_route(tmp_path: Path) -> None:
+    code = '@app.route("/enter")\ndef login(): ...\n'
+    root = write(tmp_path, {"src/app.py": code})
+    assert texts(root, "routes") == ["`/enter` src/app.py:1"]
+
+
+def test_annotations_are_routes_too(tmp_path: Path) -> None:
+    code = 'class Login {\n  @GetMapping("/login/{id}")\n  public void login() {}\n}\n'
+    root = write(tmp_path, {"src/Login.java": code})
+    assert texts(root, "routes") == ["`/login/{id}` src/Login.java:2"]
+
+
+def test_files_are_no_routes(tmp_path: Path) -> None:
+    code = 'def login():\n    open("/etc/login")\n    read_text("/login")\n'
+    assert texts(write(tmp_path, {"src/app.py": code}), "routes") == []
+
+
+def test_what_examples_and_tests_serve_is_left_out(tmp_path: Path) -> None:
+    code = 'app.get("/login", login)\n\n\ndef login(): ...\n'
+    unit = (
+        "pub fn login() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn test_login() {\n"
+        '        client.get("/login");\n    }\n}\n'
+    )
+    root = write(tmp_path, {"examples/app.py": code, "src/login.rs": unit})
+    assert texts(root, "routes") == []
+
+
+def test_a_feature_the_project_hardly_mentions_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write(tmp_path, {"src/app.js": 'app.get("/login", login);\n'})
+    assert len(texts(root, "routes")) == 1
+    make_thin(monkeypatch)
+    assert texts(root, "routes") == []
+
+
+@pytest.mark.parametrize("address", ["/login`x`", "/login (a)", "/login/<id>", "/" + "login" * 300])
+def test_hostile_addresses_check_out_or_are_left_out(tmp_path: Path, address: str) -> None:
+    root = write(tmp_path, {"src/app.js": f"app.get('{address}', login);\n"})
+    assert len(texts(root, "routes")) == (address == "/login/<id>")

@@ -1,0 +1,116 @@
+"""Where a feature is, in one line for code and one for tests; what the project does not mention."""
+
+from pathlib import Path
+
+from _evidence_project import evidence, found, write
+from preread.models import Finding
+
+CART = """\
+class Cart:
+    def add(self, item):
+        self.cart_items.append(item)
+
+    def total_of_cart(self):
+        return sum(self.cart_items)
+
+
+def cart_of(user):
+    return Cart()
+"""
+TEST = """\
+from shop.cart import Cart
+
+
+def test_cart_adds():
+    Cart().add(1)
+
+
+def test_other():
+    pass
+"""
+SHOP = {
+    "shop/cart.py": CART,
+    "shop/cart_view.py": "# the cart\nVALUE = 1\n",
+    "shop/mail.py": "def send(to):\n    return to\n",
+    "tests/test_cart.py": TEST,
+    "tests/test_mail.py": "def test_send():\n    pass\n",
+}
+
+
+def texts(findings: list[Finding]) -> list[str]:
+    return [finding.text for finding in findings]
+
+
+def test_code_is_named_by_its_best_definitions_with_path_and_line(tmp_path: Path) -> None:
+    [code, tests] = texts(found(write(tmp_path, SHOP), "where", "cart"))
+    assert "`Cart` shop/cart.py:1" in code
+    assert "`cart_of` shop/cart.py:9" in code
+    assert "send" not in code
+    assert tests == "tests: `test_cart_adds` tests/test_cart.py:4"
+
+
+def test_a_class_stands_for_its_methods(tmp_path: Path) -> None:
+    [code, _] = texts(found(write(tmp_path, SHOP), "where", "cart"))
+    assert "total_of_cart" not in code
+
+
+def test_a_source_without_a_definition_about_it_is_named_by_its_file(tmp_path: Path) -> None:
+    files = {**SHOP, "shop/cart_view.py": "# cart\n\n\ncart = 1\n" + "cart\n" * 9}
+    files["shop/cart.py"] = "# cart cart cart\nprint('cart')\n"
+    [code, *_] = found(write(tmp_path, files), "where", "cart")
+    assert '"cart.py"' in code.text
+    assert "shop/cart.py" in code.sources
+
+
+def test_a_thin_feature_is_told_as_absent_first_and_then_what_is_nearest(tmp_path: Path) -> None:
+    findings = found(write(tmp_path, SHOP), "where", "kubernetes-cart-sharding")
+    assert [one.section for one in findings] == ["Thin", "Thin"]
+    assert findings[0].text == "the project does not mention `kubernetes`, `sharding`"
+    assert findings[0].sources == ('absent:**~"kubernetes"', 'absent:**~"sharding"')
+    assert findings[1].text.startswith("nearest names: `Cart` shop/cart.py:1")
+
+
+def test_names_that_are_spelled_nearly_the_same_are_the_nearest(tmp_path: Path) -> None:
+    [_, near] = texts(found(write(tmp_path, SHOP), "where", "carrt"))
+    assert "`Cart` shop/cart.py:1" in near
+
+
+def test_what_is_mentioned_in_another_case_is_not_called_absent(tmp_path: Path) -> None:
+    files = {**SHOP, "deploy.yaml": "uses: x/KUBERNETES\n", "notes.cfg": "a kubernetes cluster\n"}
+    findings = found(write(tmp_path, files), "where", "kubernetes")
+    assert not any("does not mention" in one.text for one in findings)
+
+
+def test_hostile_names_make_facts_that_check_out(tmp_path: Path) -> None:
+    files = {
+        "src/cart (old), `x`.js": "export function cart$() {}\nexport const cartÄ = 1;\n"
+        + "cart;" * 900,
+        "src/cart.test.js": (
+            'describe("cart `of` (a) [b]", () => {\n'
+            f'  it("cart \\"quotes\\" {"long " * 80}", () => {{}});\n'
+            "  it(`cart ${1} :12 src/a.py:3`, () => {});\n});\n"
+        ),
+    }
+    assert texts(found(write(tmp_path, files), "where", "cart"))
+
+
+def test_a_feature_that_the_project_has_is_not_thin(tmp_path: Path) -> None:
+    root = write(tmp_path, SHOP)
+    assert not evidence(root, "cart").thin
+    assert not evidence(root, "basket", "total_of_cart() counts twice").thin
+    assert not evidence(root, "_project").thin
+
+
+def test_a_feature_whose_words_are_far_apart_is_thin(tmp_path: Path) -> None:
+    words = "invoice\n" + "other\n" * 200 + "printing\n"
+    root = write(tmp_path, {**SHOP, "shop/words.py": f'"""\n{words}"""\n'})
+    assert evidence(root, "invoice-printing").thin
+    near = "invoice\nprinting\n" + "other\n" * 200
+    root = write(tmp_path, {**SHOP, "shop/words.py": f'"""\n{near}"""\n'})
+    assert not evidence(root, "invoice-printing").thin
+
+
+def test_a_description_in_the_project_s_own_words_is_enough(tmp_path: Path) -> None:
+    root = write(tmp_path, SHOP)
+    assert evidence(root, "zorro").thin
+    assert not evidence(root, "zorro", "send mail for each cart that a user adds").thin

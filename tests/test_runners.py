@@ -1,0 +1,235 @@
+"""How a test file is run: small projects of each build tool, and the command that their settings prove."""
+
+from pathlib import Path
+
+import pytest
+
+from _evidence_project import services, write
+from preread.project.runners import Target, command_for
+
+PYTEST = "def test_total():\n    assert True\n"
+VITEST = 'import { test } from "vitest";\ntest("adds", () => {});\n'
+PLAIN = 'test("adds", () => {});\n'
+GO = 'package cart\n\nimport "testing"\n\nfunc TestTotal(t *testing.T) {}\n'
+RUST = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n"
+CARGO = '[package]\nname = "{}"\nversion = "1.0.0"\n'
+
+# For each project: its files, the test, and the command with its folder and the file that proves it.
+CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
+    "pytest by its settings": (
+        {"pyproject.toml": "[tool.pytest.ini_options]\n", "tests/test_a.py": PYTEST},
+        "tests/test_a.py",
+        ("python -m pytest tests/test_a.py", "", "pyproject.toml"),
+    ),
+    "pytest of a package in a monorepo": (
+        {
+            "pytest.ini": "[pytest]\n",
+            "api/pyproject.toml": "[tool.pytest.ini_options]\n",
+            "api/tests/test_a.py": PYTEST,
+        },
+        "api/tests/test_a.py",
+        ("python -m pytest tests/test_a.py", "api", "api/pyproject.toml"),
+    ),
+    "pytest because the tests import it": (
+        {"setup.py": "setup()\n", "tests/test_a.py": f"import pytest\n\n{PYTEST}"},
+        "tests/test_a.py",
+        ("python -m pytest tests/test_a.py", "", "tests/test_a.py"),
+    ),
+    "pytest because requirements name it": (
+        {"requirements-dev.txt": "black\npytest>=8\n", "tests/test_a.py": PYTEST},
+        "tests/test_a.py",
+        ("python -m pytest tests/test_a.py", "", "requirements-dev.txt"),
+    ),
+    "a path with a blank": (
+        {"pytest.ini": "[pytest]\n", "my tests/test_a.py": PYTEST},
+        "my tests/test_a.py",
+        ("python -m pytest 'my tests/test_a.py'", "", "pytest.ini"),
+    ),
+    "unittest": (
+        {
+            "setup.py": "setup()\n",
+            "tests/test_a.py": "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self): ...\n",
+        },
+        "tests/test_a.py",
+        ("python -m unittest tests/test_a.py", "", "tests/test_a.py"),
+    ),
+    "Django": (
+        {
+            "site/manage.py": "execute_from_command_line(sys.argv)\n",
+            "site/shop/tests/test_a.py": "from django.test import TestCase\n",
+        },
+        "site/shop/tests/test_a.py",
+        ("python manage.py test shop.tests.test_a", "site", "site/manage.py"),
+    ),
+    "tox alone": (
+        {
+            "tox.ini": "[testenv]\ndeps = x\ncommands =\n    python run.py {posargs:all}\n",
+            "tests/test_a.py": PYTEST,
+        },
+        "tests/test_a.py",
+        ("tox -e py -- tests/test_a.py", "", "tox.ini"),
+    ),
+    "a Go module inside a repository": (
+        {"srv/go.mod": "module example.com/srv\n", "srv/cart/cart_test.go": GO},
+        "srv/cart/cart_test.go",
+        ("go test ./cart -run '^TestTotal$'", "srv", "srv/go.mod"),
+    ),
+    "Go with a build tag": (
+        {"go.mod": "module x\n", "cart_test.go": f"//go:build linux && slow\n\n{GO}"},
+        "cart_test.go",
+        ("go test -tags slow . -run '^TestTotal$'", "", "go.mod"),
+    ),
+    "a package of a Cargo workspace with a feature": (
+        {
+            "Cargo.toml": '[workspace]\nmembers = ["ws"]\n',
+            "ws/Cargo.toml": CARGO.format("sockets"),
+            "ws/src/lib.rs": '#[cfg(feature = "frames")]\npub mod frame;\n',
+            "ws/src/frame.rs": RUST,
+        },
+        "ws/src/frame.rs",
+        ("cargo test -p sockets --features frames --lib frame::", "", "ws/Cargo.toml"),
+    ),
+    "a Cargo integration test": (
+        {"Cargo.toml": CARGO.format("x"), "tests/api.rs": RUST},
+        "tests/api.rs",
+        ("cargo test --test api", "", "Cargo.toml"),
+    ),
+    "a module of a Cargo integration test": (
+        {
+            "Cargo.toml": CARGO.format("x"),
+            "tests/it/main.rs": "mod login;\n",
+            "tests/it/login.rs": RUST,
+        },
+        "tests/it/login.rs",
+        ("cargo test --test it login::", "", "Cargo.toml"),
+    ),
+    "vitest by a script": (
+        {"package.json": '{\n  "scripts": {\n    "test": "vitest"\n  }\n}\n', "src/a.test.ts": PLAIN},
+        "src/a.test.ts",
+        ("npx vitest run src/a.test.ts", "", "package.json"),
+    ),
+    "vitest projects at the root": (
+        {
+            "vitest.config.ts": 'export default { test: { projects: ["packages/*"] } };\n',
+            "packages/ui/package.json": '{\n "scripts": {\n  "test": "vitest run"\n }\n}\n',
+            "packages/ui/a.test.ts": VITEST,
+        },
+        "packages/ui/a.test.ts",
+        ("npx vitest run packages/ui/a.test.ts", "", "vitest.config.ts"),
+    ),
+    "mocha with the flags of the script whose pattern names the file": (
+        {
+            "package.json": '{\n "scripts": {\n  "lint": "eslint .",\n'
+            '  "test:unit": "NODE_ENV=test nyc --all mocha --require ./setup.js test/unit/**/*.js --watch",\n'
+            '  "test:e2e": "mocha test/e2e/**/*.js"\n }\n}\n',
+            "test/unit/a/b.js": PLAIN,
+        },
+        "test/unit/a/b.js",
+        ("NODE_ENV=test npx mocha --require ./setup.js test/unit/a/b.js", "", "package.json"),
+    ),
+    "jest beside playwright": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "jest",\n  "e2e": "playwright test"\n }\n}\n',
+            "e2e/a.spec.ts": 'import { test } from "@playwright/test";\ntest("a", () => {});\n',
+        },
+        "e2e/a.spec.ts",
+        ("npx playwright test e2e/a.spec.ts", "", "package.json"),
+    ),
+    "node's own runner": (
+        {"package.json": '{"name": "x"}\n', "test/a.js": 'const test = require("node:test");\n'},
+        "test/a.js",
+        ("node --test test/a.js", "", "test/a.js"),
+    ),
+    "an unknown script": (
+        {"package.json": '{\n "scripts": {\n  "test": "./run-all.sh"\n }\n}\n', "test/a.js": PLAIN},
+        "test/a.js",
+        ("npm test", "", "package.json"),
+    ),
+    "a Maven module": (
+        {
+            "pom.xml": "<modules>\n<module>core</module>\n</modules>\n",
+            "core/pom.xml": "<project>\n<artifactId>core</artifactId>\n</project>\n",
+            "core/src/test/java/CartTest.java": "class CartTest {}\n",
+        },
+        "core/src/test/java/CartTest.java",
+        (
+            "mvn -pl core -am test -Dtest=CartTest -Dsurefire.failIfNoSpecifiedTests=false",
+            "",
+            "core/pom.xml",
+        ),
+    ),
+    "a Gradle subproject": (
+        {
+            "settings.gradle": "include ':lib:core'\n",
+            "gradlew": "#!/bin/sh\n",
+            "lib/core/build.gradle": "plugins {\n}\ntest {\n  useJUnitPlatform()\n}\n",
+            "lib/core/src/test/java/CartTest.java": "class CartTest {}\n",
+        },
+        "lib/core/src/test/java/CartTest.java",
+        ("./gradlew :lib:core:test --tests CartTest", "", "lib/core/build.gradle"),
+    ),
+    "RSpec": (
+        {".rspec": "--color\n", "Gemfile": "gem 'rspec'\n", "spec/a_spec.rb": "describe 'a' do\nend\n"},
+        "spec/a_spec.rb",
+        ("bundle exec rspec spec/a_spec.rb", "", ".rspec"),
+    ),
+    "a Rake task": (
+        {"Rakefile": 'Rake::TestTask.new(:unit) do |t|\nend\n', "test/a_test.rb": "class A; end\n"},
+        "test/a_test.rb",
+        ("rake unit TEST=test/a_test.rb", "", "Rakefile"),
+    ),
+    "PHPUnit": (
+        {"phpunit.xml.dist": '<?xml version="1.0"?>\n<phpunit>\n</phpunit>\n', "tests/ATest.php": "<?php\n"},
+        "tests/ATest.php",
+        ("vendor/bin/phpunit tests/ATest.php", "", "phpunit.xml.dist"),
+    ),
+    ".NET": (
+        {
+            "test/Unit/Unit.csproj": '<Project>\n<PackageReference Include="xunit" />\n</Project>\n',
+            "test/Unit/Cart/CartTests.cs": "class CartTests {}\n",
+        },
+        "test/Unit/Cart/CartTests.cs",
+        ("dotnet test test/Unit/Unit.csproj --filter FullyQualifiedName~CartTests", "", "test/Unit/Unit.csproj"),
+    ),
+    "a test that CMake registers": (
+        {
+            "test/CMakeLists.txt": "function(add_fmt_test name)\nendfunction()\nadd_fmt_test(args-test)\n",
+            "test/args-test.cc": "int main() {}\n",
+        },
+        "test/args-test.cc",
+        ("ctest -R args-test", "<build folder>", "test/CMakeLists.txt"),
+    ),
+    "a target of a Makefile": (
+        {"Makefile": "build:\n\tcc a.c\n\ntest: build\n\t./a.out\n", "tests/test_a.c": "int main() {}\n"},
+        "tests/test_a.c",
+        ("make test", "", "Makefile"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_command_is_the_one_that_the_settings_prove(name: str, tmp_path: Path) -> None:
+    files, test, (run, folder, proof) = CASES[name]
+    tree = services(write(tmp_path, files)).tree
+    command = command_for(Target(tree, test, tuple(case.name for case in tree.outline(test).tests)))
+    assert command is not None
+    assert (command.run, command.folder, command.proof.path) == (run, folder, proof)
+    assert 1 <= command.proof.start <= command.proof.end <= len(tree.lines(proof) or [])
+
+
+@pytest.mark.parametrize(
+    ("files", "test"),
+    [
+        ({"tests/test_a.py": PYTEST}, "tests/test_a.py"),
+        ({"package.json": "not JSON", "test/a.test.js": PLAIN}, "test/a.test.js"),
+        ({"Cargo.toml": "[package", "tests/api.rs": RUST}, "tests/api.rs"),
+        (
+            {"settings.gradle": "", "lib/build.gradle": "plugins {}\n", "lib/ATest.java": "class A {}\n"},
+            "lib/ATest.java",
+        ),
+    ],
+)  # fmt: skip
+def test_nothing_is_said_where_nothing_proves_it(
+    files: dict[str, str], test: str, tmp_path: Path
+) -> None:
+    assert command_for(Target(services(write(tmp_path, files)).tree, test)) is None
