@@ -1,4 +1,4 @@
-"""The tables of the documents, made from the code. `python tests/_documents.py` writes them anew."""
+"""The tables of the documents, made from the code; `python tests/_documents.py` updates them."""
 
 import os
 import re

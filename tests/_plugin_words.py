@@ -1,4 +1,4 @@
-"""Names in the texts of a plugin that name nothing: tools, commands, options, agents, skills, files, settings."""
+"""Unknown names in a plugin's texts: tools, commands, options, agents, skills, files, settings."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import click
 from preread import layout, settings
 from preread.cli import commands
 
-# Variables of the environment that are no settings, and where each of them is read.
+# Environment variables that are not settings, and where each of them is read.
 VARIABLES = {"GATES": "hooks", "CHILD": "hooks", "EVENT": "hooks", "PYTHON": "bin"}
 PLACES = frozenset(
     {
