@@ -35,7 +35,8 @@ from _gate_project import (
 CALL = "mcp__plugin_preread_preread__load_context"
 FIND = "(if it is not among your tools, search them for load_context)"
 PATHS = {
-    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"
+    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path"
 }  # fmt: skip
 OWN_FILES = {".project/gates", ".project/config.toml"}
 OWN_FOLDERS = (".project/.state", ".project/context", ".project/.cache")

@@ -128,7 +128,8 @@ def event_of(row: Mapping[str, Any], scene: Scene) -> bytes:
         )
     event = {
         "session_id": "597d140e-6480-496a-ab20-8bfc3962013a", "cwd": str(scene.project),
-        "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": given,
+        "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": name,
+        "tool_input": given,
         "tool_use_id": "toolu_000001",
     }  # fmt: skip
     return json.dumps(

@@ -52,7 +52,7 @@ def expect(row: Mapping[str, Any], said: Said) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
-def test_hook_and_reference_decide_a_row_as_it_says(row: Mapping[str, Any], tmp_path: Path) -> None:
+def test_hook_and_reference_decide_each_row_as_expected(row: Mapping[str, Any], tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     if row.get("gates", False) is not False:
         scene.write(".project/gates", data_of(row["gates"]))
