@@ -1,4 +1,4 @@
-"""Random Bash commands for the fuzzing of the gates: plain writes in every form, and what only looks like one."""
+"""Random Bash commands for fuzzing the gates: plain writes in every form, and lookalikes."""
 
 import random
 import re

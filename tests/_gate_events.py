@@ -1,4 +1,4 @@
-"""Random events for the fuzzing of the gates: as the program writes them, and in every other way that JSON has."""
+"""Random events for fuzzing the gates: as Claude Code writes them, and any other JSON."""
 
 import itertools
 import json
@@ -307,7 +307,8 @@ class Events:
         return f"{self.space()}{{" + ",".join(written) + f"}}{self.space()}"
 
     def pair(self, key: str, value: Any, odd: bool) -> str:
-        return f"{self.space()}{self.string(key, odd)}{self.space()}:{self.space()}{self.value(value, odd)}{self.space()}"
+        name, inner = f"{self.space()}{self.string(key, odd)}{self.space()}", self.space()
+        return f"{name}:{inner}{self.value(value, odd)}{self.space()}"
 
     def string(self, text: str, odd: bool) -> str:
         """A string with escapes where none is needed."""

@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH110, PTH112, PTH113, PTH116, PTH118, PTH120, PTH123, PTH208
-"""The gates file, the places and the dossiers of a project, as docs/gates-reference.md says it; shares nothing with `hooks/`."""
+"""Gates file, paths and dossiers by docs/gates-reference.md; shares no code with the gates."""
 
 import math
 import os

@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH110, PTH113, PTH118
-"""What the gates decide, as docs/gates-reference.md says it, in plain slow Python: the second opinion on `hooks/`.
+"""What the gates decide by docs/gates-reference.md, in plain slow Python, for comparison.
 
 Nothing here is imported from the hooks or from the package, and nothing is written.
 """
@@ -48,7 +48,7 @@ class OddEventError(Exception):
 
 
 class Decision(NamedTuple):
-    """What is decided, what the model reads, what the person reads (of which only fragments are given)."""
+    """A decision, the text for the model, and fragments of the text for the person."""
 
     kind: str
     text: str = ""
@@ -161,7 +161,8 @@ class Gate:
     def demanded(self, feature: str, root: str, then: str, why: str) -> str:
         if self.building(feature, root):
             return (
-                f"Call {call(feature)} again: its dossier is being built, and the call joins that build; "
+                f"Call {call(feature)} again: its dossier is being built, "
+                "and the call joins that build; "
                 f"then {then}. Why: {why}"
             )
         return f"Call {call(feature)} {FIND}, then {then}. Why: {why}"
@@ -301,8 +302,10 @@ class Gate:
     def unknown(self, name: str, rules: Rules, root: str, asked: set[tuple[str, str]]) -> Decision:
         names = standing([root])[:5]
         listed = f" (there are dossiers of {', '.join(names)})" if names else ""
-        why = f"the prompt does not name one feature, so it is not known which dossier {shown(name)} needs."
-        text = f"Say feature: <name> in the prompt of this agent{listed}, then retry this dispatch. Why: {why}"
+        why = "the prompt does not name one feature, so it is not known which dossier"
+        why += f" {shown(name)} needs."
+        text = f"Say feature: <name> in the prompt of this agent{listed}, then retry this dispatch."
+        text += f" Why: {why}"
         session = self.event.get("session_id")
         if not isinstance(session, str) or not session or (root, session) in asked:
             return self.remarked(text, rules, root)
@@ -408,7 +411,7 @@ def written_path(event: dict[str, Any], key: str) -> str:
 def decide(
     hook: str, data: bytes, environ: Mapping[str, str], asked: set[tuple[str, str]] | None = None
 ) -> Decision:
-    """What `pre-spec-write` or `pre-task-gate` decides; `asked` is what it remembers of sessions."""
+    """What `pre-spec-write` or `pre-task-gate` decides; `asked` is its memory of sessions."""
     if environ.get("PREREAD_CHILD") or environ.get("PREREAD_GATES") == "off":
         return PASS
     try:

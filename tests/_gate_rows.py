@@ -1,4 +1,4 @@
-"""Rows of tests/data/gates: a tree, a gates file and an event, made real; and the hooks, run as processes."""
+"""Rows of tests/data/gates as real projects and events; and the hooks, run as processes."""
 
 import json
 import os

@@ -194,7 +194,7 @@ class Lexer:
             self.at += 1
 
     def past(self, closer: str, documents: list[tuple[str, bool]] | None = None) -> None:
-        """Go past the bracket that closes, over quotes, brackets and the bodies of `documents` inside."""
+        """Move past the closing bracket, over quotes, brackets and here-documents inside."""
         while self.at < len(self.text):
             char = self.text[self.at]
             less = HERE_DOCUMENT.match(self.text, self.at)

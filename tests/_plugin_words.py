@@ -1,4 +1,4 @@
-"""Names in the texts of a plugin that name nothing: tools, commands, options, agents, skills, files, settings."""
+"""Names in a plugin's texts that do not exist: tools, commands, agents, files, settings."""
 
 import re
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Random calls: the shipped hooks decide and say what the reference does, and nothing in an event is run.
+"""Random calls: hooks and reference decide and say the same, and nothing in an event is run.
 
-`PREREAD_SEED=x` draws other calls; `python tests/fuzz_gates.py --events 20000` asks the hooks' processes about as many.
+`PREREAD_SEED=x` draws other calls; `python tests/fuzz_gates.py --events 20000` runs more.
 """
 
 import itertools

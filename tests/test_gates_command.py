@@ -1,4 +1,4 @@
-"""`preread gates`: the switch, what a write would get and why, by the shipped hooks; never offered to an agent."""
+"""`preread gates`: the switch, and what a write would get and why; never offered to an agent."""
 
 import json
 import os
@@ -78,7 +78,8 @@ def test_off_for_a_time_ends_then(gated: Path, words: str, seconds: int) -> None
 
 def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) -> None:
     assert cli("gates", "off", cwd=gated).out == (
-        "Switched off.\nThe gates are off until somebody switches them on. On again: preread gates on\n"
+        "Switched off.\nThe gates are off until somebody switches them on. "
+        "On again: preread gates on\n"
     )
     assert switch(gated).read_text() == "forever\n"
     assert call(gated, action="test", paths=("login.spec.ts",))["ok"]
@@ -160,9 +161,7 @@ def test_what_overrides_the_switch_is_reported(
     assert any(sentence.startswith(says) for sentence in told), told
 
 
-def test_without_a_gates_file_nothing_is_switched(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_without_a_gates_file_nothing_is_switched(cli: Cli, tmp_path: Path) -> None:
     project = write(tmp_path / "p", {"a.ts": ""})
     make_repository(project)
     done = cli("gates", "off", cwd=project)
@@ -267,7 +266,10 @@ def test_explain_shows_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path
         "  mode      block (line 1)",
         "  feature   sign-in, from 'Sign_In', an alias of login",
         "  file      is new",
-        f"  dossier   does not stand in {gated}: patterns.md there, codebase.md missing, summary.md empty",
+        (
+            f"  dossier   does not stand in {gated}: "
+            "patterns.md there, codebase.md missing, summary.md empty"
+        ),
     ):
         assert f"{line}\n" in shown
     assert (
@@ -302,7 +304,10 @@ def test_hooks_that_do_not_answer_are_an_expected_failure(
 ) -> None:
     broken = write(tmp_path / "copy", {"hooks/hook.py": "print('no JSON')\n"})
     (broken / "server").symlink_to(ROOT / "server")
-    code = f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(broken)!r}) / 'server' / 'preread'"
+    code = (
+        "import preread.infra.assets as a, pathlib; "
+        f"a.PACKAGE = pathlib.Path({str(broken)!r}) / 'server' / 'preread'"
+    )
     write(tmp_path / "site", {"sitecustomize.py": code})
     env = {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}
     done = cli("gates", "test", "a.ts", "--json", cwd=gated, env=env)

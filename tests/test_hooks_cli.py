@@ -1,4 +1,4 @@
-"""The hooks around a session in the real Claude Code: what reaches the model, and what is left behind."""
+"""The session hooks in the real Claude Code: what reaches the model, and what is recorded."""
 
 import json
 import subprocess
@@ -58,7 +58,8 @@ def test_a_failing_test_run_is_recorded_and_repeated_ones_are_blocked(
     scene.write(".project/runs/login.md", "# Run log: login\n\n## RUN\n")
     runner = scene.write(
         "bin/pytest",
-        "#!/bin/sh\necho 'E   Timeout 5000ms exceeded'\necho '1 failed, 2 passed in 0.1s'\nexit 1\n",
+        "#!/bin/sh\necho 'E   Timeout 5000ms exceeded'\n"
+        "echo '1 failed, 2 passed in 0.1s'\nexit 1\n",
     )
     runner.chmod(0o755)
     run = tool("Bash", command="TOKEN=hunter2 ./bin/pytest tests/test_login.py", description="test")

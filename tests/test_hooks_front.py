@@ -1,4 +1,4 @@
-"""The gates as processes: what goes wrong around them lets a call through, and bash passes what hook.py would pass."""
+"""The gates as processes: accidents let a call through, and bash passes what hook.py passes."""
 
 import ast
 import json
@@ -24,7 +24,7 @@ HOOKS = ROOT / "hooks"
 SCRIPTS = sorted(path for path in HOOKS.iterdir() if path.is_file() and path.suffix in {"", ".sh"})
 LIBRARY = ROOT / "server" / "preread" / "gates"
 MODULES = [HOOKS / "hook.py", *sorted(LIBRARY.glob("*.py"))]
-# More shells to hold the front to, such as a bash 3.2: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
+# More shells to test with: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
 SHELLS = ["/bin/bash", *filter(None, os.environ.get("PREREAD_TEST_BASH", "").split(":"))]
 LET_THROUGH = "; this call was let through"
 
@@ -336,18 +336,14 @@ def test_a_plugin_is_not_written_to(installed: Path, gated: bytes, data: Path) -
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file"])
-def test_a_missing_data_folder_does_not_matter(
-    gated: bytes, tmp_path: Path, kind: str
-) -> None:
+def test_a_missing_data_folder_does_not_matter(gated: bytes, tmp_path: Path, kind: str) -> None:
     place = tmp_path / "data"
     if kind == "a file":
         place.write_text("")
     assert is_block(run(HOOKS / "pre-spec-write", gated, {"CLAUDE_PLUGIN_DATA": str(place)}))
 
 
-def test_variables_for_bash_and_python_do_not_matter(
-    gated: bytes, tmp_path: Path
-) -> None:
+def test_variables_for_bash_and_python_do_not_matter(gated: bytes, tmp_path: Path) -> None:
     noise = program(tmp_path / "noise.sh", "echo noise; exit 3\n")
     env = {
         "BASH_ENV": str(noise),
@@ -440,8 +436,10 @@ def test_a_repository_inside_the_project_folder_does_not_unprotect_it(project: P
 
 # -- bash and hook.py on the same events
 
-WORDS = """rm cp mv tee sed -i -n -ni ls echo cat 2>&1 > >> >/dev/null 2>/dev/null >&2 | && ; \\n \\t \\" ' \\\\ $X
-\\\\\\n a.spec.ts tests/n.spec.ts x.ts /bin/rm .project/gates preread gates off r\\\\m 'r'm t\\"e\\"e cd ( ) <<E E $'
+WORDS = """rm cp mv tee sed -i -n -ni ls echo cat 2>&1 > >> >/dev/null 2>/dev/null >&2 | && ; \\n
+\\t \\" ' \\\\ $X
+\\\\\\n a.spec.ts tests/n.spec.ts x.ts /bin/rm .project/gates preread gates off r\\\\m 'r'm
+t\\"e\\"e cd ( ) <<E E $'
 form 1,20p committee sudo >/dev/nullx 2>&1x &> # ` --in-place""".split()
 FOLDERS = [
     "tests",
@@ -501,7 +499,7 @@ GATES = [
 
 
 def generated(projects: list[Path], count: int) -> list[str]:
-    """Events on one line each, as text: usual ones, and such as break a reader that is not careful."""
+    """Events on one line each: ordinary ones, and ones that break a careless reader."""
     rng = random.Random(7)
 
     def path() -> str:

@@ -15,7 +15,10 @@ from conftest import run_cli
 from preread.gates import failure_kinds, run_records, runner_output, runners, secrets, shell
 
 OUTPUTS = Path(__file__).parent / "data" / "runs"  # what the runners really print
-FAILED = "FAILED tests/test_login.py::test_error - AssertionError: assert 1 == 2\n1 failed, 3 passed in 0.12s\n"
+FAILED = (
+    "FAILED tests/test_login.py::test_error - AssertionError: assert 1 == 2\n"
+    "1 failed, 3 passed in 0.12s\n"
+)
 PASSED = "4 passed in 0.12s\n"
 
 
@@ -120,7 +123,7 @@ def test_an_existing_file_is_a_target_even_without_looking_like_a_path(scene: Sc
 
 
 def test_every_runner_of_the_table_gets_past_the_front(scene: Scene) -> None:
-    """The front passes by itself what holds no runner's word: so each row of the table has to hold one."""
+    """The front passes what contains no word of a runner, so each row has to contain one."""
     words = [[name, *(wanted[:1])] for name, wanted in runners.RUNNERS.items()]
     words += [["make", goal] for goal in runners.GOALS] + [
         [name, "check"] for name in sorted(runners.BUILDERS)
@@ -191,7 +194,10 @@ TOLD = [
 # Summaries of runners that are not at hand, as their documentation shows them: passed, failed.
 SUMMARIES = [
     (
-        "--- FAIL: TestLogin (0.00s)\n    a_test.go:12: got 1, want 2\nFAIL\nFAIL\tshop/a\t0.01s\nok  \tshop/b\t0.02s",
+        (
+            "--- FAIL: TestLogin (0.00s)\n    a_test.go:12: got 1, want 2\n"
+            "FAIL\nFAIL\tshop/a\t0.01s\nok  \tshop/b\t0.02s"
+        ),
         1,
         1,
     ),
@@ -210,11 +216,13 @@ SUMMARIES = [
     ("Ran 3 tests in 0.001s\n\nOK", 3, 0),
 ]
 SAID = [
-    ("TimeoutError: locator.click: Timeout 30000ms exceeded.\nCall log:\n  - waiting for locator('#go')", "locator"),
+    (("TimeoutError: locator.click: Timeout 30000ms exceeded.\nCall log:\n"
+     "  - waiting for locator('#go')"), "locator"),
     ("Error: expect(locator).toBeVisible() failed\nTimeout: 5000ms\nError: element(s) not found",
     "locator"),
     ("Error: strict mode violation: getByRole('button') resolved to 2 elements", "locator"),
-    ("TimeoutError: locator.click: Timeout\n - locator resolved to <button>\n - element is not enabled", "wait"),
+    (("TimeoutError: locator.click: Timeout\n - locator resolved to <button>\n"
+     " - element is not enabled"), "wait"),
     ("Timeout 5000ms exceeded", "wait"),
     ("TimeoutError: page.waitForURL: Timeout 5000ms exceeded.", "wait"),
     ("Error: expect(locator).toHaveText(expected) failed\nReceived: \"b\"\nTimeout: 5000ms",
@@ -260,7 +268,7 @@ def test_the_most_specific_text_decides_the_kind(text: str, kind: str) -> None:
 
 
 def test_every_row_of_the_kinds_can_match() -> None:
-    """A text in upper case would never be found, and a row after a wider one of another kind would never decide."""
+    """Upper case would never match, nor would a row after a wider one of another kind."""
     assert all(text == text.lower() for _, texts in failure_kinds.ROWS for text in texts)
     assert all(
         failure_kinds.kind_of(" ".join(texts)) == kind
@@ -369,11 +377,14 @@ def test_no_secret_is_recorded(scene: Scene) -> None:
         "s3cr3tpass",
     )
     command = (
-        f"API={secrets[0]} env PW={secrets[0]} npx playwright test --token={secrets[3]} --api-key {secrets[3]} "
-        f"--header 'Authorization: Bearer {secrets[0]}' --url https://me:{secrets[5]}@shop.example/x "
+        f"API={secrets[0]} env PW={secrets[0]} npx playwright test "
+        f"--token={secrets[3]} --api-key {secrets[3]} "
+        f"--header 'Authorization: Bearer {secrets[0]}' "
+        f"--url https://me:{secrets[5]}@shop.example/x "
         f"tests/login.spec.ts {secrets[1]}"
     )
-    output = f"Error: password: '{secrets[5]}', {secrets[2]} {secrets[4]} DB_PASSWORD={secrets[0]}\n1 failed in 2s\n"
+    output = f"Error: password: '{secrets[5]}', {secrets[2]} {secrets[4]} "
+    output += f"DB_PASSWORD={secrets[0]}\n1 failed in 2s\n"
     scene.write(".project/runs/login.md", "# Run log: login\n\n## RUN\n")
     scene.tests(command, output, 1)
     written = json.dumps(scene.results) + scene.log("login")
@@ -443,7 +454,8 @@ def test_a_fact_can_cite_the_run(project: Path) -> None:
     run = scene.results[0]["id"]
     folder = scene.dossier("checkout")
     (folder / "patterns.md").write_text(
-        f"# Patterns: checkout\n\n## Runs\n- kind: `assertion` (run:{run})\n- no such (run:{run}0)\n"
+        f"# Patterns: checkout\n\n## Runs\n- kind: `assertion` (run:{run})\n"
+        f"- no such (run:{run}0)\n"
     )
     report = run_cli("check", "checkout", "--json", cwd=project).json
     assert run in json.dumps(report)
@@ -597,9 +609,7 @@ def test_nothing_happens_in_a_build_or_with_gates_off(
     assert scene.results == []
 
 
-def test_a_run_is_recorded_in_the_project_of_its_folder(
-    scene: Scene, tmp_path: Path
-) -> None:
+def test_a_run_is_recorded_in_the_project_of_its_folder(scene: Scene, tmp_path: Path) -> None:
     other = gated(tmp_path / "other")
     scene.tests(f"cd {other.root} && pytest tests/test_cart.py", PASSED)
     assert scene.results == []

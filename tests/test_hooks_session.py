@@ -1,4 +1,4 @@
-"""The hooks around a session: its start, its agents, failing tests run again, the audit at its end."""
+"""The session hooks: the start, agents, failing tests that are run again, the audit."""
 
 import json
 import os
@@ -215,9 +215,7 @@ def _python(script: str, argument: str, given: str) -> Any:
         "a.py::test_x",
     ],
 )
-def test_sources_that_are_not_lines_are_left_to_the_package(
-    source: str, tmp_path: Path
-) -> None:
+def test_sources_that_are_not_lines_are_left_to_the_package(source: str, tmp_path: Path) -> None:
     assert freshness.current_digest(source, freshness.Files(str(tmp_path))) is None
 
 
@@ -275,9 +273,7 @@ def test_a_hint_that_only_the_package_can_check_stays(scene: Scene, said: str) -
         '{"schema_version":1,"spans":{"a.ts:1":3}}',
     ],
 )
-def test_an_unreadable_manifest_says_nothing_about_freshness(
-    scene: Scene, manifest: str
-) -> None:
+def test_an_unreadable_manifest_says_nothing_about_freshness(scene: Scene, manifest: str) -> None:
     (scene.dossier("login") / "manifest.json").write_text(manifest)
     text = scene.begin()
     assert "- login: .project/context/login/ (new" in text
@@ -356,9 +352,7 @@ def test_only_one_of_many_gets_a_mark(scene: Scene) -> None:
 
 @pytest.mark.parametrize("hook", HOOK_NAMES)
 @pytest.mark.parametrize("garbage", ["folder", "text", "link"])
-def test_garbage_in_a_sessions_state_breaks_nothing(
-    scene: Scene, hook: str, garbage: str
-) -> None:
+def test_garbage_in_a_sessions_state_breaks_nothing(scene: Scene, hook: str, garbage: str) -> None:
     own = scene.root / ".project/.state/sessions" / SESSION
     if garbage == "folder":
         for name in (
@@ -489,7 +483,9 @@ def test_a_first_run_without_a_dossier_gets_a_remark_once(scene: Scene) -> None:
         "npx playwright test tests/login.spec.ts",
     ],
 )
-def test_a_run_passes_when_nothing_is_gated_or_the_dossier_exists(scene: Scene, command: str) -> None:
+def test_a_run_passes_when_nothing_is_gated_or_the_dossier_exists(
+    scene: Scene, command: str
+) -> None:
     scene.dossier("login")
     assert scene.before(command) is None
 
@@ -502,7 +498,8 @@ def test_two_failures_of_a_kind_ask_for_research_once(scene: Scene) -> None:
     answer = scene.before(RUN)
     text = reason_of(answer)
     assert text.startswith("Call " + CALL % "login" + ' and what failed as its "description"')
-    why = "Why: tests/login.spec.ts failed 2 times in a row in the same way (wait: Timeout 5000ms exceeded)"
+    why = "Why: tests/login.spec.ts failed 2 times in a row in the same way "
+    why += "(wait: Timeout 5000ms exceeded)"
     assert f"then retry this command. {why}" in text
     assert "gates off" in answer["systemMessage"]
     assert "gates off" not in text
@@ -547,13 +544,17 @@ def test_what_passes_elsewhere_and_what_fails_otherwise_does_not_count(scene: Sc
         ("npm test", "npm test 2>&1 | tail -5"),
     ],
 )
-def test_another_command_on_the_same_targets_counts_as_the_same(scene: Scene, failed: str, again: str) -> None:
+def test_another_command_on_the_same_targets_counts_as_the_same(
+    scene: Scene, failed: str, again: str
+) -> None:
     scene.dossier("login")
     _fail(scene, 2, failed)
     assert reason_of(scene.before(again))
 
 
-def test_twelve_failures_ask_for_an_analysis_once_and_twenty_five_to_give_up_each_time(scene: Scene) -> None:
+def test_twelve_failures_ask_for_an_analysis_once_and_twenty_five_to_give_up_each_time(
+    scene: Scene,
+) -> None:
     scene.dossier("login")
     _failures(scene, 12)
     text = reason_of(scene.before(RUN))
@@ -638,9 +639,7 @@ def _launched(scene: Scene, use: str, agent_id: str) -> None:
 @pytest.mark.parametrize(
     "agent", ["test-planner", "preread:test-healer", "preread:pattern-learner"]
 )
-def test_an_agent_starts_with_the_dossier_of_its_dispatch(
-    scene: Scene, agent: str
-) -> None:
+def test_an_agent_starts_with_the_dossier_of_its_dispatch(scene: Scene, agent: str) -> None:
     scene.dossier("login", anti_patterns="- the traps of login\n")
     _dispatch(scene, "toolu_000001", "login", sessions.plain_agent(agent))
     text = context_of(scene.run("subagent-start", _starting(scene, "agent-one", agent)))
@@ -736,7 +735,9 @@ def test_a_failed_or_expired_dispatch_is_dropped(scene: Scene) -> None:
 def test_every_agent_of_the_table_gets_past_the_front() -> None:
     script = f". {HOOKS}/_near.sh; rest=; for event; do names_own_agent || echo $event; done"
     done = subprocess.run(
-        ["bash", "-c", script, "bash", *agents.OUR_AGENTS, "Explore"], capture_output=True, text=True
+        ["bash", "-c", script, "bash", *agents.OUR_AGENTS, "Explore"],
+        capture_output=True,
+        text=True,
     )
     assert (done.stdout, done.stderr) == ("Explore\n", "")
 

@@ -1,4 +1,4 @@
-"""The plugin's own start: on a machine without the package, twice at once, killed, broken, without network, in time."""
+"""The plugin's start: without the package, twice at once, killed, broken, offline, in time."""
 
 import ast
 import fcntl
@@ -98,9 +98,7 @@ def test_two_starts_at_once_make_one_environment(machine: Machine, uv: Uv) -> No
     assert uv.calls == ["venv", "pip"]
 
 
-def test_a_start_after_a_killed_one_cleans_up_and_builds_again(
-    machine: Machine, uv: Uv
-) -> None:
+def test_a_start_after_a_killed_one_cleans_up_and_builds_again(machine: Machine, uv: Uv) -> None:
     uv.hold()
     killed = machine.start("--version", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     uv.entered()
@@ -224,7 +222,8 @@ def test_an_impossible_data_folder_is_a_clear_error(machine: Machine, uv: Uv) ->
     status, _, err = machine.run("--version")
     assert status == 1
     assert re.search(
-        rf"packages in {re.escape(str(machine.data))}, where nothing can be written. .*PREREAD_PYTHON",
+        rf"packages in {re.escape(str(machine.data))}, where nothing can be written. "
+        ".*PREREAD_PYTHON",
         err,
     )
     assert "Traceback" not in err

@@ -1,4 +1,4 @@
-"""A new dossier says which standing one it is nearly the same as; one that is another matter is not named."""
+"""A new dossier names the published one that it nearly repeats, and no other."""
 
 from pathlib import Path
 
@@ -53,8 +53,8 @@ def test_the_same_spans_under_another_name_are_reported_with_the_files(tmp_path:
     published(tmp_path, "proxies", SPANS | {"src/z.py:9": "y"})
     (said,) = told(tmp_path, "socks", SPANS)
     assert said == (
-        "proxies covers the same files (5 of 5); if it is the same feature, load that, or have the person add "
-        "`alias socks proxies` to .project/gates."
+        "proxies covers the same files (5 of 5); if it is the same feature, load that, "
+        "or have the person add `alias socks proxies` to .project/gates."
     )
 
 

@@ -1,4 +1,4 @@
-"""The real Claude Code with the plugin: it is made to read before it writes, and is in nobody's way otherwise."""
+"""The real Claude Code with the plugin: it has to read before it writes, and nothing else."""
 
 import json
 import shutil
