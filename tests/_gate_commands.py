@@ -173,9 +173,7 @@ class Commands:
     def compound(self, depth: int) -> str:
         text = self.rng.choice(AROUND)
         inner = re.sub(r"(?<!\{)\{\}(?!\})", lambda _: self.text(depth - 1), text)
-        inner = re.sub(
-            r"\n *;(?!;)", "\n", inner
-        )  # what stands behind a here-document needs no other end
+        inner = re.sub(r"\n *;(?!;)", "\n", inner)  # after a here-document no other end is needed
         return inner.replace("{{target}}", self.target()).replace("{{", "{").replace("}}", "}")
 
     def text(self, depth: int = DEPTH) -> str:

@@ -28,7 +28,7 @@ from _gate_project import (
     project_of_folder,
     read_rules,
     slug,
-    standing,
+    complete,
     time_in,
 )  # fmt: skip
 
@@ -43,8 +43,8 @@ OWN_FOLDERS = (".project/.state", ".project/context", ".project/.cache")
 SEVERITY = ("block", "remark", "failure", "pass")
 
 
-class OddEventError(Exception):
-    """An event that is none."""
+class InvalidEventError(Exception):
+    """An invalid event."""
 
 
 class Decision(NamedTuple):
@@ -72,7 +72,7 @@ def call(feature: str, **more: Any) -> str:
 
 @dataclass
 class Gate:
-    """One call that is looked at."""
+    """One call to decide."""
 
     event: dict[str, Any]
     environ: Mapping[str, str]
@@ -149,7 +149,7 @@ class Gate:
         return any((time_in(hint) or 0) > time.time() for hint in hints)
 
     def reason(self, feature: str, rules: Rules, root: str) -> str:
-        """Why the dossier does not hold; empty where it stands."""
+        """Why the dossier cannot be used; empty when it can."""
         problems = [dossier_problem(each, feature) for each in self.roots(root)]
         if "" in problems:
             return ""
@@ -300,7 +300,7 @@ class Gate:
         return self.remarked(text, rules, root)
 
     def unknown(self, name: str, rules: Rules, root: str, asked: set[tuple[str, str]]) -> Decision:
-        names = standing([root])[:5]
+        names = complete([root])[:5]
         listed = f" (there are dossiers of {', '.join(names)})" if names else ""
         why = "the prompt does not name one feature, so it is not known which dossier"
         why += f" {shown(name)} needs."
@@ -344,7 +344,7 @@ def own_text(name: str, relative: str, *, removes: bool) -> str:
 
 def named_feature(prompt: str, rules: Rules, root: str) -> str | None:
     """The feature of a prompt: the first step that names any decides, if it names one."""
-    known = {*standing([root]), *rules.aliases}
+    known = {*complete([root]), *rules.aliases}
 
     def gated() -> Iterable[str]:
         for text in filter(is_path, prompts.paths(prompt)):
@@ -378,14 +378,14 @@ def named_feature(prompt: str, rules: Rules, root: str) -> str | None:
 
 def parse(data: bytes) -> dict[str, Any]:
     def refuse(constant: str) -> None:
-        raise OddEventError(constant)
+        raise InvalidEventError(constant)
 
     try:
         event = json.loads(data.replace(b"\0", b"").decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise OddEventError(str(error)) from None
+        raise InvalidEventError(str(error)) from None
     if not isinstance(event, dict) or not isinstance(event.get("tool_name"), str):
-        raise OddEventError("no event")
+        raise InvalidEventError("no event")
     return event
 
 
@@ -393,18 +393,18 @@ def argument(event: dict[str, Any], key: str) -> str:
     given = event.get("tool_input")
     value = given.get(key) if isinstance(given, dict) else None
     if not isinstance(value, str) or not value:
-        raise OddEventError(key)
+        raise InvalidEventError(key)
     return value
 
 
 def written_path(event: dict[str, Any], key: str) -> str:
     path, cwd = argument(event, key), event.get("cwd")
     if not is_path(path):
-        raise OddEventError("no path")
+        raise InvalidEventError("no path")
     if path.startswith("/"):
         return shell.absolute(path, "/")
     if not isinstance(cwd, str) or not cwd.startswith("/") or not is_path(cwd):
-        raise OddEventError("no folder")
+        raise InvalidEventError("no folder")
     return shell.absolute(path, cwd)
 
 
@@ -424,7 +424,7 @@ def decide(
         if hook == "pre-task-gate" and gate.tool in {"Agent", "Task"}:
             given = event.get("tool_input")
             if not isinstance(given, dict):
-                raise OddEventError("tool_input")
+                raise InvalidEventError("tool_input")
             name, prompt = given.get("subagent_type"), given.get("prompt")
             if isinstance(name, str) and name:
                 return gate.dispatch(
@@ -432,6 +432,6 @@ def decide(
                     prompt if isinstance(prompt, str) else "",
                     set() if asked is None else asked,
                 )
-    except OddEventError:
+    except InvalidEventError:
         return failure()
     return PASS

@@ -58,7 +58,7 @@ def data_of(value: Any) -> bytes:
 
 
 class Scene:
-    """A row's folder: the project `p` in it, and what lies beside."""
+    """A row's folder: the project `p` in it, and what is beside it."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.project = base, base / "p"

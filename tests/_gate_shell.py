@@ -312,7 +312,7 @@ def unprefixed(tokens: list[Token]) -> list[str | None]:
 
 
 def operands(words: list[str | None]) -> list[str | None]:
-    """Every word that is no option."""
+    """The words that are not options."""
     end = words.index("--") if "--" in words else len(words)
     return [word for word in words[:end] if word is None or not word.startswith("-")] + words[
         end + 1 :

@@ -39,7 +39,7 @@ class Lexer:
         return self.tokens
 
     def skip_blanks(self) -> bool:
-        """Go to the next token; whether there is one."""
+        """Move to the next token; false when there is none."""
         while self.at < len(self.text):
             if self.text.startswith("\\\n", self.at):
                 self.at += 2

@@ -300,7 +300,7 @@ def skills(plugin: Path) -> Problems:
 
 
 def programs(plugin: Path) -> Problems:
-    """bin/ is on the PATH of a session's shell: what can be run there is meant to be."""
+    """bin/ is on the PATH of a session's shell, so only what is meant to be run is executable."""
     found = {
         path.name
         for path in (plugin / "bin").iterdir()

@@ -45,7 +45,7 @@ def test_the_hooks_decide_random_calls_as_the_reference_does(shard: str) -> None
 
 
 def counting(seen: Counter[tuple[str, str]]) -> Ask:
-    """Counts what is decided of which tool."""
+    """Counts the decisions for each tool."""
 
     def ask(event: Event, cwd: Path) -> Said:
         said = by_import(event, cwd)
@@ -101,7 +101,7 @@ def test_a_large_call_is_decided_like_a_small_one(size: int, first: str, tmp_pat
 
 
 COMMANDS = 150
-# What is no plain write, would leave the folder, or takes its time.
+# What is not a plain write, leaves the folder, or is slow.
 LEFT_ALONE = re.compile(
     r"\$(?!\( ?\(?cat <<)|[`*~]|\[ab|\{a,b|<>|touch|dd of|eval|bash -c|python|checkout"
     r"|npx|claude|sudo|/tmp|while|until|\b(cd|pushd|popd)\b"

@@ -54,7 +54,7 @@ def call(project: Path, **values: Any) -> dict[str, Any]:
 
 
 async def unheard(message: str, done: float, total: float) -> None:
-    """Progress that nobody listens to."""
+    """Progress that is ignored."""
 
 
 def switch(project: Path) -> Path:

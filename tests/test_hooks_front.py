@@ -260,7 +260,7 @@ def test_the_launchers_python_is_used_and_a_shim_is_not(
     assert not (tmp_path / "the shim ran").exists()
 
 
-# -- what is around a call
+# -- the surroundings of a call
 
 
 @pytest.mark.parametrize(
@@ -699,7 +699,7 @@ def test_the_hooks_find_the_gates_in_each_layout(
     hooks = layout(tmp_path / "an installation")
     shutil.copytree(HOOKS, hooks, ignore=shutil.ignore_patterns("__pycache__"))
     assert is_block(run(hooks / "pre-spec-write", gated))
-    # A module beside the package is not taken for one of the standard library.
+    # A module beside the package does not shadow the standard library.
     (hooks / "../../../json.py").resolve().write_text("raise SystemExit(3)\n")
     (hooks / "../server/json.py").resolve().parent.mkdir(exist_ok=True)
     (hooks / "../server/json.py").resolve().write_text("raise SystemExit(3)\n")

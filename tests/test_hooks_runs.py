@@ -1,4 +1,4 @@
-"""What the hooks write down of a run of tests by Bash, and how little they do otherwise."""
+"""What the hooks record of a test run by Bash, and how little they do otherwise."""
 
 import json
 import os
@@ -288,7 +288,7 @@ def test_every_row_of_the_kinds_can_match() -> None:
         ("pytest nofile.py", (OUTPUTS / "pytest-nothing.txt").read_text(), 4, "error"),
         ("npm test", "sh: 1: jest: not found", 127, "error"),
         ("npm test", "", 0, "passed"),
-        ("npm test | tail -1", "", 0, None),  # nobody can say
+        ("npm test | tail -1", "", 0, None),  # the outcome cannot be known
         ("npm test; true", "no summary", 0, None),
     ],
 )
@@ -350,7 +350,7 @@ def test_a_record_is_one_line_as_in_the_reference(scene: Scene) -> None:
         (
             "npx playwright test sign-in",
             ["sign-in"],
-        ),  # a filter that is the name of a standing dossier
+        ),  # a filter that is the name of a dossier
         ("pytest tests/legacy/test_old.py", ["login"]),
     ],
 )

@@ -290,7 +290,7 @@ def test_many_dossiers_do_not_delay_a_session(scene: Scene) -> None:
     assert time.monotonic() - begun < 4
 
 
-# -- what is kept of sessions
+# -- the state of sessions
 
 
 @pytest.mark.parametrize(
@@ -667,7 +667,7 @@ def test_an_agent_is_asked_to_load_a_missing_dossier(scene: Scene) -> None:
 def test_agents_dispatched_at_once_each_get_their_own_dossier(
     scene: Scene, order: tuple[int, ...]
 ) -> None:
-    """They start in any order, and who they are is written down while they wait."""
+    """They start in any order, and are identified while they wait."""
     names = {1: "login", 2: "cart", 3: "login"}
     for name in ("login", "cart"):
         scene.dossier(name, summary=f"- text of {name}\n")
@@ -698,7 +698,7 @@ def test_an_agent_whose_dispatch_was_claimed_gets_the_other_ones(scene: Scene) -
     _launched(scene, "toolu_000001", "agent-1-x")
     assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-1-x")))
     _dispatch(scene, "toolu_000003", "login")
-    _launched(scene, "toolu_000003", "agent-1-x")  # sent off again
+    _launched(scene, "toolu_000003", "agent-1-x")  # dispatched again
     assert sessions.unclaimed(str(scene.root), SESSION, "test-planner") == {}
 
 

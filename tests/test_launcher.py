@@ -254,7 +254,7 @@ def test_a_link_to_the_launcher_works_from_anywhere(machine: Machine, uv: Uv) ->
     assert (done.returncode, done.stdout) == (0, VERSION)
 
 
-# -- what is run
+# -- what runs
 
 
 def test_arguments_and_the_exit_status_are_passed_on(machine: Machine, uv: Uv) -> None:
@@ -406,7 +406,7 @@ def test_an_answer_of_megabytes_and_a_call_split_anywhere_pass_through(
     with machine.server() as server:
         server.initialize()
         assert server.process.stdin
-        name = "x" * 300_000  # more than a pipe holds
+        name = "x" * 300_000  # more than fits in a pipe
         line = json.dumps(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name}}
         ).encode()
