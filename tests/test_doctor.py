@@ -178,7 +178,8 @@ def test_a_missing_package_fails_and_says_how_to_fix_it(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("# x\nmode maybe\n", "line 2 names no mode"), (b"\xff\xfe", "is not UTF-8")]
+    ("text", "says"),
+    [("# x\nmode maybe\n", "line 2 sets no valid mode"), (b"\xff\xfe", "is not UTF-8")],
 )
 def test_a_broken_gates_file_fails_with_its_line(
     cli: Cli, project: Path, text: str | bytes, says: str
@@ -219,9 +220,10 @@ def damaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A copy of the hooks to damage, and an environment in which the package uses it."""
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "hooks", copy / "hooks")
+    (copy / "server").symlink_to(ROOT / "server")
     code = (
-        f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(copy)!r}) / "
-        f"'server' / 'preread'"
+        "import preread.infra.assets as a, pathlib; "
+        f"a.PACKAGE = pathlib.Path({str(copy)!r}) / 'server' / 'preread'"
     )
     write(tmp_path / "site", {"sitecustomize.py": code})
     return copy / "hooks", {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}

@@ -54,7 +54,10 @@ def test_a_unit_counts_only_if_the_name_ends_in_it(
     tmp_path: Path, unit: str, is_certain: bool
 ) -> None:
     doc = f"| name | default |\n| --- | --- |\n| `login_wait_s` | {f'30 {unit}'.strip()} |"
-    assert bool(told(tmp_path, doc, "LOGIN = 1\n\n\nclass Login:\n    login_wait_s: float = 10.0\n")) is is_certain
+    assert (
+        bool(told(tmp_path, doc, "LOGIN = 1\n\n\nclass Login:\n    login_wait_s: float = 10.0\n"))
+        is is_certain
+    )
 
 
 def test_a_name_with_two_values_in_the_code_disagrees_with_nothing(tmp_path: Path) -> None:
