@@ -36,7 +36,8 @@ _KINDS: dict[str, SymbolKind] = {
     "macro": "function",
 }
 # Between a comment and what it is about: `export const`, `template <typename T>`.
-_JOINS = re.compile(rb"\s*(?:template\s*<[^;{}()]{0,200}>)?[\w\s]{0,200}")
+_JOINS = re.compile(rb"[\w\s]{0,200}")
+_TEMPLATE = re.compile(rb"template\s*<[^;{}()]{0,200}>\s*")
 _WORDS_BEFORE = re.compile(r"[\w ]*")
 _ARGUMENTS = re.compile(r"<[^<>]*>")  # of a template that a definition is a case of
 _DEEP = 4  # arguments in arguments
@@ -71,8 +72,8 @@ class DefinitionReader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.symbols: list[Symbol] = []
-        self.tests: list[TestCase] = []
+        self._symbols: list[tuple[int, Symbol]] = []  # with the offsets at which they begin
+        self._tests: list[tuple[int, TestCase]] = []
         self.constants: list[Member] = []
         self._open = [_Open("file", "", len(source.data) + 1)]
         self._above: list[Captured] = []  # comments and decorators that follow each other
@@ -104,9 +105,17 @@ class DefinitionReader:
             if handler is not None:
                 handler(entry)
         self._close(len(self.source.data))
-        self.symbols.sort(key=lambda symbol: (symbol.start, -symbol.end))
-        self.tests.sort(key=lambda test: (test.start, -test.end))
         self.constants.sort(key=lambda member: member.line)
+
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The definitions, outer ones first."""
+        ordered = sorted(self._symbols, key=lambda found: (found[1].start, -found[1].end, found[0]))
+        return tuple(symbol for _, symbol in ordered)
+
+    def tests(self) -> tuple[TestCase, ...]:
+        """The tests, outer ones first."""
+        ordered = sorted(self._tests, key=lambda found: (found[1].start, -found[1].end, found[0]))
+        return tuple(test for _, test in ordered)
 
     def _close(self, offset: int) -> None:
         while self._open[-1].end <= offset:
@@ -189,7 +198,8 @@ class DefinitionReader:
             opened.marks.append(self.source.fold_between(chained.end_byte, entry.end))
         self._push(opened, entry, name)
         if kind == "group":
-            states = [f"describe{mark}" if mark[0] == "." else mark for mark in opened.marks]
+            states = states_of(self.source.fold(runner, 400)) if runner is not None else []
+            states = [f"describe{mark}" if mark[0] == "." else mark for mark in states]
             opened.inherits = [*states, *opened.inherits]
 
     def _push(self, opened: _Open, entry: Captured, name: "Node | None") -> None:
@@ -264,7 +274,7 @@ class DefinitionReader:
         """Whether nothing but words, and no empty line, is between these and an offset."""
         if not above:
             return True
-        between = self.source.data[above[-1].end : start]
+        between = _TEMPLATE.sub(b"", self.source.data[above[-1].end : start][:600])
         return between.count(b"\n") <= 1 and _JOINS.fullmatch(between) is not None
 
     def _docstring(self, entry: Captured) -> None:
@@ -304,9 +314,10 @@ class DefinitionReader:
         signature = self._signature(closed, entry, body)
         decorators = tuple(closed.decorators)
         sentence = first_sentence(without_tags(doc))
-        self.symbols.append(
-            Symbol(closed.name, kind, start, end, closed.container, signature, sentence, decorators)
+        symbol = Symbol(
+            closed.name, kind, start, end, closed.container, signature, sentence, decorators
         )
+        self._symbols.append((entry.start, symbol))
         if kind == "constant" and value is not None:
             text = self.source.fold_between(value.start_byte, value.end_byte, 120)
             owner = closed.container.rpartition(".")[2]
@@ -318,10 +329,9 @@ class DefinitionReader:
         params = given_by(closed.decorators + outer, closed.params)
         marks = tuple(dict.fromkeys((*closed.decorators, *outer, *closed.marks)))
         start = self._line(entry.node, closed.begin)
-        group = closed.group
-        self.tests.append(
-            TestCase(closed.name, start, self._last_line(entry), group, tuple(params), marks)
-        )
+        end, group = self._last_line(entry), closed.group
+        test = TestCase(closed.name, start, end, group, tuple(params), marks)
+        self._tests.append((entry.start, test))
 
     def _name(self, entry: Captured, name: "Node | None") -> str:
         if name is None:

@@ -12,7 +12,8 @@ def edition() -> str:
     """A digest of these rules and of the grammars that are installed: it changes by itself when they do."""
     digest = hashlib.sha256()
     folder = Path(__file__).parent
-    for path in (*sorted(folder.glob("*.py")), folder.parent / "languages.py"):
+    rules = sorted((*folder.glob("*.py"), *folder.glob("queries/*.scm")))
+    for path in (*rules, folder.parent / "languages.py"):
         try:
             digest.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0")
         except OSError:

@@ -5,6 +5,8 @@ the words that the head of `queries/python.scm` explains. `captures` runs a quer
 `imports` and `contents` each go once through what it found, in the order of the text.
 """
 
+import threading
+
 from preread.languages import Language, role_of
 from preread.syntax.captures import captured
 from preread.syntax.comments import joined_comments
@@ -17,6 +19,9 @@ from preread.syntax.places import Places
 from preread.syntax.queries import Section, contents_of, definitions_of
 
 
+_last = threading.local()  # what a thread read last: details are mostly asked for after the outline
+
+
 class Reading:
     """A parsed file with its outline; its details are read when they are asked for."""
 
@@ -27,8 +32,8 @@ class Reading:
         self._definitions = DefinitionReader(source)
         self._definitions.read(self._found)
         self.outline = Outline(
-            tuple(self._definitions.symbols),
-            tuple(self._definitions.tests),
+            self._definitions.symbols(),
+            self._definitions.tests(),
             imports_of(source, self._found),
         )
 
@@ -66,6 +71,12 @@ def _merged(members: list[Member], constants: list[Member]) -> list[Member]:
 
 def read(path: str, text: str, language: Language) -> Reading | None:
     """The file read, None when there is no query for its language, or no parser takes the text."""
+    key = (path, language.name, text)
+    if getattr(_last, "key", None) == key:
+        found: Reading | None = _last.reading
+        return found
     section = definitions_of(language)
     source = parse(path, text, language) if section is not None else None
-    return Reading(source, language, section) if source is not None and section else None
+    reading = Reading(source, language, section) if source is not None and section else None
+    _last.key, _last.reading = key, reading
+    return reading

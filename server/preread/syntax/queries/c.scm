@@ -67,8 +67,12 @@
 (enumerator name: (_) @name value: (_)? @value) @member.enum
 (field_declaration type: (_) @value declarator: [
   (field_identifier) @name
-  (_ declarator: (field_identifier) @name)
-  (_ declarator: (_ declarator: (field_identifier) @name))]) @member.field
+  (pointer_declarator declarator: (field_identifier) @name)
+  (array_declarator declarator: (field_identifier) @name)
+  (pointer_declarator declarator: (pointer_declarator declarator: (field_identifier) @name))
+  (function_declarator declarator:
+    (parenthesized_declarator (pointer_declarator declarator: (field_identifier) @name)))])
+  @member.field
 
 ((call_expression function: (_) @exception) @raise
   (#match? @exception "(?i)^(\\w+::)*(?!expect|assert|check|test)\\w*(error|fatal|die|panic|invalid|throw_)|^(errx?|warnx?)$"))
