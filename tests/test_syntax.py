@@ -118,6 +118,7 @@ class TestScripts:
             ("field", "Props", "onDone"),
             ("union", "ZRole", "owner"),
             ("union", "ZRole", "guest"),
+            ("constant", "", "ROUTES"),
             ("enum", "ROUTES", "home"),
             ("enum", "ROUTES", "login"),
             ("constant", "Store", "LIMIT"),

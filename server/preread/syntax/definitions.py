@@ -64,6 +64,7 @@ class _Open:
     docstring: str = ""
     params: list[str] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
+    skips: list[str] = field(default_factory=list)  # calls in a test that skip it
     inherits: list[str] = field(default_factory=list)  # marks of all tests in it
 
 
@@ -292,8 +293,8 @@ class DefinitionReader:
         text = self.source.fold(entry.node)
         if (entry.start, entry.end) in self._taken:  # `test.skip("…", …)` is a test of its own
             return
-        around = next((each for each in reversed(self._open) if each.kind == "test"), self._open[-1])
-        (around.marks if around.kind == "test" else around.inherits).append(text)
+        around = next((each for each in reversed(self._open) if each.is_test), self._open[-1])
+        (around.skips if around.is_test else around.inherits).append(text)
 
     def _alias(self, entry: Captured) -> None:
         self._aliases.add(self.source.text(entry.node))
@@ -327,7 +328,7 @@ class DefinitionReader:
         above = self._open[1:]
         outer = [*self._open[0].inherits, *(above[-1].inherits if above else ())]
         params = given_by(closed.decorators + outer, closed.params)
-        marks = tuple(dict.fromkeys((*closed.decorators, *outer, *closed.marks)))
+        marks = tuple(dict.fromkeys((*closed.decorators, *closed.marks, *outer, *closed.skips)))
         start = self._line(entry.node, closed.begin)
         end, group = self._last_line(entry), closed.group
         test = TestCase(closed.name, start, end, group, tuple(params), marks)

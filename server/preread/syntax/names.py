@@ -54,6 +54,7 @@ _C = (
     r"(?<=constexpr )[\w:]+[ \w:*&<>]*?\b(\w++) *[={]",
     r"(~\w++)\(",
     r"#[ \t]*define[ \t]+(\w++)[ \t(]+\S",
+    r"(?:TEST_CASE|SCENARIO|SECTION|SUBCASE)(?:_\w*+)?\(\s*\"([^\"\n]*+)\"",
     r"(?:(?:TYPED_)?TEST(?:_[FPCG])?\(\s*\w+,|START_TEST\()\s*(\w++)",
     rf"{_TYPED}\{{",
     r"\}[ *]*(\w++)[ \t]*;",

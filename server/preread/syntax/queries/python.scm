@@ -64,7 +64,7 @@
 ((function_definition parameters: (parameters [
     (identifier) @test.param
     (typed_parameter . (identifier) @test.param)])) @owner
-  (#not-any-of? @test.param "self" "cls"))
+  (#not-match? @test.param "^(self|cls)$"))
 
 ((call function: (_) @_skips) @test.skip
   (#match? @_skips "^(pytest\\.(skip|xfail|importorskip|fail)|self\\.skipTest)$"))
