@@ -26,7 +26,9 @@ def read(name: str) -> str:
 
 
 def kinds(found: Outline) -> dict[str, str]:
-    return {f"{symbol.container}/{symbol.name}".lstrip("/"): symbol.kind for symbol in found.symbols}
+    return {
+        f"{symbol.container}/{symbol.name}".lstrip("/"): symbol.kind for symbol in found.symbols
+    }
 
 
 def cases_of(found: Outline) -> dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]]:
@@ -67,7 +69,9 @@ class TestScripts:
         }
 
     def test_a_symbol_carries_lines_signature_document_and_decorators(self) -> None:
-        found = {symbol.name: symbol for symbol in outline("src/Form.tsx", read("Form.tsx")).symbols}
+        found = {
+            symbol.name: symbol for symbol in outline("src/Form.tsx", read("Form.tsx")).symbols
+        }
         form, load = found["Form"], found["load"]
         assert (form.start, form.end, form.doc) == (26, 35, "The form.")
         assert form.signature == "export const Form = ({ name, onDone, unusedFlag }: Props)"
@@ -94,15 +98,27 @@ class TestScripts:
         }
 
     def test_a_call_of_something_else_named_test_is_no_test(self) -> None:
-        assert outline("a.ts", 'pattern.test("x", () => {}); test(1); it; run("x", () => {});').tests == ()
+        assert (
+            outline("a.ts", 'pattern.test("x", () => {}); test(1); it; run("x", () => {});').tests
+            == ()
+        )
 
     def test_calls_are_chains_as_written_with_literals_and_keywords(self) -> None:
-        found = {call.callee: call for call in details("e2e/login.spec.ts", read("login.spec.ts")).calls}
+        found = {
+            call.callee: call for call in details("e2e/login.spec.ts", read("login.spec.ts")).calls
+        }
         visible = found["expect(…).toBeVisible"]
-        assert (visible.line, visible.keywords, visible.within) == (17, ("timeout",), "shows the form")
+        assert (visible.line, visible.keywords, visible.within) == (
+            17,
+            ("timeout",),
+            "shows the form",
+        )
         assert found["page.getByTestId"].literals == ("login-submit",)
         assert found["page.goto"].hook == "beforeEach"
-        assert (found["new LoginPage"].hook, found["new LoginPage"].within) == ("fixture:loginPage", "loginPage")
+        assert (found["new LoginPage"].hook, found["new LoginPage"].within) == (
+            "fixture:loginPage",
+            "loginPage",
+        )
         assert found["loginPage.fill"].keywords == ("remember",)
         assert "onDone" in callees(details("src/Form.tsx", read("Form.tsx")))
 
@@ -182,14 +198,30 @@ class TestPython:
             "@click.command()",
             '@click.option("--color/--no-color", "-c", help="Use colors.")',
         )
-        assert found["load"].signature == "async def load(self, path, force: bool = False, *rest, **more)"
+        assert (
+            found["load"].signature
+            == "async def load(self, path, force: bool = False, *rest, **more)"
+        )
         assert found["Color"].doc == "Colors of the output."
 
     def test_a_class_of_tests_is_known_by_its_name_or_its_base(self) -> None:
-        classes = ("TestCart(Base)", "test_cart(Base)", "CartChecks(ShopCase)", "Cart(unittest.TestCase)", "Fake(Shop)")
-        text = "".join(f"class {each}:\n    def test_{n}(self): pass\n" for n, each in enumerate(classes))
+        classes = (
+            "TestCart(Base)",
+            "test_cart(Base)",
+            "CartChecks(ShopCase)",
+            "Cart(unittest.TestCase)",
+            "Fake(Shop)",
+        )
+        text = "".join(
+            f"class {each}:\n    def test_{n}(self): pass\n" for n, each in enumerate(classes)
+        )
         found = outline("tests/test_cart.py", text)
-        assert [test.group for test in found.tests] == ["TestCart", "test_cart", "CartChecks", "Cart"]
+        assert [test.group for test in found.tests] == [
+            "TestCart",
+            "test_cart",
+            "CartChecks",
+            "Cart",
+        ]
 
     def test_imports_name_modules_and_what_is_taken_from_them(self) -> None:
         found = outline("src/cli.py", read("cli.py")).imports
@@ -202,7 +234,9 @@ class TestPython:
             (".core", ("run", "stop"), 9),
         ]
 
-    def test_tests_carry_fixtures_without_parametrized_or_patched_names_and_their_marks(self) -> None:
+    def test_tests_carry_fixtures_without_parametrized_or_patched_names_and_their_marks(
+        self,
+    ) -> None:
         module_mark = "pytestmark = pytest.mark.slow"
         assert cases_of(outline("tests/test_cli.py", read("pytest_cli.py"))) == {
             "test_color": (
@@ -215,7 +249,11 @@ class TestPython:
                     'pytest.skip("not today")',
                 ),
             ),
-            "test_nested": ("TestGroup", ("monkeypatch",), ('@mock.patch("os.getcwd")', module_mark)),
+            "test_nested": (
+                "TestGroup",
+                ("monkeypatch",),
+                ('@mock.patch("os.getcwd")', module_mark),
+            ),
             "test_total": ("CartTests", (), (module_mark,)),
         }
 
@@ -225,12 +263,16 @@ class TestPython:
         assert kinds(found) == {"test_connection": "function"}
 
     def test_calls_know_their_hook_and_their_nested_literals(self) -> None:
-        found = {call.callee: call for call in details("tests/test_cli.py", read("pytest_cli.py")).calls}
+        found = {
+            call.callee: call for call in details("tests/test_cli.py", read("pytest_cli.py")).calls
+        }
         assert found["make"].hook == "fixture:runner"
         assert found["build"].hook == "setup_method"
         assert found["Cart"].hook == "setUp"
         assert found["self.client.post"].within == "test_nested"
-        invoke = {call.callee: call for call in details("src/cli.py", read("cli.py")).calls}["runner.invoke"]
+        invoke = {call.callee: call for call in details("src/cli.py", read("cli.py")).calls}[
+            "runner.invoke"
+        ]
         assert invoke.literals == ("--color", "x", "b", "y")
         assert invoke.keywords == ("env", "A", "input")
 
@@ -264,13 +306,22 @@ class TestPython:
         ]
 
     def test_lines_end_at_newlines_only(self) -> None:
-        found = outline("a.py", "x = 1\x0c\r\n\x0c\r\ndef f():\r\n    pass\r\n\r\ndef g(): '\u2028\x85'\n")
-        assert [(symbol.name, symbol.start, symbol.end) for symbol in found.symbols] == [("f", 3, 4), ("g", 6, 6)]
+        found = outline(
+            "a.py", "x = 1\x0c\r\n\x0c\r\ndef f():\r\n    pass\r\n\r\ndef g(): '\u2028\x85'\n"
+        )
+        assert [(symbol.name, symbol.start, symbol.end) for symbol in found.symbols] == [
+            ("f", 3, 4),
+            ("g", 6, 6),
+        ]
 
     def test_columns_are_counted_in_bytes_only_inside(self) -> None:
         text = 'def grüße(wörter):\n    """Sagt „Grüße“. Mehr."""\n    return rufe("äöü", wörter)\n'
         (symbol,) = outline("a.py", text).symbols
-        assert (symbol.name, symbol.doc, symbol.signature) == ("grüße", "Sagt „Grüße“.", "def grüße(wörter)")
+        assert (symbol.name, symbol.doc, symbol.signature) == (
+            "grüße",
+            "Sagt „Grüße“.",
+            "def grüße(wörter)",
+        )
         found = details("a.py", text)
         assert found.calls[0].literals == ("äöü",)
 
@@ -309,22 +360,34 @@ class TestGo:
             ("field", "Cart", "a"),
             ("field", "Cart", "b"),
         }
-        assert [(entry.message, entry.exception) for entry in found.raises] == [("no path for", "fmt.Errorf")]
+        assert [(entry.message, entry.exception) for entry in found.raises] == [
+            ("no path for", "fmt.Errorf")
+        ]
 
 
 class TestRust:
     def test_definitions_tests_and_imports(self) -> None:
         found = outline("src/cart.rs", read("cart_rust.txt"))
-        assert kinds(found) == {"Cart": "class", "State": "enum", "LIMIT": "constant", "Cart/add": "method"}
+        assert kinds(found) == {
+            "Cart": "class",
+            "State": "enum",
+            "LIMIT": "constant",
+            "Cart/add": "method",
+        }
         assert cases_of(found) == {"adds_one": ("tests", (), ("#[should_panic]",))}
         imports = [(entry.module, entry.names) for entry in found.imports]
         assert imports == [("std", ("fmt",)), ("crate::store", ("Item", "Store"))]
-        assert (found.symbols[0].doc, found.symbols[0].decorators) == ("A cart.", ("#[derive(Debug)]",))
+        assert (found.symbols[0].doc, found.symbols[0].decorators) == (
+            "A cart.",
+            ("#[derive(Debug)]",),
+        )
 
     def test_details(self) -> None:
         found = details("src/cart.rs", read("cart_rust.txt"))
         assert {"self.shop.open(…).put", "assert_eq!"} <= callees(found)
-        assert [(entry.message, entry.exception) for entry in found.raises] == [("cart without a", "panic!")]
+        assert [(entry.message, entry.exception) for entry in found.raises] == [
+            ("cart without a", "panic!")
+        ]
         assert ("enum", "State", "Closed") in members(found)
 
 
@@ -372,7 +435,12 @@ class TestPlainRules:
                 ["items.isEmpty"],
                 ["A cart of items. Not thread safe.", "Adds up.", '"not // a string"'],
             ),
-            ("cart.c", [("cart_add", "function", 5, 11)], ["log_error"], ["Adds an item.\nReturns 0."]),
+            (
+                "cart.c",
+                [("cart_add", "function", 5, 11)],
+                ["log_error"],
+                ["Adds an item.\nReturns 0."],
+            ),
             (
                 "Cart.cs",
                 [("Shop", "class", 2, 8), ("Cart", "class", 3, 7), ("AddAsync", "method", 4, 6)],
@@ -422,17 +490,25 @@ class TestPlainRules:
         assert [comment.text for comment in inside.comments] == comments
 
     def test_headings_hold_their_sections(self) -> None:
-        markdown = [(s.name, s.start, s.end, s.container) for s in outline("guide.md", read("guide.md")).symbols]
+        markdown = [
+            (s.name, s.start, s.end, s.container)
+            for s in outline("guide.md", read("guide.md")).symbols
+        ]
         assert markdown == [
             ("Guide", 1, 13, ""),
             ("Install", 5, 10, "Guide"),
             ("Setext", 11, 13, "Guide"),
             ("Second", 14, 14, ""),
         ]
-        rst = [(s.name, s.start, s.end, s.container) for s in outline("guide.rst", read("guide.rst")).symbols]
+        rst = [
+            (s.name, s.start, s.end, s.container)
+            for s in outline("guide.rst", read("guide.rst")).symbols
+        ]
         assert rst == [("Guide", 2, 11, ""), ("Install", 5, 9, "Guide"), ("Use", 10, 11, "Guide")]
 
-    def test_a_missing_grammar_wheel_falls_back_to_the_plain_rules(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_grammar_wheel_falls_back_to_the_plain_rules(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
         forget()
         try:
@@ -458,7 +534,9 @@ def test_the_innermost_symbol_or_test_encloses_a_line() -> None:
 
 
 def test_importing_the_package_imports_no_grammar() -> None:
-    code = "import sys, preread.syntax; print([name for name in sys.modules if 'tree_sitter' in name])"
+    code = (
+        "import sys, preread.syntax; print([name for name in sys.modules if 'tree_sitter' in name])"
+    )
     path = [str(Path(syntax.__file__).parents[2])]
     ran = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}; {code}"],

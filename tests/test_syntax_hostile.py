@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from preread.languages import LANGUAGES
 from preread.syntax import Details, Outline, details, grammars, outline
 
-PATHS = [f"tests/test_x{language.suffixes[0]}" for language in LANGUAGES] + ["cart_test.go", "x.test.tsx"]
+PATHS = [f"tests/test_x{language.suffixes[0]}" for language in LANGUAGES] + [
+    "cart_test.go",
+    "x.test.tsx",
+]
 PATHS += [
     "CartSpec.kt",
     "CartTests.swift",
@@ -37,12 +40,16 @@ TEXTS = {
     "nested tests": 'describe("a", () => {\n' * 4_000,
     "nonsense": "a b ) ] } ( \n" * 4_000,
     # Numbered, so that these do not count as repetitive and reach the parsers and the walks.
-    "deeply nested functions": "".join(f"function a{n * 7919}(b{n * 31}) {{\n" for n in range(3_000)),
+    "deeply nested functions": "".join(
+        f"function a{n * 7919}(b{n * 31}) {{\n" for n in range(3_000)
+    ),
     "deeply nested calls": "".join(f'f{n * 7919}("a{n * 31}",\n' for n in range(5_000)),
     "a long chain of calls": "a" + "".join(f".b{n * 7919}(c{n * 31})\n" for n in range(2_500)),
     "deeply nested tests": "".join(f'describe("{n * 7919}", () => {{\n' for n in range(3_000)),
     "deeply nested tags": "".join(f"<a{n * 7919}>\n" for n in range(5_000)),
-    "random tokens": " ".join(random.Random(7).choices('def ( ) { } : " // < > , = test 1 + \n'.split(" "), k=20_000)),
+    "random tokens": " ".join(
+        random.Random(7).choices('def ( ) { } : " // < > , = test 1 + \n'.split(" "), k=20_000)
+    ),
     "deep indentation": "\n".join(" " * depth + "def f(a):" for depth in range(800)),
     "form feeds and returns": "\f\ndef f(): pass\f\r\r\n" * 1_000,
     "blanks before a comment's end": "//" + " " * 19_000 + "x\n",
@@ -51,7 +58,9 @@ SECONDS = 8  # processor time; each case takes at most about 1
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("path", ["x.py", "x.test.tsx", "x_test.go", "x.rs", "x.java", "x.cpp", "x.rb", "x.md"])
+@pytest.mark.parametrize(
+    "path", ["x.py", "x.test.tsx", "x_test.go", "x.rs", "x.java", "x.cpp", "x.rb", "x.md"]
+)
 def test_a_hostile_text_is_read_in_bounded_time(path: str, text: str) -> None:
     started = time.process_time()
     assert isinstance(outline(path, text), Outline)
@@ -59,8 +68,12 @@ def test_a_hostile_text_is_read_in_bounded_time(path: str, text: str) -> None:
     assert time.process_time() - started < SECONDS
 
 
-def test_a_parser_that_works_too_long_is_cut_and_the_plain_rules_serve(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "class Cart:\n" + "".join(f"    def f{n * 7919}(self): return {n * 31}\n" for n in range(2_000))
+def test_a_parser_that_works_too_long_is_cut_and_the_plain_rules_serve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "class Cart:\n" + "".join(
+        f"    def f{n * 7919}(self): return {n * 31}\n" for n in range(2_000)
+    )
     parsed = outline("a.py", text)
     assert parsed.symbols[1].signature == "def f0(self)"
     monkeypatch.setattr(grammars, "_PARSE_SECONDS", 0.0)
@@ -94,12 +107,16 @@ def test_an_error_in_the_syntax_leaves_the_rest_readable() -> None:
 FRAGMENTS = st.sampled_from(
     "def class f ( ) { } [ ] : \n \n \" ' ` ${ // /* */ # => < > /> @ . , = test it describe expect \0 \r \f \ud800 é"
     " enum type func fn return async const assert raise throw | ! ; - <?php fun end do module #if #else #endif struct"
-    " typedef int void @Test [Fact] TEST( START_TEST END_TEST namespace template < operator val".split(" ")
+    " typedef int void @Test [Fact] TEST( START_TEST END_TEST namespace template < operator val".split(
+        " "
+    )
 )
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from(PATHS), st.lists(FRAGMENTS, max_size=60).map(" ".join) | st.text(max_size=200))
+@given(
+    st.sampled_from(PATHS), st.lists(FRAGMENTS, max_size=60).map(" ".join) | st.text(max_size=200)
+)
 def test_lines_stand_inside_of_the_text_and_starts_before_ends(path: str, text: str) -> None:
     last = text.count("\n") + 1
     found = outline(path, text)
@@ -109,5 +126,7 @@ def test_lines_stand_inside_of_the_text_and_starts_before_ends(path: str, text: 
     single = (*found.imports, *inside.members, *inside.raises, *inside.attributes)
     spans += [(entry.line, entry.line) for entry in single]
     assert all(1 <= start <= end <= last for start, end in spans), (spans, last)
-    assert all("\n" not in symbol.signature and len(symbol.signature) <= 160 for symbol in found.symbols)
+    assert all(
+        "\n" not in symbol.signature and len(symbol.signature) <= 160 for symbol in found.symbols
+    )
     assert all("\n" not in call.text and len(call.text) <= 120 for call in inside.calls)

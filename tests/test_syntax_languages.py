@@ -9,7 +9,17 @@ from typing import NamedTuple
 import pytest
 
 from preread.languages import LANGUAGES, language_of, role_of
-from preread.syntax import Details, Outline, details, edition, editions, grammars, outline, queries, reader
+from preread.syntax import (
+    Details,
+    Outline,
+    details,
+    edition,
+    editions,
+    grammars,
+    outline,
+    queries,
+    reader,
+)
 from preread.syntax import __file__ as package
 
 DATA = Path(__file__).parent / "data" / "syntax"
@@ -44,9 +54,20 @@ SAMPLES = {
             "is free": ("CartSpec > when empty", ("xtest",)),
         },
         [("kotlin.test", ("Test",)), ("shop.store", ("*",)), ("shop.money", ("Price",))],
-        {"store?.open(…)!!.put", "listOf(…).map(…).isEmpty", "IllegalStateException", "assertThat(…).isEqualTo"},
+        {
+            "store?.open(…)!!.put",
+            "listOf(…).map(…).isEmpty",
+            "IllegalStateException",
+            "assertThat(…).isEqualTo",
+        },
         {("BeforeEach", "cart.fill"), ("beforeTest", "cart.fill")},
-        {"field Cart/name", "field Cart/open", "field Cart/size", "field State/code", "field Registry/all"}
+        {
+            "field Cart/name",
+            "field Cart/open",
+            "field Cart/size",
+            "field State/code",
+            "field Registry/all",
+        }
         | {"enum State/OPEN", "enum State/CLOSED"},
         [("count must be positive", "require"), ("cart is closed for", "IllegalStateException")],
     ),
@@ -117,7 +138,12 @@ SAMPLES = {
             "adds one": ("", ("->skip()",)),
             "is free": ("a cart", ()),
         },
-        [("Shop\\Store", ("Item",)), ("Shop", ("Price", "Tax")), ("Shop", ("helper",)), ("/legacy.php", ())],
+        [
+            ("Shop\\Store", ("Item",)),
+            ("Shop", ("Price", "Tax")),
+            ("Shop", ("helper",)),
+            ("/legacy.php", ()),
+        ],
         {"$this->items->push", "Store::open(…)->put", "$this?->store(…)->ok", "new Item"},
         {("setUp", "$this->cart->fill"), ("beforeEach", "fill")},
         {"field Cart/items", "field Cart/store", "enum State/Open", "enum State/Closed"},
@@ -132,7 +158,13 @@ SAMPLES = {
         [("stdio.h", ()), ("store.h", ())],
         {"c->ops->put", "log_error"},
         set(),
-        {"field item/id", "field item/name", "field cart_t/count", "enum state/OPEN", "enum state/CLOSED"},
+        {
+            "field item/id",
+            "field item/name",
+            "field cart_t/count",
+            "enum state/OPEN",
+            "enum state/CLOSED",
+        },
         [("no cart named", "log_error")],
     ),
     "C++": Sample(
@@ -190,14 +222,18 @@ def test_definitions_have_their_kind_and_container(sample: Sample, found: Outlin
     assert shown == entries(sample.symbols)
 
 
-def test_a_definition_carries_its_document_signature_and_lines(sample: Sample, found: Outline) -> None:
+def test_a_definition_carries_its_document_signature_and_lines(
+    sample: Sample, found: Outline
+) -> None:
     lines = read(sample).split("\n")
     for symbol in found.symbols:
         at_start = " ".join(lines[symbol.start - 1 : symbol.start + 1])
         assert symbol.name in (*at_start.split(), "Companion") or symbol.name in at_start
         assert not symbol.signature.endswith(("{", "=", ";")), symbol
     documented = [symbol.doc for symbol in found.symbols if symbol.doc]
-    assert documented[:1] == ["Adds an item." if sample.file == "cart_c.txt" else "A cart of items."]
+    assert documented[:1] == [
+        "Adds an item." if sample.file == "cart_c.txt" else "A cart of items."
+    ]
 
 
 def test_tests_have_their_group_and_marks(sample: Sample, found: Outline) -> None:
@@ -215,11 +251,17 @@ def test_calls_are_chains_as_written_and_know_their_hook(sample: Sample, inside:
 
 
 def test_families_of_names_are_members(sample: Sample, found: Outline, inside: Details) -> None:
-    shown = {f"{member.kind} {member.owner}/{member.name}" for member in inside.members if member.kind != "constant"}
+    shown = {
+        f"{member.kind} {member.owner}/{member.name}"
+        for member in inside.members
+        if member.kind != "constant"
+    }
     assert shown == sample.members
     constants = {symbol.name for symbol in found.symbols if symbol.kind == "constant"}
     assert {member.name for member in inside.members if member.kind == "constant"} == constants
-    assert {member.value for member in inside.members if member.name.lower() in ("limit", "klimit")} == {"10"}
+    assert {
+        member.value for member in inside.members if member.name.lower() in ("limit", "klimit")
+    } == {"10"}
 
 
 def test_errors_carry_their_message(sample: Sample, inside: Details) -> None:
@@ -227,7 +269,9 @@ def test_errors_carry_their_message(sample: Sample, inside: Details) -> None:
 
 
 def test_literals_and_names_of_arguments_are_read(sample: Sample, inside: Details) -> None:
-    opened = next((call for call in inside.calls if call.callee.lower().endswith(("open", "ops->put"))), None)
+    opened = next(
+        (call for call in inside.calls if call.callee.lower().endswith(("open", "ops->put"))), None
+    )
     assert opened is not None
     assert opened.literals == ("x",)
     named = {keyword for call in inside.calls for keyword in call.keywords}
@@ -236,7 +280,9 @@ def test_literals_and_names_of_arguments_are_read(sample: Sample, inside: Detail
 
 
 def test_where_a_grammar_loses_its_way_the_plain_rules_help() -> None:
-    kotlin = outline("src/test/CartTest.kt", (DATA / "broken_kotlin.txt").read_text(encoding="utf-8"))
+    kotlin = outline(
+        "src/test/CartTest.kt", (DATA / "broken_kotlin.txt").read_text(encoding="utf-8")
+    )
     assert [(s.name, s.container, s.start, s.end) for s in kotlin.symbols] == [
         ("CartTest", "", 5, 14),
         ("helper", "CartTest", 11, 13),
@@ -253,7 +299,10 @@ def test_where_a_grammar_loses_its_way_the_plain_rules_help() -> None:
     ("text", "kind"),
     [
         ("namespace shop {\nclass Cart {\n  void add() {}\n};\n}\n", "class"),
-        ("template <typename T>\nT most(T a);\nstruct Cart { int count() { return 0; } };\n", "class"),
+        (
+            "template <typename T>\nT most(T a);\nstruct Cart { int count() { return 0; } };\n",
+            "class",
+        ),
         ("struct Cart { int count; };\n", "class"),
     ],
 )
@@ -262,7 +311,9 @@ def test_a_header_of_cpp_is_told_from_one_of_c(text: str, kind: str) -> None:
     cart = next(symbol for symbol in found.symbols if symbol.name == "Cart")
     assert cart.kind == kind
     methods = {symbol.name for symbol in found.symbols if symbol.kind == "method"}
-    assert methods == ({"add"} if "namespace" in text else {"count"} if "template" in text else set())
+    assert methods == (
+        {"add"} if "namespace" in text else {"count"} if "template" in text else set()
+    )
 
 
 class TestComponents:
@@ -282,7 +333,10 @@ class TestComponents:
         assert [(entry.module, entry.names) for entry in found.imports] == [("vue", ("ref",))]
         inside = details(path, self.TEXT)
         assert [(entry.message, entry.line) for entry in inside.raises] == [("cart is closed", 9)]
-        assert [(entry.text, entry.start) for entry in inside.comments] == [("the form", 2), ("Saves it.", 7)]
+        assert [(entry.text, entry.start) for entry in inside.comments] == [
+            ("the form", 2),
+            ("Saves it.", 7),
+        ]
 
     def test_a_component_without_a_script_has_nothing_in_it(self) -> None:
         assert outline("Form.vue", "<template><p>a</p></template>\n").symbols == ()
@@ -327,7 +381,12 @@ class TestHeadings:
             "create or replace function total(a int) returns int as $$\nselect 1;\n$$ language sql;\n"
             "CREATE POLICY own ON carts;\n"
         )
-        assert [name for name, *_ in self.shown("a.sql", text)] == ["words", "by_name", "total", "own"]
+        assert [name for name, *_ in self.shown("a.sql", text)] == [
+            "words",
+            "by_name",
+            "total",
+            "own",
+        ]
 
 
 @pytest.mark.parametrize(
@@ -375,7 +434,9 @@ def test_a_grammar_that_is_not_installed_costs_only_the_grammar(
     monkeypatch.setitem(sys.modules, language.grammar[0], None)
     forget()
     try:
-        assert {"cart", "cart_name"} & {symbol.name.lower() for symbol in outline(sample.path, read(sample)).symbols}
+        assert {"cart", "cart_name"} & {
+            symbol.name.lower() for symbol in outline(sample.path, read(sample)).symbols
+        }
         assert details(sample.path, read(sample)).calls
     finally:
         forget()
@@ -388,7 +449,11 @@ def test_a_language_that_does_not_occur_costs_no_import() -> None:
         "print([n for n in met if '._' not in n])"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {[str(Path(package).parents[2])]!r}; {code}"],
+        [
+            sys.executable,
+            "-c",
+            f"import sys; sys.path[:0] = {[str(Path(package).parents[2])]!r}; {code}",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -402,7 +467,11 @@ NUMBERED = {  # numbered, so that they do not count as repetitive and reach the 
     "Swift": ("CartTests.swift", "func a{n}(b: Int) {{ f{n}({{\n", 'it("{n}") {{\n'),
     "C#": ("CartTests.cs", "class A{n} {{ void B{n}() {{\n", "a{n}.B({n}, () => \n"),
     "Ruby": ("cart_spec.rb", "def a{n}(b); f{n} do\n", 'describe "{n}" do\n'),
-    "PHP": ("CartTest.php", "function a{n}($b) {{ f{n}(function () {{\n", "describe('{n}', function () {{\n"),
+    "PHP": (
+        "CartTest.php",
+        "function a{n}($b) {{ f{n}(function () {{\n",
+        "describe('{n}', function () {{\n",
+    ),
     "C": ("test_cart.c", "int a{n}(int b) {{ f{n}(\n", "#if {n}\n"),
     "C++": ("cart_test.cc", "class A{n} {{ int b{n}() {{\n", 'TEST_CASE("{n}") {{\n'),
 }
@@ -412,7 +481,9 @@ NUMBERED = {  # numbered, so that they do not count as repetitive and reach the 
 @pytest.mark.parametrize("shape", [1, 2])
 def test_deep_nesting_is_read_in_bounded_time(language: str, shape: int) -> None:
     path, *shapes = NUMBERED[language]
-    text = ("<?php\n" if language == "PHP" else "") + "".join(shapes[shape - 1].format(n=n * 7919) for n in range(600))
+    text = ("<?php\n" if language == "PHP" else "") + "".join(
+        shapes[shape - 1].format(n=n * 7919) for n in range(600)
+    )
     started = time.process_time()
     outline(path, text)
     details(path, text)

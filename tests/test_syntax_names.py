@@ -11,7 +11,13 @@ from preread.languages import language_of
 FOLDER = ROOT / "tests/data/syntax"
 SAMPLES = {path.name: path for path in sorted(FOLDER.iterdir()) if language_of(path.name)} | {
     f"cart.{suffix}": FOLDER / f"cart_{name}.txt"
-    for suffix, name in (("cpp", "cpp"), ("go", "go"), ("rs", "rust"), ("kts", "kotlin"), ("h", "c"))
+    for suffix, name in (
+        ("cpp", "cpp"),
+        ("go", "go"),
+        ("rs", "rust"),
+        ("kts", "kotlin"),
+        ("h", "c"),
+    )
 }
 HOSTILE = [
     "a " * 9000 + "b(\n",
@@ -38,7 +44,9 @@ def test_nearly_every_name_of_an_outline_is_found_by_its_pattern(name: str) -> N
     assert len(missed) <= max(1, 0.25 * len(wanted)), missed
 
 
-@pytest.mark.parametrize("suffix", ["py", "tsx", "go", "java", "kt", "rs", "cc", "cs", "rb", "php", "swift"])
+@pytest.mark.parametrize(
+    "suffix", ["py", "tsx", "go", "java", "kt", "rs", "cc", "cs", "rb", "php", "swift"]
+)
 def test_no_text_takes_long(suffix: str) -> None:
     for text in HOSTILE:
         begun = time.thread_time()
@@ -52,4 +60,7 @@ def test_headings_are_no_definitions() -> None:
 
 
 def test_a_definition_may_stand_in_the_first_line() -> None:
-    assert syntax.names("a.ts", "export const first = 1;\nexport const next = 2;\n").defined == ["first", "next"]
+    assert syntax.names("a.ts", "export const first = 1;\nexport const next = 2;\n").defined == [
+        "first",
+        "next",
+    ]

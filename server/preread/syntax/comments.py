@@ -137,7 +137,9 @@ def comment_start(line: str, markers: tuple[str, ...]) -> tuple[int, str]:
             before = line[at - 1] if at else " "
             for marker in present:
                 # "$#" and "http://" open no comment
-                blocked = not before.isspace() if marker == "#" else marker == "//" and before == ":"
+                blocked = (
+                    not before.isspace() if marker == "#" else marker == "//" and before == ":"
+                )
                 if line.startswith(marker, at) and not blocked:
                     return at, marker
         at += 1

@@ -159,7 +159,9 @@ class ContentReader:
         if kind in ("union", "field") and not owner:  # of a parameter
             return
         text = self.source.text(name)
-        raw = unquoted(text) if "string" in name.type or kind == "option" else self.source.fold(name)
+        raw = (
+            unquoted(text) if "string" in name.type or kind == "option" else self.source.fold(name)
+        )
         if kind != "option":
             self.members.append(Member(raw.strip("`$:"), self._value(entry), line, owner, kind))
             return

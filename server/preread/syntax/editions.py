@@ -15,7 +15,9 @@ def edition() -> str:
     rules = sorted((*folder.glob("*.py"), *folder.glob("queries/*.scm")))
     for path in (*rules, folder.parent / "languages.py"):
         try:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0")
+            digest.update(
+                path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0"
+            )
         except OSError:
             continue
     digest.update("\0".join(_grammars()).encode("utf-8", "replace"))
@@ -31,5 +33,7 @@ def _grammars() -> list[str]:
                 names = [entry.name for entry in entries]
         except OSError:
             continue
-        found.update(name for name in names if name.startswith("tree_sitter") and name.endswith("-info"))
+        found.update(
+            name for name in names if name.startswith("tree_sitter") and name.endswith("-info")
+        )
     return sorted(found)

@@ -83,7 +83,9 @@ def parse(path: str, text: str, language: Language) -> Source | None:
 
     import tree_sitter
 
-    parser = tree_sitter.Parser(grammar)  # a new one: builds run in several threads, and a parser serves one
+    parser = tree_sitter.Parser(
+        grammar
+    )  # a new one: builds run in several threads, and a parser serves one
     try:
         root = parser.parse(read, progress_callback=gives_up).root_node
         chunk = _TEXT

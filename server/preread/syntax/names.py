@@ -44,9 +44,7 @@ _TYPED = (
     rf"(?:\w+(?:<[^<>\n]*>)?::)*+(~?\w++)[ \t]*+(?:<[^<>\n]*>)?{_GIVEN}[^;{{}}()=\n]{{0,200}}+\s*+"
 )
 _MAKER = rf"(?<=\s)([A-Z]\w*+)[ \t]*+{_GIVEN}[^;{{}}()=]{{0,200}}+\{{"  # a constructor
-_FUNCTION = (
-    r"(?:async\b|function\b|\([^()\n]*(?:\)[^=\n]*=>|$)|[\w$]++ *=>|[\w.]*(?:memo|forwardRef|useCallback|observer)\b)"
-)
+_FUNCTION = r"(?:async\b|function\b|\([^()\n]*(?:\)[^=\n]*=>|$)|[\w$]++ *=>|[\w.]*(?:memo|forwardRef|useCallback|observer)\b)"
 _C = (
     r"(?<=typedef )[^;\n]*?(\w++)\)?(?:\([^()\n]*\))?;",
     r"(?:struct|class|union|enum(?: class)?|namespace|concept) (?:[A-Z_]++ )?(\w++)[^;(){=\n]*+(?:\{|$)",
@@ -153,4 +151,6 @@ def named(language: Language, text: str) -> Names:
         headings = [symbol.name for symbol in symbols if symbol.kind == "heading"]
         return Names([symbol.name for symbol in symbols if symbol.kind != "heading"], headings)
     pattern = _pattern(_BY_LANGUAGE[language.name])
-    return Names([found[found.lastindex or 0] for found in islice(pattern.finditer("\n" + text), _MOST)], [])
+    return Names(
+        [found[found.lastindex or 0] for found in islice(pattern.finditer("\n" + text), _MOST)], []
+    )

@@ -16,6 +16,7 @@ from preread.syntax.grammars import Source, parse
 from preread.syntax.imports import imports_of
 from preread.syntax.model import Details, Member, Outline
 from preread.syntax.places import Places
+from preread.syntax.recovery import recovered
 from preread.syntax.queries import Section, contents_of, definitions_of
 
 
@@ -36,6 +37,9 @@ class Reading:
             self._definitions.tests(),
             imports_of(source, self._found),
         )
+        misread = [entry.node for entry in self._found if entry.role == "misread"]
+        if source.root.has_error or misread:
+            self.outline = recovered(source, language, self.outline, misread)
 
     def details(self) -> Details:
         """What stands inside of the definitions."""

@@ -2,7 +2,9 @@
 
 import re
 
-_OPENING = re.compile(r"^[ \t]*(?:/\*[*!]?|//[/!]?|#+!?|--|\(\*+|\*|<!--|\{#-?|=begin)?[ \t]?", re.MULTILINE)
+_OPENING = re.compile(
+    r"^[ \t]*(?:/\*[*!]?|//[/!]?|#+!?|--|\(\*+|\*|<!--|\{#-?|=begin)?[ \t]?", re.MULTILINE
+)
 _ENDINGS = ("*/", "*)", "-->", "#}", "=end")
 _DIRECTIVE = re.compile(
     r"\s*(eslint|@ts-|ts-ignore|prettier-|biome-|tslint|istanbul|c8 |v8 |noqa|type: ?ignore|pylint:|nolint"

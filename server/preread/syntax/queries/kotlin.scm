@@ -37,6 +37,7 @@
   (#match? @name "^[A-Z][A-Z0-9_]*$"))
 
 (object_literal) @anonymous
+(source_file (annotated_expression) @misread) ; a class with a comment among its annotations
 (annotation) @decorator
 (line_comment) @comment
 (block_comment) @comment
