@@ -16,9 +16,8 @@ from preread.syntax.grammars import Source, parse
 from preread.syntax.imports import imports_of
 from preread.syntax.model import Details, Member, Outline
 from preread.syntax.places import Places
-from preread.syntax.recovery import recovered
 from preread.syntax.queries import Section, contents_of, definitions_of
-
+from preread.syntax.recovery import recovered
 
 _last = threading.local()  # what a thread read last: details are mostly asked for after the outline
 

@@ -12,11 +12,10 @@ if TYPE_CHECKING:
 
 _LEAST_LINES = 3  # of an error that may hide a definition
 _TYPES = frozenset(("class", "interface", "enum"))
+_FUNCTIONS = frozenset(("function", "method"))
 
 
-def recovered(
-    source: Source, language: Language, found: Outline, misread: list["Node"]
-) -> Outline:
+def recovered(source: Source, language: Language, found: Outline, misread: list["Node"]) -> Outline:
     """The outline of a file with errors, with what plain rules find where they are."""
     text = source.data.decode("utf-8", "ignore")
     lines = text.split("\n")
@@ -31,10 +30,10 @@ def recovered(
         if symbol.start in broken and symbol.start not in starts and symbol.name.isprintable()
         if not any(_holds(entry, symbol, lines) for entry in known)
     ]
-    if not added:
+    if not broken:
         return found
     types = [symbol for symbol in added if symbol.kind in _TYPES]
-    symbols = [_placed(symbol, types, added, lines) for symbol in found.symbols]
+    symbols = [_placed(symbol, types, [*found.symbols, *added], lines) for symbol in found.symbols]
     tests = [_grouped(test, types) for test in found.tests]
     both = sorted((*symbols, *added), key=lambda symbol: (symbol.start, -symbol.end))
     return Outline(tuple(both), tuple(tests), found.imports)
@@ -72,12 +71,13 @@ def _holds(entry: Symbol | TestCase, symbol: Symbol, lines: list[str]) -> bool:
     return inside and _indent(lines, symbol.start) > _indent(lines, entry.start)
 
 
-def _placed(symbol: Symbol, types: list[Symbol], added: list[Symbol], lines: list[str]) -> Symbol:
+def _placed(symbol: Symbol, types: list[Symbol], others: list[Symbol], lines: list[str]) -> Symbol:
     """A definition in the type that was found around it; a function ends where one begins."""
     following = [
         one.start
-        for one in added
-        if symbol.start < one.start <= symbol.end and symbol.kind in ("function", "method")
+        for one in others
+        if symbol.start < one.start <= symbol.end
+        if symbol.kind in _FUNCTIONS and one.kind in _FUNCTIONS
         if _indent(lines, one.start) <= _indent(lines, symbol.start)
     ]
     if following:
