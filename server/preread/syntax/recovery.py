@@ -1,5 +1,6 @@
 """Where a grammar loses its way, what the plain rules find: one misread token can cost a class."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from preread.languages import Language
@@ -8,7 +9,7 @@ from preread.syntax.model import Outline, Symbol, TestCase
 from preread.syntax.plain import plain_outline
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Query
 
 _LEAST_LINES = 3  # of an error that may hide a definition
 _TYPES = frozenset(("class", "interface", "enum"))
@@ -33,10 +34,11 @@ def recovered(source: Source, language: Language, found: Outline, misread: list[
     if not broken:
         return found
     types = [symbol for symbol in added if symbol.kind in _TYPES]
-    symbols = [_placed(symbol, types, [*found.symbols, *added], lines) for symbol in found.symbols]
+    symbols = [*found.symbols, *added]
+    placed = [_placed(symbol, types, symbols, lines) for symbol in symbols]
+    placed.sort(key=lambda symbol: (symbol.start, -symbol.end))
     tests = [_grouped(test, types) for test in found.tests]
-    both = sorted((*symbols, *added), key=lambda symbol: (symbol.start, -symbol.end))
-    return Outline(tuple(both), tuple(tests), found.imports)
+    return Outline(tuple(placed), tuple(tests), found.imports)
 
 
 def _broken_lines(source: Source, language: Language, found: Outline, last: int) -> set[int]:
@@ -49,19 +51,25 @@ def _broken_lines(source: Source, language: Language, found: Outline, last: int)
         if end - start >= _LEAST_LINES:
             lines.update(range(start, end + 1))
     for symbol in found.symbols:
-        if symbol.kind in ("function", "method"):
-            if any(symbol.start <= start and end <= symbol.end for start, end in errors):
-                lines.update(range(symbol.start + 1, symbol.end + 1))
+        holds = any(symbol.start <= start and end <= symbol.end for start, end in errors)
+        if holds and symbol.kind in _FUNCTIONS:
+            lines.update(range(symbol.start + 1, symbol.end + 1))
     return lines
 
 
 def _errors(source: Source, language: Language) -> list["Node"]:
-    from tree_sitter import Query, QueryCursor
+    from tree_sitter import QueryCursor
+
+    query = _error_query(language)
+    return QueryCursor(query).captures(source.root).get("error", []) if query is not None else []
+
+
+@cache
+def _error_query(language: Language) -> "Query | None":
+    from tree_sitter import Query
 
     grammar = grammar_of(language)
-    if grammar is None:
-        return []
-    return QueryCursor(Query(grammar, "(ERROR) @error")).captures(source.root).get("error", [])
+    return Query(grammar, "(ERROR) @error (MISSING) @error") if grammar is not None else None
 
 
 def _holds(entry: Symbol | TestCase, symbol: Symbol, lines: list[str]) -> bool:
