@@ -7,7 +7,7 @@ from preread.syntax import outline
 Found = list[tuple[str, str, tuple[str, ...]]]
 
 
-def tests_of(path: str, text: str) -> Found:
+def found_in(path: str, text: str) -> Found:
     return [(test.name, test.group, test.marks) for test in outline(path, text).tests]
 
 
@@ -84,7 +84,7 @@ CASES: dict[str, tuple[str, str, Found]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_test_is_found_with_its_group_and_marks(case: str) -> None:
     path, text, expected = CASES[case]
-    assert tests_of(path, text) == expected
+    assert found_in(path, text) == expected
 
 
 def test_what_a_decorator_gives_is_no_fixture() -> None:
@@ -94,7 +94,7 @@ def test_what_a_decorator_gives_is_no_fixture() -> None:
 
 def test_a_function_within_a_test_is_no_test() -> None:
     text = "def test_adds():\n    def test_inner():\n        ...\n"
-    assert [name for name, _, _ in tests_of("tests/test_cart.py", text)] == ["test_adds"]
+    assert [name for name, _, _ in found_in("tests/test_cart.py", text)] == ["test_adds"]
 
 
 @pytest.mark.parametrize(

@@ -188,11 +188,12 @@ class DefinitionReader:
         """Whether this is the first pattern that captures the node, as the name that it gives."""
         span = (entry.start, entry.end)
         key = (*span, name.start_byte) if name is not None else span
-        if span in self._taken or key in self._taken:
+        named = (name.start_byte,) if name is not None else span
+        if not self._taken.isdisjoint((span, key, named)):
             return False
         self._taken.add(key)
-        if alone:
-            self._taken.add(span)
+        if alone:  # a test: neither the node nor its name makes anything else
+            self._taken.update((span, named))
         return True
 
     # What belongs to what is open

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
 _LEAST_LINES = 3  # of an error that may hide a definition
+_MOST = 2_000  # definitions of a file, each of which is compared with the others
 _TYPES = frozenset(("class", "interface", "enum"))
 _FUNCTIONS = frozenset(("function", "method"))
 
@@ -23,7 +24,7 @@ def recovered(source: Source, language: Language, found: Outline, misread: list[
     broken = _broken_lines(source, language, found, len(lines))
     for node in misread:
         broken.update(range(first_line(node), last_line(node) + 1))
-    known: list[Symbol | TestCase] = [*found.symbols, *found.tests]
+    known: list[Symbol | TestCase] = [*found.symbols, *found.tests][:_MOST]
     starts = {entry.start for entry in known}
     added = [
         symbol
@@ -31,7 +32,7 @@ def recovered(source: Source, language: Language, found: Outline, misread: list[
         if symbol.start in broken and symbol.start not in starts and symbol.name.isprintable()
         if not any(_holds(entry, symbol, lines) for entry in known)
     ]
-    if not broken:
+    if not broken or len(known) + len(added) > _MOST:
         return found
     types = [symbol for symbol in added if symbol.kind in _TYPES]
     symbols = [*found.symbols, *added]
