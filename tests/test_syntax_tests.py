@@ -24,9 +24,11 @@ CASES: dict[str, tuple[str, str, Found]] = {
     ),
     "rows of a table of tests in Go": (
         "cart_test.go",
-        "package cart\n\nfunc TestAdd(t *testing.T) {\n\tfor _, tc := range []struct{ name string }{\n"
-        '\t\t{name: "one"},\n\t\t{name: "two"},\n\t} {\n'
-        "\t\tt.Run(tc.name, func(t *testing.T) {})\n\t}\n}\n",
+        (
+            "package cart\n\nfunc TestAdd(t *testing.T) {\n\tfor _, tc := range []struct{ name string }{\n"
+            '\t\t{name: "one"},\n\t\t{name: "two"},\n\t} {\n'
+            "\t\tt.Run(tc.name, func(t *testing.T) {})\n\t}\n}\n"
+        ),
         [
             ("TestAdd", "", ()),
             ("one", "TestAdd", ()),
@@ -49,8 +51,10 @@ CASES: dict[str, tuple[str, str, Found]] = {
     ),
     "a comment among the rows of a parametrised test": (
         "tests/test_cart.py",
-        "@pytest.mark.parametrize(\n    'n',\n    [\n        # the first\n        1,\n    ],\n)\n"
-        "def test_adds(n, cart):\n    ...\n",
+        (
+            "@pytest.mark.parametrize(\n    'n',\n    [\n        # the first\n        1,\n    ],\n)\n"
+            "def test_adds(n, cart):\n    ...\n"
+        ),
         [("test_adds", "", ("@pytest.mark.parametrize( 'n', [ # the first 1, ], )",))],
     ),
     "JUnit before it had annotations": (
