@@ -70,12 +70,12 @@ LANGUAGES: tuple[Language, ...] = (
     Language("GraphQL", (".graphql", ".graphqls", ".gql"), "#", None, None),
     Language("Prisma", (".prisma",), "//", None, None),
     Language("Cython", (".pyx", ".pxd", ".pxi"), "#", None, None),
-    Language("Scala", (".scala", ".sc"), "//", _C_BLOCK, None),
+    Language("Scala", (".scala", ".sc"), "//", _C_BLOCK, ("tree_sitter_scala", "language")),
     Language("Groovy", (".groovy",), "//", _C_BLOCK, None),
     Language("Dart", (".dart",), "//", _C_BLOCK, None),
     Language("Objective-C", (".m", ".mm"), "//", _C_BLOCK, None),
     Language("F#", (".fs", ".fsi", ".fsx"), "//", ("(*", "*)"), None),
-    Language("OCaml", (".ml", ".mli"), "", ("(*", "*)"), None),
+    Language("OCaml", (".ml", ".mli"), "", ("(*", "*)"), ("tree_sitter_ocaml", "language_ocaml")),
     Language("ReScript", (".res", ".resi"), "//", _C_BLOCK, None),
     Language("Zig", (".zig",), "//", None, None),
     Language("Nim", (".nim", ".nims"), "#", ("#[", "]#"), None),
@@ -106,11 +106,11 @@ LANGUAGES: tuple[Language, ...] = (
     Language("Cairo", (".cairo",), "//", None, None),
     Language("Apex", (".apex", ".trigger"), "//", _C_BLOCK, None),
     Language("Visual Basic", (".vb",), "'", None, None),
-    Language("Lua", (".lua",), "--", ("--[[", "]]"), None),
+    Language("Lua", (".lua",), "--", ("--[[", "]]"), ("tree_sitter_lua", "language")),
     Language("Perl", (".pl", ".pm"), "#", None, None),
     Language("R", (".r",), "#", None, None),
     Language("Julia", (".jl",), "#", ("#=", "=#"), None),
-    Language("Elixir", (".ex", ".exs"), "#", None, None),
+    Language("Elixir", (".ex", ".exs"), "#", None, ("tree_sitter_elixir", "language")),
     Language("Erlang", (".erl", ".hrl"), "%", None, None),
     Language("Haskell", (".hs", ".lhs", ".purs"), "--", ("{-", "-}"), None),
     Language("Elm", (".elm",), "--", ("{-", "-}"), None),
@@ -154,7 +154,8 @@ _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.
 _PROSE_AND_DATA = frozenset({"YAML", "TOML", "JSON", "Markdown", "reStructuredText"})
 _CODE = frozenset(language.name for language in LANGUAGES) - _PROSE_AND_DATA
 
-# What evidence leaves out unless it is asked for, told from the path: folders by their names, files by theirs.
+# What evidence leaves out unless it is asked for, told from the path: folders by their names, files
+# by theirs.
 _VENDORED = "node_modules vendor vendored _vendor third_party thirdparty bower_components site-packages .venv venv .tox .yarn"
 _GENERATED = "dist build out .next .nuxt .output coverage htmlcov target __generated__ generated __snapshots__ __pycache__"
 _OUTPUT = frozenset(
@@ -203,7 +204,8 @@ _TEST_FOLDERS = frozenset(
     " integration_tests functional-tests androidtest unittest unittests test-utils test_utils testdata"
     " testsuite testsuites".split()
 )
-# `ktor-client-tests`; singular may be a product for testing. Case matters in the second: Gradle's `src/commonTest`.
+# `ktor-client-tests`; singular may be a product for testing. Case matters in the second: Gradle's
+# `src/commonTest`.
 _NAMED_FOR_TESTS = re.compile(r"[-_.](tests|specs)$")
 _SOURCE_SET = re.compile(r"(^|/)src/[a-z]\w*Tests?/")
 _SUPPORT_FOLDERS = frozenset(
@@ -232,7 +234,9 @@ _DOC_FILE = re.compile(
 
 @lru_cache(maxsize=65536)
 def language_of(path: str) -> Language | None:
-    """The language of the file at this path by its suffix or name, None when it is not in the table."""
+    """The language of the file at this path by its suffix or name, None when it is not in the
+    table.
+    """
     name = path.rpartition("/")[2].lower()
     if name in _BY_SUFFIX:
         return _BY_SUFFIX[name]
@@ -241,13 +245,17 @@ def language_of(path: str) -> Language | None:
 
 
 def role_of(path: str) -> Role:
-    """The role of the file at this path in its project; `generated` for what evidence leaves out by default."""
+    """The role of the file at this path in its project; `generated` for what evidence leaves out
+    by default.
+    """
     return "generated" if left_out(path) else own_role(path)
 
 
 @lru_cache(maxsize=65536)
 def left_out(path: str) -> str:
-    """Why evidence leaves a file out by default, told from its path: one of LEFT_OUT, or "" if it does not."""
+    """Why evidence leaves a file out by default, told from its path: one of LEFT_OUT, or "" if it
+    does not.
+    """
     *folders, name = path.split("/")
     within_sources = False
     for folder in map(str.lower, folders):
@@ -259,7 +267,9 @@ def left_out(path: str) -> str:
 
 
 def left_out_by_text(path: str, text: str) -> str:
-    """Why evidence leaves out a file of code that holds this: `generated`, `minified`, or "" when it does not."""
+    """Why evidence leaves out a file of code that holds this: `generated`, `minified`, or "" when
+    it does not.
+    """
     if _HEADER.search(text[:_HEAD]):
         return "generated"
     packed = (
@@ -293,7 +303,9 @@ def own_role(path: str) -> Role:
 
 
 def _within_tests(path: str, folders: list[str]) -> bool:
-    """Whether one of these folders holds tests and what they need; `t` at the root is Perl's word for it."""
+    """Whether one of these folders holds tests and what they need; `t` at the root is Perl's word
+    for it.
+    """
     return (
         not _TEST_FOLDERS.isdisjoint(folders)
         or folders[:1] == ["t"]

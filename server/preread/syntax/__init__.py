@@ -1,4 +1,6 @@
-"""Source text read without a model: what a file defines, tests and imports, and what stands inside."""
+"""Source text read without a model: what a file defines, tests and imports, and what stands
+inside.
+"""
 
 import re
 from typing import TYPE_CHECKING

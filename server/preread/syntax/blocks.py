@@ -1,4 +1,6 @@
-"""Where blocks of code end, told in one pass from braces, from Ruby's `end`, or from Python's indentation."""
+"""Where blocks of code end, told in one pass from braces, from Ruby's `end`, or from Python's
+indentation.
+"""
 
 import re
 from collections.abc import Callable
@@ -10,7 +12,9 @@ _HEADER_LINES = 8  # a definition's parameters may take this many lines before i
 
 
 def block_ends(language: Language, code: list[str]) -> Callable[[int], int]:
-    """A function from the line of a definition to the last line of its block; `code` is free of comments."""
+    """A function from the line of a definition to the last line of its block; `code` is free of
+    comments.
+    """
     if language.name in ("Ruby", "Python"):
         ends = _by_indentation(code, closed_by_end=language.name == "Ruby")
         return lambda number: ends.get(number, number)
@@ -46,7 +50,9 @@ def _by_braces(code: list[str]) -> dict[int, int]:
 
 
 def _by_indentation(code: list[str], closed_by_end: bool) -> dict[int, int]:
-    """For each line, the last line that is indented deeper; with `end`, the line that closes at its own depth."""
+    """For each line, the last line that is indented deeper; with `end`, the line that closes at
+    its own depth.
+    """
     ends: dict[int, int] = {}
     open_: list[tuple[int, int]] = []  # (indentation, line)
     last = 0

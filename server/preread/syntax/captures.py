@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 # A capture of one of these names, or of one that begins with it and a dot, is what was found.
 _ROLES = frozenset(
     "definition test scope anonymous import comment decorator docstring reference string keyword"
-    " block member family raise hook attribute".split()
+    " block member family misread raise hook attribute".split()
 )
-_MOST_STATES = 2_000  # of patterns that are under way at once
+_MAX_STATES = 2_000  # of patterns that are under way at once
 
 
 class Captured(NamedTuple):
@@ -41,7 +41,7 @@ def captured(section: Section, source: Source, in_tests: bool) -> list[Captured]
     from tree_sitter import QueryCursor
 
     # The binding can also stop a query that takes long, but crashes on the way (0.26.1).
-    cursor = QueryCursor(section.query, match_limit=_MOST_STATES)
+    cursor = QueryCursor(section.query, match_limit=_MAX_STATES)
     matches = cursor.matches(source.root)
     found: list[Captured] = []
     for pattern, parts in matches:
@@ -51,9 +51,7 @@ def captured(section: Section, source: Source, in_tests: bool) -> list[Captured]
     return found
 
 
-def _found(
-    pattern: int, parts: dict[str, list["Node"]], given_name: str
-) -> Iterable[Captured]:
+def _found(pattern: int, parts: dict[str, list["Node"]], given_name: str) -> Iterable[Captured]:
     role = next((name for name in parts if name.partition(".")[0] in _ROLES), None)
     for node in parts[role] if role is not None else ():
         yield Captured(role or "", node.start_byte, node.end_byte, pattern, node, parts, given_name)

@@ -42,7 +42,9 @@ def _is_line_alone(source: Source, node: "Node") -> bool:
 
 
 def split_comments(language: Language, lines: list[str]) -> tuple[list[str], list[Comment]]:
-    """The lines with comments blanked out, and the comments; strings are told apart within a line only."""
+    """The lines with comments blanked out, and the comments; strings are told apart within a line
+    only.
+    """
     splitter = _Splitter(language)
     code = [splitter.line(number, line) for number, line in enumerate(lines, 1)]
     splitter.finish(len(lines))
@@ -137,7 +139,9 @@ def comment_start(line: str, markers: tuple[str, ...]) -> tuple[int, str]:
             before = line[at - 1] if at else " "
             for marker in present:
                 # "$#" and "http://" open no comment
-                blocked = not before.isspace() if marker == "#" else marker == "//" and before == ":"
+                blocked = (
+                    not before.isspace() if marker == "#" else marker == "//" and before == ":"
+                )
                 if line.startswith(marker, at) and not blocked:
                     return at, marker
         at += 1

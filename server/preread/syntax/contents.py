@@ -14,7 +14,7 @@ from preread.syntax.text import longest_run, spelled, unquoted
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MOST_LITERALS = 60  # of one call
+_MAX_LITERALS = 60  # of one call
 _OPTION = re.compile(r"-{1,2}[A-Za-z][\w-]*")
 _KINDS: dict[str, MemberKind] = {
     "enum": "enum",
@@ -120,7 +120,7 @@ class ContentReader:
 
     def _finished(self, frame: _Frame, entry: Captured) -> Call:
         line = first_line(entry.node)
-        literals, keywords = tuple(frame.literals[:_MOST_LITERALS]), tuple(frame.keywords)
+        literals, keywords = tuple(frame.literals[:_MAX_LITERALS]), tuple(frame.keywords)
         text, end = self.source.fold(entry.node, 120), last_line(entry.node)
         within = self.places.within(line)
         return Call(frame.callee, text, line, end, literals, keywords, within, frame.hook)
@@ -159,7 +159,9 @@ class ContentReader:
         if kind in ("union", "field") and not owner:  # of a parameter
             return
         text = self.source.text(name)
-        raw = unquoted(text) if "string" in name.type or kind == "option" else self.source.fold(name)
+        raw = (
+            unquoted(text) if "string" in name.type or kind == "option" else self.source.fold(name)
+        )
         if kind != "option":
             self.members.append(Member(raw.strip("`$:"), self._value(entry), line, owner, kind))
             return

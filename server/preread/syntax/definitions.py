@@ -7,63 +7,22 @@ or in it before its name, is its comment and its decorators.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from preread.syntax.captures import Captured
-from preread.syntax.grammars import Source, first_line, last_line
+from preread.syntax.grammars import Source
 from preread.syntax.marks import given_by, inherited, states_of
-from preread.syntax.model import Member, Symbol, SymbolKind, TestCase
-from preread.syntax.text import comment_text, first_sentence, nested, unquoted, without_tags
+from preread.syntax.model import Member, Symbol, TestCase
+from preread.syntax.opened import FUNCTIONS, KINDS, TYPES, Opened
+from preread.syntax.signatures import end_of, line_at, name_of, signature_of, split_name
+from preread.syntax.text import comment_text, first_sentence, nested, without_tags
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-TYPES = frozenset(("class", "interface", "enum"))
-_FUNCTIONS = frozenset(("function", "method", "component", "test", "group"))
-# Kinds as queries name them, beside those that symbols have.
-_KINDS: dict[str, SymbolKind] = {
-    "function": "function",
-    "method": "method",
-    "class": "class",
-    "interface": "interface",
-    "type": "type",
-    "enum": "enum",
-    "constant": "constant",
-    "component": "component",
-    "module": "class",
-    "object": "class",
-    "macro": "function",
-}
 # Between a comment and what it is about: `export const`, `template <typename T>`.
-_JOINS = re.compile(rb"\s*(?:template\s*<[^;{}()]{0,200}>)?[\w\s]{0,200}")
-_WORDS_BEFORE = re.compile(r"[\w ]*")
-_ARGUMENTS = re.compile(r"<[^<>]*>")  # of a template that a definition is a case of
-_DEEP = 4  # arguments in arguments
-_TAIL = re.compile(r"(?:\s*:\s*#.*|\s*=>|\s*;?\s+end|[\s;{=(:,]+)$")
-
-
-@dataclass(slots=True)
-class _Open:
-    """Something that holds the text up to `end`."""
-
-    kind: str  # of a symbol, or "file", "scope", "anonymous", "test", "group"
-    name: str
-    end: int
-    container: str = ""  # of itself
-    inside: str = ""  # the container of what it holds
-    group: str = ""
-    group_inside: str = ""
-    in_function: bool = False
-    is_test: bool = False
-    found: Captured | None = None
-    begin: int = 0  # the offset after its decorators
-    comments: list[str] = field(default_factory=list)
-    decorators: list[str] = field(default_factory=list)
-    docstring: str = ""
-    params: list[str] = field(default_factory=list)
-    marks: list[str] = field(default_factory=list)
-    inherits: list[str] = field(default_factory=list)  # marks of all tests in it
+_JOINS = re.compile(rb"[\w\s]{0,200}")
+_TEMPLATE = re.compile(rb"template\s*<[^;{}()]{0,200}>\s*")
 
 
 class DefinitionReader:
@@ -71,10 +30,10 @@ class DefinitionReader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.symbols: list[Symbol] = []
-        self.tests: list[TestCase] = []
+        self._symbols: list[tuple[int, Symbol]] = []  # with the offsets at which they begin
+        self._tests: list[tuple[int, TestCase]] = []
         self.constants: list[Member] = []
-        self._open = [_Open("file", "", len(source.data) + 1)]
+        self._open = [Opened("file", "", len(source.data) + 1)]
         self._above: list[Captured] = []  # comments and decorators that follow each other
         self._taken: set[tuple[int, ...]] = set()  # spans of what is defined
         self._aliases: set[str] = set()
@@ -104,9 +63,17 @@ class DefinitionReader:
             if handler is not None:
                 handler(entry)
         self._close(len(self.source.data))
-        self.symbols.sort(key=lambda symbol: (symbol.start, -symbol.end))
-        self.tests.sort(key=lambda test: (test.start, -test.end))
         self.constants.sort(key=lambda member: member.line)
+
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The definitions, outer ones first."""
+        ordered = sorted(self._symbols, key=lambda found: (found[1].start, -found[1].end, found[0]))
+        return tuple(symbol for _, symbol in ordered)
+
+    def tests(self) -> tuple[TestCase, ...]:
+        """The tests, outer ones first."""
+        ordered = sorted(self._tests, key=lambda found: (found[1].start, -found[1].end, found[0]))
+        return tuple(test for _, test in ordered)
 
     def _close(self, offset: int) -> None:
         while self._open[-1].end <= offset:
@@ -115,24 +82,24 @@ class DefinitionReader:
                 continue
             if closed.is_test:
                 self._add_test(closed, closed.found)
-            elif closed.kind in _KINDS:
+            elif closed.kind in KINDS:
                 self._add_symbol(closed, closed.found)
 
     # What opens
 
     def _definition(self, entry: Captured) -> None:
-        kind = _KINDS.get(entry.role.partition(".")[2])
+        kind = KINDS.get(entry.role.partition(".")[2])
         around = self._open[-1]
         name = entry.part("name")
         if kind is None or around.kind == "anonymous" or not self._take(entry, name):
             return
         if kind == "constant" and around.in_function:  # a variable
-            self._open.append(_Open("anonymous", "", entry.end))
+            self._open.append(Opened("anonymous", "", entry.end))
             return
-        words = self._name(entry, name)
+        words = name_of(self.source, entry, name)
         if not words:
             return
-        outer, last = _split(words)
+        outer, last = split_name(words)
         owner = entry.part("owner")
         if owner is not None:
             outer = self.source.fold(owner).partition("<")[0].strip().replace("::", ".")
@@ -140,22 +107,22 @@ class DefinitionReader:
         if kind == "function" and (outer or around.kind in TYPES or around.kind == "type-scope"):
             kind = "method"
         inside = nested(container, last) if kind != "type" or entry.part("body") else container
-        opened = _Open(kind, last, entry.end, container, inside)
-        opened.in_function = kind in _FUNCTIONS or (around.in_function and kind not in TYPES)
+        opened = Opened(kind, last, entry.end, container, inside)
+        opened.in_function = kind in FUNCTIONS or (around.in_function and kind not in TYPES)
         opened.group = opened.group_inside = around.group_inside
         if kind in TYPES:
             opened.group_inside = nested(around.group_inside, last)
-        self._push(opened, entry, name)
+        self._push(opened, entry)
 
     def _scope(self, entry: Captured) -> None:
         around = self._open[-1]
         if entry.role == "anonymous" or around.kind == "anonymous":
-            self._open.append(_Open("anonymous", "", entry.end))
+            self._open.append(Opened("anonymous", "", entry.end))
             return
         node = entry.part("name")
         name = self.source.fold(node).partition("<")[0].strip() if node is not None else ""
         kind = "type-scope" if entry.role == "scope.type" else "scope"
-        opened = _Open(kind, name, entry.end, around.inside, nested(around.inside, name))
+        opened = Opened(kind, name, entry.end, around.inside, nested(around.inside, name))
         opened.group_inside = nested(around.group_inside, name)
         opened.inherits = around.inherits
         opened.in_function = around.in_function
@@ -171,12 +138,12 @@ class DefinitionReader:
         if around.kind == "anonymous" or not self._take(entry, name, alone=True):
             return
         kind = "group" if entry.role == "test.group" else "test"
-        words = self._name(entry, name) or self.source.fold(entry.node, 80)
+        words = name_of(self.source, entry, name) or self.source.fold(entry.node, 80)
         body = entry.part("body")
         end = max(entry.end, body.end_byte if body is not None else 0)
         owner = entry.part("owner")
         group = self.source.fold(owner) if owner is not None else around.group_inside
-        opened = _Open(kind, words, end, around.inside, around.inside, group)
+        opened = Opened(kind, words, end, around.inside, around.inside, group)
         if runner is None and entry.role == "test":
             opened.inside = nested(around.inside, words)
         opened.group_inside = nested(group, words, " > ")
@@ -187,12 +154,13 @@ class DefinitionReader:
         chained = entry.part("chained")
         if chained is not None:
             opened.marks.append(self.source.fold_between(chained.end_byte, entry.end))
-        self._push(opened, entry, name)
+        self._push(opened, entry)
         if kind == "group":
-            states = [f"describe{mark}" if mark[0] == "." else mark for mark in opened.marks]
+            states = states_of(self.source.fold(runner, 400)) if runner is not None else []
+            states = [f"describe{mark}" if mark[0] == "." else mark for mark in states]
             opened.inherits = [*states, *opened.inherits]
 
-    def _push(self, opened: _Open, entry: Captured, name: "Node | None") -> None:
+    def _push(self, opened: Opened, entry: Captured) -> None:
         """Opens it, with the comments and decorators that stand above."""
         opened.found, opened.begin = entry, entry.start
         around = self._open[-1]
@@ -208,10 +176,10 @@ class DefinitionReader:
         opened.inherits = [*filter(inherited, opened.decorators), *around.inherits]
         self._open.append(opened)
 
-    def _decorate(self, opened: _Open, entry: Captured) -> None:
+    def _decorate(self, opened: Opened, entry: Captured) -> None:
         """Adds a decorator; what only says that this is a test is no mark of it."""
         text = self.source.fold(entry.node)
-        if entry.role != "decorator.test" or "(" in text or opened.kind not in _FUNCTIONS:
+        if entry.role != "decorator.test" or "(" in text or opened.kind not in FUNCTIONS:
             opened.decorators.append(text)
         if entry.role == "decorator.test" and opened.kind in ("function", "method"):
             opened.is_test = True
@@ -220,11 +188,12 @@ class DefinitionReader:
         """Whether this is the first pattern that captures the node, as the name that it gives."""
         span = (entry.start, entry.end)
         key = (*span, name.start_byte) if name is not None else span
-        if span in self._taken or key in self._taken:
+        named = (name.start_byte,) if name is not None else span
+        if not self._taken.isdisjoint((span, key, named)):
             return False
         self._taken.add(key)
-        if alone:
-            self._taken.add(span)
+        if alone:  # a test: neither the node nor its name makes anything else
+            self._taken.update((span, named))
         return True
 
     # What belongs to what is open
@@ -264,7 +233,7 @@ class DefinitionReader:
         """Whether nothing but words, and no empty line, is between these and an offset."""
         if not above:
             return True
-        between = self.source.data[above[-1].end : start]
+        between = _TEMPLATE.sub(b"", self.source.data[above[-1].end : start][:600])
         return between.count(b"\n") <= 1 and _JOINS.fullmatch(between) is not None
 
     def _docstring(self, entry: Captured) -> None:
@@ -274,16 +243,17 @@ class DefinitionReader:
 
     def _param(self, entry: Captured) -> None:
         around, owner = self._open[-1], entry.part("owner")
-        if around.kind == "test" and around.found is not None and owner is not None:
-            if around.found.start <= owner.start_byte and owner.end_byte == around.found.end:
-                around.params.append(self.source.fold(entry.node))
+        if not around.is_test or around.found is None or owner is None:
+            return
+        if around.found.start <= owner.start_byte and owner.end_byte == around.found.end:
+            around.params.append(self.source.fold(entry.node))
 
     def _mark(self, entry: Captured) -> None:
         text = self.source.fold(entry.node)
         if (entry.start, entry.end) in self._taken:  # `test.skip("…", …)` is a test of its own
             return
-        around = next((each for each in reversed(self._open) if each.kind == "test"), self._open[-1])
-        (around.marks if around.kind == "test" else around.inherits).append(text)
+        around = next((each for each in reversed(self._open) if each.is_test), self._open[-1])
+        (around.skips if around.is_test else around.inherits).append(text)
 
     def _alias(self, entry: Captured) -> None:
         self._aliases.add(self.source.text(entry.node))
@@ -293,79 +263,32 @@ class DefinitionReader:
 
     # What is read when its end is reached
 
-    def _add_symbol(self, closed: _Open, entry: Captured) -> None:
-        body, value = entry.part("body"), entry.part("value")
-        kind = _KINDS[closed.kind]
+    def _add_symbol(self, closed: Opened, entry: Captured) -> None:
+        value = entry.part("value")
+        kind = KINDS[closed.kind]
         doc = closed.docstring or "\n".join(closed.comments)
         shipped = entry.part("doc")  # of a query that came with a grammar
         if shipped is not None and not doc:
             doc = comment_text(self.source.text(shipped))
-        start, end = self._line(entry.node, closed.begin), self._last_line(entry)
-        signature = self._signature(closed, entry, body)
+        start, end = line_at(self.source, entry.node, closed.begin), end_of(entry)
+        signature = signature_of(self.source, entry, closed.begin, closed.kind)
         decorators = tuple(closed.decorators)
         sentence = first_sentence(without_tags(doc))
-        self.symbols.append(
-            Symbol(closed.name, kind, start, end, closed.container, signature, sentence, decorators)
+        symbol = Symbol(
+            closed.name, kind, start, end, closed.container, signature, sentence, decorators
         )
+        self._symbols.append((entry.start, symbol))
         if kind == "constant" and value is not None:
             text = self.source.fold_between(value.start_byte, value.end_byte, 120)
             owner = closed.container.rpartition(".")[2]
             self.constants.append(Member(closed.name, text, start, owner, "constant"))
 
-    def _add_test(self, closed: _Open, entry: Captured) -> None:
+    def _add_test(self, closed: Opened, entry: Captured) -> None:
         above = self._open[1:]
         outer = [*self._open[0].inherits, *(above[-1].inherits if above else ())]
         params = given_by(closed.decorators + outer, closed.params)
-        marks = tuple(dict.fromkeys((*closed.decorators, *outer, *closed.marks)))
-        start = self._line(entry.node, closed.begin)
-        group = closed.group
-        self.tests.append(
-            TestCase(closed.name, start, self._last_line(entry), group, tuple(params), marks)
-        )
-
-    def _name(self, entry: Captured, name: "Node | None") -> str:
-        if name is None:
-            return entry.given_name
-        text = self.source.text(name) if "string" in name.type else self.source.fold(name)
-        return unquoted(text) if "string" in name.type or text[:1] == "`" else text.lstrip(":")
-
-    def _line(self, node: "Node", offset: int) -> int:
-        """The 1-based line of the first text of a node at or after an offset."""
-        data = self.source.data
-        while offset < node.end_byte and data[offset : offset + 1].isspace():
-            offset += 1
-        return first_line(node) + data.count(b"\n", node.start_byte, offset)
-
-    def _last_line(self, entry: Captured) -> int:
-        body = entry.part("body")
-        behind = body is not None and body.end_byte > entry.end
-        return last_line(body if behind and body is not None else entry.node)
-
-    def _signature(self, closed: _Open, entry: Captured, body: "Node | None") -> str:
-        """What stands before the body, with the words before it on its line."""
-        data = self.source.data
-        begin = closed.begin
-        line = data.rfind(b"\n", 0, begin) + 1
-        if _WORDS_BEFORE.fullmatch(data[line:begin].decode("utf-8", "ignore").strip()):
-            begin = line
-        end = body.start_byte if body is not None and body.start_byte > begin else entry.end
-        if closed.kind == "constant":
-            line_end = data.find(b"\n", begin, end)
-            end = line_end if line_end >= 0 else end
-            return self.source.fold_between(begin, end).rstrip("; ")
-        text = self.source.fold_between(begin, end, 10_000)
-        if closed.kind in TYPES:
-            text = text.partition("{")[0]
-        return _TAIL.sub("", text)[:160]
-
-
-def _split(words: str) -> tuple[str, str]:
-    """The type that a name is said to be in, and the name; `Cart<T>::add` is one of Cart."""
-    if words.startswith("operator"):
-        return "", words
-    outer, operator, last = words.partition("::operator")
-    for _ in range(_DEEP):
-        outer = _ARGUMENTS.sub("", outer)
-    if not operator:
-        outer, _, last = outer.rpartition("::")
-    return outer.replace("::", "."), f"operator{last}" if operator else last.partition("<")[0]
+        marks = tuple(dict.fromkeys((*closed.decorators, *closed.marks, *outer, *closed.skips)))
+        start = line_at(self.source, entry.node, closed.begin)
+        end, group = end_of(entry), closed.group
+        test = TestCase(closed.name, start, end, group, tuple(params), marks)
+        self._tests.append((entry.start, test))

@@ -9,12 +9,17 @@ from pathlib import Path
 
 @cache
 def edition() -> str:
-    """A digest of these rules and of the grammars that are installed: it changes by itself when they do."""
+    """A digest of these rules and of the grammars that are installed: it changes by itself when
+    they do.
+    """
     digest = hashlib.sha256()
     folder = Path(__file__).parent
-    for path in (*sorted(folder.glob("*.py")), folder.parent / "languages.py"):
+    rules = sorted((*folder.glob("*.py"), *folder.glob("queries/*.scm")))
+    for path in (*rules, folder.parent / "languages.py"):
         try:
-            digest.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0")
+            digest.update(
+                path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0"
+            )
         except OSError:
             continue
     digest.update("\0".join(_grammars()).encode("utf-8", "replace"))
@@ -22,7 +27,9 @@ def edition() -> str:
 
 
 def _grammars() -> list[str]:
-    """The grammars with their versions, by the names of their folders: metadata would cost an import."""
+    """The grammars with their versions, by the names of their folders: metadata would cost an
+    import.
+    """
     found: set[str] = set()
     for folder in sys.path:
         try:
@@ -30,5 +37,7 @@ def _grammars() -> list[str]:
                 names = [entry.name for entry in entries]
         except OSError:
             continue
-        found.update(name for name in names if name.startswith("tree_sitter") and name.endswith("-info"))
+        found.update(
+            name for name in names if name.startswith("tree_sitter") and name.endswith("-info")
+        )
     return sorted(found)

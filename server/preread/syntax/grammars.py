@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Node
 
-# Repairing text that is no such language can take the parser time and memory that grow with the square of the text.
-# The largest real files take 0.2 s; what takes this long falls to the plain rules.
+# Repairing text that is no such language can take the parser time and memory that grow with the
+# square of the text. The largest real files take 0.2 s; what takes this long falls to the plain
+# rules.
 _PARSE_SECONDS = 1.0  # processor time of this thread
 _CHUNK = 65536  # bytes, for the parser
 _TEXT = 512  # bytes, for predicates of queries: they ask for the texts of nodes
-# A file that ends in the same few tokens over and over can take gigabytes in one uninterruptible step: 6 KB of
-# "/*\n" take 1.3 GB as Python. Real files compress to a twelfth at best (seen in 7,774), such endings to a fiftieth.
+# A file that ends in the same few tokens over and over can take gigabytes in one uninterruptible
+# step: 6 KB of "/*\n" take 1.3 GB as Python. Real files compress to a twelfth at best (seen in
+# 7,774), such endings to a fiftieth.
 _TAIL = 8192  # bytes
 _REPETITIVE = 25
 
@@ -63,7 +65,9 @@ def grammar_of(language: Language) -> "Grammar | None":
 
 
 def parse(path: str, text: str, language: Language) -> Source | None:
-    """The file parsed, None when the language has no usable grammar or the text is nothing for a parser."""
+    """The file parsed, None when the language has no usable grammar or the text is nothing for a
+    parser.
+    """
     grammar = grammar_of(language)
     if grammar is None:
         return None
@@ -83,7 +87,9 @@ def parse(path: str, text: str, language: Language) -> Source | None:
 
     import tree_sitter
 
-    parser = tree_sitter.Parser(grammar)  # a new one: builds run in several threads, and a parser serves one
+    parser = tree_sitter.Parser(
+        grammar
+    )  # a new one: builds run in several threads, and a parser serves one
     try:
         root = parser.parse(read, progress_callback=gives_up).root_node
         chunk = _TEXT

@@ -10,9 +10,11 @@ _ADORNMENT = re.compile(r"^([=\-`:.'\"~^_*+#])\1{2,}$")
 _MARKUP_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.{1,400}?)</h\1\s*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _TEMPLATE = re.compile(r"\{%-?\s*(end)?(block|macro)\b\s*(\w*)([^%]{0,160})")
-_KEY = re.compile(r"""( *)(?:"([^"]+)"|'([^']+)'|([\w$./@-][^:#"'{}\[\]]*?))\s*:\s*(?:[&!][\w!/.-]+\s*)?(?:#.*)?$""")
+_KEY = re.compile(
+    r"""( *)(?:"([^"]+)"|'([^']+)'|([\w$./@-][^:#"'{}\[\]]*?))\s*:\s*(?:[&!][\w!/.-]+\s*)?(?:#.*)?$"""
+)
 _SCALAR = re.compile(r":\s*(?:[&!]\S+\s+)?[|>][+\-\d]{0,2}\s*(?:#.*)?$")
-_MOST_KEYS = 1000
+_MAX_KEYS = 1000
 _SETEXT = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
 
 
@@ -46,17 +48,27 @@ def _after_front_matter(lines: list[str]) -> int:
     """How many lines a YAML front matter takes; its closing rule is no Setext heading."""
     if not lines or lines[0].rstrip() != "---":
         return 0
-    return next((number for number, line in enumerate(lines[1:200], 2) if line.rstrip() in {"---", "..."}), 0)
+    return next(
+        (number for number, line in enumerate(lines[1:200], 2) if line.rstrip() in {"---", "..."}),
+        0,
+    )
 
 
 def rst_headings(lines: list[str]) -> list[tuple[int, int, str]]:
-    """(line, level, title) of each heading; a level is the order in which its adornment first appears."""
+    """(line, level, title) of each heading; a level is the order in which its adornment first
+    appears.
+    """
     found = []
     styles: list[str] = []
     for number in range(2, len(lines) + 1):
         adornment = _ADORNMENT.match(lines[number - 1].rstrip())
         title = lines[number - 2].strip()
-        if not adornment or not title or _ADORNMENT.match(title) or len(lines[number - 1].rstrip()) < len(title):
+        if (
+            not adornment
+            or not title
+            or _ADORNMENT.match(title)
+            or len(lines[number - 1].rstrip()) < len(title)
+        ):
             continue
         above = lines[number - 3].rstrip() if number > 2 else ""
         style = adornment[1] * (2 if _ADORNMENT.match(above) else 1)
@@ -112,7 +124,7 @@ def yaml_headings(lines: list[str]) -> list[tuple[int, int, str]]:
             inner = 0
         elif not inner:
             inner = indent
-        if key and indent in (0, inner) and len(found) < _MOST_KEYS:
+        if key and indent in (0, inner) and len(found) < _MAX_KEYS:
             found.append((number, 1 if indent == 0 else 2, (key[2] or key[3] or key[4]).strip()))
     return found
 

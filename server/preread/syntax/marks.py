@@ -14,7 +14,9 @@ _INHERITED = re.compile(
     r"skip|ignore|disabled|xfail|todo|pending|\bmark\.|patch|slow|parametri[sz]e", re.IGNORECASE
 )
 # Names that decorators give values to are no fixtures; a patch without `new` gives one argument.
-_PARAMETRIZED = re.compile(r"parametrize\(\s*(?:[\w.]+=)?(\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*')")
+_PARAMETRIZED = re.compile(
+    r"parametrize\(\s*(?:[\w.]+=)?(\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*')"
+)
 _PATCH = re.compile(
     r"@(\w+\.)*patch(\.object)?\((?!.*\bnew(_callable)?=)(?!([^,(]+,){2}\s*[^=,]+[,)])"
 )
@@ -35,7 +37,12 @@ def given_by(decorators: list[str], params: list[str]) -> list[str]:
     """What a test asks for, without what its decorators give it."""
     if not params or not decorators:
         return params
-    given = {name for text in decorators for found in _PARAMETRIZED.findall(text) for name in _words(found)}
+    given = {
+        name
+        for text in decorators
+        for found in _PARAMETRIZED.findall(text)
+        for name in _words(found)
+    }
     patches = sum(1 for text in decorators if _PATCH.match(text))
     return [name for name in params[patches:] if name not in given]
 

@@ -5,7 +5,9 @@ Lines are 1-based and inclusive, and end at "\\n" only.
 
 from typing import Literal, NamedTuple
 
-SymbolKind = Literal["function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"]
+SymbolKind = Literal[
+    "function", "method", "class", "interface", "type", "enum", "constant", "component", "heading"
+]
 MemberKind = Literal["enum", "constant", "option", "field", "union"]
 
 

@@ -1,8 +1,9 @@
-"""The names that a file defines, by one pattern a language: quick enough for every file of a project.
+"""The names that a file defines, by one pattern a language: quick enough for every file of a
+project.
 
-An outline says more, and says it exactly, but takes many times as long: it is made of files that a request is about.
-Patterns begin at the end of the line before, which is quick to search for, and never try one split of a line twice, so
-that no text takes long.
+An outline says more, and says it exactly, but takes many times as long: it is made of files that a
+request is about. Patterns begin at the end of the line before, which is quick to search for, and
+never try one split of a line twice, so that no text takes long.
 """
 
 import re
@@ -12,11 +13,13 @@ from typing import NamedTuple
 
 from preread.languages import Language
 
-_MOST = 5_000  # names of a file
+_MAX = 5_000  # names of a file
 
 
 class Names(NamedTuple):
-    """What a file defines, and its headings; each in the order of lines, repeated where it is defined again."""
+    """What a file defines, and its headings; each in the order of lines, repeated where it is
+    defined again.
+    """
 
     defined: list[str]
     headings: list[str]
@@ -44,9 +47,7 @@ _TYPED = (
     rf"(?:\w+(?:<[^<>\n]*>)?::)*+(~?\w++)[ \t]*+(?:<[^<>\n]*>)?{_GIVEN}[^;{{}}()=\n]{{0,200}}+\s*+"
 )
 _MAKER = rf"(?<=\s)([A-Z]\w*+)[ \t]*+{_GIVEN}[^;{{}}()=]{{0,200}}+\{{"  # a constructor
-_FUNCTION = (
-    r"(?:async\b|function\b|\([^()\n]*(?:\)[^=\n]*=>|$)|[\w$]++ *=>|[\w.]*(?:memo|forwardRef|useCallback|observer)\b)"
-)
+_FUNCTION = r"(?:async\b|function\b|\([^()\n]*(?:\)[^=\n]*=>|$)|[\w$]++ *=>|[\w.]*(?:memo|forwardRef|useCallback|observer)\b)"
 _C = (
     r"(?<=typedef )[^;\n]*?(\w++)\)?(?:\([^()\n]*\))?;",
     r"(?:struct|class|union|enum(?: class)?|namespace|concept) (?:[A-Z_]++ )?(\w++)[^;(){=\n]*+(?:\{|$)",
@@ -54,11 +55,13 @@ _C = (
     r"(?<=constexpr )[\w:]+[ \w:*&<>]*?\b(\w++) *[={]",
     r"(~\w++)\(",
     r"#[ \t]*define[ \t]+(\w++)[ \t(]+\S",
+    r"(?:TEST_CASE|SCENARIO|SECTION|SUBCASE)(?:_\w*+)?\(\s*\"([^\"\n]*+)\"",
     r"(?:(?:TYPED_)?TEST(?:_[FPCG])?\(\s*\w+,|START_TEST\()\s*(\w++)",
     rf"{_TYPED}\{{",
     r"\}[ *]*(\w++)[ \t]*;",
     r"using (\w++) *=",
-    r"(?<=\n)(\w++)[ \t]*\([^;{}()]{0,300}\)[^={}()]{0,300}\{",  # the type on the line above, or types below
+    # the type on the line above, or types below
+    r"(?<=\n)(\w++)[ \t]*\([^;{}()]{0,300}\)[^={}()]{0,300}\{",
 )
 _SCRIPT = (
     _TITLED,
@@ -152,4 +155,6 @@ def named(language: Language, text: str) -> Names:
         headings = [symbol.name for symbol in symbols if symbol.kind == "heading"]
         return Names([symbol.name for symbol in symbols if symbol.kind != "heading"], headings)
     pattern = _pattern(_BY_LANGUAGE[language.name])
-    return Names([found[found.lastindex or 0] for found in islice(pattern.finditer("\n" + text), _MOST)], [])
+    return Names(
+        [found[found.lastindex or 0] for found in islice(pattern.finditer("\n" + text), _MAX)], []
+    )

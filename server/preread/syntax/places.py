@@ -24,7 +24,7 @@ class Places:
 
 def enclosing(outline: Outline, line: int) -> Symbol | TestCase | None:
     """The innermost symbol or test whose lines hold this 1-based line."""
-    entries = (*outline.symbols, *outline.tests)
+    entries: list[Symbol | TestCase] = [*outline.symbols, *outline.tests]
     around = (entry for entry in entries if entry.start <= line <= entry.end)
     return max(around, key=lambda entry: (entry.start, -entry.end), default=None)
 

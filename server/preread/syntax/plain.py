@@ -1,4 +1,6 @@
-"""Plain rules, line by line, for languages without a grammar: definitions, headings, comments, calls."""
+"""Plain rules, line by line, for languages without a grammar: definitions, headings, comments,
+calls.
+"""
 
 import re
 from collections.abc import Callable
@@ -51,7 +53,9 @@ _SQL_RULE = re.compile(
     r"(?P<key>table|view|function|procedure|type|domain|index|trigger|schema|sequence|policy)\s+(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]]+)",
     re.IGNORECASE,
 )
-_NOT_NAMES = frozenset("if for while switch catch return else do sizeof when foreach lock using function fun".split())
+_NOT_NAMES = frozenset(
+    "if for while switch catch return else do sizeof when foreach lock using function fun".split()
+)
 _IMPORT = re.compile(
     r"^\s*(?:import|using|use|require|require_relative|require_once|include|#\s*include|source|@import|@use)\b\s*\(?"
     r"\s*[\"'<]?(?P<module>[\w./\\:@*-]+)"
@@ -81,7 +85,9 @@ def plain_outline(language: Language, text: str) -> Outline:
     if language.name in _HEADINGS:
         headings = sections(_HEADINGS[language.name](lines), len(lines))
         parts = template_parts(lines) if language.name in _TEMPLATES else []
-        return Outline(tuple(sorted((*headings, *parts), key=lambda symbol: (symbol.start, -symbol.end))))
+        return Outline(
+            tuple(sorted((*headings, *parts), key=lambda symbol: (symbol.start, -symbol.end)))
+        )
     if language.name in _DATA:
         return Outline()
     code, comments = split_comments(language, lines)
@@ -116,13 +122,23 @@ def plain_details(language: Language, text: str) -> Details:
     for number, line in enumerate(code, 1):
         for match in _CALL.finditer(line):
             callee = match[1]
-            if callee in _NOT_NAMES or (number, callee) in definitions or declares.search(line, 0, match.start()):
+            if (
+                callee in _NOT_NAMES
+                or (number, callee) in definitions
+                or declares.search(line, 0, match.start())
+            ):
                 continue
             end = _closing(line, match.end() - 1)
             whole = line[match.start() : end]
-            literals = tuple(first or second for first, second in _STRING.findall(line[match.end() : end]))
+            literals = tuple(
+                first or second for first, second in _STRING.findall(line[match.end() : end])
+            )
             within = names.get(number, "")
-            calls.append(Call(callee, " ".join(whole.split())[:120], number, number, literals, (), within, ""))
+            calls.append(
+                Call(
+                    callee, " ".join(whole.split())[:120], number, number, literals, (), within, ""
+                )
+            )
     placed = tuple(comment._replace(within=names.get(comment.start, "")) for comment in comments)
     return Details(tuple(calls), placed)
 
@@ -134,7 +150,9 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _definition(language: Language, code: list[str], number: int, ends: Callable[[int], int]) -> Symbol | None:
+def _definition(
+    language: Language, code: list[str], number: int, ends: Callable[[int], int]
+) -> Symbol | None:
     line = code[number - 1]
     name, key = "", ""
     if language.name == "Shell":
@@ -151,7 +169,11 @@ def _definition(language: Language, code: list[str], number: int, ends: Callable
             name, key = found["name"], found["key"]
         elif language.name in _C_LIKE:
             found = _C_FUNCTION.match(line)
-            opens = line.rstrip().endswith("{") or "{" in line or (number < len(code) and code[number].strip() == "{")
+            opens = (
+                line.rstrip().endswith("{")
+                or "{" in line
+                or (number < len(code) and code[number].strip() == "{")
+            )
             if found and opens and found["name"] not in _NOT_NAMES:
                 name, key = found["name"], "function"
     if not name:
@@ -192,7 +214,9 @@ def _names_by_line(outline: Outline) -> dict[int, str]:
 
 
 def _closing(line: str, opening: int) -> int:
-    """The offset after the bracket that closes the one at `opening`, or the line's end; looks 400 characters far."""
+    """The offset after the bracket that closes the one at `opening`, or the line's end; looks 400
+    characters far.
+    """
     depth = 0
     for at in range(opening, min(len(line), opening + 400)):
         depth += (line[at] == "(") - (line[at] == ")")

@@ -93,4 +93,6 @@ def _section(language: Language, text: str) -> Section | None:
             raise
         return None  # a wheel whose query is not for its own grammar
     settings = {n: query.pattern_settings(n) for n in range(query.pattern_count)}
-    return Section(query, {n: given["name"] or "" for n, given in settings.items() if "name" in given})
+    return Section(
+        query, {n: given["name"] or "" for n, given in settings.items() if "name" in given}
+    )

@@ -5,6 +5,8 @@ the words that the head of `queries/python.scm` explains. `captures` runs a quer
 `imports` and `contents` each go once through what it found, in the order of the text.
 """
 
+import threading
+
 from preread.languages import Language, role_of
 from preread.syntax.captures import captured
 from preread.syntax.comments import joined_comments
@@ -15,6 +17,9 @@ from preread.syntax.imports import imports_of
 from preread.syntax.model import Details, Member, Outline
 from preread.syntax.places import Places
 from preread.syntax.queries import Section, contents_of, definitions_of
+from preread.syntax.recovery import recovered
+
+_last = threading.local()  # what a thread read last: details are mostly asked for after the outline
 
 
 class Reading:
@@ -27,10 +32,13 @@ class Reading:
         self._definitions = DefinitionReader(source)
         self._definitions.read(self._found)
         self.outline = Outline(
-            tuple(self._definitions.symbols),
-            tuple(self._definitions.tests),
+            self._definitions.symbols(),
+            self._definitions.tests(),
             imports_of(source, self._found),
         )
+        misread = [entry.node for entry in self._found if entry.role == "misread"]
+        if source.root.has_error or misread:
+            self.outline = recovered(source, language, self.outline, misread)
 
     def details(self) -> Details:
         """What stands inside of the definitions."""
@@ -66,6 +74,12 @@ def _merged(members: list[Member], constants: list[Member]) -> list[Member]:
 
 def read(path: str, text: str, language: Language) -> Reading | None:
     """The file read, None when there is no query for its language, or no parser takes the text."""
+    key = (path, language.name, text)
+    if getattr(_last, "key", None) == key:
+        found: Reading | None = _last.reading
+        return found
     section = definitions_of(language)
     source = parse(path, text, language) if section is not None else None
-    return Reading(source, language, section) if source is not None and section else None
+    reading = Reading(source, language, section) if source is not None and section else None
+    _last.key, _last.reading = key, reading
+    return reading

@@ -2,8 +2,10 @@
 
 import re
 
-_OPENING = re.compile(r"^[ \t]*(?:/\*[*!]?|//[/!]?|#+!?|--|\*|<!--|\{#-?|=begin)?[ \t]?", re.MULTILINE)
-_ENDINGS = ("*/", "-->", "#}", "=end")
+_OPENING = re.compile(
+    r"^[ \t]*(?:/\*[*!]?|//[/!]?|#+!?|--|\(\*+|\*|<!--|\{#-?|=begin)?[ \t]?", re.MULTILINE
+)
+_ENDINGS = ("*/", "*)", "-->", "#}", "=end")
 _DIRECTIVE = re.compile(
     r"\s*(eslint|@ts-|ts-ignore|prettier-|biome-|tslint|istanbul|c8 |v8 |noqa|type: ?ignore|pylint:|nolint"
     r"|go:|\+build|-\*-|vim:|@jsx|@vitest-environment|@jest-environment|webpackChunkName|#?region|#?endregion"

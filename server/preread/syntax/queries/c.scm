@@ -16,6 +16,10 @@
   (#match? @runner "^((TYPED_)?TEST(_[FPCG]|_GROUP)?|BOOST_(AUTO|FIXTURE|DATA)_TEST_CASE|MU_TEST)$"))
 ((function_definition declarator: (function_declarator declarator: (identifier) @name)) @test @only.tests
   (#match? @name "^((test_|Test)\\w+|test[A-Z]\\w*|\\w+_test)$"))
+((function_definition
+    type: (type_identifier) @decorator.ignored
+    declarator: (function_declarator declarator: (identifier) @_test))
+  (#match? @_test "^((TYPED_)?TEST(_[FPCG])?|BOOST_(AUTO|FIXTURE|DATA)_TEST_CASE)$"))
 ((call_expression function: (identifier) @_skip) @test.skip
   (#any-of? @_skip "GTEST_SKIP" "SKIP" "TEST_IGNORE" "TEST_IGNORE_MESSAGE" "skip"))
 ; What ends a test of Check has no semicolon: it counts as the type of the next function.
@@ -67,8 +71,12 @@
 (enumerator name: (_) @name value: (_)? @value) @member.enum
 (field_declaration type: (_) @value declarator: [
   (field_identifier) @name
-  (_ declarator: (field_identifier) @name)
-  (_ declarator: (_ declarator: (field_identifier) @name))]) @member.field
+  (pointer_declarator declarator: (field_identifier) @name)
+  (array_declarator declarator: (field_identifier) @name)
+  (pointer_declarator declarator: (pointer_declarator declarator: (field_identifier) @name))
+  (function_declarator declarator:
+    (parenthesized_declarator (pointer_declarator declarator: (field_identifier) @name)))])
+  @member.field
 
 ((call_expression function: (_) @exception) @raise
   (#match? @exception "(?i)^(\\w+::)*(?!expect|assert|check|test)\\w*(error|fatal|die|panic|invalid|throw_)|^(errx?|warnx?)$"))

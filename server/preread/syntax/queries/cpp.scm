@@ -3,7 +3,9 @@
 
 ((expression_statement (call_expression
     function: (identifier) @runner
-    arguments: (argument_list . (identifier)? . (string_literal) @name))) @test
+    arguments: [
+      (argument_list . (string_literal) @name)
+      (argument_list . (identifier) . (string_literal) @name)])) @test
   . (compound_statement) @body
   (#match? @runner "^((TEMPLATE_)?(TEST_CASE|SCENARIO)(_METHOD|_FIXTURE|_TEMPLATE)?\\w*|(DYNAMIC_)?SECTION|SUBCASE|(AND_)?(GIVEN|WHEN|THEN))$"))
 ((expression_statement (call_expression

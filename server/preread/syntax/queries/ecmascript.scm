@@ -161,6 +161,12 @@
     (lexical_declaration (variable_declarator name: (identifier) @name) @definition.constant)
     (variable_declaration (variable_declarator name: (identifier) @name) @definition.constant)])])
 
+(program (_ [
+  (statement_block (lexical_declaration
+    (variable_declarator name: (identifier) @name) @definition.constant))
+  (else_clause (statement_block (lexical_declaration
+    (variable_declarator name: (identifier) @name) @definition.constant)))]))
+
 (decorator) @decorator
 (comment) @comment
 

@@ -37,6 +37,7 @@
   (#match? @name "^[A-Z][A-Z0-9_]*$"))
 
 (object_literal) @anonymous
+(source_file (annotated_expression) @misread) ; a class with a comment among its annotations
 (annotation) @decorator
 (line_comment) @comment
 (block_comment) @comment
@@ -71,10 +72,10 @@
 (class_body (property_declaration
   (variable_declaration . (identifier) @name . (_)? @value) . (_)? @value) @member.field)
 
+((function_declaration name: (_) @name) @hook (#any-of? @name "setUp" "tearDown"))
 ((function_declaration (modifiers (annotation [
     (user_type (identifier) @name)
     (constructor_invocation (user_type (identifier) @name))]))) @hook
   (#match? @name "^(Before|After)(Each|All|Class|Test|Suite|Method)?$"))
-((function_declaration name: (_) @name) @hook (#any-of? @name "setUp" "tearDown"))
 ((call_expression . (identifier) @name (annotated_lambda)) @hook
   (#match? @name "^(before|after)(Test|Spec|Each|Any|Container|Project)$"))

@@ -8,6 +8,7 @@
 ;       @doc             its comment, in tags.scm
 ;       @owner           the type of a member that is written outside of it
 ;       (#set! name "…") where the definition itself has no name
+;   @misread             what the grammar took for something else: plain rules read it again
 ;   @scope, @scope.type  is no symbol, but holds some: a module; a type, so that it holds methods
 ;   @anonymous           what it holds are no definitions of the file: an object made in place
 ;   @test                a test, with @name, or named by its text
@@ -64,7 +65,7 @@
 ((function_definition parameters: (parameters [
     (identifier) @test.param
     (typed_parameter . (identifier) @test.param)])) @owner
-  (#not-any-of? @test.param "self" "cls"))
+  (#not-match? @test.param "^(self|cls)$"))
 
 ((call function: (_) @_skips) @test.skip
   (#match? @_skips "^(pytest\\.(skip|xfail|importorskip|fail)|self\\.skipTest)$"))

@@ -1,0 +1,47 @@
+"""What is open at a place in a text while its definitions are read."""
+
+from dataclasses import dataclass, field
+
+from preread.syntax.captures import Captured
+from preread.syntax.model import SymbolKind
+
+TYPES = frozenset(("class", "interface", "enum"))
+FUNCTIONS = frozenset(("function", "method", "component", "test", "group"))
+# Kinds as queries name them, beside those that symbols have.
+KINDS: dict[str, SymbolKind] = {
+    "function": "function",
+    "method": "method",
+    "class": "class",
+    "interface": "interface",
+    "type": "type",
+    "enum": "enum",
+    "constant": "constant",
+    "component": "component",
+    "module": "class",
+    "object": "class",
+    "macro": "function",
+}
+
+
+@dataclass(slots=True)
+class Opened:
+    """Something that holds the text up to `end`."""
+
+    kind: str  # of a symbol, or "file", "scope", "anonymous", "test", "group"
+    name: str
+    end: int
+    container: str = ""  # of itself
+    inside: str = ""  # the container of what it holds
+    group: str = ""
+    group_inside: str = ""
+    in_function: bool = False
+    is_test: bool = False
+    found: Captured | None = None
+    begin: int = 0  # the offset after its decorators
+    comments: list[str] = field(default_factory=list)
+    decorators: list[str] = field(default_factory=list)
+    docstring: str = ""
+    params: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    skips: list[str] = field(default_factory=list)  # calls in a test that skip it
+    inherits: list[str] = field(default_factory=list)  # marks of all tests in it

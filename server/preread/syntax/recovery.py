@@ -1,0 +1,114 @@
+"""Where a grammar loses its way, what the plain rules find: one misread token can cost a class."""
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from preread.languages import Language
+from preread.syntax.grammars import Source, first_line, grammar_of, last_line
+from preread.syntax.model import Outline, Symbol, TestCase
+from preread.syntax.plain import plain_outline
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Query
+
+_MIN_LINES = 3  # of an error that may hide a definition
+_MAX = 2_000  # definitions of a file, each of which is compared with the others
+_TYPES = frozenset(("class", "interface", "enum"))
+_FUNCTIONS = frozenset(("function", "method"))
+
+
+def recovered(source: Source, language: Language, found: Outline, misread: list["Node"]) -> Outline:
+    """The outline of a file with errors, with what plain rules find where they are."""
+    text = source.data.decode("utf-8", "ignore")
+    lines = text.split("\n")
+    broken = _broken_lines(source, language, found, len(lines))
+    for node in misread:
+        broken.update(range(first_line(node), last_line(node) + 1))
+    known: list[Symbol | TestCase] = list(found.symbols)
+    known += found.tests
+    known = known[:_MAX]
+    starts = {entry.start for entry in known}
+    added = [
+        symbol
+        for symbol in (plain_outline(language, text).symbols if broken else ())
+        if symbol.start in broken and symbol.start not in starts and symbol.name.isprintable()
+        if not any(_holds(entry, symbol, lines) for entry in known)
+    ]
+    if not broken or len(known) + len(added) > _MAX:
+        return found
+    types = [symbol for symbol in added if symbol.kind in _TYPES]
+    symbols = [*found.symbols, *added]
+    placed = [_placed(symbol, types, symbols, lines) for symbol in symbols]
+    placed.sort(key=lambda symbol: (symbol.start, -symbol.end))
+    tests = [_grouped(test, types) for test in found.tests]
+    return Outline(tuple(placed), tuple(tests), found.imports)
+
+
+def _broken_lines(source: Source, language: Language, found: Outline, last: int) -> set[int]:
+    """Lines of errors, of functions with errors, which swallow the next, and behind the tree."""
+    root, lines = source.root, set[int]()
+    if root.children:
+        lines.update(range(last_line(root.children[-1]) + 1, last + 1))
+    errors = [(first_line(node), last_line(node)) for node in _errors(source, language)]
+    for start, end in errors:
+        if end - start >= _MIN_LINES:
+            lines.update(range(start, end + 1))
+    for symbol in found.symbols:
+        holds = any(symbol.start <= start and end <= symbol.end for start, end in errors)
+        if holds and symbol.kind in _FUNCTIONS:
+            lines.update(range(symbol.start + 1, symbol.end + 1))
+    return lines
+
+
+def _errors(source: Source, language: Language) -> list["Node"]:
+    from tree_sitter import QueryCursor
+
+    query = _error_query(language)
+    return QueryCursor(query).captures(source.root).get("error", []) if query is not None else []
+
+
+@cache
+def _error_query(language: Language) -> "Query | None":
+    from tree_sitter import Query
+
+    grammar = grammar_of(language)
+    return Query(grammar, "(ERROR) @error (MISSING) @error") if grammar is not None else None
+
+
+def _holds(entry: Symbol | TestCase, symbol: Symbol, lines: list[str]) -> bool:
+    """Whether a function holds what was found: it is set in deeper."""
+    is_function = isinstance(entry, TestCase) or entry.kind in ("function", "method")
+    inside = is_function and entry.start < symbol.start <= entry.end
+    return inside and _indent(lines, symbol.start) > _indent(lines, entry.start)
+
+
+def _placed(symbol: Symbol, types: list[Symbol], others: list[Symbol], lines: list[str]) -> Symbol:
+    """A definition in the type that was found around it; a function ends where one begins."""
+    following = [
+        one.start
+        for one in others
+        if symbol.start < one.start <= symbol.end
+        if symbol.kind in _FUNCTIONS and one.kind in _FUNCTIONS
+        if _indent(lines, one.start) <= _indent(lines, symbol.start)
+    ]
+    if following:
+        symbol = symbol._replace(end=min(following) - 1)
+    home = _home(symbol.start, types)
+    if home is None or symbol.container:
+        return symbol
+    kind = "method" if symbol.kind == "function" else symbol.kind
+    return symbol._replace(container=home.name, kind=kind)
+
+
+def _grouped(test: TestCase, types: list[Symbol]) -> TestCase:
+    home = _home(test.start, types)
+    return test._replace(group=home.name) if home is not None and not test.group else test
+
+
+def _home(line: int, types: list[Symbol]) -> Symbol | None:
+    return next((one for one in reversed(types) if one.start < line <= one.end), None)
+
+
+def _indent(lines: list[str], number: int) -> int:
+    line = lines[number - 1] if number <= len(lines) else ""
+    return len(line) - len(line.lstrip())
