@@ -1,9 +1,11 @@
-"""What the gates cost a tool call: the shipped hooks as processes, against a shell that does nothing.
+"""What the gates cost a tool call: the shipped hooks as processes, against a shell that does
+nothing.
 
     python bench/gates.py [--runs 200] [--python FILE]
 
-Each round runs every case once, so that a machine whose speed drifts drifts for all of them alike. Prints medians and
-their ratio to `bash -c :`, the least of each, and what is to be held: `bench/README.md` has the figures.
+Each round runs every case once, so that a machine whose speed drifts drifts for all of them alike.
+Prints medians and their ratio to `bash -c :`, the least of each, and what is to be held:
+`bench/README.md` has the figures.
 """
 
 import argparse

@@ -1,9 +1,12 @@
-"""How long `preread load` takes from process start, and how much memory: cold, one file changed, cached.
+"""How long `preread load` takes from process start, and how much memory: cold, one file changed,
+cached.
 
     python bench/load.py                        two made repositories, of 300 and 1,600 source files
-    python bench/load.py --repo DIR FEATURE     a clone of a repository of yours (it is copied first)
+    python bench/load.py --repo DIR FEATURE     a clone of a repository of yours (it is copied
+    first)
 
-Each figure is the median of the runs; each is also given as a ratio to a baseline timed in the same run.
+Each figure is the median of the runs; each is also given as a ratio to a baseline timed in the same
+run.
 """
 
 import argparse
@@ -100,7 +103,9 @@ NOUNS = (
 
 
 def make_repository(folder: Path, files: int) -> None:
-    """A git repository of `files` source files in two languages, a third of them tests, with forty commits."""
+    """A git repository of `files` source files in two languages, a third of them tests, with forty
+    commits.
+    """
     run = lambda *a: subprocess.run(["git", "-C", str(folder), *a], check=True, capture_output=True)  # noqa: E731
     folder.mkdir(parents=True)
     run("init", "-q")
@@ -130,7 +135,8 @@ def make_repository(folder: Path, files: int) -> None:
 
 def timed(argv: list[str], cwd: Path) -> tuple[float, float]:
     """Seconds and peak megabytes of one process and its children."""
-    # Where Python may not keep what it compiled, compiling Preread again is a third of a second of each run.
+    # Where Python may not keep what it compiled, compiling Preread again is a third of a second of
+    # each run.
     environ = {
         k: v
         for k, v in os.environ.items()

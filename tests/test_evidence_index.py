@@ -1,4 +1,6 @@
-"""The evidence index: a changed file costs that file, and what is in it is what a fresh one would hold."""
+"""The evidence index: a changed file costs that file, and what is in it is what a fresh one would
+hold.
+"""
 
 import os
 import re
@@ -216,7 +218,9 @@ def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(
 
 @pytest.fixture
 def read_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that this process reads, where a second helps: it waits until that has answered once, or failed."""
+    """The files that this process reads, where a second helps: it waits until that has answered
+    once, or failed.
+    """
     paths: list[str] = []
     heard, here, put = threading.Event(), workers._here, workers._Second._put
 

@@ -1,6 +1,8 @@
-"""Which files count as sources and which as tests: told from the path, by rules of this benchmark's own.
+"""Which files count as sources and which as tests: told from the path, by rules of this benchmark's
+own.
 
-They are not Preread's rules on purpose: a file that Preread takes for something else has to show as lost.
+They are not Preread's rules on purpose: a file that Preread takes for something else has to show as
+lost.
 """
 
 import re
@@ -40,7 +42,8 @@ _TEST = re.compile(
 _TEST_CLASS = re.compile(
     r"(Tests?|TestCase|IT|Specs?)\.(java|kt|cs|php|swift|scala|groovy)$|(^|/)Test[A-Z]\w*\.(java|kt)$"
 )
-# A library's own helper for its users' tests (`click/testing.py`) is a source: the file alone makes no test.
+# A library's own helper for its users' tests (`click/testing.py`) is a source: the file alone makes
+# no test.
 _ASIDE = re.compile(
     r"^(docs?|documentation|www|website|site|examples?|samples?|demos?|bench|benches|benchmarks?)/|/(examples?|samples?)/"
 )

@@ -1,4 +1,6 @@
-"""What is compared: one shape for all, and the baselines that need nothing but the standard library."""
+"""What is compared: one shape for all, and the baselines that need nothing but the standard
+library.
+"""
 
 import math
 import re
@@ -15,7 +17,9 @@ KINDS = {SOURCE: (SOURCE, ASIDE), TEST: (TEST,)}
 
 
 class Task(NamedTuple):
-    """The words that are asked with: a commit's subject, and its body where the kind of question has one."""
+    """The words that are asked with: a commit's subject, and its body where the kind of question
+    has one.
+    """
 
     subject: str
     body: str = ""
@@ -34,7 +38,9 @@ class Ranking(NamedTuple):
 
 
 class System(Protocol):
-    """One way to rank. It is made anew for each repository, and told of every tree before it is asked about it."""
+    """One way to rank. It is made anew for each repository, and told of every tree before it is
+    asked about it.
+    """
 
     def update(self, state: State) -> None: ...
 
@@ -56,7 +62,9 @@ STOP = frozenset(
 
 
 def tokens(text: str) -> Counter[str]:
-    """Lower-case words, identifiers both whole and in parts, without the commonest words of English."""
+    """Lower-case words, identifiers both whole and in parts, without the commonest words of
+    English.
+    """
     found: Counter[str] = Counter()
     for word, n in Counter(_WORD.findall(text)).items():
         parts = [part.lower() for part in _PART.findall(word)]
@@ -112,7 +120,9 @@ class _InMemory:
 
 
 class KeywordCount(_InMemory):
-    """How many of the words a file holds, then how often: what a patient `grep -c` for each of them gives."""
+    """How many of the words a file holds, then how often: what a patient `grep -c` for each of
+    them gives.
+    """
 
     def scores(self, wanted: list[str], files: dict[str, Counter[str]]) -> dict[str, float]:
         found = {}

@@ -1,4 +1,6 @@
-"""A commit's message as a task: without anything that names the files, the issue, the author or the tool."""
+"""A commit's message as a task: without anything that names the files, the issue, the author or
+the tool.
+"""
 
 import re
 
@@ -45,7 +47,9 @@ _IDLE = frozenset(
 
 
 def clean(text: str, places: frozenset[str] = frozenset()) -> str:
-    """The text without URLs, trailers, references, addresses, commit ids, file names, and paths in `places`."""
+    """The text without URLs, trailers, references, addresses, commit ids, file names, and paths in
+    `places`.
+    """
     for pattern in _REMOVED:
         text = pattern.sub(" ", text)
     text = _FILE.sub(" ", text)
@@ -55,13 +59,17 @@ def clean(text: str, places: frozenset[str] = frozenset()) -> str:
 
 
 def _is_path(token: str, places: frozenset[str]) -> bool:
-    """`and/or` and `GET/POST` stay; `src/app/login` goes, and whatever is a folder or a file of the tree."""
+    """`and/or` and `GET/POST` stay; `src/app/login` goes, and whatever is a folder or a file of
+    the tree.
+    """
     bare = token.strip("./~@").lower()
     return bare.count("/") > 1 or bare in places
 
 
 def places_of(paths: list[str]) -> frozenset[str]:
-    """Every tail, of two names or more, of every folder and of every file with and without its suffix."""
+    """Every tail, of two names or more, of every folder and of every file with and without its
+    suffix.
+    """
     found: set[str] = set()
     for path in paths:
         names = path.lower().split("/")
@@ -81,5 +89,7 @@ def telling_words(text: str) -> int:
 
 
 def subject_key(subject: str) -> str:
-    """What two commits with the same task have in common: the words of the subject, without numbers and references."""
+    """What two commits with the same task have in common: the words of the subject, without
+    numbers and references.
+    """
     return " ".join(word.lower() for word in WORD.findall(clean(subject)))

@@ -25,7 +25,8 @@ INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 FILE_KINDS = frozenset({"lines", "path", "test"})
-# A quoted name with the line that it is on, `name` :12 or `name` src/a.py:12: a source inside the words.
+# A quoted name with the line that it is on, `name` :12 or `name` src/a.py:12: a source inside the
+# words.
 ANCHOR = re.compile(
     r"(?<!`)(?P<ticks>`{1,3}+)(?!`)(?P<quote>(?:(?!(?P=ticks)).)++)(?P=ticks) "
     r"(?P<path><[^<>]+>|[^\s`,:<>()]*+):(?P<start>[1-9]\d{0,6})(?:-(?P<end>[1-9]\d{0,6}))?(?![\w.:-])"

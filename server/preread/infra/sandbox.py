@@ -1,4 +1,6 @@
-"""Templates of strangers: rendered in a sandbox, of bounded size, and on demand in a process that is sure to end."""
+"""Templates of strangers: rendered in a sandbox, of bounded size, and on demand in a process that
+is sure to end.
+"""
 
 import json
 import re
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-# Marks that no text holds, see `prompt.outside`: the mark of this rendering's blocks; where outside text begins, ends.
+# Marks that no text holds, see `prompt.outside`: the mark of this rendering's blocks; where outside
+# text begins, ends.
 MARK, OPEN, CLOSE = "\0", "\1", "\2"
 MOST_MEMORY, MOST_CPU = (
     1 << 30,
@@ -53,10 +56,11 @@ def render_sandboxed(
     *,
     known: bool = False,
 ) -> str:
-    """The template called `name`, of at most `limit` characters; it reaches these templates and values, nothing else.
+    """The template called `name`, of at most `limit` characters; it reaches these templates and
+    values, nothing else.
 
-    A `known` one was looked through before. Raises TemplateError. Neither its time nor its memory is bounded here: see
-    `answer`.
+    A `known` one was looked through before. Raises TemplateError. Neither its time nor its memory
+    is bounded here: see `answer`.
     """
     from jinja2 import TemplateSyntaxError, UndefinedError
 
@@ -126,7 +130,9 @@ def _look_through(
     template: Template,
     known: set[str],
 ) -> None:
-    """Refuse names that nobody gives, on branches not taken, too, and blocks that the extended template has not."""
+    """Refuse names that nobody gives, on branches not taken, too, and blocks that the extended
+    template has not.
+    """
     from jinja2 import meta, nodes
 
     tree = environment.parse(template.text, filename=template.shown)
@@ -151,7 +157,9 @@ def _look_through(
 def _place(
     trace: "TracebackType | None", templates: Mapping[str, Template], name: str
 ) -> tuple[str, int]:
-    """The innermost line of a template that an error went through; line 0 when it went through none."""
+    """The innermost line of a template that an error went through; line 0 when it went through
+    none.
+    """
     place, ours = (templates[name].shown, 0), {template.shown for template in templates.values()}
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in ours:
