@@ -152,7 +152,8 @@ def main() -> None:
         middle, least = statistics.median(times[name]), min(times[name])
         ratios = f"{middle / base:.1f}", f"{least / min(times[BASELINE]):.1f}"
         print(
-            f"| {name} | {middle * 1000:.1f} | {ratios[0]} | {least * 1000:.1f} | {ratios[1]} | {bound} |"
+            f"| {name} | {middle * 1000:.1f} | {ratios[0]} | {least * 1000:.1f} | {ratios[1]} | "
+            f"{bound} |"
         )
 
 

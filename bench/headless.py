@@ -163,7 +163,8 @@ def show(how: str, found: list[list[float]]) -> None:
     whole = [sum(parts[:-1]) for parts in found]
     *ours, child = (statistics.median(seconds) for seconds in zip(*found, strict=True))
     print(
-        f"  {how}: {statistics.median(whole):.2f} s ({min(whole):.2f} to {max(whole):.2f}), child {child:.2f} s"
+        f"  {how}: {statistics.median(whole):.2f} s ({min(whole):.2f} to {max(whole):.2f}), child "
+        f"{child:.2f} s"
     )
     for part, seconds in zip(PARTS, ours, strict=True):
         print(f"    {seconds:.3f} s  {part}")

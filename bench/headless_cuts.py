@@ -333,7 +333,8 @@ def main() -> None:
         fake = FakeClaude(folder / "fake", SOME)
         place = Place(folder, {"PREREAD_CLAUDE": str(fake.path)}, fake)
         print(
-            "| cut by | cuts | of these with a running program | slowest end, s | not ended | files left |"
+            "| cut by | cuts | of these with a running program | slowest end, s | not ended | "
+            "files left |"
         )
         print("| --- | --- | --- | --- | --- | --- |")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):

@@ -197,7 +197,8 @@ def measure(folder: Path, runs: int) -> None:
         best = min(found)
         cpu, peak = min(each.cpu for each in found), max(each.peak for each in found)
         print(
-            f"  {name:35} {best.seconds:7.2f} s ({cpu:6.2f})   {cpu / base:5.2f} x the baseline   {peak:5.0f} MB"
+            f"  {name:35} {best.seconds:7.2f} s ({cpu:6.2f})   {cpu / base:5.2f} x the baseline   "
+            f"{peak:5.0f} MB"
         )
 
 

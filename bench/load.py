@@ -26,7 +26,8 @@ BASELINE = (
 )
 READ_ALL = (
     "import hashlib, os, subprocess\n"
-    "for name in subprocess.run(['git', 'ls-files', '-z'], capture_output=True).stdout.split(b'\\0'):\n"
+    "for name in subprocess.run(['git', 'ls-files', '-z'], "
+    "capture_output=True).stdout.split(b'\\0'):\n"
     "    os.path.isfile(name) and hashlib.sha256(open(name, 'rb').read()).digest()\n"
 )
 
@@ -186,14 +187,16 @@ def measure(folder: Path, feature: str, runs: int) -> None:
         timed(load, folder)
         rows["cached"].append(timed(load, folder))
     print(
-        f"{folder.name}: {len(names)} source files; imports {base:.3f} s, reading and hashing all {read:.3f} s"
+        f"{folder.name}: {len(names)} source files; imports {base:.3f} s, reading and hashing all "
+        f"{read:.3f} s"
     )
     for name, found in rows.items():
         seconds = statistics.median(s for s, _ in found)
         peak = max(m for _, m in found)
         against = base if name == "cached" else read
         print(
-            f"  {name:18} {seconds:6.2f} s   {seconds / against:5.1f} x its baseline   {peak:6.0f} MB"
+            f"  {name:18} {seconds:6.2f} s   {seconds / against:5.1f} x its baseline   {peak:6.0f} "
+            f"MB"
         )
 
 

@@ -300,7 +300,8 @@ def main() -> None:
     say("")
     table(rows)
     print(
-        f"\n{len(seconds)} files, {1000 * statistics.median(seconds):.1f} ms each (median, processor time)"
+        f"\n{len(seconds)} files, {1000 * statistics.median(seconds):.1f} ms each (median, "
+        f"processor time)"
     )
 
 

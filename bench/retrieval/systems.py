@@ -56,7 +56,8 @@ class System(Protocol):
 _WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 STOP = frozenset(
-    "a an and are as at be but by for from if in into is it its no not of on or so than that the their then there these"
+    "a an and are as at be but by for from if in into is it its no not of on or so than that the "
+    "their then there these"
     " this to was we when which will with you".split()
 )
 
@@ -170,7 +171,8 @@ class Fts5:
         self._db.execute("PRAGMA journal_mode = MEMORY")
         for kind in KINDS:  # a table each, so that neither's words are rare because of the other
             self._db.execute(
-                f"CREATE VIRTUAL TABLE {kind} USING fts5 (path, body, tokenize = 'porter unicode61')"
+                f"CREATE VIRTUAL TABLE {kind} USING fts5 (path, body, tokenize = 'porter "
+                f"unicode61')"
             )
         self._rows: dict[File, int] = {}
         self._next = 1

@@ -6,8 +6,10 @@ import re
 
 MOST_CHARACTERS = 2_000  # of a body; more is a list of squashed commits
 _EXTENSIONS = (
-    "py pyi pyx js jsx mjs cjs ts tsx mts cts go rs java kt kts c h cc cpp hpp cs rb php swift lua sh bash sql html htm"
-    " vue svelte css scss less json jsonc ya?ml toml ini cfg md mdx rst txt lock snap xml csproj sln gradle proto tf"
+    "py pyi pyx js jsx mjs cjs ts tsx mts cts go rs java kt kts c h cc cpp hpp cs rb php swift lua "
+    "sh bash sql html htm"
+    " vue svelte css scss less json jsonc ya?ml toml ini cfg md mdx rst txt lock snap xml csproj "
+    "sln gradle proto tf"
     " hcl"
 ).replace(" ", "|")
 _FILE = re.compile(
@@ -29,7 +31,8 @@ _REMOVED = (
     ),
     re.compile(r"\[PR #[^\]]*\](\[[\w.]+\])?", re.IGNORECASE),
     re.compile(
-        r"\(?\b(?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|references|see|from|gh|pr|pull request|issue"
+        r"\(?\b(?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|references|see|from|gh|pr"
+        r"|pull request|issue"
         r"|follow[- ]up (?:on|to))"
         r"[:\s]+)*(?:[\w.\-]+/[\w.\-]+)?(?:#|\bGH-)\d+\b\)?",
         re.IGNORECASE,
@@ -40,8 +43,10 @@ _REMOVED = (
 )
 WORD = re.compile(r"[^\W\d_]{3,}")
 _IDLE = frozenset(
-    "the and for with from that this add adds added fix fixes fixed use uses used make makes when into not feat chore"
-    " update updates remove removes removed refactor test tests testing minor some more improve docs doc change changes"
+    "the and for with from that this add adds added fix fixes fixed use uses used make makes when "
+    "into not feat chore"
+    " update updates remove removes removed refactor test tests testing minor some more improve "
+    "docs doc change changes"
     " support".split()
 )
 

@@ -1,4 +1,4 @@
-"""The definitions that make up the feature, by file: the main ones in detail, the others by name."""
+"""The definitions that make up the feature, by file: the main ones in detail, others by name."""
 
 import re
 from collections.abc import Iterator, Sequence
