@@ -267,8 +267,10 @@ def test_explain_shows_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path
         "  mode      block (line 1)",
         "  feature   sign-in, from 'Sign_In', an alias of login",
         "  file      is new",
-        f"  dossier   is incomplete in {gated}: patterns.md there, codebase.md missing, summary.md "
-        f"empty",
+        (
+            f"  dossier   is incomplete in {gated}: patterns.md there, codebase.md missing, summary.md "
+            f"empty"
+        ),
     ):
         assert f"{line}\n" in shown
     assert (

@@ -181,25 +181,6 @@ def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
     return [commit for commit in found if not BOT.search(commit.author)]
 
 
-def taken_back(log: Log) -> frozenset[str]:
-    """The ids of commits, some cut short, that others took back, as these say; not of those that
-    came back so.
-    """
-    taken: dict[str, list[str]] = {}  # a commit → those that it took back
-    gone: set[str] = set()
-    for fields in reversed(
-        list(_records(log, "--no-merges", "-F", "--grep=This reverts commit", "--"))
-    ):
-        body = fields[-2]
-        taken[fields[0]] = (
-            [] if SQUASHED.search(body) else [sha for sha in TAKES_BACK.findall(body) if sha]
-        )
-        for sha in taken[fields[0]]:
-            again = (others for other, others in taken.items() if other.startswith(sha))
-            gone = gone.difference(*again) | {sha}
-    return frozenset(gone)
-
-
 def churn(log: Log) -> dict[str, int]:
     """How many of the latest commits changed each file."""
     counts: dict[str, int] = {}
@@ -231,15 +212,7 @@ def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
     return found
 
 
-def patches_in(log: Log, shas: Sequence[str]) -> list[Patch]:
-    """What these commits changed in all files."""
-    if not shas:
-        return []
-    records = _records(log, "--no-walk", "--patch", "--unified=0", "--no-renames", *shas, "--", ".")
-    return [patch for fields in records for patch in _patches(_commit(fields), fields[-1])]
-
-
-def _patches(commit: Commit, text: str) -> Iterator[Patch]:
+def _patches(commit: Commit, text: str) -> Iterator[Patch]:  # noqa: C901 - one kind of line each
     path, hunks = "", list[Hunk]()
     for line in text.split("\n"):
         if line.startswith("diff --git "):

@@ -150,8 +150,8 @@ def _look_through(
         blocks = environment.get_template(parent).blocks
         for node in tree.body:
             if isinstance(node, nodes.Block) and node.name not in blocks:
-                known = ", ".join(f"`{name}`" for name in blocks)
-                message = f"{parent} has no block `{node.name}`, but {known}"
+                listed = ", ".join(f"`{name}`" for name in blocks)
+                message = f"{parent} has no block `{node.name}`, but {listed}"
                 raise TemplateError(Fault(message, template.shown, node.lineno))
 
 

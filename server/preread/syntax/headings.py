@@ -19,7 +19,7 @@ _MAX_KEYS = 1000
 _SETEXT = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
 
 
-def markdown_headings(lines: list[str]) -> list[tuple[int, int, str]]:
+def markdown_headings(lines: list[str]) -> list[tuple[int, int, str]]:  # noqa: C901 - one kind of line each
     """(line, level, title) of each ATX or Setext heading outside fences."""
     found = []
     fence = ""

@@ -57,8 +57,10 @@ _FUNCTION = (
 )
 _C = (
     r"(?<=typedef )[^;\n]*?(\w++)\)?(?:\([^()\n]*\))?;",
-    r"(?:struct|class|union|enum(?: class)?|namespace"
-    r"|concept) (?:[A-Z_]++ )?(\w++)[^;(){=\n]*+(?:\{|$)",
+    (
+        r"(?:struct|class|union|enum(?: class)?|namespace"
+        r"|concept) (?:[A-Z_]++ )?(\w++)[^;(){=\n]*+(?:\{|$)"
+    ),
     r"(?<=const )[\w:]+[ \w:*&<>]*?\b(\w++) *=",
     r"(?<=constexpr )[\w:]+[ \w:*&<>]*?\b(\w++) *[={]",
     r"(~\w++)\(",
@@ -75,10 +77,14 @@ _SCRIPT = (
     _TITLED,
     r"(?:function\b *\*?|class|interface|(?:const )?enum|namespace|type)\s+([\w$]++)",
     rf"(?:const|let|var) ([\w$]++)[^=\n]*= *(?:async )?{_FUNCTION}",
-    rf"(?:(?:get|set) |\*)?{_NO}(#?[A-Za-z_$][\w$]*+)\??(?:<[^<>\n]*>)?\((?:[^()\n]"
-    rf"|\([^()\n]*\))*+\)[^;{{()=\n]*+\{{",
-    rf"{_NO}([A-Za-z_$][\w$]*+) *[:=] *(?:async\b *)?(?:function\b|\([^()\n]*\)[^=\n]*=>"
-    rf"|[\w$]++ *=>)",
+    (
+        rf"(?:(?:get|set) |\*)?{_NO}(#?[A-Za-z_$][\w$]*+)\??(?:<[^<>\n]*>)?\((?:[^()\n]"
+        rf"|\([^()\n]*\))*+\)[^;{{()=\n]*+\{{"
+    ),
+    (
+        rf"{_NO}([A-Za-z_$][\w$]*+) *[:=] *(?:async\b *)?(?:function\b|\([^()\n]*\)[^=\n]*=>"
+        rf"|[\w$]++ *=>)"
+    ),
     r"(?:(?<![ \t])|(?<=\nexport ))(?:const|let|var) ([\w$]++)",
 )
 _RUBY_BEFORE = r"(?:(?:private|public|protected|memoize|module_function|private_class_method) )?"

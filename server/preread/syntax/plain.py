@@ -159,7 +159,7 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _definition(
+def _definition(  # noqa: C901 - one kind of language each
     language: Language, code: list[str], number: int, ends: Callable[[int], int]
 ) -> Symbol | None:
     line = code[number - 1]
