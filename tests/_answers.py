@@ -1,4 +1,4 @@
-"""What the real server answers to what bin/relay.py answers in its place; `python tests/_answers.py` writes it anew."""
+"""The real server's answers for bin/relay.py; `python tests/_answers.py` writes them."""
 
 import json
 import subprocess

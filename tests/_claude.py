@@ -1,6 +1,7 @@
-"""The real Claude Code for tests: where it is, the environment it runs in, fixtures. It needs no account here.
+"""The real Claude Code for tests: its path, its environment, fixtures. It needs no account here.
 
-Its brain is scripted (_messages_api); everything else, from its tools to its permission rules, is the real program.
+Its model is scripted (_messages_api); everything else, from its tools to its permission rules, is
+real.
 """
 
 import json
@@ -15,7 +16,10 @@ from _messages_api import MessagesAPI
 
 PINNED = "2.1.329"  # README's test command installs it; a newer one may behave differently
 PREFIX = Path(tempfile.gettempdir()) / "preread-claude"
-INSTALL = f"npm install --silent --no-audit --no-fund --prefix {PREFIX} @anthropic-ai/claude-code@{PINNED}"
+INSTALL = (
+    f"npm install --silent --no-audit --no-fund --prefix {PREFIX} "
+    f"@anthropic-ai/claude-code@{PINNED}"
+)
 STAGING = ".project/.cache/staging/run-1"
 KEY = "sk-ant-scripted"  # any will do: the scripted API asks for none
 
@@ -37,7 +41,7 @@ _PASSED_ON = (
 
 
 def claude_environ(api: MessagesAPI, home: Path, key: str = KEY) -> dict[str, str]:
-    """What makes a process's Claude Code the scripted one: to be laid over its environment, with PREREAD_CLAUDE."""
+    """The variables, PREREAD_CLAUDE included, that make a process use the scripted Claude Code."""
     return {
         "HOME": str(home),
         "USERPROFILE": str(home),
@@ -48,7 +52,7 @@ def claude_environ(api: MessagesAPI, home: Path, key: str = KEY) -> dict[str, st
 
 
 def bare_environ(api: MessagesAPI, home: Path, key: str = KEY) -> dict[str, str]:
-    """The whole environment of a Claude Code that a test starts itself: nothing of the person who runs the tests."""
+    """The environment of a Claude Code that a test starts: nothing of the person who runs it."""
     return {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | claude_environ(
         api, home, key
     )
@@ -65,7 +69,10 @@ def claude() -> Path:
     """The real program; without it the test is skipped aloud, or fails where it has to be there."""
     place = installed()
     if place is None:
-        why = f"Claude Code {PINNED} is not installed for tests. Run: {INSTALL}   (or set PREREAD_TEST_CLAUDE)"
+        why = (
+            f"Claude Code {PINNED} is not installed for tests. Run: {INSTALL}   (or set "
+            f"PREREAD_TEST_CLAUDE)"
+        )
         (pytest.fail if _REQUIRED else pytest.skip)(why)
     return place
 

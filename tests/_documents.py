@@ -1,4 +1,4 @@
-"""The tables of the documents, made from the code. `python tests/_documents.py` writes them anew."""
+"""The tables of the documents, made from the code; `python tests/_documents.py` updates them."""
 
 import os
 import re
@@ -114,10 +114,11 @@ EXAMPLES = {
 }  # their order and scores may be those of another day
 
 
-def written(path: str) -> str:
-    """The document with its tables as the code has them now."""
+def written(path: str, *, examples: bool = False) -> str:
+    """The document with its tables, and its examples if asked for, as the code has them now."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    for name, table in (TABLES.get(path, {}) | EXAMPLES.get(path, {})).items():
+    shown = TABLES.get(path, {}) | (EXAMPLES.get(path, {}) if examples else {})
+    for name, table in shown.items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
         found = marked.search(text)
         if found is None:
@@ -129,4 +130,5 @@ def written(path: str) -> str:
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "server"))
     for document in TABLES | EXAMPLES:
-        (ROOT / document).write_text(written(document), encoding="utf-8")
+        text = written(document, examples=True)
+        (ROOT / document).write_text(text, encoding="utf-8")

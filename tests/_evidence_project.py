@@ -1,4 +1,4 @@
-"""Small real projects for the tests of evidence: a tree of literal files, its git history, what is found in it."""
+"""Small real projects for the tests of evidence: files, their git history, the evidence found."""
 
 import itertools
 import os
@@ -18,8 +18,8 @@ from preread.settings import Settings
 
 CALM = hypothesis.settings(
     deadline=None, database=None
-)  # slow machines are no failure; nothing is written
-PAST = itertools.count(1_700_000_000)  # time stamps that can be trusted to tell a change
+)  # slow machines are not failures; nothing is written
+PAST = itertools.count(1_700_000_000)  # time stamps old enough to be trusted
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -54,7 +54,7 @@ def commit(root: Path, files: dict[str, str], message: str, *, date: str = "2026
 def services(
     root: Path, report: Callable[[str, float, float], None] | None = None, **settings: object
 ) -> Services:
-    """One request's view of the project at `root`; made anew for each request, as the faces do."""
+    """One request's view of the project at `root`; created for each request, as the faces do."""
     (root / ".project").mkdir(parents=True, exist_ok=True)
     progress = Progress(report) if report else Progress()
     return Services(Layout(root.resolve()), Settings(**settings), progress=progress)
@@ -71,14 +71,14 @@ def evidence(root: Path, feature: str, description: str = "", ticket: str = "") 
 def found(
     root: Path, rule: str, feature: str, description: str = "", ticket: str = ""
 ) -> list[Finding]:
-    """What one rule found; everything that any rule found is held to the check on the way."""
+    """What one rule found; everything that any rule found is checked on the way."""
     everything = evidence(root, feature, description, ticket)
     assert_holds(root, everything.findings)
     return [finding for finding in everything.findings if finding.rule == rule]
 
 
 def assert_holds(root: Path, findings: Iterable[Finding]) -> None:
-    """Every finding checks out: its sources resolve, its quotes, anchors and fences are there."""
+    """Every finding passes the check as a fact: sources resolve, quotes and fences match."""
     unique = {finding.text: finding for finding in findings}.values()
     sections = [
         Section(
@@ -127,6 +127,6 @@ def draft(
 
 
 def shop_with_history(folder: Path) -> Path:
-    """The example shop in a clone of this repository: its history tells what was tried and taken back."""
+    """The example shop in a clone of this repository, with the history of what was tried."""
     git(folder, "clone", "-q", "--no-hardlinks", str(ROOT), "clone")
     return (folder / "clone" / "examples" / "shop").resolve()

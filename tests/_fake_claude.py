@@ -1,6 +1,7 @@
-"""A program in Claude Code's place, for what the real one cannot be made to do: it speaks its stream, and misbehaves.
+"""A fake Claude Code that misbehaves in ways that the real one cannot be made to.
 
-A behaviour is a piece of Python such as `begin(); write(); result()`: see SPEECH, and PRELUDE of _fake_programs.
+A behaviour is a piece of Python like `begin(); write(); result()`: see SPEECH, and PRELUDE in
+_fake_programs.
 """
 
 import json
@@ -29,7 +30,8 @@ def begin():
     global OUT
     prompt = json.loads(sys.stdin.readline())["message"]["content"][0]["text"]
     OUT = re.search(r"^Output directory: (.+)$", prompt, re.MULTILINE)[1]
-    tell("system", subtype="init", model="claude-fake-1", claude_code_version="2.1.329", tools=[], mcp_servers=[])
+    more = {{"claude_code_version": "2.1.329", "tools": [], "mcp_servers": []}}
+    tell("system", subtype="init", model="claude-fake-1", **more)
 
 def write(*names):
     """Good drafts: these files, by default all of a standard level."""
@@ -39,7 +41,8 @@ def write(*names):
         with open(os.path.join(OUT, name), "w") as file:
             file.write(drafts[name])
         turns += 1
-        call = {{"type": "tool_use", "id": str(turns), "name": "Write", "input": {{"file_path": name}}}}
+        call = {{"type": "tool_use", "id": str(turns), "name": "Write"}}
+        call["input"] = {{"file_path": name}}
         used = {{"input_tokens": 100, "output_tokens": 10}}
         message = {{"id": str(turns), "model": "claude-fake-1", "content": [call], "usage": used}}
         tell("assistant", message=message)
@@ -47,7 +50,8 @@ def write(*names):
 turns = 0
 
 def result(**over):
-    good = {{"subtype": "success", "is_error": False, "result": "Done.", "total_cost_usd": 0.25, "num_turns": turns}}
+    good = {{"subtype": "success", "is_error": False, "result": "Done.", "total_cost_usd": 0.25}}
+    good["num_turns"] = turns
     tell("result", **{{**good, **over}})
 
 def ready():
@@ -111,14 +115,16 @@ GOOD = "begin(); write(); result(); sys.stdin.read()"
 # Works until it is asked to end, and then ends as the real one does: with a result.
 WORKING = """
     def leave():
-        result(subtype="error_during_execution", is_error=True, terminal_reason="aborted_streaming", result="")
+        aborted = {"terminal_reason": "aborted_streaming", "result": ""}
+        result(subtype="error_during_execution", is_error=True, **aborted)
         os._exit(0)
     on(signal.SIGINT, leave)
     begin()
     ready()
     for_ever()
     """
-# Cannot be talked to, and has relatives of three kinds that hold its output: child, orphan, orphan without a mark.
+# Ignores its input, and has three descendants that keep its output open: a child, an orphan, and
+# an orphan without a mark.
 STUBBORN = """
     ignore(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     begin()

@@ -1,4 +1,4 @@
-"""Programs for tests/test_child.py: each behaves badly in one way, and notes the id of every process it starts."""
+"""Programs for tests/test_child.py: each misbehaves in one way and records its processes' ids."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def for_ever():
         time.sleep(60)
 
 def leave_behind(*, orphan=True, unmarked=False):
-    """A process in a session of its own that ignores signals and holds every pipe; back when it is noted."""
+    """A process in its own session that ignores signals and keeps pipes open."""
     heard, told = os.pipe()
     if os.fork() == 0:
         os.setsid()
@@ -42,7 +42,8 @@ def leave_behind(*, orphan=True, unmarked=False):
         ignore(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         note()
         os.write(told, b".")
-        if unmarked and sys.platform == "linux":  # elsewhere the marker is all there is to find it by
+        # Elsewhere, it can only be found by its mark.
+        if unmarked and sys.platform == "linux":
             # Ignored signals stay ignored in the new program.
             os.execve("/bin/sleep", ["sleep", "600"], {})
         for_ever()

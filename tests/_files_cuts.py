@@ -1,4 +1,4 @@
-"""Publishers that are ended at chosen or random instants, while others read. Run as a program: it forks.
+"""Publishers killed at chosen or random instants while others read. Run as a program: it forks.
 
     _files_cuts.py steps ROOT          cut a publish, and its recovery, before each file operation
     _files_cuts.py storm ROOT KILLS    SIGKILL a looping publisher again and again
@@ -39,7 +39,7 @@ def locked(layout: Layout) -> Iterator[None]:
 
 
 def generation(found: Published | None) -> str:
-    """The one generation that a read dossier is of, complete; raises AssertionError for a mix or a part."""
+    """The generation of a dossier that was read; AssertionError if it is mixed or partial."""
     assert found is not None, "no dossier"
     assert found.manifest is not None, "no manifest"
     mark = found.manifest.recipe
@@ -58,7 +58,7 @@ def generation(found: Published | None) -> str:
 
 
 def forked(work: Callable[[], object]) -> int:
-    """Run `work` in a process of its own; its exit status."""
+    """Run `work` in a separate process; returns its exit status."""
     child = os.fork()
     if child == 0:
         try:
@@ -87,7 +87,7 @@ def cut_at(step: int) -> None:
 
 
 def begin(root: Path) -> Layout:
-    """A dossier of generation A, one file of which a person edited, and a file of the person's own."""
+    """A dossier of generation A, with one file that a person edited and one of the person's own."""
     work = services(root)
     put(work, "A", SETS["A"])
     (work.layout.dossier("login") / "patterns.md").write_text(EDITED)
@@ -110,7 +110,7 @@ def recover(root: Path, step: int) -> None:
 
 
 def manifest_last(layout: Layout) -> None:
-    """A manifest in place names files in place: whoever reads without the package may rely on it."""
+    """A published manifest names published files: readers without the package may rely on it."""
     folder = layout.dossier("login")
     manifest = published.parse_manifest(published.plain_bytes(folder / "manifest.json"), "login")
     for name, value in manifest.files.items() if manifest.recipe == "B" else ():
@@ -120,7 +120,7 @@ def manifest_last(layout: Layout) -> None:
 
 
 def kept_all(layout: Layout, mark: str, marked: bool) -> None:
-    """What holds after a recovery: one generation in place, nothing staged, nothing of a person lost."""
+    """After a recovery: one generation published, nothing staged, no person's text lost."""
     folder = layout.dossier("login")
     assert not published.pending(layout, "login"), "something is still staged"
     assert mark == ("B" if marked else "A"), f"{mark} after a recovery, marked {marked}"
@@ -149,7 +149,7 @@ def steps(root: Path) -> dict[str, object]:
         try:
             manifest_last(layout)
             mark = generation(published.read(layout, "login"))
-            # From the moment it is marked, readers see the new one; after its manifest is in place as well.
+            # Readers see the new one once it is marked, and also after its manifest is published.
             assert mark == "B" or not marked, "an old dossier beside a ready one"
             seen["cuts of recovery"] += (
                 recoveries(place, mark == "B") if marked else recoveries(place, mark == "B", 1)
@@ -161,7 +161,7 @@ def steps(root: Path) -> dict[str, object]:
 
 
 def recoveries(place: Path, marked: bool, most: int = 99) -> int:
-    """Cut the recovery at each of its steps as well, and let the next one finish; the number of cuts."""
+    """Kill the recovery at each step too, and let the next one finish; returns how often."""
     for step in itertools.count(1):
         again = place.with_name(f"{place.name}-{step}")
         shutil.copytree(place, again)
@@ -212,7 +212,7 @@ def whole(layout: Layout) -> None:
 
 
 def required(layout: Layout) -> None:
-    """As a gate or an agent reads, without the package: every required file is there, whole by itself."""
+    """As a gate or an agent reads, without the package: every required file exists and is whole."""
     for name in (*BASIC, "manifest.json"):
         text = (layout.dossier("login") / name).read_text()
         ends = set(re.findall(r"(?:begin|end) (\w+)", text)) or set(json.loads(text)["recipe"])
@@ -256,7 +256,7 @@ def storm(root: Path, kills: int) -> dict[str, object]:
 def kill_one(root: Path, after: float, when_ready: bool) -> str:
     """Kill a publisher at a random instant, look, roll forward, look again; what it had left.
 
-    With `when_ready` the instant is the next one at which something is marked ready, which is short.
+    With `when_ready`, the instant is a brief one: when the build has just been marked as ready.
     """
     layout = services(root).layout
     out, into = os.pipe()

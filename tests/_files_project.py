@@ -36,7 +36,7 @@ SERVER = HERE.parent / "server"
 def services(
     root: Path, run: subprocesses.Runner = subprocesses.run, **settings: object
 ) -> Services:
-    """One request's view of the project at `root`; made anew for each request, as the faces do."""
+    """One request's view of the project at `root`; created for each request, as the faces do."""
     (root / ".project").mkdir(parents=True, exist_ok=True)
     return Services(Layout(root.resolve()), Settings(**settings), ENVIRON, run)
 
@@ -64,7 +64,8 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 def text_of(name: str, mark: str, feature: str = "login") -> str:
     """A dossier file that says which generation it is of, at its start and at its end."""
-    return f"# {BY_NAME[name].title}: {feature}\n\n## Facts\n- begin {mark} (a.py:1)\n- end {mark} (a.py:1)\n"
+    title = BY_NAME[name].title
+    return f"# {title}: {feature}\n\n## Facts\n- begin {mark} (a.py:1)\n- end {mark} (a.py:1)\n"
 
 
 BASIC = ("patterns.md", "codebase.md", "summary.md")
@@ -97,7 +98,7 @@ def spans(services: Services, *refs: str) -> dict[str, str]:
 
 
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Every file below a folder with its bytes and its time: equal means that nothing was written."""
+    """Every file below a folder with its bytes and time stamp; equal if nothing was written."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {
         str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
@@ -106,7 +107,7 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 
 def fastest(work: Callable[[], T], holds: Callable[[T], bool], tries: int = 25) -> float:
-    """Seconds of the fastest of several runs: the one that other processes held up least."""
+    """Seconds of the fastest of several runs: the one that other processes delayed least."""
     spent = []
     for _ in range(tries):
         begun = time.perf_counter()
@@ -126,7 +127,7 @@ def program_environ() -> dict[str, str]:
 
 @contextmanager
 def disk(folder: Path, size: str = "128k", *, or_folder: bool = False) -> Iterator[Path]:
-    """A file system of its own, mounted at `folder`; where none can be, a skip, or just the folder."""
+    """A separate file system mounted at `folder`; else a skip, or a plain folder."""
     folder.mkdir(exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     try:

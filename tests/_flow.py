@@ -1,4 +1,4 @@
-"""A project with gates, and sessions of the real Claude Code there with the plugin: what it was told, what it wrote."""
+"""A project with gates, and sessions of the real Claude Code in it with the plugin installed."""
 
 import json
 import re
@@ -16,14 +16,14 @@ from conftest import ROOT
 
 LOAD = "mcp__plugin_preread_preread__load_context"
 GATES = "**/{feature}.spec.ts\n!legacy/**\n"
-CHILD = "Output directory: "  # stands in the prompt of a build's child alone
+CHILD = "Output directory: "  # only in the prompt of a build's child
 CALL = re.compile(r"Call (\S+) with (\{[^}]*\})")
 ALLOWED = ("Bash", "Write", "Edit", "Read", "Agent", LOAD)
 PATIENCE = 120.0
 
 
 def drafting(request: Request) -> Answer:
-    """The model of a build: drafts about the small project, for whichever feature the prompt asks."""
+    """A build's model: drafts about the small project, for whichever feature the prompt names."""
     if request.turn:
         return [text("Done.")]
     folder = output(request)
@@ -58,7 +58,8 @@ class Flow:
         self.starts = tmp / "starts"
         wrapper = tmp / "python"  # says that it is started, as what, and whether by a build's child
         wrapper.write_text(
-            f'#!/bin/sh\necho "${{PREREAD_CHILD:-}} $*" >> "{self.starts}"\nexec "{sys.executable}" "$@"\n'
+            f'#!/bin/sh\necho "${{PREREAD_CHILD:-}} $*" >> "{self.starts}"\nexec '
+            f'"{sys.executable}" "$@"\n'
         )
         wrapper.chmod(0o755)
         for name in (
@@ -87,7 +88,8 @@ class Flow:
         """A command of Claude Code that has to succeed; what it printed."""
         done = subprocess.run(
             [str(self.claude), *arguments],
-            cwd=cwd or self.project, env=self.environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
+            cwd=cwd or self.project, env=self.environ, stdin=subprocess.DEVNULL,
+            capture_output=True, timeout=PATIENCE,
         )  # fmt: skip
         assert done.returncode == 0, (done.stdout, done.stderr)
         return done.stdout.decode()
@@ -95,7 +97,7 @@ class Flow:
     def session(
         self, script: Callable[[Request], Answer], *flags: str, **options: Any
     ) -> "Session":
-        """One run, `GO` being the person's words; its plugin is the repository's unless flags say otherwise."""
+        """One run, with `GO` as the person's prompt; the plugin is the repository's by default."""
         self.api.play(script, when="GO")
         before = len(self.api.requests)
         arguments = [*(flags or ("--plugin-dir", str(self.plugin))), "--allowedTools", *ALLOWED]
@@ -132,7 +134,7 @@ class Session:
         return [(each["name"], each["status"]) for each in self.init["mcp_servers"]]
 
     def told(self, call: Block) -> tuple[str, bool]:
-        """What the model was told of a call, and whether that was an error."""
+        """The result of a call as the model saw it, and whether it was an error."""
         found = (
             result for request in self.own for result in request.results if result.id == call["id"]
         )

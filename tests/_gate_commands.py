@@ -1,4 +1,4 @@
-"""Random Bash commands for the fuzzing of the gates: plain writes in every form, and what only looks like one."""
+"""Random Bash commands for fuzzing the gates: plain writes in every form, and lookalikes."""
 
 import random
 import re
@@ -8,26 +8,36 @@ REDIRECTIONS = (">", ">>", ">|", "&>", "&>>", ">&", "2>", "1>>", "3>", "<", "<>"
 HARMLESS = (
     "ls", "npx playwright test {}", "cat {} 2>&1 | tail -5", "git checkout main -- {}",
     "python3 -c 'open(\"{}\", \"w\")'",
-    "echo \"a > {}\"", "echo 'x > {}'", "echo a \\> {}", "ls # > {}", "[[ a > {} ]]", "(( a > 3 ))", "touch {}",
-    "bash -c 'echo > {}'", "x=$(echo > {})", "echo `cat > {}`", "wc < {}", "diff <(cat {}) x", "cat <<< {}", "rm {}",
-    "cat {} >/dev/null", "cat {} > /dev/null 2>&1", "cat {} >&2", "command -v tee {}", "echo tee {}", "sed -n p {}",
+    "echo \"a > {}\"", "echo 'x > {}'", "echo a \\> {}", "ls # > {}", "[[ a > {} ]]", "(( a > 3 ))",
+    "touch {}",
+    "bash -c 'echo > {}'", "x=$(echo > {})", "echo `cat > {}`", "wc < {}", "diff <(cat {}) x",
+    "cat <<< {}", "rm {}",
+    "cat {} >/dev/null", "cat {} > /dev/null 2>&1", "cat {} >&2", "command -v tee {}",
+    "echo tee {}", "sed -n p {}",
     "true",
     "sed 's/i/-i/' {}", "preread gates test {}", "preread gates on", "echo preread gates off",
     "git commit -m 'cp a {}'",
-    "echo $((1 > 0)) {}", "a=(1 2 3)", "grep -r '>' {}", "echo \"$(echo '>' {})\"", "echo $'it\\'s > {}'", "cd",
+    "echo $((1 > 0)) {}", "a=(1 2 3)", "grep -r '>' {}", "echo \"$(echo '>' {})\"",
+    "echo $'it\\'s > {}'", "cd",
     "cd -", "popd",
-    "x=1", "eval 'cat > {}'", "echo a#b {}", "tee", "sed -i", "cp {}", "mv {}", "rm -rf", "echo {} >&-", "dd of={}",
+    "x=1", "eval 'cat > {}'", "echo a#b {}", "tee", "sed -i", "cp {}", "mv {}", "rm -rf",
+    "echo {} >&-", "dd of={}",
     "PREREAD_GATES=off claude -p x", "echo \"${x:-a > {}}\"",
 )  # fmt: skip
 WRITES = (
-    "tee {}", "tee -a {} {}", "tee -- {}", "tee /dev/null {} > /dev/null", "cp a.ts {}", "cp -f {} {}", "cp {} {} {}",
-    "cp -t {} {}", "cp --target-directory={} {}", "cp -- {} {}", "mv a.ts {}", "mv {} {}", "mv -f {} /tmp/nowhere/x",
+    "tee {}", "tee -a {} {}", "tee -- {}", "tee /dev/null {} > /dev/null", "cp a.ts {}",
+    "cp -f {} {}", "cp {} {} {}",
+    "cp -t {} {}", "cp --target-directory={} {}", "cp -- {} {}", "mv a.ts {}", "mv {} {}",
+    "mv -f {} /tmp/nowhere/x",
     "sed -i s/a/b/ {}", "sed -i '' s/a/b/ {}", "sed -i '' -e s/a/b/ {}", "sed -Ei.bak s/a/b/ {} {}",
     "sed -i.bak -f x {}",
-    "sed --in-place -e x {}", "sed --in-place=.o --expression x {}", "sed -ni p {}", "sed s/a/b/ -i {}",
+    "sed --in-place -e x {}", "sed --in-place=.o --expression x {}", "sed -ni p {}",
+    "sed s/a/b/ -i {}",
     "sed -e x -i {}",
-    "sed -i \"s/$a/b/\" {}", "sed -i -- s/a/b/ {}", "rm -rf {}", "rm -- {}", "rm -f {} {}", "preread gates off",
-    "preread --project {} gates off --for 2h", "python3 -m preread gates off", "/opt/x/preread gates --for 1h off",
+    "sed -i \"s/$a/b/\" {}", "sed -i -- s/a/b/ {}", "rm -rf {}", "rm -- {}", "rm -f {} {}",
+    "preread gates off",
+    "preread --project {} gates off --for 2h", "python3 -m preread gates off",
+    "/opt/x/preread gates --for 1h off",
     "/usr/bin/tee {}", "\\cp a {}", "'tee' {}", "t\"e\"e {}", "cd {}", "cd -P {}", "pushd {}",
     "cd {} && > login.spec.ts",
 )  # fmt: skip
@@ -50,7 +60,8 @@ PREFIXES = (
 )
 # Here-documents in command substitutions: how commit messages are written.
 MESSAGES = (
-    "git commit -m \"$(cat <<{0}\n{1}\n{2}\n)\"", "x=$(cat <<{0} | tr a b\n{1}\n{2}\n)", "echo \"$((1 << 2)) {3}\"",
+    "git commit -m \"$(cat <<{0}\n{1}\n{2}\n)\"", "x=$(cat <<{0} | tr a b\n{1}\n{2}\n)",
+    "echo \"$((1 << 2)) {3}\"",
     "echo $(cat <<{0}; cat <<< {3}\n{1}\n{2}\n)", "echo $( (cat <<{0})\n{1}\n{2}\n)",
 )  # fmt: skip
 LINES = (
@@ -67,11 +78,15 @@ LINES = (
     "$(touch pwned)",
 )
 AROUND = (
-    "( {} )", "{{ {}; }}", "if true; then {}; fi", "if {}; then :; else {}; fi", "for i in 1 2; do {}; done",
-    "while read -r l; do {}; done < in", "until false; do\n{}\ndone", "case $x in a|b) {};; *) {};; esac",
+    "( {} )", "{{ {}; }}", "if true; then {}; fi", "if {}; then :; else {}; fi",
+    "for i in 1 2; do {}; done",
+    "while read -r l; do {}; done < in", "until false; do\n{}\ndone",
+    "case $x in a|b) {};; *) {};; esac",
     "f() {{ {}; }}",
-    "function g {{ {}; }}", "{{\n{}\n}} > {{target}}", "( {} ) >> {{target}}", "for ((i=0;i<3;i++)); do {}; done",
-    "while :; do {}; done > {{target}}", "if :; then {}; elif :; then {}; fi", "! {}", "time {{ {}; }}",
+    "function g {{ {}; }}", "{{\n{}\n}} > {{target}}", "( {} ) >> {{target}}",
+    "for ((i=0;i<3;i++)); do {}; done",
+    "while :; do {}; done > {{target}}", "if :; then {}; elif :; then {}; fi", "! {}",
+    "time {{ {}; }}",
 )  # fmt: skip
 JOINTS = (" && ", "; ", " || ", " | ", "\n", " ;", "&&", " |& ", "|", " \\\n && ", "\n\n", " & ")
 NOT_LITERAL = (
@@ -158,9 +173,7 @@ class Commands:
     def compound(self, depth: int) -> str:
         text = self.rng.choice(AROUND)
         inner = re.sub(r"(?<!\{)\{\}(?!\})", lambda _: self.text(depth - 1), text)
-        inner = re.sub(
-            r"\n *;(?!;)", "\n", inner
-        )  # what stands behind a here-document needs no other end
+        inner = re.sub(r"\n *;(?!;)", "\n", inner)  # after a here-document no other end is needed
         return inner.replace("{{target}}", self.target()).replace("{{", "{").replace("}}", "}")
 
     def text(self, depth: int = DEPTH) -> str:

@@ -39,7 +39,7 @@ def difference(event: Event, said: Said, asked: set[tuple[str, str]]) -> str:
     """What the reference says otherwise; empty where they agree."""
     try:
         reference.parse(event.data)
-    except reference.OddEventError:
+    except reference.InvalidEventError:
         meant: Any = "let through"
         if said.kind in {"pass", "failure"}:
             return ""
@@ -47,7 +47,8 @@ def difference(event: Event, said: Said, asked: set[tuple[str, str]]) -> str:
         meant = reference.decide(event.hook, event.data, event.env, asked)
         if agrees(said, meant):
             return ""
-    return f"{event.hook} {event.env}\n{event.data[:3000]!r}\n  hook:      {said}\n  reference: {meant}"
+    call = f"{event.hook} {event.env}\n{event.data[:3000]!r}"
+    return f"{call}\n  hook:      {said}\n  reference: {meant}"
 
 
 def one_world(seed: str, number: int, folder: Path, ask: Ask) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Random events for the fuzzing of the gates: as the program writes them, and in every other way that JSON has."""
+"""Random events for fuzzing the gates: as Claude Code writes them, and any other JSON."""
 
 import itertools
 import json
@@ -12,43 +12,57 @@ from _gate_rows import Scene
 from _gate_worlds import FEATURES, FOLDERS, NAMES
 
 PARTS = (
-    *FOLDERS, "..", ".", "nested", ".project", ".project/context/login", ".project/.state", ".PROJECT", "ünï",
+    *FOLDERS, "..", ".", "nested", ".project", ".project/context/login", ".project/.state",
+    ".PROJECT", "ünï",
     ".draft",
     "$(touch pwned)", "`touch pwned`", "a\\b", "x\ny", "a#b", "", "tests/nested", "a}b",
 )  # fmt: skip
 LAST = (
-    *NAMES, "gates", "config.toml", "summary.md", "knowledge.md", "gates-off", "*.ts", "-x.spec.ts", "", "l.ts",
+    *NAMES, "gates", "config.toml", "summary.md", "knowledge.md", "gates-off", "*.ts", "-x.spec.ts",
+    "", "l.ts",
     "notes",
-    "it's \"q\".spec.ts", "x\u202ey.spec.ts", "log\nin.spec.ts", "😀 login.spec.ts", "a" * 300 + ".spec.ts",
+    "it's \"q\".spec.ts", "x\u202ey.spec.ts", "log\nin.spec.ts", "😀 login.spec.ts",
+    "a" * 300 + ".spec.ts",
     "pwned.ts",
-    "$(touch pwned).spec.ts", "`touch pwned`.spec.ts", "xloginy", "LOGIN.SPEC.TS", "tests\\login.spec.ts",
+    "$(touch pwned).spec.ts", "`touch pwned`.spec.ts", "xloginy", "LOGIN.SPEC.TS",
+    "tests\\login.spec.ts",
     "x;touch pwned",
 )  # fmt: skip
 CONTENTS = (
-    "x", "", 'import x\n"file_path": "/a"\n', '{"tool_name":"Read","tool_input":{"file_path":"/a"}}', "\\", '\\"',
+    "x", "", 'import x\n"file_path": "/a"\n',
+    '{"tool_name":"Read","tool_input":{"file_path":"/a"}}', "\\", '\\"',
     "é😀\u2028",
-    "$(touch pwned)`touch pwned`", '","file_path":"/a', "\0\x01\x7f", "\ud800 \udfff", '","tool_input":{"',
+    "$(touch pwned)`touch pwned`", '","file_path":"/a', "\0\x01\x7f", "\ud800 \udfff",
+    '","tool_input":{"',
     "</x>\t\r\n", "'\"",
 )  # fmt: skip
 SENTENCES = (
-    "feature: {}", "feature={}", 'feature="{}"', '{{"feature": "{}"}}', "**Feature:** {}", "Feature: `{}`",
+    "feature: {}", "feature={}", 'feature="{}"', '{{"feature": "{}"}}', "**Feature:** {}",
+    "Feature: `{}`",
     "Look at `{}`.",
-    "Look at '{}', and at it's tests.", 'Look at "{}"', "Extend tests/{}.spec.ts", "See (tests/{}.spec.ts:12).",
+    "Look at '{}', and at it's tests.", 'Look at "{}"', "Extend tests/{}.spec.ts",
+    "See (tests/{}.spec.ts:12).",
     "In `tests/{} x.ts`.",
-    "Plan what {} needs.", "write a test plan for the {} flow", "Tests for {}.", "Test cases for the {}, please",
+    "Plan what {} needs.", "write a test plan for the {} flow", "Tests for {}.",
+    "Test cases for the {}, please",
     "the {} page",
-    "The new {} page", "tests for {} in Chrome", "Do it.", "Don't.", "feature: the", "the existing flow",
+    "The new {} page", "tests for {} in Chrome", "Do it.", "Don't.", "feature: the",
+    "the existing flow",
     "$(touch pwned)",
-    "features: {}", "feature:\n{}", "docs/api.md", ".draft/tests/{}.spec.ts", "the {} and the {} dialog",
+    "features: {}", "feature:\n{}", "docs/api.md", ".draft/tests/{}.spec.ts",
+    "the {} and the {} dialog",
     "Look at 'a b'",
-    "feature = '{}' # x", "myfeature: {}", "`code`", "測試 \"{}\"", "(feature={})", "see {}/x.ts", "`{}`/`{}`",
+    "feature = '{}' # x", "myfeature: {}", "`code`", "測試 \"{}\"", "(feature={})", "see {}/x.ts",
+    "`{}`/`{}`",
 )  # fmt: skip
 OTHER_NAMES = (
-    "Login", "sign up", "log_in", "mail rules", "MAIL-RULES", "test", "_project", "con", "login-errors",
+    "Login", "sign up", "log_in", "mail rules", "MAIL-RULES", "test", "_project", "con",
+    "login-errors",
     "no such thing at all",
 )  # fmt: skip
 AGENTS = (
-    "test-planner", "test-planner", "test-planner", "preread:test-planner", "other:test-planner", "reviewer",
+    "test-planner", "test-planner", "test-planner", "preread:test-planner", "other:test-planner",
+    "reviewer",
     "preread:reviewer",
     "other:reviewer", "general-purpose", "Test-Planner", "test-planner ", "",
 )  # fmt: skip
@@ -63,7 +77,8 @@ TOOLS = (
 ENVIRONMENTS = (
     {"PREREAD_GATES": "off"}, {"PREREAD_GATES": "warn"}, {"PREREAD_GATES": "block"},
     {"PREREAD_GATES": "x$(touch pwned)"},
-    {"PREREAD_GATES": ""}, {"CI": "true"}, {"CI": "0"}, {"CI": "False"}, {"CI": ""}, {"PREREAD_CHILD": "1"},
+    {"PREREAD_GATES": ""}, {"CI": "true"}, {"CI": "0"}, {"CI": "False"}, {"CI": ""},
+    {"PREREAD_CHILD": "1"},
     {"PREREAD_CHILD": ""}, {"PREREAD_GATES": "OFF", "CI": "1"},
 )  # fmt: skip
 SPOILT = (None, 7, "", [], ["a"], {}, {"file_path": "/a"}, True, "\0", "a\ud800", "Write")
@@ -222,9 +237,11 @@ class Events:
             else self.scene.filled(rng.choice(FOLDERS_OF_SESSIONS))
         )
         event: dict[str, Any] = {
-            "session_id": f"session-{next(self.sessions)}", "transcript_path": "/t.jsonl", "cwd": cwd,
+            "session_id": f"session-{next(self.sessions)}", "transcript_path": "/t.jsonl",
+            "cwd": cwd,
             "prompt_id": "p", "permission_mode": "default", "effort": {"level": "medium"},
-            "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": self.given(tool), "tool_use_id": "t1",
+            "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": self.given(tool),
+            "tool_use_id": "t1",
         }  # fmt: skip
         if self.chance(0.04):
             self.spoil(event)
@@ -290,7 +307,8 @@ class Events:
         return f"{self.space()}{{" + ",".join(written) + f"}}{self.space()}"
 
     def pair(self, key: str, value: Any, odd: bool) -> str:
-        return f"{self.space()}{self.string(key, odd)}{self.space()}:{self.space()}{self.value(value, odd)}{self.space()}"
+        name, inner = f"{self.space()}{self.string(key, odd)}{self.space()}", self.space()
+        return f"{name}:{inner}{self.value(value, odd)}{self.space()}"
 
     def string(self, text: str, odd: bool) -> str:
         """A string with escapes where none is needed."""

@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH110, PTH112, PTH113, PTH116, PTH118, PTH120, PTH123, PTH208
-"""The gates file, the places and the dossiers of a project, as docs/gates-reference.md says it; shares nothing with `hooks/`."""
+"""Gates file, paths and dossiers by docs/gates-reference.md; shares no code with the gates."""
 
 import math
 import os
@@ -216,7 +216,7 @@ def problem_of(path: str) -> str:
 
 
 def dossier_problem(root: str, feature: str) -> str:
-    """`none` where there is nothing, empty where it stands, else what is wrong."""
+    """`none` when nothing exists, empty when it is complete, else what is wrong."""
     folder = os.path.join(root, ".project", "context", feature)
     problems = [(name, problem_of(os.path.join(folder, name))) for name in REQUIRED]
     if all(problem == "missing" for _, problem in problems):
@@ -224,8 +224,8 @@ def dossier_problem(root: str, feature: str) -> str:
     return next((f"{name} is {problem}" for name, problem in problems if problem), "")
 
 
-def standing(roots: Iterable[str]) -> list[str]:
-    """The names of the dossiers that stand."""
+def complete(roots: Iterable[str]) -> list[str]:
+    """The names of the complete dossiers."""
     names = set()
     for root in roots:
         folder = os.path.join(root, ".project", "context")
@@ -237,7 +237,7 @@ def standing(roots: Iterable[str]) -> list[str]:
 
 
 def time_in(path: str, *, forever: bool = False) -> float | None:
-    """The time a regular file holds, in epoch seconds; None where it holds none."""
+    """The epoch seconds in a regular file; None when it contains no time."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -271,7 +271,7 @@ def nearness(asked: str, name: str) -> int | None:
 
 
 def near(asked: str, rules: Rules, roots: list[str]) -> str:
-    stand = set(standing(roots))
+    stand = set(complete(roots))
     names = (stand | {left for left, right in rules.aliases.items() if right in stand}) - {
         "_project",
         asked,

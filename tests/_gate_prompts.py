@@ -1,4 +1,4 @@
-"""Which feature a prompt names, as docs/gates-reference.md says it; shares nothing with `hooks/`."""
+"""The feature of a prompt by docs/gates-reference.md; shares no code with the gates."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH110, PTH113, PTH118
-"""What the gates decide, as docs/gates-reference.md says it, in plain slow Python: the second opinion on `hooks/`.
+"""What the gates decide by docs/gates-reference.md, in plain slow Python, for comparison.
 
 Nothing here is imported from the hooks or from the package, and nothing is written.
 """
@@ -19,6 +19,7 @@ from _gate_project import (
     BrokenGatesError,
     Rules,
     candidates,
+    complete,
     dossier_problem,
     feature_of_text,
     is_feature,
@@ -28,26 +29,26 @@ from _gate_project import (
     project_of_folder,
     read_rules,
     slug,
-    standing,
     time_in,
 )  # fmt: skip
 
 CALL = "mcp__plugin_preread_preread__load_context"
 FIND = "(if it is not among your tools, search them for load_context)"
 PATHS = {
-    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"
+    "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path"
 }  # fmt: skip
 OWN_FILES = {".project/gates", ".project/config.toml"}
 OWN_FOLDERS = (".project/.state", ".project/context", ".project/.cache")
 SEVERITY = ("block", "remark", "failure", "pass")
 
 
-class OddEventError(Exception):
-    """An event that is none."""
+class InvalidEventError(Exception):
+    """An invalid event."""
 
 
 class Decision(NamedTuple):
-    """What is decided, what the model reads, what the person reads (of which only fragments are given)."""
+    """A decision, the text for the model, and fragments of the text for the person."""
 
     kind: str
     text: str = ""
@@ -71,7 +72,7 @@ def call(feature: str, **more: Any) -> str:
 
 @dataclass
 class Gate:
-    """One call that is looked at."""
+    """One call to decide."""
 
     event: dict[str, Any]
     environ: Mapping[str, str]
@@ -148,7 +149,7 @@ class Gate:
         return any((time_in(hint) or 0) > time.time() for hint in hints)
 
     def reason(self, feature: str, rules: Rules, root: str) -> str:
-        """Why the dossier does not hold; empty where it stands."""
+        """Why the dossier cannot be used; empty when it can."""
         problems = [dossier_problem(each, feature) for each in self.roots(root)]
         if "" in problems:
             return ""
@@ -160,7 +161,8 @@ class Gate:
     def demanded(self, feature: str, root: str, then: str, why: str) -> str:
         if self.building(feature, root):
             return (
-                f"Call {call(feature)} again: its dossier is being built, and the call joins that build; "
+                f"Call {call(feature)} again: its dossier is being built, "
+                "and the call joins that build; "
                 f"then {then}. Why: {why}"
             )
         return f"Call {call(feature)} {FIND}, then {then}. Why: {why}"
@@ -298,10 +300,12 @@ class Gate:
         return self.remarked(text, rules, root)
 
     def unknown(self, name: str, rules: Rules, root: str, asked: set[tuple[str, str]]) -> Decision:
-        names = standing([root])[:5]
+        names = complete([root])[:5]
         listed = f" (there are dossiers of {', '.join(names)})" if names else ""
-        why = f"the prompt does not name one feature, so it is not known which dossier {shown(name)} needs."
-        text = f"Say feature: <name> in the prompt of this agent{listed}, then retry this dispatch. Why: {why}"
+        why = "the prompt does not name one feature, so it is not known which dossier"
+        why += f" {shown(name)} needs."
+        text = f"Say feature: <name> in the prompt of this agent{listed}, then retry this dispatch."
+        text += f" Why: {why}"
         session = self.event.get("session_id")
         if not isinstance(session, str) or not session or (root, session) in asked:
             return self.remarked(text, rules, root)
@@ -340,7 +344,7 @@ def own_text(name: str, relative: str, *, removes: bool) -> str:
 
 def named_feature(prompt: str, rules: Rules, root: str) -> str | None:
     """The feature of a prompt: the first step that names any decides, if it names one."""
-    known = {*standing([root]), *rules.aliases}
+    known = {*complete([root]), *rules.aliases}
 
     def gated() -> Iterable[str]:
         for text in filter(is_path, prompts.paths(prompt)):
@@ -374,14 +378,14 @@ def named_feature(prompt: str, rules: Rules, root: str) -> str | None:
 
 def parse(data: bytes) -> dict[str, Any]:
     def refuse(constant: str) -> None:
-        raise OddEventError(constant)
+        raise InvalidEventError(constant)
 
     try:
         event = json.loads(data.replace(b"\0", b"").decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise OddEventError(str(error)) from None
+        raise InvalidEventError(str(error)) from None
     if not isinstance(event, dict) or not isinstance(event.get("tool_name"), str):
-        raise OddEventError("no event")
+        raise InvalidEventError("no event")
     return event
 
 
@@ -389,25 +393,25 @@ def argument(event: dict[str, Any], key: str) -> str:
     given = event.get("tool_input")
     value = given.get(key) if isinstance(given, dict) else None
     if not isinstance(value, str) or not value:
-        raise OddEventError(key)
+        raise InvalidEventError(key)
     return value
 
 
 def written_path(event: dict[str, Any], key: str) -> str:
     path, cwd = argument(event, key), event.get("cwd")
     if not is_path(path):
-        raise OddEventError("no path")
+        raise InvalidEventError("no path")
     if path.startswith("/"):
         return shell.absolute(path, "/")
     if not isinstance(cwd, str) or not cwd.startswith("/") or not is_path(cwd):
-        raise OddEventError("no folder")
+        raise InvalidEventError("no folder")
     return shell.absolute(path, cwd)
 
 
 def decide(
     hook: str, data: bytes, environ: Mapping[str, str], asked: set[tuple[str, str]] | None = None
 ) -> Decision:
-    """What `pre-spec-write` or `pre-task-gate` decides; `asked` is what it remembers of sessions."""
+    """What `pre-spec-write` or `pre-task-gate` decides; `asked` is its memory of sessions."""
     if environ.get("PREREAD_CHILD") or environ.get("PREREAD_GATES") == "off":
         return PASS
     try:
@@ -420,7 +424,7 @@ def decide(
         if hook == "pre-task-gate" and gate.tool in {"Agent", "Task"}:
             given = event.get("tool_input")
             if not isinstance(given, dict):
-                raise OddEventError("tool_input")
+                raise InvalidEventError("tool_input")
             name, prompt = given.get("subagent_type"), given.get("prompt")
             if isinstance(name, str) and name:
                 return gate.dispatch(
@@ -428,6 +432,6 @@ def decide(
                     prompt if isinstance(prompt, str) else "",
                     set() if asked is None else asked,
                 )
-    except OddEventError:
+    except InvalidEventError:
         return failure()
     return PASS

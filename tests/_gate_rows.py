@@ -1,4 +1,4 @@
-"""Rows of tests/data/gates: a tree, a gates file and an event, made real; and the hooks, run as processes."""
+"""Rows of tests/data/gates as real projects and events; and the hooks, run as processes."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def data_of(value: Any) -> bytes:
 
 
 class Scene:
-    """A row's folder: the project `p` in it, and what lies beside."""
+    """A row's folder: the project `p` in it, and what is beside it."""
 
     def __init__(self, base: Path) -> None:
         self.base, self.project = base, base / "p"
@@ -128,7 +128,8 @@ def event_of(row: Mapping[str, Any], scene: Scene) -> bytes:
         )
     event = {
         "session_id": "597d140e-6480-496a-ab20-8bfc3962013a", "cwd": str(scene.project),
-        "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": name, "tool_input": given,
+        "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": name,
+        "tool_input": given,
         "tool_use_id": "toolu_000001",
     }  # fmt: skip
     return json.dumps(

@@ -1,6 +1,6 @@
 # Paths are text here, as the contract has it.
 # ruff: noqa: PTH112, PTH118, PTH119
-"""What a Bash command plainly writes, as docs/gates-reference.md says it: read slowly, by a parser of the shell's grammar.
+"""What a Bash command plainly writes by docs/gates-reference.md, with a slow parser of its grammar.
 
 Nothing here is shared with `hooks/`: this is the second opinion that the hooks are compared with.
 """
@@ -19,7 +19,7 @@ ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
 class Action(NamedTuple):
-    """What a command does to one path: `write`, `remove`; or `switch`, with the folder it runs in."""
+    """What a command does to a path: `write`, `remove`; or `switch`, with its folder."""
 
     what: str
     path: str
@@ -27,7 +27,7 @@ class Action(NamedTuple):
 
 @dataclass
 class Shell:
-    """Walks the commands in their order, with the folder that each of them runs in (None: not known)."""
+    """Walks the commands in order, with the folder that each runs in (None: unknown)."""
 
     tokens: list[Token]
     cwd: str | None
@@ -52,7 +52,7 @@ class Shell:
         return self.actions
 
     def sequence(self, closers: tuple[str, ...]) -> None:
-        """Pipelines up to one of the closing words or operators, which is not taken; or to the end."""
+        """Pipelines up to one of the closing words or operators, or to the end."""
         while self.token.kind != "end":
             if self.token.raw in closers and self.token.kind in {"word", "control"}:
                 return
@@ -312,7 +312,7 @@ def unprefixed(tokens: list[Token]) -> list[str | None]:
 
 
 def operands(words: list[str | None]) -> list[str | None]:
-    """Every word that is no option."""
+    """The words that are not options."""
     end = words.index("--") if "--" in words else len(words)
     return [word for word in words[:end] if word is None or not word.startswith("-")] + words[
         end + 1 :

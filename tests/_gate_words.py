@@ -39,7 +39,7 @@ class Lexer:
         return self.tokens
 
     def skip_blanks(self) -> bool:
-        """Go to the next token; whether there is one."""
+        """Move to the next token; false when there is none."""
         while self.at < len(self.text):
             if self.text.startswith("\\\n", self.at):
                 self.at += 2
@@ -194,7 +194,7 @@ class Lexer:
             self.at += 1
 
     def past(self, closer: str, documents: list[tuple[str, bool]] | None = None) -> None:
-        """Go past the bracket that closes, over quotes, brackets and the bodies of `documents` inside."""
+        """Move past the closing bracket, over quotes, brackets and here-documents inside."""
         while self.at < len(self.text):
             char = self.text[self.at]
             less = HERE_DOCUMENT.match(self.text, self.at)

@@ -8,29 +8,40 @@ from _gate_project import REQUIRED
 from _gate_rows import Scene
 
 FEATURES = (
-    "login", "log-in", "logins", "checkout", "chekcout", "cart", "sign-up", "mail-rules", "mail", "password-reset",
+    "login", "log-in", "logins", "checkout", "chekcout", "cart", "sign-up", "mail-rules", "mail",
+    "password-reset",
     "code", "a", "login-page", "gr-e",
 )  # fmt: skip
 PATTERNS = (
-    "**/{feature}.spec.ts", "tests/**/test_{feature}.py", "tests/{feature}.*", "docs/api.md", "**/*.md",
-    "src/{feature}/{feature}.ts", "app/[slug]/{feature}.ts", "app/(auth)/**", "tests/**", "a b/{feature}.spec.ts",
-    "*", "{feature}", "**", "**/{feature}/**/*.ts", "t*/{feature}.spec.??", "tests/*-{feature}.spec.ts",
+    "**/{feature}.spec.ts", "tests/**/test_{feature}.py", "tests/{feature}.*", "docs/api.md",
+    "**/*.md",
+    "src/{feature}/{feature}.ts", "app/[slug]/{feature}.ts", "app/(auth)/**", "tests/**",
+    "a b/{feature}.spec.ts",
+    "*", "{feature}", "**", "**/{feature}/**/*.ts", "t*/{feature}.spec.??",
+    "tests/*-{feature}.spec.ts",
     "tests**/{feature}.spec.ts", "**/x{feature}y", "link/**", ".draft/**", "./tests/{feature}.ts",
     "/src/**/{feature}.ts",
-    "e2e/{Feature}.ts", "tests/é/{feature}.spec.ts", "a#b/{feature}", "**/.*", ".project/**", "**/{feature}.spec.ts/",
-    "tests/?*/{feature}", "tests/a}b/{feature}.ts", "$(touch pwned)/{feature}.spec.ts", "a\\b/{feature}*",
+    "e2e/{Feature}.ts", "tests/é/{feature}.spec.ts", "a#b/{feature}", "**/.*", ".project/**",
+    "**/{feature}.spec.ts/",
+    "tests/?*/{feature}", "tests/a}b/{feature}.ts", "$(touch pwned)/{feature}.spec.ts",
+    "a\\b/{feature}*",
 )  # fmt: skip
 # What a project has: with these alone the hooks' front decides much by itself.
 USUAL = (
-    "tests/**/test_{feature}.py", "tests/{feature}.*", "tests/e2e/{feature}.spec.ts", "docs/api.md", "mode block",
-    "src/{feature}/{feature}.ts", "app/[slug]/{feature}.ts", "tests/*-{feature}.spec.ts", "t*/{feature}.spec.??",
-    "./tests/{feature}.ts", "tests**/{feature}.ts", "tests/**", "alias log-in login", "# tests", "", "src/**.spec.ts",
+    "tests/**/test_{feature}.py", "tests/{feature}.*", "tests/e2e/{feature}.spec.ts", "docs/api.md",
+    "mode block",
+    "src/{feature}/{feature}.ts", "app/[slug]/{feature}.ts", "tests/*-{feature}.spec.ts",
+    "t*/{feature}.spec.??",
+    "./tests/{feature}.ts", "tests**/{feature}.ts", "tests/**", "alias log-in login", "# tests", "",
+    "src/**.spec.ts",
     "!tests/legacy/**", "agent reviewer", "**/{feature}.spec.ts",
 )  # fmt: skip
 LINES = (
-    "mode block", "mode warn", "mode off", "agent reviewer", "!agent test-planner", "agent test-planner",
+    "mode block", "mode warn", "mode off", "agent reviewer", "!agent test-planner",
+    "agent test-planner",
     "# a comment",
-    "alias login-errors login", "alias log-in login", "alias cart checkout", "alias sign-up _project", "alias a b",
+    "alias login-errors login", "alias log-in login", "alias cart checkout",
+    "alias sign-up _project", "alias a b",
     "",
     "agent other:reviewer", "!agent preread:test-planner", "  ", "alias mail mail-rules",
 )  # fmt: skip
@@ -63,12 +74,16 @@ FOLDERS = (
     "out",
 )
 NAMES = (
-    "login.spec.ts", "test_login.py", "log-in.spec.ts", "Login Page.spec.ts", "checkout.spec.ts", "cart.ts", "api.md",
-    "README.md", "x-login.spec.ts", "login.ts", "测试.spec.ts", "con.spec.ts", "[id].spec.ts", "sign_up.spec.ts",
+    "login.spec.ts", "test_login.py", "log-in.spec.ts", "Login Page.spec.ts", "checkout.spec.ts",
+    "cart.ts", "api.md",
+    "README.md", "x-login.spec.ts", "login.ts", "测试.spec.ts", "con.spec.ts", "[id].spec.ts",
+    "sign_up.spec.ts",
 )  # fmt: skip
 LINKS = (
-    ("link", "tests"), ("link", ".project"), ("link", "nowhere"), ("link", "link"), ("out", "../q"), ("tests", "src"),
-    ("src/l.ts", "../tests/login.spec.ts"), ("notes", ".project/gates"), ("e2e", ".project/context"),
+    ("link", "tests"), ("link", ".project"), ("link", "nowhere"), ("link", "link"), ("out", "../q"),
+    ("tests", "src"),
+    ("src/l.ts", "../tests/login.spec.ts"), ("notes", ".project/gates"), ("e2e",
+    ".project/context"),
     ("docs", ".draft"),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Builds by the real Claude Code with a scripted model: drafts about the small project, and who writes them."""
+"""Builds by the real Claude Code with a scripted model that drafts about the small project."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ OUTPUT = re.compile(r"^Output directory: (.+)$", re.MULTILINE)
 
 
 def line(needle: str, source: str = LOGIN) -> int:
-    """The number of the first line that holds a text."""
+    """The number of the first line that contains a text."""
     return next(number for number, row in enumerate(source.split("\n"), 1) if needle in row)
 
 
@@ -47,7 +47,8 @@ SUMMARY = f"""# Summary: login
 - all of it is in `def login(` (login.py:{line("def login(")})
 """
 STANDARD = {
-    "patterns.md": PATTERNS, "codebase.md": CODEBASE, "existing-tests.md": EXISTING_TESTS, "summary.md": SUMMARY,
+    "patterns.md": PATTERNS, "codebase.md": CODEBASE, "existing-tests.md": EXISTING_TESTS,
+    "summary.md": SUMMARY,
 }  # fmt: skip
 
 
@@ -64,7 +65,7 @@ def asked_for(request: Request) -> list[str]:
 
 
 def writing(files: Mapping[str, str], after: Answer | None = None) -> Callable[[Request], Answer]:
-    """A model that writes these files in one turn; `after` is its next one, by default that it is done."""
+    """A model that writes these files in one turn; `after` is its next turn, by default "done"."""
 
     def script(request: Request) -> Answer:
         if request.turn == 0:

@@ -1,4 +1,4 @@
-"""One project, its scripted model, real `preread` processes there: what they left on disk, what the model was sent."""
+"""A project, its scripted model, and the real `preread` processes that run there."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def writes(request: Request, files: Mapping[str, str]) -> list[Block]:
 
 
 def turns(*steps: Mapping[str, str] | Callable[[Request], Answer]) -> Callable[[Request], Answer]:
-    """A model that does one step a turn, a step being files to write or what a function answers; then it is done."""
+    """A model that takes one step per turn: files to write, or what a function answers."""
 
     def script(request: Request) -> Answer:
         if request.turn >= len(steps):
@@ -94,7 +94,7 @@ class Scene:
         return [(match[1], match[2]) for match in found if match]
 
     def results(self, calls: Sequence[Block]) -> list[tuple[str, bool]]:
-        """What the model was told of each call, and whether it failed."""
+        """The result of each call as the model saw it, and whether it failed."""
         told = {result.id: result for request in self.api.requests for result in request.results}
         return [(told[call["id"]].text, told[call["id"]].is_error) for call in calls]
 

@@ -1,11 +1,11 @@
-"""A process that has loaded Preread and forks for each command line: real processes that need not load it anew.
+"""A process that has loaded Preread once and forks for each command line, to save start-up time.
 
-To load the interpreter and the libraries was most of what a short command did, the same every time. What a fresh
-interpreter does is seen by the tests that start their own: of signals, pipes, terminals, servers and the launcher.
+Loading the interpreter and the libraries was most of the time of a short command, always the same.
+Tests of signals, pipes, terminals, servers and the launcher start interpreters of their own.
 
-Who connects to its socket is given a fork, sends what it is to be and its three streams, and is told the process's id,
-then how it ended. `python _loaded.py SOCKET ARGUMENT...` does so with its own streams, and passes signals on: for those
-who have to start a program.
+Whoever connects to its socket gets a fork, sends it the command and three streams, and receives the
+process's id, then its exit status. `python _loaded.py SOCKET ARGUMENT...` does so with its own
+streams and passes signals on, for callers that have to start a program.
 """
 
 import gc
@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-# What an interpreter reads as it starts; a process that is told otherwise has to start anew.
+# Variables that an interpreter reads at its start; a process with other values has to start anew.
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "PREREAD_TEST_")
 USED_LATER = (
     "anyio._backends._asyncio",
@@ -47,7 +47,7 @@ def read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class Loaded:
-    """The process that has loaded Preread; it ends with the one that made it, and is no child of it."""
+    """The process that has loaded Preread; it ends with its creator, but is not its child."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = read_at_start(environ)
@@ -60,7 +60,8 @@ class Loaded:
             held = [theirs.fileno(), listening.fileno()]
             subprocess.run(
                 [sys.executable, str(Path(__file__).resolve()), *map(str, held)],
-                env=dict(environ), cwd="/", pass_fds=held, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                env=dict(environ), cwd="/", pass_fds=held, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
                 start_new_session=True, check=True,
             )  # fmt: skip
 
@@ -70,7 +71,7 @@ class Loaded:
     def run(
         self, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], timeout: float
     ) -> "subprocess.CompletedProcess[bytes]":
-        """As subprocess.run with its outputs captured, which raises TimeoutExpired and kills the process then."""
+        """Like subprocess.run with captured output; on TimeoutExpired the process is killed."""
         process = self.start(arguments, cwd, environ)
         try:
             out, err = process.communicate(timeout)
@@ -226,7 +227,7 @@ def load() -> None:
 
 
 def serve(life: socket.socket, listening: socket.socket) -> None:
-    """Fork for each connection, and return in the fork, as what it is to be; the end of `life` ends this."""
+    """Fork for each connection and return in the fork; returns for good when `life` ends."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
@@ -256,7 +257,7 @@ def serve(life: socket.socket, listening: socket.socket) -> None:
 
 
 def _tell(asking: dict[int, socket.socket]) -> None:
-    """Who asked for a process that has ended is told how."""
+    """Report how a process ended to whoever asked for it."""
     while asking:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
@@ -275,7 +276,7 @@ def become(asked: socket.socket) -> None:
         os.close(stream)
     for place, name in enumerate(
         ("stdin", "stdout", "stderr")
-    ):  # anew: what they were may have been no pipe
+    ):  # reopened: they may not have been pipes
         old, mode, buffering = (
             getattr(sys, name),
             "r" if name == "stdin" else "w",

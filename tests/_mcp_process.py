@@ -1,4 +1,4 @@
-"""The real server process for tests, by the SDK's client or line by line; a git that waits to be let go."""
+"""The real server process for tests, driven by the SDK's client or line by line; a slow git."""
 
 import json
 import os
@@ -25,7 +25,7 @@ REAL_GIT = shutil.which("git")
 
 
 def environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Nothing of the person who runs the tests; also for fixtures that live longer than one test."""
+    """Nothing of the person who runs the tests; also for fixtures that outlive one test."""
     foreign = ("PREREAD_", "CLAUDE", "ANTHROPIC_", "GIT_", "XDG_")
     ours = {
         k: v
@@ -36,7 +36,7 @@ def environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def shop(folder: Path) -> Path:
-    """The example shop in a git repository of its own."""
+    """The example shop as a git repository."""
     shutil.copytree(SHOP, folder, ignore=DERIVED)
     who = ["-c", "user.name=Test Person", "-c", "user.email=test@example.org"]
     for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "All of it"]):
@@ -49,7 +49,7 @@ def arguments(project: Path | None) -> list[str]:
 
 
 def command(arguments: list[str], environ: Mapping[str, str]) -> list[str]:
-    """A program that is `python` with these arguments; Preread need not be loaded anew for it (_loaded)."""
+    """A program that runs `python` with these arguments, forked if possible (_loaded)."""
     if arguments[:2] == ["-m", "preread"] and read_at_start(environ) == loaded().environ:
         return loaded().program(arguments[2:])
     return [sys.executable, *arguments]
@@ -134,7 +134,7 @@ class Wire:
 
 @asynccontextmanager
 async def wired(project: Path, env=None, stdout=subprocess.PIPE, *, anew: bool = False):
-    """A server process on pipes of the test's own, killed if the test leaves it running; `anew`: it itself is ours."""
+    """A server process on the test's pipes, killed at the end; `anew` starts a new interpreter."""
     whole = environ(env)
     program = [sys.executable, *arguments(project)] if anew else command(arguments(project), whole)
     process = await anyio.open_process(program, env=whole, stdout=stdout, stderr=None, cwd=project)
@@ -149,7 +149,7 @@ async def wired(project: Path, env=None, stdout=subprocess.PIPE, *, anew: bool =
 
 
 class SlowGit:
-    """A `git` that says its process id, then waits to be let go: a real build is slow, nothing is mocked."""
+    """A `git` that reports its process id and waits to be released: a real build, but slow."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -162,7 +162,8 @@ class SlowGit:
         script.parent.mkdir()
         script.write_text(
             f"#!/bin/sh\ncd_to='{folder}'\n"
-            'if [ ! -e "$cd_to/open" ]; then echo $$ > "$cd_to/entered"; read -r _ < "$cd_to/go"; fi\n'
+            'if [ ! -e "$cd_to/open" ]; then echo $$ > "$cd_to/entered"; read -r _ < "$cd_to/go"; '
+            "fi\n"
             f'exec {REAL_GIT} "$@"\n'
         )
         script.chmod(0o755)
@@ -194,9 +195,9 @@ def remains(project: Path, feature: str) -> list[str]:
 
 
 def left_behind(project: Path, feature: str) -> list[str]:
-    """What an ended build left: files, a held lock.
+    """What an ended build left behind: files, a held lock.
 
-    Who looks at the lock holds it for a moment, and who tidies up passes over a held one: what waits for that
+    Whoever looks at the lock holds it for a moment, and recovery skips a held one: what waits for
     looks at what `remains` first.
     """
     layout, found = Layout(project.resolve()), remains(project, feature)

@@ -1,13 +1,15 @@
-"""A scripted Messages API on loopback: the brain of a real Claude Code that tests run without an account.
+"""A scripted Messages API on loopback, so that tests run the real Claude Code without an account.
 
     with MessagesAPI() as api:
-        api.play([[tool("Read", file_path="a.py")], [text("Done.")]])      # turn by turn, anew for each session
-        api.play(lambda request: [text("no")], when="coupon")              # for prompts that hold this text
+        # Turn by turn, from the start for each session:
+        api.play([[tool("Read", file_path="a.py")], [text("Done.")]])
+        # For prompts that contain this text:
+        api.play(lambda request: [text("no")], when="coupon")
         ... run the CLI with ANTHROPIC_BASE_URL=api.url ...
-        api.requests                                                       # what it asked
+        api.requests  # what it asked
 
-A turn is a list of blocks, a `Turn` with more to say, or a fault: `Fail`, `Hang`. Requests that offer no tools are the
-program's own (titles, checks of a key): they are answered and take no turn.
+A turn is a list of blocks, a `Turn` with more data, or a fault: `Fail`, `Hang`. Requests without
+tools are the program's own (titles, checks of a key): they are answered and take no turn.
 """
 
 import itertools
@@ -300,7 +302,7 @@ def _events(request: Request, turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 class MessagesAPI(ThreadingHTTPServer):
-    """The service. `requests` are those that offered tools, `asides` all others; `errors` are mistakes of a script."""
+    """The service. `requests` offered tools, `asides` did not; `errors` are a script's mistakes."""
 
     daemon_threads = True
     request_queue_size = 128  # twenty programs start at once
@@ -317,7 +319,7 @@ class MessagesAPI(ThreadingHTTPServer):
         self.ending, self._end = socket.socketpair()
 
     def play(self, script: Script, when: str = "") -> None:
-        """Answer by this script where the prompt holds a text; the script set last is asked first."""
+        """Answer by this script if the prompt has a text; the script set last comes first."""
         with self._changed:
             self._scripts.append((when, script))
 

@@ -1,4 +1,4 @@
-"""Real `preread` processes: started, ended by signals, looked for afterwards; a small project to run them on."""
+"""Real `preread` processes: started, signalled, searched for afterwards; and a small project."""
 
 import json
 import os
@@ -30,7 +30,7 @@ LOCKED_FOR_S = 900.0
 
 
 class LoginError(Exception):
-    """What a person is told."""
+    """What a person sees."""
 
 
 def login(name: str, password: str) -> str:
@@ -85,11 +85,14 @@ KNOWLEDGE = """# Knowledge
 - a login ends in a token: `token-` (login.py:18)
 """
 TICKETS = {
-    "SHOP-1": "# SHOP-1: Lock the login\n\n## Acceptance criteria\n- after five wrong passwords the login is locked\n",
-    "SHOP-2": "# SHOP-2: Reset\n\n## Acceptance criteria\n- a login is reset by mail\n- the mail says where\n",
+    "SHOP-1": "# SHOP-1: Lock the login\n\n## Acceptance criteria\n- after five wrong passwords "
+    "the login is locked\n",
+    "SHOP-2": "# SHOP-2: Reset\n\n## Acceptance criteria\n- a login is reset by mail\n- the mail "
+    "says where\n",
 }
 REPORT = """<testsuite name="login" tests="1" failures="1">
-<testcase classname="tests.test_login" name="test_login_gives_a_token"><failure message="{why}"/></testcase>
+<testcase classname="tests.test_login" name="test_login_gives_a_token">
+<failure message="{why}"/></testcase>
 </testsuite>
 """
 SMALL = {
@@ -107,7 +110,7 @@ LONG, SHORT = (
 
 
 def small(folder: Path, files: Mapping[str, str] | None = None) -> Path:
-    """A project of a few files in a git repository of its own; its real path."""
+    """A git repository of a few files; returns its real path."""
     write(folder, {**SMALL, **(files or {})})
     make_repository(folder)
     return folder.resolve()
@@ -119,7 +122,7 @@ def start(
     env: Mapping[str, str] | None = None,
     stderr: int = subprocess.PIPE,
 ) -> Process:
-    """`preread` with these arguments in a project, as a process to be looked after; it need not load it anew."""
+    """A `preread` process with these arguments in a project; it may be forked (_loaded)."""
     environ = child_environ(env)
     if stderr == subprocess.PIPE and read_at_start(environ) == loaded().environ:
         return loaded().start(arguments, project, environ)
@@ -130,14 +133,14 @@ def start(
 
 
 def ended(process: Process) -> Ran:
-    """How a process ended by itself; a signal that it did not catch is the status that a shell gives it."""
+    """A process's exit status; for a signal it did not catch, the one that a shell reports."""
     out, err = process.communicate(timeout=PATIENCE)
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode
     return Ran(status, out.decode("utf-8", "replace"), (err or b"").decode("utf-8", "replace"))
 
 
 def until(holds: Callable[[], Any], what: str) -> Any:
-    """Wait until something holds; its value."""
+    """Wait until a condition is true; returns its value."""
     end = time.monotonic() + PATIENCE
     while not (value := holds()):
         assert time.monotonic() < end, f"waited in vain: {what}"
@@ -160,7 +163,7 @@ def processes_in(project: Path) -> list[str]:
 
 
 def left_behind(project: Path) -> list[str]:
-    """What ended builds left: drafts, halves of files, hints for the gates, held locks, processes."""
+    """What builds left behind: drafts, partial files, gate hints, held locks, processes."""
     layout = Layout(project)
     found = [path.relative_to(project).as_posix() for path in layout.project.rglob("*.part")]
     for folder in (layout.staging, layout.building("x").parent):
@@ -235,7 +238,7 @@ def _seen_by_path(layout: Layout, generations: list[dict[str, str]]) -> str:
 
 
 def _watch(how: str, project: str, generations: str) -> None:
-    """Read until standard input ends, then tell what was seen."""
+    """Read until standard input ends, then report what was seen."""
     look = {"package": _seen_by_package, "plain": _seen_by_path}[how]
     layout, known = Layout(Path(project)), json.loads(Path(generations).read_text())
     reads, wrong = 0, []

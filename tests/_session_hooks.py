@@ -1,4 +1,4 @@
-"""The hooks around a session as tests use them: real processes, a bare environment, events like the real ones."""
+"""The session hooks for tests: real processes, a bare environment, realistic events."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class Scene:
     def start(
         self, hook: str, event: Event | bytes, cwd: Path | None = None
     ) -> "subprocess.Popen[bytes]":
-        """A hook as a process of its own that was handed its event."""
+        """A hook as a separate process that was given its event."""
         data = (
             event if isinstance(event, bytes) else json.dumps(event, separators=(",", ":")).encode()
         )
@@ -68,7 +68,7 @@ class Scene:
         return context_of(self.run("session-start", self.event("SessionStart", source=source)))
 
     def tests(self, command: str, output: str = "", status: int = 0, **more: Any) -> Any:
-        """A command of Bash that has ended, as `post-test-run` is told."""
+        """The event for a Bash command that has ended, as `post-test-run` gets it."""
         given = {"tool_name": "Bash", "tool_input": {"command": command, **more}}
         if status:
             end: Event = {"error": f"Exit code {status}\n{output}", "is_interrupt": False}
@@ -97,7 +97,7 @@ class Scene:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def dossier(self, feature: str, **files: str) -> Path:
-        """A dossier that stands; `summary="…"` is the text of summary.md."""
+        """A published dossier; `summary="…"` is the text of summary.md."""
         folder = self.root / ".project/context" / feature
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("patterns", "codebase", "summary", *files):

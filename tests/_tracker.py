@@ -1,4 +1,4 @@
-"""A small real MCP server for tests: `python _tracker.py CALLS` knows issues, and notes every call in a file."""
+"""A small real MCP server for tests: `python _tracker.py CALLS` serves issues and records calls."""
 
 import os
 import sys

@@ -92,7 +92,7 @@ def broken_repository(folder: Path) -> Path:
 
 
 def odd_contents(folder: Path) -> Path:
-    """Files that break whoever reads them as plain text."""
+    """Files that break readers which expect plain text."""
     write(
         folder,
         {
@@ -122,9 +122,12 @@ def odd_contents(folder: Path) -> Path:
 
 def odd_names(folder: Path) -> Path:
     names = (
-        "app/[slug]/login.py", "app/(auth)/login.py", "a, b/login.py", "with space/login page.py", "login\nline.py",
-        "login\ttab.py", "login:12.py", "<login>.py", "login`tick.py", "login'quote\".py", "-login.py", "login#1.py",
-        "login\x1b[31m.py", "login) (x.py:1).py", "ログイン/login.py", "login\u202efdp.py", "login{feature}.py",
+        "app/[slug]/login.py", "app/(auth)/login.py", "a, b/login.py", "with space/login page.py",
+        "login\nline.py",
+        "login\ttab.py", "login:12.py", "<login>.py", "login`tick.py", "login'quote\".py",
+        "-login.py", "login#1.py",
+        "login\x1b[31m.py", "login) (x.py:1).py", "ログイン/login.py", "login\u202efdp.py",
+        "login{feature}.py",
         "lo*gin?.py",
     )  # fmt: skip
     write(folder, dict.fromkeys(names, LOGIN))

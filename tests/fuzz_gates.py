@@ -1,4 +1,4 @@
-"""`python tests/fuzz_gates.py --events 20000`: random calls, decided by the hooks as processes and by the reference."""
+"""`python tests/fuzz_gates.py --events 20000`: random calls, decided by hooks and reference."""
 
 import argparse
 import os
@@ -31,7 +31,8 @@ def main() -> int:
     for difference in differences[:50]:
         sys.stdout.write(f"{difference}\n\n")
     sys.stdout.write(
-        f"seed {given.seed}: {count} events, {len(differences)} differences, {time.monotonic() - began:.0f} s\n"
+        f"seed {given.seed}: {count} events, {len(differences)} differences, "
+        f"{time.monotonic() - began:.0f} s\n"
     )
     return 1 if differences else 0
 

@@ -1,4 +1,4 @@
-"""The Claude Code program is found where no project can choose it, and prepared with the least that a builder needs."""
+"""The Claude Code program is found outside the project, and run with the least privilege."""
 
 import json
 import os
@@ -20,14 +20,14 @@ from preread.services import Services
 
 
 def program(folder: Path, body: str = "echo '2.1.329 (Claude Code)'", name: str = "claude") -> Path:
-    """An executable that stands in for the program, and notes that it ran."""
+    """An executable in place of the program that records its runs."""
     path = write(folder, {name: f"#!/bin/sh\ntouch '{folder}/ran'\n{body}\n"}) / name
     path.chmod(0o755)
     return path
 
 
 def why_not(found: Services) -> str:
-    """Why there is no program, as `find` and `is_there` agree."""
+    """Why there is no program; `find` and `is_installed` agree."""
     assert not locate.is_installed(found)
     with pytest.raises(locate.ClaudeUnavailable) as error:
         command.find(found)
@@ -55,9 +55,7 @@ def test_the_real_program_is_found_on_the_path_with_its_version(
     )
 
 
-def test_whether_the_program_is_there_is_told_without_running_it(
-    one_file: Path, tmp_path: Path
-) -> None:
+def test_the_program_is_detected_without_running_it(one_file: Path, tmp_path: Path) -> None:
     path = program(tmp_path / "bin")
     for environ in ({"PATH": str(path.parent)}, {"PREREAD_CLAUDE": str(path)}):
         assert locate.is_installed(services(one_file, environ))
@@ -72,7 +70,7 @@ def test_switched_off_there_is_none(one_file: Path, tmp_path: Path) -> None:
     )
 
 
-def test_what_is_not_there_or_no_program_is_told(one_file: Path, tmp_path: Path) -> None:
+def test_a_missing_or_invalid_program_is_reported(one_file: Path, tmp_path: Path) -> None:
     assert "`claude` on the PATH" in why_not(services(one_file, {"PATH": str(tmp_path)}))
     assert "`claude` on the PATH" in why_not(services(one_file, {}))
     assert str(tmp_path / "none") in why_not(
@@ -124,7 +122,7 @@ def test_a_project_does_not_choose_what_runs(
         ("exec sleep 60", "no answer within 0 s"),
     ],
 )
-def test_a_program_that_will_not_do_says_why(
+def test_an_unusable_program_says_why(
     one_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str
 ) -> None:
     monkeypatch.setattr(command, "VERSION_SECONDS", 0.4 if "sleep" in body else 30.0)
@@ -176,7 +174,7 @@ def test_limits_and_models_come_from_the_settings(one_file: Path) -> None:
         )
 
 
-def test_the_limit_of_turns_holds_in_the_real_program(
+def test_the_real_program_respects_the_limit_of_turns(
     claude: Path, api: MessagesAPI, one_file: Path, tmp_path: Path
 ) -> None:
     api.play(lambda request: [tool("Read", file_path="shop.py")])
@@ -237,18 +235,24 @@ def test_private_files_in_a_project_are_denied_to_the_child(
     ]
 
 
-def test_what_tells_of_the_session_around_it_is_taken_out_of_the_environment(
+def test_variables_of_the_surrounding_session_are_removed(
     one_file: Path,
 ) -> None:
     gone = (
-        "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SSE_PORT CLAUDE_CODE_MESSAGING_SOCKET"
-        " CLAUDE_CODE_SESSION_ACCESS_TOKEN CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR CLAUDE_PROJECT_DIR"
-        " CLAUDE_PLUGIN_ROOT CLAUDE_CODE_SIMPLE CLAUDE_CODE_USE_POWERSHELL_TOOL PREREAD_TIMEOUT PWD OLDPWD"
+        "CLAUDECODE CLAUDE_CODE_ENTRYPOINT CLAUDE_CODE_SESSION_ID CLAUDE_CODE_SSE_PORT "
+        "CLAUDE_CODE_MESSAGING_SOCKET"
+        " CLAUDE_CODE_SESSION_ACCESS_TOKEN CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR "
+        "CLAUDE_PROJECT_DIR"
+        " CLAUDE_PLUGIN_ROOT CLAUDE_CODE_SIMPLE CLAUDE_CODE_USE_POWERSHELL_TOOL PREREAD_TIMEOUT "
+        "PWD OLDPWD"
     ).split()
     kept = (
-        "PATH HOME ANTHROPIC_API_KEY ANTHROPIC_BASE_URL ANTHROPIC_DEFAULT_SONNET_MODEL CLAUDE_CONFIG_DIR"
-        " CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_SKIP_BEDROCK_AUTH"
-        " CLAUDE_CODE_CLIENT_CERT AWS_PROFILE AWS_BEARER_TOKEN_BEDROCK GOOGLE_APPLICATION_CREDENTIALS HTTPS_PROXY"
+        "PATH HOME ANTHROPIC_API_KEY ANTHROPIC_BASE_URL ANTHROPIC_DEFAULT_SONNET_MODEL "
+        "CLAUDE_CONFIG_DIR"
+        " CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_USE_VERTEX "
+        "CLAUDE_CODE_SKIP_BEDROCK_AUTH"
+        " CLAUDE_CODE_CLIENT_CERT AWS_PROFILE AWS_BEARER_TOKEN_BEDROCK "
+        "GOOGLE_APPLICATION_CREDENTIALS HTTPS_PROXY"
         " no_proxy NODE_EXTRA_CA_CERTS CLAUDE_CODE_MAX_RETRIES MCP_TIMEOUT"
     ).split()
     found = prepared(one_file, dict.fromkeys((*gone, *kept), "7"))

@@ -50,7 +50,7 @@ def heard(name: str, *servers: str) -> Transcript:
 
 
 def of_text(words: str, **more: Any) -> Fault:
-    """The fault of a result as an older version tells it: in words alone."""
+    """The fault of a result as an older version reports it: as text only."""
     transcript = Transcript(PROJECT)
     result = {"type": "result", "subtype": "success", "is_error": True, "result": words, **more}
     transcript.feed(json.dumps(result).encode())
@@ -112,9 +112,7 @@ def test_every_recorded_stream_is_in_one_of_the_tables() -> None:
     "ended",
     [Ended(0, b"", "", 1.0), Ended(143, b"x", "lingered", 9.0), Ended(0, b"", "deadline", 9.0)],
 )
-def test_a_good_result_is_no_fault_however_the_program_left_afterwards(
-    name: str, ended: Ended
-) -> None:
+def test_a_good_result_is_no_fault_however_the_program_exits(name: str, ended: Ended) -> None:
     assert faults.of_run(heard(name), ended) is None
 
 
@@ -135,7 +133,10 @@ def test_a_recorded_failure_is_recognised(name: str, code: str, words: str) -> N
         ("Claude AI usage limit reached|1795240177", "E_RATE_LIMIT"),
         ("You've hit your limit · resets 3pm (Europe/Berlin)", "E_RATE_LIMIT"),
         (
-            'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+            (
+                "API Error: 529 "
+                '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+            ),
             "E_OVERLOADED",
         ),
         ("API Error: 500 Internal server error", "E_OVERLOADED"),
@@ -147,7 +148,7 @@ def test_a_recorded_failure_is_recognised(name: str, code: str, words: str) -> N
         ("", "E_CHILD"),
     ],
 )
-def test_versions_that_say_it_in_words_alone_are_understood(words: str, code: str) -> None:
+def test_versions_that_report_it_as_text_only_are_understood(words: str, code: str) -> None:
     assert of_text(words).code == code
 
 
@@ -213,7 +214,7 @@ def test_the_programs_word_for_the_cause_is_enough(word: str, code: str) -> None
     assert of_text("x", api_error=word).code == code
 
 
-def test_a_failure_that_was_overcome_is_not_the_fault_of_a_later_end() -> None:
+def test_a_failure_that_was_overcome_is_not_reported_for_a_later_end() -> None:
     transcript = fed(
         trouble("overloaded"), ANSWER, {"type": "result", "is_error": False, "result": "Done."}
     )
@@ -223,7 +224,7 @@ def test_a_failure_that_was_overcome_is_not_the_fault_of_a_later_end() -> None:
     assert found.code == "E_CHILD"
 
 
-def test_when_a_limit_ends_is_said_as_the_program_said_it() -> None:
+def test_the_end_of_a_limit_is_given_as_the_program_reports_it() -> None:
     assert of_text("You've hit your limit · resets 3pm (Europe/Berlin)").reason.endswith(
         "it resets 3pm"
     )
@@ -275,7 +276,7 @@ def test_a_refusal_to_start_says_why() -> None:
         (Ended(143, b"", "lingered", 0), "E_CHILD", "by signal 15"),
     ],
 )
-def test_an_end_without_a_result_is_told_from_exit_and_stderr(
+def test_an_end_without_a_result_is_explained_by_exit_status_and_stderr(
     ended: Ended, code: str, words: str
 ) -> None:
     found = faults.of_run(Transcript(PROJECT), ended)
@@ -283,7 +284,7 @@ def test_an_end_without_a_result_is_told_from_exit_and_stderr(
     assert (found.code, words in found.reason) == (code, True), found
 
 
-def test_time_that_ran_out_in_waiting_is_the_fault_of_what_was_waited_for() -> None:
+def test_a_timeout_while_retrying_is_blamed_on_the_error() -> None:
     late = Ended(0, b"", "deadline", 180.0)
     found = faults.of_run(heard("interrupted-while-waiting"), late)
     assert found is not None
@@ -310,7 +311,7 @@ def test_a_build_without_time_for_another_child_keeps_the_fault_of_the_one_befor
     assert faults.out_of_time([]).code == "E_TIMEOUT"
 
 
-# -- what a reason may hold
+# -- what a reason may contain
 
 
 @pytest.mark.parametrize(
@@ -338,7 +339,10 @@ def test_every_row_reads_as_a_clause_and_says_what_to_do(row: Any) -> None:
     assert row.hint[0].isupper()
 
 
-FIELDS = "subtype result errors api_error api_error_type api_error_status terminal_reason startup_failure_reason"
+FIELDS = (
+    "subtype result errors api_error api_error_type api_error_status terminal_reason "
+    "startup_failure_reason"
+)
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda v: st.lists(v, max_size=3),
@@ -396,7 +400,7 @@ def test_a_limit_that_ends_soon_is_waited_for() -> None:
     assert faults.retry_after(limited, 1, resets_at=time.time() - 3600) is None
 
 
-def test_a_login_refused_again_and_again_is_not_waited_for_and_an_overload_is() -> None:
+def test_repeated_login_refusals_are_hopeless_and_an_overload_is_not() -> None:
     for name, expected in [
         ("key-refused", True),
         ("connection-refused", True),
@@ -434,7 +438,8 @@ def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
         json.dumps({**ANSWER, "message": {"id": "b", "model": "m", "content": [asked]}}).encode()
     )
     late.feed(
-        b'{"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}}'
+        b'{"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", '
+        b'"content": "x"}]}}'
     )
     assert faults.server_warnings(late) == (), "it answered after all"
     assert "was not loaded" in faults.server_warnings(heard("good", "tracker"))[0]
@@ -444,7 +449,8 @@ def test_a_server_that_could_not_be_used_is_a_warning_with_what_to_do() -> None:
 # -- the real program
 
 ARGUMENTS = [
-    "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model", "sonnet",
+    "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model",
+    "sonnet",
     "--tools", "Read,Grep,Glob,Write", "--permission-mode", "dontAsk",
     "--setting-sources", "", "--strict-mcp-config", "--no-session-persistence",
 ]  # fmt: skip
@@ -460,7 +466,9 @@ for line in sys.stdin:
             "protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
             "serverInfo": {"name": "tracker", "version": "1"},
         },
-        "tools/list": lambda: {"tools": [{"name": "get_issue", "inputSchema": {"type": "object", "properties": {}}}]},
+        "tools/list": lambda: {
+            "tools": [{"name": "get_issue", "inputSchema": {"type": "object", "properties": {}}}]
+        },
         "tools/call": lambda: {"content": [{"type": "text", "text": "SHOP-7, see tracker://issue/7"}]},
     }.get(asked["method"], dict)()
     if "id" in asked:
@@ -488,8 +496,10 @@ class Runs:
         (folder / "home").mkdir()
 
     def __call__(
-        self, script: list[Answer] | Callable[..., Answer], *arguments: str, environ: Mapping[str, str] = ONE_TRY,
-        seconds: float = 60, messages: tuple[str, ...] = ("Do it.",), servers: Mapping[str, Any] | None = None,
+        self, script: list[Answer] | Callable[..., Answer], *arguments: str, environ: Mapping[str,
+        str] = ONE_TRY,
+        seconds: float = 60, messages: tuple[str, ...] = ("Do it.",), servers: Mapping[str,
+        Any] | None = None,
         stop: Callable[[Transcript], bool] = lambda transcript: False,
     ) -> tuple[Transcript, Ended, list[str]]:  # fmt: skip
         self.service.play(script)
@@ -544,7 +554,7 @@ def looping(request: object) -> Answer:
     ],
     ids=["401", "403", "404", "too-long", "400", "credit", "429", "429-long", "529", "500"],
 )
-def test_a_refused_request_is_told_apart(run: Runs, answer: Fail, code: str, words: str) -> None:
+def test_a_refused_request_is_recognised(run: Runs, answer: Fail, code: str, words: str) -> None:
     transcript, ended, _ = run(lambda request: answer)
     found = faults.of_run(transcript, ended)
     assert found is not None
@@ -577,7 +587,7 @@ def test_the_end_of_a_subscriptions_limit_is_known(run: Runs) -> None:
     assert run.service.requests[0].key == "Bearer sk-ant-oat01-scripted"
 
 
-def test_a_service_that_is_not_there_is_given_up_early(run: Runs) -> None:
+def test_a_missing_service_is_given_up_early(run: Runs) -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
         nowhere = {
@@ -592,7 +602,7 @@ def test_a_service_that_is_not_there_is_given_up_early(run: Runs) -> None:
     assert sum("waits: no answer" in words for words in said) == faults.MAX_TRIES
 
 
-def test_the_program_tries_as_often_as_it_is_told_and_goes_on_when_the_service_does(
+def test_the_program_retries_as_often_as_configured_and_continues(
     run: Runs,
 ) -> None:
     transcript, ended, said = run([OVERLOADED, BROKEN, [text("Done.")]], environ=faults.RETRIES_ENV)
@@ -619,14 +629,15 @@ def test_the_bound_on_tries_is_one_that_the_program_knows(run: Runs) -> None:
 def test_an_answer_cut_in_the_middle_of_a_line_is_asked_for_again(run: Runs) -> None:
     transcript, ended, said = run([Turn([text("Hel")], cut="line"), [text("Hello.")]])
     assert faults.of_run(transcript, ended) is None
-    # On a busy machine the program may notice the cut before it has told a beginning, and then asks again silently.
+    # On a busy machine the program may notice the cut before the answer begins; then it retries
+    # silently.
     assert {words for words in said if "waits" in words} <= {
         "turn 1: waits: no answer from the service (try 1)"
     }
     assert transcript.text == "Hello."
 
 
-def test_turns_and_money_have_their_limits(run: Runs) -> None:
+def test_turns_and_money_are_limited(run: Runs) -> None:
     transcript, ended, _ = run(looping, "--max-turns", "2")
     found = faults.of_run(transcript, ended)
     assert found is not None
@@ -646,7 +657,7 @@ def test_turns_and_money_have_their_limits(run: Runs) -> None:
     assert transcript.cost_usd > 0.0001
 
 
-def test_a_deadline_keeps_what_was_said_and_done(run: Runs) -> None:
+def test_a_deadline_keeps_the_output_and_the_drafts(run: Runs) -> None:
     script = [[tool("Read", file_path=str(run.project / "order.ts"))], Hang()]
     transcript, ended, said = run(script, seconds=SOON)
     found = faults.of_run(transcript, ended)
@@ -657,7 +668,7 @@ def test_a_deadline_keeps_what_was_said_and_done(run: Runs) -> None:
     assert (transcript.turns, bool(transcript.cost_usd)) == (1, True)
 
 
-def test_a_deadline_met_while_waiting_is_blamed_on_the_service(run: Runs) -> None:
+def test_a_deadline_while_retrying_is_blamed_on_the_service(run: Runs) -> None:
     transcript, ended, _ = run(lambda request: OVERLOADED, environ=faults.RETRIES_ENV, seconds=SOON)
     found = faults.of_run(transcript, ended)
     assert found is not None
@@ -690,14 +701,14 @@ def test_two_messages_and_a_server_in_one_run(run: Runs) -> None:
     assert [warning.split("`")[1] for warning in faults.server_warnings(transcript)] == ["gone"]
 
 
-def test_an_option_that_the_program_does_not_know_is_told(run: Runs) -> None:
+def test_an_option_that_the_program_does_not_know_is_reported(run: Runs) -> None:
     transcript, ended, _ = run([], "--no-such-option")
     found = faults.of_run(transcript, ended)
     assert found is not None
     assert (found.code, "unknown option '--no-such-option'" in found.reason) == ("E_CLI", True)
 
 
-def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_program_is_reported(tmp_path: Path) -> None:
     with child(
         [str(tmp_path / "claude")], cwd=tmp_path, environ={}, deadline=time.monotonic() + 20
     ) as it:

@@ -1,4 +1,4 @@
-"""Of the person's Claude Code the child gets the login, and of MCP servers those that settings and person agree on."""
+"""The child gets the person's login, and the MCP servers that settings and person agree on."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def helper(key: str, ran: Path) -> str:
 
 
 @pytest.mark.parametrize("place", [".claude", "elsewhere"])
-def test_a_key_helper_of_the_person_logs_in_and_one_of_the_project_is_not_run(
+def test_the_persons_key_helper_logs_in_and_the_projects_is_not_run(
     claude: Path, api: MessagesAPI, one_file: Path, tmp_path: Path, place: str
 ) -> None:
     home, ran, evil = tmp_path / "home", tmp_path / "ran", tmp_path / "evil"
@@ -138,7 +138,10 @@ def configure(project: Path, mcp: list[str], tools: tuple[str, ...] = (), **file
 
 
 CAME = "`tracker` is left out: its definition came with this clone"
-APPROVE = "run `claude` in the project once, which asks, or name it in the environment variable PREREAD_MCP."
+APPROVE = (
+    "run `claude` in the project once, which asks, or name it in the environment variable "
+    "PREREAD_MCP."
+)
 
 
 def cloned(project: Path) -> None:
@@ -188,15 +191,15 @@ def test_without_servers_in_the_settings_there_are_none(one_file: Path, tmp_path
     assert not run.warnings
 
 
-def test_an_unknown_server_is_left_out_with_those_of_like_names(
+def test_an_unknown_server_is_left_out_and_similar_names_suggested(
     one_file: Path, tmp_path: Path
 ) -> None:
     configure(one_file, ["trakker", "zzz", "far"], tracker=TRACKER)
     config, _, warnings = servers(one_file, person(tmp_path / "home", one_file, trucker=TRACKER))
     assert not config
     assert (
-        "`trakker` is left out: it is defined neither in .mcp.json nor in Claude Code; did you mean `tracker` or `trucker`?"
-        in warnings
+        "`trakker` is left out: it is defined neither in .mcp.json nor in Claude Code; did you "
+        "mean `tracker` or `trucker`?" in warnings
     )
     assert "`zzz` is left out: it is defined neither in .mcp.json nor in Claude Code." in warnings
     assert "`far` is left out: it is defined neither in .mcp.json nor in Claude Code." in warnings
@@ -228,7 +231,7 @@ def test_preread_s_own_server_is_never_passed_on(
     assert f"`{name}` is left out: it is Preread's own" in warnings
 
 
-def test_a_server_with_a_like_name_is_not_taken_for_ours(one_file: Path, tmp_path: Path) -> None:
+def test_a_server_with_a_similar_name_is_not_taken_for_ours(one_file: Path, tmp_path: Path) -> None:
     spec = {
         "command": "/opt/preread-tracker/bin/tracker",
         "args": ["--about", "spreread", "prereader"],
@@ -274,7 +277,7 @@ def test_a_server_that_came_with_a_clone_runs_only_when_the_person_approved_it(
     assert (CAME in warnings and APPROVE in warnings) != approved
 
 
-def test_what_came_with_a_clone_and_what_the_person_wrote_are_told_apart(
+def test_servers_of_a_clone_and_of_the_person_are_distinguished(
     one_file: Path, tmp_path: Path
 ) -> None:
     environ = person(tmp_path / "home", one_file)
@@ -311,7 +314,7 @@ IDENT = {"command": "sh", "args": ["$Id$"]}
         ("other case", "", IDENT),
     ],
 )
-def test_a_clone_cannot_make_its_servers_look_like_the_person_s(
+def test_a_clone_cannot_pass_its_servers_off_as_the_persons(
     one_file: Path, tmp_path: Path, tracked: str, attributes: str, found: Any
 ) -> None:
     place = one_file / ".mcp.json"
@@ -361,7 +364,7 @@ def test_names_of_a_repository_s_settings_are_bounded_in_warnings(
     assert all(len(line) < 200 and line.isprintable() for line in warnings.split("\n"))
 
 
-def test_a_server_of_the_person_is_not_replaced_by_one_of_the_same_name_that_a_project_brings(
+def test_a_projects_server_does_not_replace_the_persons_of_that_name(
     one_file: Path, tmp_path: Path
 ) -> None:
     configure(one_file, ["tracker"], ("tracker.x",), tracker={"command": "evil"})
@@ -369,7 +372,7 @@ def test_a_server_of_the_person_is_not_replaced_by_one_of_the_same_name_that_a_p
     assert config == {"tracker": TRACKER}
 
 
-def test_tools_are_named_one_by_one_and_of_configured_servers(
+def test_tools_must_be_named_singly_and_belong_to_configured_servers(
     one_file: Path, tmp_path: Path
 ) -> None:
     tools = ("a.b.read issue", "a.x", "a.*", "a", "c.x", "a.y) Bash(rm", "gone.x")

@@ -1,4 +1,4 @@
-"""What the headless child may do, shown by the real program: the model asks for everything, and is given little."""
+"""What the headless child may do, shown by the real program with a model that tries everything."""
 
 import json
 import re
@@ -29,7 +29,7 @@ PLAIN = {"shop.py": "PRICE = 42\n", "sub/cart.py": "CART = 43\n"}
 
 @dataclass
 class Seen:
-    """One run: what the model was told, what the program printed."""
+    """One run: what the model saw, what the program printed."""
 
     events: list[dict[str, Any]]
     sent: str  # everything that went to the model
@@ -119,11 +119,15 @@ def make_scene(claude: Path, api: MessagesAPI, tmp_path: Path) -> Callable[..., 
 SECRETS = {
     path: f"canary-{number}-canary"
     for number, path in enumerate((
-        ".env", "sub/.env.local", "sub/deep/.ENV", ".Env.production", "prod.env", "config/.env/inner.txt", ".envrc",
-        "keys/server.pem", "keys/SERVER.PEM", "keys/tls.key", "id_rsa", "deploy/id_ed25519.bak", ".ssh/config",
-        ".npmrc", "sub/.netrc", ".pypirc", ".git/config.worktree", "sub/.git/config", ".git-credentials",
+        ".env", "sub/.env.local", "sub/deep/.ENV", ".Env.production", "prod.env",
+        "config/.env/inner.txt", ".envrc",
+        "keys/server.pem", "keys/SERVER.PEM", "keys/tls.key", "id_rsa", "deploy/id_ed25519.bak",
+        ".ssh/config",
+        ".npmrc", "sub/.netrc", ".pypirc", ".git/config.worktree", "sub/.git/config",
+        ".git-credentials",
         "a/.aws/credentials",
-        "cert.P12", "x.keystore", "secrets.yml", "sub/Secrets.json", "infra/terraform.tfstate.backup", ".mcp.json",
+        "cert.P12", "x.keystore", "secrets.yml", "sub/Secrets.json",
+        "infra/terraform.tfstate.backup", ".mcp.json",
         ".claude/settings.local.json", ".project/.state/runs/login.json",
     ))
 }  # fmt: skip
@@ -167,8 +171,10 @@ def test_nothing_outside_the_project_reaches_the_model(make_scene: Callable[...,
     (scene.project / "file-link").symlink_to(beside / "other.txt")
     (scene.project / "folder-link").symlink_to(beside)
     paths = [
-        "/etc/passwd", "~/.ssh/id_rsa", str(scene.home / ".ssh" / "id_rsa"), "../beside/other.txt", "file-link",
-        str(scene.project / "folder-link" / "other.txt"), str(scene.project / "sub/../../beside/other.txt"),
+        "/etc/passwd", "~/.ssh/id_rsa", str(scene.home / ".ssh" / "id_rsa"), "../beside/other.txt",
+        "file-link",
+        str(scene.project / "folder-link" / "other.txt"),
+        str(scene.project / "sub/../../beside/other.txt"),
         "/proc/self/environ",
     ]  # fmt: skip
     calls = [tool("Read", file_path=path) for path in paths]
@@ -234,10 +240,14 @@ def test_only_the_staging_folder_is_written_to(make_scene: Callable[..., Scene])
     ]
     reads = [tool("Read", file_path=str(path)) for path in over]
     places = [
-        scene.project / "new.py", "new.md", scene.project / ".project/context/login/patterns.md", f"{RUN}0/other.md",
-        scene.project / ".project/config.toml", scene.project / ".project/gates", staging.parent / "new.md",
-        f"{staging}/../new.md", f"{staging}/../../../../new.md", staging / "to-folder" / "new", staging / "dangling.md",
-        scene.project / ".claude/settings.json", scene.project / ".mcp.json", scene.project / ".git/hooks/pre-commit",
+        scene.project / "new.py", "new.md", scene.project / ".project/context/login/patterns.md",
+        f"{RUN}0/other.md",
+        scene.project / ".project/config.toml", scene.project / ".project/gates",
+        staging.parent / "new.md",
+        f"{staging}/../new.md", f"{staging}/../../../../new.md", staging / "to-folder" / "new",
+        staging / "dangling.md",
+        scene.project / ".claude/settings.json", scene.project / ".mcp.json",
+        scene.project / ".git/hooks/pre-commit",
         top / "new", scene.home / ".bashrc", "~/.bashrc", scene.home / ".claude/settings.json",
         scene.home / ".claude/projects" / str(scene.project).replace("/", "-") / "memory/MEMORY.md",
     ]  # fmt: skip
@@ -288,7 +298,7 @@ def test_no_other_tool_can_be_called(make_scene: Callable[..., Scene]) -> None:
     "name",
     ["a [slug]/(group) it's", "pré {a,b} *? $HOME", "repo/.claude/worktrees/one", "linked/shop"],
 )
-def test_permissions_hold_whatever_the_project_s_path_is(
+def test_permissions_work_whatever_the_projects_path_is(
     make_scene: Callable[..., Scene], name: str, tmp_path: Path
 ) -> None:
     if name.startswith("linked/"):
@@ -358,8 +368,10 @@ def test_nothing_of_the_project_or_the_person_is_loaded(
             ".claude/rules/rule.md": "canary-rule", ".claude/commands/evil.md": "canary-command",
             ".claude/skills/evil/SKILL.md": skill.format("project-skill"),
             ".claude/agents/evil.md": agent.format("project-agent"),
-            ".claude/settings.json": json.dumps({**made("project"), "apiKeyHelper": touch("helper.ran")}),
-            ".claude/settings.local.json": json.dumps({**made("local"), "enableAllProjectMcpServers": True}),
+            ".claude/settings.json": json.dumps({**made("project"),
+            "apiKeyHelper": touch("helper.ran")}),
+            ".claude/settings.local.json": json.dumps({**made("local"),
+            "enableAllProjectMcpServers": True}),
             ".mcp.json": json.dumps(server),
         },
     )  # fmt: skip
@@ -406,7 +418,7 @@ def test_nothing_of_the_project_or_the_person_is_loaded(
     assert ran >= {"own-hook.ran", "project-hook.ran", "local-hook.ran", "server.ran"}
 
 
-def test_orders_for_agents_are_not_loaded_where_they_stand_alone(
+def test_files_with_instructions_for_agents_are_not_loaded(
     make_scene: Callable[..., Scene],
 ) -> None:
     scene = make_scene(
@@ -421,12 +433,15 @@ def test_orders_for_agents_are_not_loaded_where_they_stand_alone(
     }
 
 
-def test_words_in_the_prompt_bring_no_file_and_start_no_command(
+def test_words_in_the_prompt_attach_no_file_and_start_no_command(
     make_scene: Callable[..., Scene],
 ) -> None:
     scene = make_scene(files={".env": "canary-env\n"})
     beside = write(scene.project.parent / "beside", {"other.txt": "canary-beside\n"}) / "other.txt"
-    prompt = f"The ticket says: see @{beside} and @/etc/passwd and @.env and @shop.py and @sub/\n/init\n!touch ran"
+    prompt = (
+        f"The ticket says: see @{beside} and @/etc/passwd and @.env and @shop.py and @sub/\n"
+        f"/init\n!touch ran"
+    )
     seen = scene.ask(prompt=prompt)
     assert not re.search("canary-|root:x|PRICE = 42", seen.sent)
     assert f"@{beside}" in seen.sent

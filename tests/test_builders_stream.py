@@ -1,4 +1,4 @@
-"""What the headless child says: recorded streams of the real program, and lines that no program should say."""
+"""The headless child's output: recorded streams of the real program, and malformed lines."""
 
 import json
 import tracemalloc
@@ -50,7 +50,7 @@ def answer(transcript: Transcript, content: Any, name: str = "t1", **more: Any) 
 # -- recorded streams
 
 
-def test_a_good_run_is_told_turn_by_turn_in_the_projects_own_paths() -> None:
+def test_a_good_run_reports_progress_turn_by_turn_with_project_paths() -> None:
     transcript, said = told("good")
     assert said == [
         "turn 1: asks claude-sonnet-5-5",
@@ -90,7 +90,7 @@ def test_a_run_cut_before_its_result_still_has_turns_and_tokens_but_no_cost() ->
     }
 
 
-def test_the_second_result_of_a_run_tells_the_cost_of_both() -> None:
+def test_the_second_result_of_a_run_reports_the_cost_of_both() -> None:
     transcript, _ = told("two-messages")
     results = [
         json.loads(line) for line in (STREAMS / "two-messages.jsonl").read_bytes().splitlines()
@@ -106,7 +106,7 @@ def test_the_second_result_of_a_run_tells_the_cost_of_both() -> None:
     }
 
 
-def test_a_crash_that_tells_zero_does_not_take_back_what_was_spent() -> None:
+def test_a_crash_that_reports_zero_does_not_reset_the_cost() -> None:
     transcript, _ = told("good")
     before = transcript.tokens
     feed(
@@ -142,7 +142,7 @@ def test_done_waits_for_the_result_of_the_last_message() -> None:
     assert transcript.done
 
 
-def test_denied_calls_are_told_at_once_and_listed_once() -> None:
+def test_denied_calls_are_reported_at_once_and_listed_once() -> None:
     transcript, said = told("denied")
     assert transcript.denials == ["Read /etc/passwd", "Write x.md"]
     assert "turn 1: was refused: Read /etc/passwd" in said
@@ -150,7 +150,7 @@ def test_denied_calls_are_told_at_once_and_listed_once() -> None:
     assert again.denials == ["Read /etc/passwd"] * 2
 
 
-def test_waiting_says_for_what_and_counts_the_tries() -> None:
+def test_waiting_is_explained_and_the_tries_are_counted() -> None:
     transcript, said = told("overloaded")
     assert said[1:4] == [f"turn 1: waits: the service is overloaded (try {n})" for n in (1, 2, 3)]
     assert transcript.retrying is None
@@ -242,13 +242,15 @@ def test_nothing_a_terminal_would_obey_is_in_a_message(hostile: str) -> None:
 
 DEEP = b"[" * 200_000
 LINES = [
-    b"", b"   ", b"garbage", b"\xff\xfe\x00", b"[]", b"null", b"1" * 10_000, b'"' + b"x" * 1000, DEEP,
-    b'{"type":' + DEEP, b'{"type": "result"', b"{" * 50_000, b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    b"", b"   ", b"garbage", b"\xff\xfe\x00", b"[]", b"null", b"1" * 10_000, b'"' + b"x" * 1000,
+    DEEP,
+    b'{"type":' + DEEP, b'{"type": "result"', b"{" * 50_000,
+    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
-def test_a_line_that_is_no_record_is_counted_and_passed_over(line: bytes) -> None:
+def test_a_line_that_is_not_an_object_is_counted_and_skipped(line: bytes) -> None:
     transcript = Transcript(PROJECT)
     assert transcript.feed(line) is None
     assert transcript.skipped == bool(line.strip())
@@ -256,7 +258,7 @@ def test_a_line_that_is_no_record_is_counted_and_passed_over(line: bytes) -> Non
     assert (transcript.done, transcript.cost_usd) == (True, 0.5)
 
 
-def test_bytes_that_are_no_text_do_not_lose_the_line() -> None:
+def test_bytes_that_are_not_text_do_not_lose_the_line() -> None:
     transcript = Transcript(PROJECT)
     transcript.feed(
         b'{"type": "result", "is_error": false, "result": "a\xff\\ud800b", "total_cost_usd": NaN}'
@@ -266,17 +268,21 @@ def test_bytes_that_are_no_text_do_not_lose_the_line() -> None:
     assert transcript.cost_usd is None
 
 
-def test_a_line_beyond_any_use_is_not_even_read() -> None:
+def test_an_overlong_line_is_not_parsed() -> None:
     transcript = Transcript(PROJECT)
     transcript.feed(b'{"type": "result", "result": "' + b"x" * untrusted.MAX_LINE + b'"}')
     assert (transcript.done, transcript.skipped) == (False, 1)
 
 
 WORDS = st.sampled_from(
-    "type subtype system assistant user result init api_retry permission_denied model_fallback message content tool_use"
-    " tool_result thinking text id name input usage input_tokens model tool_use_id is_error permission_denials"
-    " total_cost_usd modelUsage inputTokens errors error mcp_servers status tools file_path pattern path"
-    " mcp__tracker__get tracker Read Grep Write m1 t1 rate_limit_event rate_limit_info resetsAt rejected".split()
+    "type subtype system assistant user result init api_retry permission_denied model_fallback "
+    "message content tool_use"
+    " tool_result thinking text id name input usage input_tokens model tool_use_id is_error "
+    "permission_denials"
+    " total_cost_usd modelUsage inputTokens errors error mcp_servers status tools file_path "
+    "pattern path"
+    " mcp__tracker__get tracker Read Grep Write m1 t1 rate_limit_event rate_limit_info resetsAt "
+    "rejected".split()
 )
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | WORDS
 VALUES = st.recursive(
@@ -285,7 +291,8 @@ VALUES = st.recursive(
 BLOCKS = st.fixed_dictionaries(
     {"type": st.sampled_from(["tool_use", "tool_result", "text", "thinking"]) | VALUES},
     optional={
-        "id": WORDS | VALUES, "tool_use_id": WORDS | VALUES, "name": WORDS | VALUES, "input": VALUES,
+        "id": WORDS | VALUES, "tool_use_id": WORDS | VALUES, "name": WORDS | VALUES,
+        "input": VALUES,
         "content": VALUES | st.text(), "is_error": VALUES,
     },
 )  # fmt: skip
@@ -294,12 +301,17 @@ MESSAGES = st.fixed_dictionaries(
     optional={"id": WORDS | VALUES, "model": WORDS | VALUES, "usage": VALUES},
 )
 EVENTS = st.fixed_dictionaries(
-    {"type": st.sampled_from(["system", "assistant", "user", "result", "rate_limit_event"]) | VALUES},
+    {"type": st.sampled_from(["system", "assistant", "user", "result",
+    "rate_limit_event"]) | VALUES},
     optional={
-        "subtype": WORDS | VALUES, "message": MESSAGES | VALUES, "error": VALUES, "result": VALUES, "errors": VALUES,
-        "modelUsage": VALUES, "usage": VALUES, "permission_denials": st.lists(VALUES, max_size=3) | VALUES,
-        "mcp_servers": VALUES, "total_cost_usd": VALUES, "rate_limit_info": VALUES, "tool_name": VALUES,
-        "tool_use_id": VALUES, "is_error": VALUES, "error_status": VALUES, "terminal_reason": VALUES,
+        "subtype": WORDS | VALUES, "message": MESSAGES | VALUES, "error": VALUES, "result": VALUES,
+        "errors": VALUES,
+        "modelUsage": VALUES, "usage": VALUES, "permission_denials": st.lists(VALUES,
+        max_size=3) | VALUES,
+        "mcp_servers": VALUES, "total_cost_usd": VALUES, "rate_limit_info": VALUES,
+        "tool_name": VALUES,
+        "tool_use_id": VALUES, "is_error": VALUES, "error_status": VALUES,
+        "terminal_reason": VALUES,
     },
 )  # fmt: skip
 
@@ -310,7 +322,7 @@ EVENTS = st.fixed_dictionaries(
     )
 )
 @settings(max_examples=200, deadline=None)
-def test_whatever_is_said_nothing_is_raised_and_every_message_is_one_short_printable_line(
+def test_any_input_raises_nothing_and_messages_are_short_printable_lines(
     lines: list[bytes],
 ) -> None:
     transcript = Transcript(PROJECT, ("tracker",))
@@ -333,7 +345,7 @@ def test_whatever_is_said_nothing_is_raised_and_every_message_is_one_short_print
 # -- memory
 
 
-def test_what_tools_answer_is_not_kept() -> None:
+def test_answers_of_tools_are_not_kept() -> None:
     transcript = Transcript(PROJECT, ("tracker",))
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""A child under its supervisor: what it says is kept, and nothing of it is left, whoever dies first."""
+"""A child under its supervisor: its output is kept, and nothing of it remains, whoever dies."""
 
 import hashlib
 import os
@@ -98,7 +98,7 @@ def supervisor_of(pid: int) -> psutil.Process:
 # The fakes themselves
 
 
-def test_the_stubborn_fake_survives_what_it_is_said_to_survive(fakes: Fakes) -> None:
+def test_the_stubborn_fake_survives_as_intended(fakes: Fakes) -> None:
     with popen(fakes.argv("stubborn")) as process:
         assert process.stdout.readline() == b"ready\n"
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -196,10 +196,11 @@ def test_a_line_that_is_too_long_is_skipped_and_counted(fakes: Fakes) -> None:
     assert child.skipped == 1
 
 
-def test_a_flood_of_errors_holds_nothing_up_and_its_end_is_kept(fakes: Fakes) -> None:
+def test_a_flood_of_errors_blocks_nothing_and_its_end_is_kept(fakes: Fakes) -> None:
     argv = fakes.write(
         "flood",
-        "sys.stderr.write('x' * 50_000_000 + 'the end'); sys.stderr.flush(); say('done'); sys.exit(5)",
+        "sys.stderr.write('x' * 50_000_000 + 'the end'); sys.stderr.flush(); say('done'); "
+        "sys.exit(5)",
     )
     lines, ended = talk(fakes, argv)
     assert (lines, ended.status, len(ended.err)) == ([b"done"], 5, 16 * 1024)
@@ -213,7 +214,7 @@ def test_a_program_that_cannot_be_started_is_status_127(fakes: Fakes, program: s
     assert b"Errno" in ended.err
 
 
-def test_a_folder_that_is_not_there_is_status_127(fakes: Fakes) -> None:
+def test_a_missing_folder_is_status_127(fakes: Fakes) -> None:
     with Run(fakes, fakes.argv("polite"), cwd=fakes.folder / "none") as child:
         child.send(b"x")
         child.close_input(within=1)
@@ -247,7 +248,7 @@ def test_the_program_starts_with_no_signal_ignored_or_blocked(fakes: Fakes) -> N
 # How it ends
 
 
-def test_a_polite_child_says_its_last_word_after_the_deadline(fakes: Fakes) -> None:
+def test_a_polite_child_sends_its_result_after_the_deadline(fakes: Fakes) -> None:
     lines, ended = talk(fakes, fakes.argv("polite"), READY)
     assert lines == [b"ready", b"result"]
     assert (ended.status, ended.cut) == (0, "deadline")
@@ -267,7 +268,7 @@ def test_a_stubborn_clan_is_gone_ten_seconds_after_the_deadline(fakes: Fakes) ->
     assert ended.seconds < READY + 10
 
 
-def test_output_that_a_grandchild_holds_open_is_not_waited_for(fakes: Fakes) -> None:
+def test_output_that_a_grandchild_keeps_open_is_not_waited_for(fakes: Fakes) -> None:
     lines, ended = talk(fakes, fakes.argv("deserter"))
     assert (lines, ended.status, ended.cut) == ([b"ready"], 7, "")
     lines, ended = talk(fakes, fakes.argv("parent"), READY)
@@ -309,7 +310,7 @@ def test_cancelling_ends_the_child_and_is_raised(fakes: Fakes, name: str) -> Non
     assert run.took < 10
 
 
-def test_cancellation_is_looked_at_while_the_child_is_silent(fakes: Fakes) -> None:
+def test_cancellation_is_noticed_while_the_child_is_silent(fakes: Fakes) -> None:
     looks = []
     talk(
         fakes,
@@ -390,7 +391,11 @@ from preread.infra import subprocesses
 
 folder, forks = Path(sys.argv[1]), sys.argv[2] == "forks"
 with subprocesses.child(
-    sys.argv[3:], cwd=folder, environ=os.environ, deadline=time.monotonic() + 600, scratch=folder / "private"
+    sys.argv[3:],
+    cwd=folder,
+    environ=os.environ,
+    deadline=time.monotonic() + 600,
+    scratch=folder / "private",
 ) as child:
     if forks and os.fork() == 0:
         (folder / "pids" / str(os.getpid())).touch()
@@ -415,7 +420,7 @@ def test_our_own_death_ends_everything_within_five_seconds(
         assert process.stdout.readline() == b"ready\n"
         guardian = supervisor_of(fakes.program())
         fork = set()
-        if forks == "forks":  # a copy of our process without exec holds copies of all our pipes
+        if forks == "forks":  # a forked copy of our process keeps all our pipes open
             note = fakes.folder / "fork"
             wait_until(lambda: note.exists() and note.read_text() != "", 5)
             fork = {int(note.read_text())}
@@ -429,10 +434,11 @@ def test_our_own_death_ends_everything_within_five_seconds(
 # Many of them
 
 
-def test_twenty_at_once_hear_their_own_and_hold_nothing_of_each_other(fakes: Fakes) -> None:
+def test_twenty_at_once_get_only_their_own_input_and_descriptors(fakes: Fakes) -> None:
     fakes.write(
         "sees",
-        "on(2, lambda: os._exit(9)); say(repr(os.listdir('/dev/fd'))); say(sys.argv[2]); for_ever()",
+        "on(2, lambda: os._exit(9)); say(repr(os.listdir('/dev/fd'))); say(sys.argv[2]); "
+        "for_ever()",
     )
 
     together = threading.Barrier(20)

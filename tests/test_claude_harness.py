@@ -1,4 +1,4 @@
-"""The harness in which tests run the real Claude Code: hermetic, and scripted by a service that is tested itself."""
+"""The harness that runs the real Claude Code in tests is hermetic, its service scripted."""
 
 import http.client
 import json
@@ -40,7 +40,8 @@ def run_claude(
 ) -> list[dict[str, Any]]:
     """A plain run of the program with the prompt "hello"; the events it printed."""
     done = subprocess.run(
-        [claude, "-p", "--output-format", "stream-json", "--verbose", "--tools", "Read", *arguments],
+        [claude, "-p", "--output-format", "stream-json", "--verbose", "--tools", "Read",
+        *arguments],
         cwd=cwd, env=dict(environ), input=b"hello", capture_output=True, timeout=PATIENCE,
     )  # fmt: skip
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -195,7 +196,7 @@ def test_a_script_that_is_over_says_so() -> None:
     assert "has 1 turns and was asked for one more: hello" in api.errors[0]
 
 
-def test_a_mistake_in_a_script_is_told() -> None:
+def test_a_mistake_in_a_script_is_reported() -> None:
     with MessagesAPI() as api:
         api.play(lambda request: request.nothing)  # type: ignore[attr-defined]
         with pytest.raises(http.client.RemoteDisconnected):
@@ -236,7 +237,7 @@ def test_a_stream_can_break_after_an_event_and_in_the_middle_of_a_line(
     connection.close()
 
 
-def test_a_hanging_answer_ends_when_the_client_goes_and_when_the_service_ends(
+def test_a_hanging_answer_ends_with_the_client_or_the_service(
     api: MessagesAPI,
 ) -> None:
     def handlers() -> set[str]:

@@ -1,4 +1,4 @@
-"""The command line as a real process: what it understands, what it refuses, and with which exit status."""
+"""The command line as a real process: what it accepts, what it refuses, with which exit status."""
 
 import json
 import re
@@ -142,13 +142,13 @@ def test_the_same_words_in_another_spelling_are_taken(cli: Cli, tmp_path: Path, 
     assert "log" in done.json["message"]
 
 
-def test_an_argument_that_is_no_text_is_bad_usage(cli: Cli, tmp_path: Path) -> None:
+def test_an_argument_that_is_not_text_is_bad_usage(cli: Cli, tmp_path: Path) -> None:
     done = cli("load", "login", "--description", "\udcff", "--json")
     assert done.status == 2
     assert done.json["code"] == "E_USAGE"
 
 
-def test_a_project_that_is_not_there_is_an_expected_failure(cli: Cli, tmp_path: Path) -> None:
+def test_a_missing_project_is_an_expected_failure(cli: Cli, tmp_path: Path) -> None:
     done = cli("load", "login", "--project", str(tmp_path / "gone"))
     assert done.status == 1
     assert done.out == ""
@@ -194,7 +194,7 @@ def test_exit_statuses_come_from_the_table_of_codes() -> None:
     assert {code.exit for code in CODES.values()} == {1, 2, 3, 130}
 
 
-def test_json_leaves_out_what_is_not_there_and_keeps_other_scripts_readable(
+def test_json_omits_absent_fields_and_keeps_other_scripts_readable(
     cli: Cli, tmp_path: Path
 ) -> None:
     (tmp_path / "login_ログイン.py").write_text("def login():\n    return 1\n")

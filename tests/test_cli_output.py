@@ -19,7 +19,7 @@ from preread.cli import foreground
 def at_terminal(
     *arguments: str, cwd: Path, width: int = 120, progress: bool = True, **environ: str
 ) -> str:
-    """`preread` with a terminal for its output, and for its progress unless that is not wanted; what it wrote there."""
+    """The output of `preread` on a terminal, with its progress unless that is not wanted."""
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "preread", *arguments],
@@ -142,7 +142,7 @@ def test_control_characters_of_a_project_do_not_reach_the_terminal(cli: Cli, pro
     assert "\x1b" in cli("show", "checkout", "patterns.md", "--json", cwd=project).json["text"]
 
 
-def test_a_reader_that_goes_away_ends_it_quietly(project: Path) -> None:
+def test_a_reader_that_disconnects_ends_it_quietly(project: Path) -> None:
     command = f"{sys.executable} -m preread load checkout | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command],
@@ -161,7 +161,8 @@ def test_a_full_disk_behind_stdout_is_an_expected_failure(project: Path) -> None
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "preread", "status"],
-            cwd=project, env=child_environ(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+            cwd=project, env=child_environ(), stdout=full, stderr=subprocess.PIPE, text=True,
+            timeout=60,
         )  # fmt: skip
     assert done.returncode == 1
     assert (
@@ -170,7 +171,7 @@ def test_a_full_disk_behind_stdout_is_an_expected_failure(project: Path) -> None
     )
 
 
-def test_a_closed_stdout_is_no_bug(project: Path) -> None:
+def test_a_closed_stdout_is_not_a_bug(project: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m preread status >&-"],
         cwd=project, env=child_environ(), capture_output=True, text=True, timeout=60,
@@ -179,7 +180,7 @@ def test_a_closed_stdout_is_no_bug(project: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_narrow_output_encoding_is_no_bug(cli: Cli, project: Path, encoding: str) -> None:
+def test_a_narrow_output_encoding_is_not_a_bug(cli: Cli, project: Path, encoding: str) -> None:
     env = {"PYTHONIOENCODING": encoding}
     assert cli("load", "checkout", cwd=project, env=env).status == 0
     told = cli("load", "checkout", "--description", "größer ✓", "--json", cwd=project, env=env)
@@ -219,7 +220,9 @@ def test_a_cached_load_imports_nothing_heavy(cli: Cli, project: Path) -> None:
     assert done.stdout.endswith("IMPORTED 0 []\n")
 
 
-def test_progress_is_quiet_when_nobody_looks_and_when_it_is_quick(cli: Cli, project: Path) -> None:
+def test_no_progress_is_shown_without_a_terminal_or_for_a_quick_run(
+    cli: Cli, project: Path
+) -> None:
     assert cli("load", "checkout", cwd=project).err == ""
     shown = at_terminal("load", "checkout", cwd=project)
     assert shown.startswith("ok: cached")
@@ -246,7 +249,7 @@ def test_a_long_build_shows_how_long_it_runs_of_how_long_at_most(
     assert "ok: built by static" in shown
 
 
-def test_a_first_word_that_comes_late_is_shown_at_once(
+def test_late_first_progress_is_shown_at_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the build stops, its helpers end, staging is clean; a second one ends at once."""
+"""Ctrl-C and SIGTERM stop the build and clean up after it; a second signal exits at once."""
 
 import os
 import shutil
@@ -25,13 +25,14 @@ class Build:
     ) -> None:
         self.project = project
         self.started = folder / "git-started"
-        # One that clings leaves a process of another session behind, which holds git's output open.
+        # One that clings leaves a process of another session behind, which keeps git's output open.
         leave = "setsid sleep 20 & " if clinging else ""
         stuck = f"{leave}echo $$ >> {self.started}; exec sleep 600"
         fake = folder / "bin" / "git"
         fake.parent.mkdir()
         fake.write_text(
-            f'#!/bin/sh\ncase " $* " in *" log "*) {stuck};; esac\nexec {shutil.which("git")} "$@"\n'
+            f'#!/bin/sh\ncase " $* " in *" log "*) {stuck};; esac\nexec {shutil.which("git")} '
+            f'"$@"\n'
         )
         fake.chmod(0o755)
         environ = child_environ({"PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}"})
@@ -106,7 +107,7 @@ def test_after_an_interruption_the_next_load_builds(start: Callable[..., Build],
     assert (done.status, done.json["state"]) == (0, "built")
 
 
-def test_an_interrupted_load_tells_programs_so(start: Callable[..., Build]) -> None:
+def test_an_interrupted_load_is_reported_as_json(start: Callable[..., Build]) -> None:
     build = start("--json")
     build.until_stuck()
     code, out, err, _ = build.end(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""What fits itself to a terminal: bars by eighths, paths cut in the middle, ranges left out at the end."""
+"""Output that fits the terminal: bars in eighths, shortened paths, ranges left out at the end."""
 
 import pytest
 from hypothesis import given
@@ -13,8 +13,10 @@ PLACE = Place(PATH, [(12, 40), (88, 88), (100, 120)])
 
 @pytest.mark.parametrize(
     ("score", "blocks", "signs"),
-    [(1.0, "██████████", "##########"), (0.5, "█████     ", "#####....."), (0.94, "█████████▍", "#########."),
-     (0.01, "▏         ", ".........."), (0.0, "          ", ".........."), (7.0, "██████████", "##########")],
+    [(1.0, "██████████", "##########"), (0.5, "█████     ", "#####....."), (0.94, "█████████▍",
+    "#########."),
+     (0.01, "▏         ", ".........."), (0.0, "          ", ".........."), (7.0, "██████████",
+     "##########")],
 )  # fmt: skip
 def test_a_bar_is_as_long_as_its_score(score: float, blocks: str, signs: str) -> None:
     assert Bar(score).bar(plain=False) == blocks
@@ -23,7 +25,8 @@ def test_a_bar_is_as_long_as_its_score(score: float, blocks: str, signs: str) ->
 
 @pytest.mark.parametrize(
     ("room", "shown"),
-    [(30, PATH), (29, "web/…/pages/CheckoutPage.tsx"), (24, "web/…/CheckoutPage.tsx"), (20, "…/CheckoutPage.tsx"),
+    [(30, PATH), (29, "web/…/pages/CheckoutPage.tsx"), (24, "web/…/CheckoutPage.tsx"), (20,
+    "…/CheckoutPage.tsx"),
      (12, "Check…ge.tsx"), (2, "…x")],
 )  # fmt: skip
 def test_a_path_is_cut_in_its_middle(room: int, shown: str) -> None:

@@ -1,4 +1,4 @@
-"""`preread doctor`: each line says ok, warn or fail and how to mend it; it exits 1 when something fails."""
+"""`preread doctor`: each line says ok, warn or fail and how to fix it; it exits 1 on a failure."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def looks(done: Ran) -> dict[str, dict[str, str]]:
     return {look["name"]: look for look in done.json["looks"]}
 
 
-def test_a_healthy_project_has_every_line_in_order_and_exits_0(cli: Cli, project: Path) -> None:
+def test_a_healthy_project_passes_every_check_and_exits_0(cli: Cli, project: Path) -> None:
     cli("init", cwd=project)
     cli("load", "checkout", cwd=project)
     done = cli("doctor", "--json", cwd=project)
@@ -56,14 +56,14 @@ def test_a_healthy_project_has_every_line_in_order_and_exits_0(cli: Cli, project
     assert found["builder"] == "load would use the static builder at level light, at most 180 s"
 
 
-def test_what_people_read_has_a_line_a_look(cli: Cli, project: Path) -> None:
+def test_the_text_for_people_has_a_line_per_check(cli: Cli, project: Path) -> None:
     done = cli("doctor", cwd=project)
     rows = [line.split() for line in done.out.splitlines() if not line.startswith(" ")]
     assert [row[1] for row in rows] == NAMES
     assert {row[0] for row in rows} <= {"ok", "warn", "fail"}
     assert (
-        "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread init\n"
-        in done.out
+        "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread "
+        "init\n" in done.out
     )
 
 
@@ -89,7 +89,7 @@ def test_the_root_is_explained(cli: Cli, tmp_path: Path) -> None:
     assert "no folder above contains .project or .git" in cli("doctor", cwd=alone).out
 
 
-def test_settings_are_told_with_their_origin(cli: Cli, project: Path) -> None:
+def test_settings_are_listed_with_their_origin(cli: Cli, project: Path) -> None:
     write(project / ".project", {"config.toml": "max_facts = 30\ntimeout = 60\n"})
     done = cli("doctor", "--json", cwd=project, env={"PREREAD_TIMEOUT": "90"})
     assert looks(done)["settings"]["found"] == (
@@ -100,7 +100,7 @@ def test_settings_are_told_with_their_origin(cli: Cli, project: Path) -> None:
     assert "at most 90 s" in looks(done)["builder"]["found"]
 
 
-def test_broken_settings_fail_and_the_rest_is_still_looked_at(cli: Cli, project: Path) -> None:
+def test_broken_settings_fail_and_the_rest_is_still_checked(cli: Cli, project: Path) -> None:
     write(project / ".project", {"config.toml": "levle = 'full'\n"})
     done = cli("doctor", "--json", cwd=project)
     assert done.status == 1
@@ -153,7 +153,7 @@ def test_a_level_that_cannot_be_built_is_a_warning(cli: Cli, project: Path) -> N
     assert 'set level = "auto"' in look["hint"]
 
 
-def test_a_missing_package_fails_and_says_how_to_mend_it(
+def test_a_missing_package_fails_and_says_how_to_fix_it(
     cli: Cli, project: Path, tmp_path: Path
 ) -> None:
     # Without its metadata a distribution is not installed, whatever can be imported.
@@ -178,7 +178,8 @@ def test_a_missing_package_fails_and_says_how_to_mend_it(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("# x\nmode maybe\n", "line 2 names no mode"), (b"\xff\xfe", "is not UTF-8")]
+    ("text", "says"),
+    [("# x\nmode maybe\n", "line 2 sets no valid mode"), (b"\xff\xfe", "is not UTF-8")],
 )
 def test_a_broken_gates_file_fails_with_its_line(
     cli: Cli, project: Path, text: str | bytes, says: str
@@ -190,7 +191,7 @@ def test_a_broken_gates_file_fails_with_its_line(
     assert says in looks(done)["gates"]["found"]
 
 
-def test_gates_that_are_switched_off_are_a_warning_until_when(cli: Cli, project: Path) -> None:
+def test_gates_that_are_switched_off_are_a_warning_with_their_end(cli: Cli, project: Path) -> None:
     write(project / ".project", {"gates": "mode block\n"})
     for words, says in (((), "until they are switched on"), (("--for", "2h"), "until 20")):
         cli("gates", "off", *words, cwd=project)
@@ -216,17 +217,19 @@ def test_hooks_have_fired_when_a_session_left_something(cli: Cli, project: Path)
 
 
 def damaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
-    """A copy of the hooks to be damaged, and the environment in which the package takes it for its own."""
+    """A copy of the hooks to damage, and an environment in which the package uses it."""
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "hooks", copy / "hooks")
-    code = f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(copy)!r}) / 'server' / 'preread'"
+    (copy / "server").symlink_to(ROOT / "server")
+    code = (
+        "import preread.infra.assets as a, pathlib; "
+        f"a.PACKAGE = pathlib.Path({str(copy)!r}) / 'server' / 'preread'"
+    )
     write(tmp_path / "site", {"sitecustomize.py": code})
     return copy / "hooks", {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}
 
 
-def test_hooks_that_are_not_there_or_not_whole_fail(
-    cli: Cli, project: Path, tmp_path: Path
-) -> None:
+def test_missing_or_incomplete_hooks_fail(cli: Cli, project: Path, tmp_path: Path) -> None:
     hooks, env = damaged(tmp_path)
     (hooks / "stop").chmod(0o644)
     look = looks(cli("doctor", "--json", cwd=project, env=env))["hooks"]
@@ -244,7 +247,7 @@ def test_hooks_that_are_not_there_or_not_whole_fail(
     assert list(looks(done))[-2:] == ["dossiers", "database"]
 
 
-def test_slow_hooks_are_a_warning_and_those_that_decide_nothing_fail(
+def test_slow_hooks_are_a_warning_and_silent_ones_fail(
     cli: Cli, project: Path, tmp_path: Path
 ) -> None:
     write(project / ".project", {"gates": "mode block\n"})
@@ -275,7 +278,9 @@ def test_looking_at_the_gates_writes_nothing(cli: Cli, project: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
 
 
-def test_a_broken_database_is_a_warning_that_the_next_load_mends(cli: Cli, project: Path) -> None:
+def test_a_broken_database_is_a_warning_and_the_next_load_repairs_it(
+    cli: Cli, project: Path
+) -> None:
     cli("load", "checkout", cwd=project)
     database = project / ".project" / ".cache" / "index.db"
     for path in database.parent.glob("index.db-*"):
@@ -296,7 +301,7 @@ def test_a_database_of_another_version_is_a_warning(cli: Cli, project: Path) -> 
     assert (look["state"], look["found"]) == ("warn", "made by another version (999)")
 
 
-def test_a_project_folder_that_is_not_ours_to_write_fails(cli: Cli, tmp_path: Path) -> None:
+def test_a_project_folder_that_cannot_be_written_fails(cli: Cli, tmp_path: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write everywhere")
     app = ordinary(tmp_path / "app")
@@ -307,9 +312,7 @@ def test_a_project_folder_that_is_not_ours_to_write_fails(cli: Cli, tmp_path: Pa
     assert looks(done)["writable"]["state"] == "fail"
 
 
-def test_a_folder_that_vanished_fails_and_the_machine_is_still_looked_at(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_a_vanished_folder_fails_and_the_machine_is_still_checked(cli: Cli, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     shutil.rmtree(gone)

@@ -1,4 +1,4 @@
-"""From a name to a dossier by real processes: one build among several, freshness, files of people, disks, hints."""
+"""From a name to a dossier, by real processes: concurrency, freshness, edits, disks, hints."""
 
 import json
 import os
@@ -101,7 +101,7 @@ def test_of_two_processes_at_one_moment_one_builds_for_both(project: Path, tmp_p
 
 
 async def _loaded_by_server(project: Path, waits: anyio.Event, **given: object) -> dict[str, Any]:
-    """The reply of a server's load; `waits` is set when it says that another process is building."""
+    """A server's reply to load; `waits` is set when it reports that another process is building."""
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
         if message and "another process is building login" in message:
@@ -317,7 +317,7 @@ def test_each_change_of_what_a_dossier_rests_on_has_it_built_again(project: Path
         assert load(cli, project, *ticket)["state"] == "cached", what
 
 
-def test_a_new_test_takes_away_the_fact_that_no_test_names_it(project: Path, cli: Cli) -> None:
+def test_a_new_test_removes_the_fact_that_no_test_names_it(project: Path, cli: Cli) -> None:
     assert 'tests/**~"login_again"' in load(cli, project)["dossier"]
     write(
         project,
@@ -350,14 +350,15 @@ def test_a_dossier_is_true_on_every_branch(project: Path, cli: Cli) -> None:
 # -- files of people
 
 
-def test_what_people_write_into_a_dossier_stays_as_long_as_it_holds(
-    project: Path, cli: Cli
-) -> None:
+def test_facts_that_people_add_stay_as_long_as_they_check_out(project: Path, cli: Cli) -> None:
     load(cli, project)
     folder = folder_of(project)
     write(folder, "notes.md", "# My own\n")
     patterns = (folder / "patterns.md").read_text()
-    mine = "\n## From experience\n- a wrong colour of hair never matters: `token.startswith` (login.py:23)\n"
+    mine = (
+        "\n## From experience\n- a wrong colour of hair never matters: `token.startswith` "
+        "(login.py:23)\n"
+    )
     write(folder, "patterns.md", patterns + mine)
     for _ in range(2):
         assert load(cli, project, "--force")["state"] == "built"
@@ -368,7 +369,7 @@ def test_what_people_write_into_a_dossier_stays_as_long_as_it_holds(
     assert found[0]["state"] == "quoted"
 
 
-def test_an_edited_fact_that_does_not_hold_is_dropped_and_the_edited_file_is_kept(
+def test_an_edited_fact_that_fails_the_check_is_dropped_and_the_file_kept(
     project: Path, cli: Cli
 ) -> None:
     load(cli, project)
@@ -395,7 +396,7 @@ def test_a_fact_called_wrong_does_not_come_back(project: Path, cli: Cli) -> None
 
 
 def refused(cli: Cli, project: Path, why: str) -> None:
-    """A forced load says that it cannot write; what stands is as it was, and is still given."""
+    """A forced load reports that it cannot write; the published dossier is unchanged and usable."""
     before = snapshot(folder_of(project))
     text = cli("show", "login", cwd=project).out
     done = cli("load", "login", "--force", cwd=project)
@@ -410,7 +411,9 @@ def refused(cli: Cli, project: Path, why: str) -> None:
     assert snapshot(folder_of(project)) == before
 
 
-def test_a_full_disk_is_said_and_what_stands_is_still_given(tmp_path: Path, cli: Cli) -> None:
+def test_a_full_disk_is_reported_and_the_published_dossier_still_returned(
+    tmp_path: Path, cli: Cli
+) -> None:
     with disk(tmp_path / "disk", "4m") as root:
         project = small(root / "small")
         load(cli, project)
@@ -421,7 +424,9 @@ def test_a_full_disk_is_said_and_what_stands_is_still_given(tmp_path: Path, cli:
         assert left_behind(project) == []
 
 
-def test_a_read_only_disk_is_said_and_what_stands_is_still_given(tmp_path: Path, cli: Cli) -> None:
+def test_a_read_only_disk_is_reported_and_the_published_dossier_still_returned(
+    tmp_path: Path, cli: Cli
+) -> None:
     with disk(tmp_path / "disk", "4m") as root:
         project = small(root / "small")
         load(cli, project)

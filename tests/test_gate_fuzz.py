@@ -1,6 +1,6 @@
-"""Random calls: the shipped hooks decide and say what the reference does, and nothing in an event is run.
+"""Random calls: hooks and reference decide and say the same, and nothing in an event is run.
 
-`PREREAD_SEED=x` draws other calls; `python tests/fuzz_gates.py --events 20000` asks the hooks' processes about as many.
+`PREREAD_SEED=x` draws other calls; `python tests/fuzz_gates.py --events 20000` runs more.
 """
 
 import itertools
@@ -31,7 +31,7 @@ def told(differences: list[str]) -> str:
 
 
 @pytest.mark.parametrize("shard", SHARDS)
-def test_the_library_decides_random_calls_as_the_reference_does(shard: str) -> None:
+def test_the_gates_decide_random_calls_as_the_reference_does(shard: str) -> None:
     count, differences = compare(f"{SEED} {shard}", IMPORTED, by_import)
     assert count >= IMPORTED
     assert not differences, told(differences)
@@ -45,7 +45,7 @@ def test_the_hooks_decide_random_calls_as_the_reference_does(shard: str) -> None
 
 
 def counting(seen: Counter[tuple[str, str]]) -> Ask:
-    """Counts what is decided of which tool."""
+    """Counts the decisions for each tool."""
 
     def ask(event: Event, cwd: Path) -> Said:
         said = by_import(event, cwd)
@@ -75,7 +75,7 @@ def lying(kind: str) -> Ask:
 
 
 @pytest.mark.parametrize("kind", ["remark", "block"])
-def test_a_hook_that_decides_otherwise_is_found(kind: str) -> None:
+def test_a_hook_that_decides_differently_is_found(kind: str) -> None:
     assert compare(f"{SEED} lies", 2 * EVENTS_OF_A_WORLD, lying(kind))[1]
 
 
@@ -101,7 +101,7 @@ def test_a_large_call_is_decided_like_a_small_one(size: int, first: str, tmp_pat
 
 
 COMMANDS = 150
-# What is no plain write, would leave the folder, or takes its time.
+# What is not a plain write, leaves the folder, or is slow.
 LEFT_ALONE = re.compile(
     r"\$(?!\( ?\(?cat <<)|[`*~]|\[ab|\{a,b|<>|touch|dd of|eval|bash -c|python|checkout"
     r"|npx|claude|sudo|/tmp|while|until|\b(cd|pushd|popd)\b"
@@ -128,13 +128,14 @@ def written_by_bash(command: str, folder: Path) -> set[str]:
 
     before = found()
     subprocess.run(
-        ["bash", "-c", command], cwd=folder, env={"PATH": os.environ["PATH"]}, stdin=subprocess.DEVNULL,
+        ["bash", "-c", command], cwd=folder, env={"PATH": os.environ["PATH"]},
+        stdin=subprocess.DEVNULL,
         capture_output=True, timeout=30,
     )  # fmt: skip
     return {name for name, state in found().items() if before.get(name) != state}
 
 
-def test_what_bash_really_writes_was_known_before(tmp_path: Path) -> None:
+def test_what_bash_really_writes_was_predicted(tmp_path: Path) -> None:
     """A judge that is neither the reference's reader nor the hooks'."""
     commands = Commands(
         random.Random(f"{SEED} bash"),

@@ -1,6 +1,6 @@
 """The table of tests/data/gates: what the gates decide of one call, and what they say, row by row.
 
-Each row is run against the shipped hooks as processes with an empty environment, and against the reference.
+Each row is run against the hooks as processes with an empty environment, and the reference.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,9 @@ def expect(row: Mapping[str, Any], said: Said) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=name_of)
-def test_hook_and_reference_decide_a_row_as_it_says(row: Mapping[str, Any], tmp_path: Path) -> None:
+def test_hook_and_reference_decide_each_row_as_expected(
+    row: Mapping[str, Any], tmp_path: Path
+) -> None:
     scene = Scene(tmp_path)
     if row.get("gates", False) is not False:
         scene.write(".project/gates", data_of(row["gates"]))

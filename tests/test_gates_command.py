@@ -1,4 +1,4 @@
-"""`preread gates`: the switch, what a write would get and why, by the shipped hooks; never offered to an agent."""
+"""`preread gates`: the switch, and what a write would get and why; never offered to an agent."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def call(project: Path, **values: Any) -> dict[str, Any]:
 
 
 async def unheard(message: str, done: float, total: float) -> None:
-    """Progress that nobody listens to."""
+    """Progress that is ignored."""
 
 
 def switch(project: Path) -> Path:
@@ -68,7 +68,7 @@ def switch(project: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("1d", 86400)]
 )
-def test_off_for_a_time_holds_until_then(gated: Path, words: str, seconds: int) -> None:
+def test_off_for_a_time_ends_then(gated: Path, words: str, seconds: int) -> None:
     before = time.time()
     reply = call(gated, action="off", for_=words)
     assert before + seconds - 1 <= int(switch(gated).read_text()) <= time.time() + seconds + 1
@@ -96,7 +96,7 @@ def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) ->
     "words",
     ["", "2", "h", "2x", "0h", "-1h", "1.5h", "2 h", "1h30m", "367d", "9" * 30 + "s", "２h"],
 )
-def test_what_is_no_time_is_refused_and_nothing_is_switched(gated: Path, words: str) -> None:
+def test_an_invalid_time_is_rejected_and_nothing_is_switched(gated: Path, words: str) -> None:
     assert call(gated, action="off", for_=words) == {"code": "E_USAGE"}
     assert not switch(gated).exists()
 
@@ -113,12 +113,12 @@ def test_what_is_no_time_is_refused_and_nothing_is_switched(gated: Path, words: 
         {"action": "test", "paths": ("a",), "for_": "2h"},
     ],
 )
-def test_a_call_that_makes_no_sense_is_bad_usage(gated: Path, values: dict[str, Any]) -> None:
+def test_an_invalid_call_is_bad_usage(gated: Path, values: dict[str, Any]) -> None:
     assert call(gated, **values) == {"code": "E_USAGE"}
     assert not switch(gated).exists()
 
 
-def test_a_command_line_that_makes_no_sense_exits_2(cli: Cli, gated: Path) -> None:
+def test_an_invalid_command_line_exits_2(cli: Cli, gated: Path) -> None:
     for words in ((), ("maybe",), ("off", "--for", "soon"), ("test",)):
         done = cli("gates", *words, "--json", cwd=gated)
         assert (done.status, done.json["code"]) == (2, "E_USAGE"), words
@@ -151,7 +151,7 @@ def test_a_command_line_that_makes_no_sense_exits_2(cli: Cli, gated: Path) -> No
         ({}, "# x\nmode blok\n", ".project/gates is broken: line 2 sets no valid mode"),
     ],
 )
-def test_what_goes_over_the_switch_is_told(
+def test_what_overrides_the_switch_is_reported(
     gated: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], gates: str, says: str
 ) -> None:
     write(gated, {".project/gates": gates})
@@ -161,9 +161,7 @@ def test_what_goes_over_the_switch_is_told(
     assert any(sentence.startswith(says) for sentence in told), told
 
 
-def test_without_a_gates_file_nothing_is_switched_for_gates_that_may_come(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_without_a_gates_file_nothing_is_switched(cli: Cli, tmp_path: Path) -> None:
     project = write(tmp_path / "p", {"a.ts": ""})
     make_repository(project)
     done = cli("gates", "off", cwd=project)
@@ -181,7 +179,7 @@ def test_the_switch_works_where_the_settings_cannot_be_read(cli: Cli, gated: Pat
     assert switch(gated).exists()
 
 
-def test_the_switch_of_the_project_above_is_meant_in_a_folder_of_it(cli: Cli, gated: Path) -> None:
+def test_in_a_subfolder_the_projects_switch_is_used(cli: Cli, gated: Path) -> None:
     assert cli("gates", "off", cwd=gated / "tests").status == 0
     assert switch(gated).exists()
 
@@ -240,7 +238,8 @@ def test_test_is_a_table(cli: Cli, gated: Path) -> None:
     ).out.split("\n")
     assert shown[0].split() == ["WOULD", "BE", "PATH", "FEATURE", "BY"]
     assert shown[1].split() == [
-        "blocked", *f"{gated}/tests/login.spec.ts".split(), "login", "line", "3:", "**/{feature}.spec.ts"
+        "blocked", *f"{gated}/tests/login.spec.ts".split(), "login", "line", "3:",
+        "**/{feature}.spec.ts"
     ]  # fmt: skip
     assert shown[2].startswith("remarked  ")
     assert shown[3].endswith("-        no rule")
@@ -255,7 +254,7 @@ def test_relative_paths_start_where_the_person_is(cli: Cli, gated: Path) -> None
         assert (path["target"], path["rule"]) == (str(gated / "old/x.spec.ts"), "!old/**")
 
 
-def test_explain_says_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path) -> None:
+def test_explain_shows_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path) -> None:
     write(
         gated,
         {".project/context/login/patterns.md": "# x\n", ".project/context/login/summary.md": " \n"},
@@ -302,7 +301,10 @@ def test_hooks_that_do_not_answer_are_an_expected_failure(
 ) -> None:
     broken = write(tmp_path / "copy", {"hooks/hook.py": "print('no JSON')\n"})
     (broken / "server").symlink_to(ROOT / "server")
-    code = f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(broken)!r}) / 'server' / 'preread'"
+    code = (
+        "import preread.infra.assets as a, pathlib; "
+        f"a.PACKAGE = pathlib.Path({str(broken)!r}) / 'server' / 'preread'"
+    )
     write(tmp_path / "site", {"sitecustomize.py": code})
     env = {"PYTHONPATH": f"{tmp_path / 'site'}{os.pathsep}{ROOT / 'server'}"}
     done = cli("gates", "test", "a.ts", "--json", cwd=gated, env=env)
@@ -312,7 +314,7 @@ def test_hooks_that_do_not_answer_are_an_expected_failure(
 # -- for people alone
 
 
-def test_an_agent_is_neither_offered_it_nor_can_it_call_it(gated: Path) -> None:
+def test_an_agent_can_neither_see_nor_call_it(gated: Path) -> None:
     async def run() -> None:
         async with connect(gated) as client:
             await neither(client)

@@ -1,4 +1,4 @@
-"""Many callers at once, and calls out of a build's own child, by the real Claude Code with a scripted model."""
+"""Many callers at once, and calls from a build's own child: real Claude Code, scripted model."""
 
 import json
 import sys
@@ -31,7 +31,8 @@ from preread.layout import Layout
 pytestmark = pytest.mark.anyio
 BOUND = 120  # seconds; twenty runs of the program on a busy machine
 PASSING = {
-    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase '
+    'name="test_login"/></testsuite>\n'
 }
 CALM = {
     "level": "standard",
@@ -45,7 +46,7 @@ def anyio_backend():
 
 
 async def load(client, feature="login", **given):
-    """The final reply; calls again while it is building, as it is told to."""
+    """The final reply; calls again as long as the reply is `building`."""
     while True:
         result = await client.call_tool("load_context", {"feature": feature, **given})
         if result.structured_content["status"] != "building":
@@ -78,7 +79,7 @@ def manifest_of(project, feature="login"):
 
 
 class Crowd:
-    """A model that writes about whatever feature it is asked for, and sees how many ask at the same time."""
+    """A model that writes about any feature, and counts how many ask at the same time."""
 
     def __init__(self):
         self.go = threading.Event()
@@ -244,7 +245,7 @@ def test_of_two_commands_at_one_moment_one_runs_the_program_for_both(claude, api
 # -- no recursion
 
 
-def test_a_process_inside_a_build_is_refused_a_dossier_and_may_read_all_that_stand(
+def test_a_process_inside_a_build_cannot_load_but_can_read_published_dossiers(
     claude, api, tmp_path
 ):
     project, env = small(tmp_path / "p", PASSING), headless(claude, api, tmp_path)
@@ -287,7 +288,7 @@ OURS = {"command": sys.executable, "args": ["-m", "preread", "mcp"]}
 
 
 def configured(project, home, own):
-    """Preread's own server wherever Claude Code looks for servers, a hook and a plugin; and servers of the person."""
+    """Preread's own server, a hook and a plugin everywhere Claude Code looks, and other servers."""
     (project / ".mcp.json").write_text(
         json.dumps({"mcpServers": {"preread": OURS, "context": OURS}})
     )
@@ -330,7 +331,7 @@ def marks(project):
     return found
 
 
-def test_the_child_gets_no_server_of_ours_and_one_in_disguise_refuses_it(claude, api, tmp_path):
+def test_the_child_gets_none_of_our_servers_and_a_disguised_one_refuses_it(claude, api, tmp_path):
     project = small(tmp_path / "p", PASSING)
     names = ["preread", "context", "notes"]
     tools = [f"{name}.load_context" for name in names]

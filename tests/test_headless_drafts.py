@@ -1,4 +1,4 @@
-"""What becomes of a model's drafts, good and bad: real `preread` processes run the real Claude Code."""
+"""What happens to a model's drafts, good and bad: real `preread` runs the real Claude Code."""
 
 import hashlib
 import json
@@ -99,7 +99,8 @@ def test_a_good_run_is_published_recorded_and_cached_until_its_template_changes(
     own = scene.project / ".project" / "prompts" / "context-builder.md.j2"
     own.parent.mkdir()
     own.write_text(
-        '{% extends "default/context-builder.md.j2" %}{% block bounds %}Our own bounds.{% endblock %}'
+        '{% extends "default/context-builder.md.j2" %}{% block bounds %}Our own bounds.{% '
+        "endblock %}"
     )
     assert scene.load()["state"] == "built"
     assert len(scene.ledger) == 2
@@ -108,7 +109,7 @@ def test_a_good_run_is_published_recorded_and_cached_until_its_template_changes(
     assert scene.load()["state"] == "cached"
 
 
-# -- facts that do not hold
+# -- facts that fail the check
 
 
 INVENTED = {
@@ -149,7 +150,7 @@ def test_invented_facts_go_back_once_and_what_stays_invented_is_dropped_and_name
     assert reply["stats"]["turns"] == 3
 
 
-def test_a_draft_that_comes_back_mended_is_published_whole(scene, api):
+def test_a_draft_that_comes_back_corrected_is_published_whole(scene, api):
     codebase = with_invented(CODEBASE)
     api.play(
         turns({**STANDARD, "codebase.md": codebase}, lambda _: DONE, {"codebase.md": CODEBASE})
@@ -201,7 +202,7 @@ def test_a_draft_is_not_sent_back_when_time_or_money_is_short(scene, api, short)
 PROSE = "I have looked at the login.\n\nIt is well tested, and ends in a token.\n"
 
 
-def test_for_prose_the_static_builder_stands_in_and_says_so_until_the_next_try(scene, api):
+def test_for_prose_the_static_builder_steps_in_and_says_so_until_the_next_try(scene, api):
     api.play(writing({**STANDARD, "patterns.md": PROSE}))
     reply = scene.load()
     assert (reply["status"], reply["code"], reply["builder"]) == ("degraded", "E_DRAFTS", "claude")
@@ -252,8 +253,11 @@ def test_a_required_file_that_is_missing_degrades_and_an_optional_one_does_not(s
     assert "- " in scene.texts["existing-tests.md"], "the static builder's"
 
 
-def test_files_that_were_not_asked_for_are_named_and_the_static_builder_s_stand(scene, api):
-    invented = f"# Failures: login\n\n## All\n- it never failed: `ATTEMPTS` (login.py:{line('ATTEMPTS')})\n"
+def test_unrequested_files_are_reported_and_the_static_ones_kept(scene, api):
+    invented = (
+        f"# Failures: login\n\n## All\n- it never failed: `ATTEMPTS` "
+        f"(login.py:{line('ATTEMPTS')})\n"
+    )
     more = {
         "failures.md": invented,
         "notes.md": "# Notes\n",
@@ -290,8 +294,10 @@ def test_odd_drafts_are_read_as_far_as_they_go_and_nothing_hidden_is_published(s
     own = "".join(
         f"- {name} proves nothing ({ref})\n"
         for name, ref in {
-            "dossier": ".project/context/login/patterns.md:1", "cache": ".project/.cache/preread.log:1",
-            "staging": ".project/.cache/staging:1", "git": ".git/HEAD:1", "state": ".project/.state/spending.jsonl:1",
+            "dossier": ".project/context/login/patterns.md:1",
+            "cache": ".project/.cache/preread.log:1",
+            "staging": ".project/.cache/staging:1", "git": ".git/HEAD:1",
+            "state": ".project/.state/spending.jsonl:1",
         }.items()
     )  # fmt: skip
     odd = {

@@ -1,4 +1,4 @@
-"""However a build with a child ends (interruption, cancellation, the server's end, SIGKILL), nothing of it is left."""
+"""However a build with a child ends, nothing remains: interrupt, cancellation, exit, SIGKILL."""
 
 import json
 import os
@@ -56,7 +56,7 @@ class Scene:
         }
 
     def published(self) -> dict[str, bytes]:
-        """A dossier that stands before the build that is to be ended."""
+        """A published dossier from before the build that is to be ended."""
         self.fake.behave(GOOD)
         assert run_cli(*LOAD, cwd=self.project, env=self.env).status == 0
         return bytes_of(self.project)
@@ -86,7 +86,7 @@ class Scene:
         return list(self.private.glob("preread-*"))
 
     def tidied(self) -> bool:
-        """Whether nothing is left of a build while a server runs; without a hand on the lock until then."""
+        """Whether nothing remains of a build; takes the lock last, while a server runs."""
         return not (
             _mcp_process.remains(self.project, "login")
             or _mcp_process.left_behind(self.project, "login")
@@ -108,7 +108,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 class Terminal:
-    """`preread` in the foreground of a terminal of its own, and what it shows there."""
+    """`preread` in the foreground of a terminal, and what it shows there."""
 
     TAKE = (
         "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
@@ -149,7 +149,7 @@ class Terminal:
 # -- the command line
 
 
-def test_ctrl_c_ends_the_child_and_leaves_what_stands(scene: Scene) -> None:
+def test_ctrl_c_ends_the_child_and_leaves_the_published_dossier(scene: Scene) -> None:
     before = scene.published()
     scene.fake.behave(WORKING)
     terminal = Terminal(scene.project, scene.env, *LOAD)
@@ -195,7 +195,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_the_clan_is_ended_without_us(scene: 
 @pytest.mark.parametrize(
     ("behaviour", "bound"), [(WORKING, SOON), (STUBBORN, LATEST)], ids=["working", "stubborn"]
 )
-def test_sigterm_ends_the_child_and_a_pipe_is_told_nothing_but_the_error(
+def test_sigterm_ends_the_child_and_a_pipe_gets_only_the_error(
     scene: Scene, behaviour: str, bound: float
 ) -> None:
     scene.fake.behave(behaviour)
@@ -217,7 +217,8 @@ def test_the_wait_before_another_try_can_be_interrupted_and_what_the_first_cost_
     scene: Scene,
 ) -> None:
     scene.fake.behave(
-        "begin(); result(is_error=True, api_error_status=529, result='Overloaded'); sys.stdin.read()"
+        "begin(); result(is_error=True, api_error_status=529, result='Overloaded'); "
+        "sys.stdin.read()"
     )
     process = start(scene.project, *LOAD, env=scene.env)
     until(lambda: scene.costs == [0.25] and not scene.fake.left(), "the first child has ended")
@@ -259,7 +260,7 @@ async def cancel(wire: _mcp_process.Wire, number: int) -> None:
 
 
 async def call(wire: _mcp_process.Wire, number: int, **given: object) -> None:
-    """A call of load_context that wants to be told of progress, by its own number."""
+    """A call of load_context that asks for progress under its own number."""
     arguments = {"feature": "login", "level": "standard", **given}
     meta = {"progressToken": number}
     await wire.request(number, "tools/call", name="load_context", arguments=arguments, _meta=meta)
@@ -388,14 +389,14 @@ async def test_a_killed_server_takes_the_real_program_with_it(
 
 
 @pytest.mark.anyio
-async def test_a_client_is_told_turn_by_turn_what_the_child_does(
+async def test_a_client_sees_turn_by_turn_what_the_child_does(
     claude: Path, api: MessagesAPI, tmp_path: Path
 ) -> None:
     project = small(tmp_path / "small")
     seen = threading.Semaphore()
 
     def script(request: Request) -> Answer:
-        """Each turn waits until the one before it was told: what comes in between is passed over."""
+        """Each turn waits until the previous one was reported: progress in between is skipped."""
         seen.acquire(timeout=PATIENCE)
         writes = [
             tool("Write", file_path=str(output(request) / name), content=STANDARD[name])

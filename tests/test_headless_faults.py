@@ -1,4 +1,4 @@
-"""What comes of a build whose model fails: the code, the reason and the hint, and a dossier in any case."""
+"""A build whose model fails: its code, reason and hint, and that there is a dossier in any case."""
 
 import json
 import os
@@ -95,7 +95,7 @@ class Project:
 
 @pytest.fixture
 def project(claude: Path, api: MessagesAPI, tmp_path: Path) -> Project:
-    """Built by the real program, with a scripted model; private files have a folder of the test's own."""
+    """Builds with the real program, a scripted model, and private files in the test's folder."""
     (tmp_path / "private").mkdir()
     env = {**headless(claude, api, tmp_path, timeout=20), "TMPDIR": str(tmp_path / "private")}
     return Project(small(tmp_path / "small"), env)
@@ -125,7 +125,7 @@ def is_clean(project: Project) -> bool:
 
 
 def assert_stands_in(project: Project, code: str, words: str, hint: str, **env: object) -> Built:
-    """A build that fails so: its static dossier is whole, serves for a while, and says in every place why."""
+    """Run a build that fails like this; its static dossier is complete, and everything says why."""
     built = project.load(**env)
     assert built.said == ("degraded", code)
     assert built.reply["builder"] == built.manifest["builder"] == "static"
@@ -173,7 +173,7 @@ def endless(files: Mapping[str, str], price: int = 100) -> Callable[[Request], A
     [(BODY, "partial"), ({"existing-tests.md": EXISTING_TESTS}, "degraded")],
     ids=["body", "tests"],
 )
-def test_at_the_deadline_what_holds_is_kept_and_the_cost_is_known(
+def test_at_the_deadline_valid_drafts_are_kept_and_the_cost_is_known(
     project: Project, api: MessagesAPI, files: dict[str, str], status: str
 ) -> None:
     api.play(endless(files))
@@ -211,7 +211,7 @@ def test_all_files_in_time_are_a_whole_dossier_although_the_model_went_on_to_the
     ],
     ids=["turns", "money"],
 )
-def test_out_of_turns_or_money_what_holds_is_kept(
+def test_out_of_turns_or_money_valid_drafts_are_kept(
     project: Project, api: MessagesAPI, setting: dict[str, float], code: str, words: str, hint: str
 ) -> None:
     api.play(endless(BODY, price=10_000))
@@ -249,7 +249,7 @@ def test_out_of_turns_or_money_what_holds_is_kept(
     ],
     ids=["401", "429", "429-retry-after", "529", "500", "cut"],
 )
-def test_a_service_that_refuses_is_told_apart_and_tried_again_when_it_may_have_mended(
+def test_a_refusal_is_recognised_and_retried_where_that_may_help(
     project: Project, api: MessagesAPI, answer: Answer, code: str, words: str, hint: str
 ) -> None:
     project.env |= ONE_TRY
@@ -261,7 +261,7 @@ def test_a_service_that_refuses_is_told_apart_and_tried_again_when_it_may_have_m
     assert_tried_again(project)
 
 
-def test_a_service_that_does_not_answer_is_given_up_at_the_deadline(
+def test_an_unresponsive_service_is_given_up_at_the_deadline(
     project: Project, api: MessagesAPI
 ) -> None:
     api.play(lambda request: Hang())
@@ -339,7 +339,7 @@ def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(
     assert built.run["stats"]["turns"] in {
         3,
         4,
-    }  # the answer that was cut counts where its beginning was told
+    }  # a cut answer counts if its beginning was reported
     assert len(built.costs) == 2
     assert sum(built.costs) == pytest.approx(built.reply["stats"]["cost_usd"])
     assert all(built.costs)
@@ -349,7 +349,7 @@ def test_a_lost_connection_is_tried_by_another_child_and_both_are_paid_for(
 # -- what a model drafted before
 
 
-def test_a_failing_rebuild_keeps_what_was_drafted_before_as_far_as_it_holds(
+def test_a_failing_rebuild_keeps_earlier_drafts_as_far_as_they_are_valid(
     project: Project, api: MessagesAPI
 ) -> None:
     api.play(writing(STANDARD))
@@ -379,7 +379,10 @@ def test_a_failing_rebuild_keeps_what_was_drafted_before_as_far_as_it_holds(
 # -- faults that the real program cannot be made to show
 
 
-CUT = "begin(); write('patterns.md', 'codebase.md'); os.write(1, b'{\"type\": \"assist'); os._exit(%d)"
+CUT = (
+    "begin(); write('patterns.md', 'codebase.md'); os.write(1, b'{\"type\": \"assist'); "
+    "os._exit(%d)"
+)
 
 
 @pytest.mark.parametrize("status", [0, 1])
@@ -400,8 +403,9 @@ NOISE = r"""
     begin()
     write("patterns.md")
     noises = [
-        b"garbage", b"", b"\xff\xfe\x00\x80", b"[1, 2]", b"null", b'"text"', b"[" * 100_000, b'{"a":' * 20_000,
-        b'{"type": 7}', b'{"type": "assistant"}', b'{"type": "assistant", "message": [{"content": 4}]}',
+        b"garbage", b"", b"\xff\xfe\x00\x80", b"[1, 2]", b"null", b'"text"',
+        b"[" * 100_000, b'{"a":' * 20_000, b'{"type": 7}', b'{"type": "assistant"}',
+        b'{"type": "assistant", "message": [{"content": 4}]}',
         b'{"type": "user", "message": null}', b'{"type": "result_of_nothing", "is_error": true}',
     ]
     for noise in noises:
@@ -433,13 +437,16 @@ def test_noise_long_lines_and_a_flood_of_errors_are_lived_through(faked: Callabl
 @pytest.mark.parametrize(
     ("behaviour", "code", "words", "hint", "cost"),
     [
-        ("begin(); os._exit(0)", "E_CHILD", "ended without a result (exit status 0)", "Call again", None),
-        ("begin(); result(is_error=True, result='It broke.')", "E_CHILD", "failed: It broke.", "preread status", 0.25),
+        ("begin(); os._exit(0)", "E_CHILD", "ended without a result (exit status 0)", "Call again",
+        None),
+        ("begin(); result(is_error=True, result='It broke.')", "E_CHILD", "failed: It broke.",
+        "preread status", 0.25),
         (
             "os.write(2, b'Invalid API key - Please run /login\\n'); os._exit(1)",
             "E_LOGIN", "is not logged in", "`/login`", None,
         ),
-        ("begin(); os.kill(os.getpid(), 11)", "E_CHILD", "was ended by signal 11", "Call again", None),
+        ("begin(); os.kill(os.getpid(), 11)", "E_CHILD", "was ended by signal 11", "Call again",
+        None),
         (
             "begin(); result(); sys.stdin.readline(); result()",
             "E_DRAFTS", "no fact of the model's patterns.md and codebase.md", "force", 0.25,
@@ -447,7 +454,7 @@ def test_noise_long_lines_and_a_flood_of_errors_are_lived_through(faked: Callabl
     ],
     ids=["no-result", "is_error-success", "login", "crash", "nothing-drafted"],
 )  # fmt: skip
-def test_a_program_that_fails_is_told_apart(
+def test_a_program_that_fails_is_recognised(
     faked: Callable, behaviour: str, code: str, words: str, hint: str, cost: float | None
 ) -> None:
     project, fake = faked(behaviour)
@@ -515,7 +522,7 @@ def not_installed(fake: FakeClaude) -> dict[str, str]:
     ],
     ids=["not-executable", "off", "not-installed"],
 )
-def test_without_a_program_the_static_builder_serves_and_where_nothing_was_asked_of_a_model_all_is_well(
+def test_without_a_program_the_static_builder_serves_and_a_light_level_is_ok(
     faked: Callable, how: Callable[[FakeClaude], dict[str, str]], words: str, hint: str
 ) -> None:
     project, fake = faked(GOOD)
@@ -530,7 +537,7 @@ def test_without_a_program_the_static_builder_serves_and_where_nothing_was_asked
     assert_tried_again(project)
 
 
-def test_the_stubborn_fake_and_its_relatives_survive_what_they_are_said_to_survive(
+def test_the_stubborn_fake_and_its_descendants_survive_as_intended(
     tmp_path: Path,
 ) -> None:
     fake = FakeClaude(tmp_path / "fake", STUBBORN)

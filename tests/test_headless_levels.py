@@ -1,4 +1,4 @@
-"""Levels, extending and deepening, by real `preread` processes that run the real Claude Code with a scripted model."""
+"""Levels, extending and deepening: real `preread` and Claude Code with a scripted model."""
 
 import json
 import time
@@ -25,11 +25,13 @@ from conftest import run_cli
 from preread.layout import Layout
 
 PASSING = {
-    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase name="test_login"/></testsuite>\n'
+    "reports/junit.xml": '<testsuite name="login" tests="1"><testcase '
+    'name="test_login"/></testsuite>\n'
 }
 FULL = {**STANDARD, "anti-patterns.md": ANTI_PATTERNS}
 ALL = {
-    "patterns.md", "codebase.md", "anti-patterns.md", "existing-tests.md", "failures.md", "requirements.md",
+    "patterns.md", "codebase.md", "anti-patterns.md", "existing-tests.md", "failures.md",
+    "requirements.md",
     "summary.md",
 }  # fmt: skip
 BOUND = 60  # seconds for what takes two or three; the machine may be busy
@@ -78,7 +80,7 @@ def test_auto_without_a_program_is_light_and_whole(program, tmp_path):
     assert (reply["status"], reply["level"], reply["warnings"]) == ("ok", "light", [])
 
 
-def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serves_every_level(
+def test_auto_is_standard_until_a_report_fails_then_full_which_serves_every_level(
     claude, api, tmp_path
 ):
     project = small(
@@ -90,7 +92,7 @@ def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serve
     assert (first["status"], first["level"], first["builder"]) == ("ok", "standard", "claude")
     assert set(asked_for(api.requests[-1])) == set(STANDARD)
     assert set(manifest_of(project)["drafted"]) == set(STANDARD)
-    # What was written and not asked for is none of the dossier's, and said so.
+    # Files that were not asked for are left out and reported.
     assert (
         "compare before counting" in first["dossier"]
     )  # the static builder's own words about the same line
@@ -98,7 +100,8 @@ def test_auto_is_standard_then_full_once_a_report_fails_and_a_full_dossier_serve
     assert any("was not asked for" in problem for problem in run_of(project)["problems"])
 
     (project / "reports" / "junit.xml").write_text(
-        '<testsuite name="login" tests="1"><testcase classname="tests.test_login" name="test_login_gives_a_token">'
+        '<testsuite name="login" tests="1"><testcase classname="tests.test_login" '
+        'name="test_login_gives_a_token">'
         '<failure message="no token"/></testcase></testsuite>\n'
     )
     second = load(project, env)
@@ -144,9 +147,7 @@ def test_auto_is_full_with_a_ticket_and_ends_at_the_time_of_its_level(claude, ap
 # -- deeper levels extend
 
 
-def test_a_standard_dossier_asked_for_full_is_extended_by_the_files_that_it_lacks(
-    claude, api, tmp_path
-):
+def test_a_standard_dossier_requested_as_full_gets_the_missing_files(claude, api, tmp_path):
     project, env = small(tmp_path / "p"), headless(claude, api, tmp_path)
     api.play(writing(STANDARD))
     load(project, env, "--level", "standard")
@@ -284,7 +285,7 @@ def test_what_was_added_stays_the_models_and_what_people_wrote_stays_theirs(clau
     assert (reply["status"], reply["state"]) == ("ok", "built")
     assert set(asked_for(api.requests[rounds])) == set(FULL)
     assert "- compare first" in reply["dossier"]
-    # No program, so no model: its drafts stay as far as they hold.
+    # No program, so no model: its earlier drafts stay as far as they are valid.
     (project / "login.py").write_text(LOGIN.replace("no name was given", "who are you?"))
     light = load(project, {"PREREAD_CLAUDE": "off"})
     assert (light["status"], light["state"], light["level"], light["builder"]) == (
@@ -337,7 +338,7 @@ async def call(client, replies, **given):
 
 
 async def at_level(level, client, replies):
-    """Call until the dossier stands at this level; its reply."""
+    """Call until the dossier has this level; returns the reply."""
     await call(client, replies, level=level)
     while (replies[-1]["state"], replies[-1]["level"]) != ("cached", level):
         await anyio.sleep(0.02)
@@ -346,9 +347,7 @@ async def at_level(level, client, replies):
 
 
 @pytest.mark.anyio
-async def test_in_the_background_the_static_dossier_comes_first_and_the_models_replaces_it(
-    claude, api, tmp_path
-):
+async def test_in_the_background_the_models_dossier_replaces_the_static_one(claude, api, tmp_path):
     project = small(tmp_path / "p")
     env = headless(claude, api, tmp_path, **BACKGROUND)
     held = Held(writing(STANDARD))
@@ -383,9 +382,7 @@ async def test_in_the_background_the_static_dossier_comes_first_and_the_models_r
 
 
 @pytest.mark.anyio
-async def test_in_the_background_a_failure_leaves_the_static_dossier_and_what_a_model_drafted_before(
-    claude, api, tmp_path
-):
+async def test_a_failure_in_the_background_leaves_static_and_earlier_drafts(claude, api, tmp_path):
     project = small(tmp_path / "p")
     env = headless(claude, api, tmp_path, **BACKGROUND)
     api.play(writing(STANDARD))
@@ -399,7 +396,7 @@ async def test_in_the_background_a_failure_leaves_the_static_dossier_and_what_a_
             await call(client, replies)
             early = replies[0]
             assert (early["status"], early["level"]) == ("ok", "light")
-            # What holds of the model's own stays; the static builder writes the file of which nothing does.
+            # The model's files that are still valid stay; the static builder writes the others.
             assert "a login ends in a token of this form" in early["dossier"]
             assert "five guesses" not in early["dossier"]
             assert "ATTEMPTS" in (Layout(project).dossier("login") / "codebase.md").read_text()
@@ -411,7 +408,9 @@ async def test_in_the_background_a_failure_leaves_the_static_dossier_and_what_a_
 
 
 @pytest.mark.anyio
-async def test_in_the_background_what_stands_serves_while_files_are_added(claude, api, tmp_path):
+async def test_the_published_dossier_serves_while_files_are_added_in_the_background(
+    claude, api, tmp_path
+):
     project = small(tmp_path / "p")
     env = headless(claude, api, tmp_path)
     api.play(writing(STANDARD))
@@ -438,7 +437,7 @@ async def test_in_the_background_what_stands_serves_while_files_are_added(claude
 
 
 @pytest.mark.anyio
-async def test_a_hurried_client_is_told_building_and_joins_and_claude_code_waits(
+async def test_a_hurried_client_gets_building_and_joins_and_claude_code_waits(
     claude, api, tmp_path
 ):
     project = small(tmp_path / "p")

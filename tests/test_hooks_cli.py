@@ -1,4 +1,4 @@
-"""The hooks around a session in the real Claude Code: what reaches the model, and what is left behind."""
+"""The session hooks in the real Claude Code: what reaches the model, and what is recorded."""
 
 import json
 import subprocess
@@ -30,10 +30,12 @@ def _run(
     home.mkdir(exist_ok=True)
     done = subprocess.run(
         [
-            claude, "-p", prompt, "--plugin-dir", ROOT, "--strict-mcp-config", "--output-format", "stream-json",
+            claude, "-p", prompt, "--plugin-dir", ROOT, "--strict-mcp-config", "--output-format",
+            "stream-json",
             "--verbose", "--allowedTools", "Bash", "Write", "Agent",
         ],
-        cwd=scene.root, env=bare_environ(api, home), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        cwd=scene.root, env=bare_environ(api, home), stdin=subprocess.DEVNULL, capture_output=True,
+        text=True,
         timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -50,13 +52,14 @@ def test_what_a_session_is_told_at_its_start_is_in_its_first_request(
     assert "- the words of the whole project" in first
 
 
-def test_a_failing_test_run_is_written_down_and_repeated_ones_are_held_back(
+def test_a_failing_test_run_is_recorded_and_repeated_ones_are_blocked(
     claude: Path, api: MessagesAPI, scene: Scene, tmp_path: Path
 ) -> None:
     scene.write(".project/runs/login.md", "# Run log: login\n\n## RUN\n")
     runner = scene.write(
         "bin/pytest",
-        "#!/bin/sh\necho 'E   Timeout 5000ms exceeded'\necho '1 failed, 2 passed in 0.1s'\nexit 1\n",
+        "#!/bin/sh\necho 'E   Timeout 5000ms exceeded'\n"
+        "echo '1 failed, 2 passed in 0.1s'\nexit 1\n",
     )
     runner.chmod(0o755)
     run = tool("Bash", command="TOKEN=hunter2 ./bin/pytest tests/test_login.py", description="test")
@@ -77,7 +80,7 @@ def test_a_failing_test_run_is_written_down_and_repeated_ones_are_held_back(
     assert scene.log("login").count("failed (wait): Timeout 5000ms exceeded") == 3
 
 
-def test_two_planners_sent_off_at_once_each_start_with_their_own_dossier(
+def test_two_planners_dispatched_at_once_each_start_with_their_own_dossier(
     claude: Path, api: MessagesAPI, scene: Scene, tmp_path: Path
 ) -> None:
     def script(request: Request) -> Answer:
@@ -128,7 +131,7 @@ def test_a_planner_without_a_plan_is_sent_back_once(
     assert "Write the plan under ## PLAN in .project/runs/login.md" in turns[1].said
 
 
-def test_the_audit_sends_the_model_back_once_for_what_it_wrote_by_the_way(
+def test_the_audit_sends_the_model_back_once_for_files_it_wrote_without_a_tool(
     claude: Path, api: MessagesAPI, scene: Scene, tmp_path: Path
 ) -> None:
     write = "python3 -c \"open('tests.spec.ts'.replace('tests', 'sign-up'), 'w').write('x')\""

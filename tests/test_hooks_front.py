@@ -1,4 +1,4 @@
-"""The gates as processes: what goes wrong around them lets a call through, and bash passes what hook.py would pass."""
+"""The gates as processes: accidents let a call through, and bash passes what hook.py passes."""
 
 import ast
 import json
@@ -24,7 +24,7 @@ HOOKS = ROOT / "hooks"
 SCRIPTS = sorted(path for path in HOOKS.iterdir() if path.is_file() and path.suffix in {"", ".sh"})
 LIBRARY = ROOT / "server" / "preread" / "gates"
 MODULES = [HOOKS / "hook.py", *sorted(LIBRARY.glob("*.py"))]
-# More shells to hold the front to, such as a bash 3.2: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
+# More shells to test with: PREREAD_TEST_BASH=/opt/bash-3.2/bash:/opt/bash-4.0/bash.
 SHELLS = ["/bin/bash", *filter(None, os.environ.get("PREREAD_TEST_BASH", "").split(":"))]
 LET_THROUGH = "; this call was let through"
 
@@ -245,7 +245,7 @@ def test_a_decision_that_hangs_ends_by_itself() -> None:
         assert hook.wait(timeout=30) == -signal.SIGALRM
 
 
-def test_the_launchers_python_is_taken_and_a_shim_is_not(
+def test_the_launchers_python_is_used_and_a_shim_is_not(
     data: Path, gated: bytes, tmp_path: Path
 ) -> None:
     shim = program(
@@ -260,13 +260,13 @@ def test_the_launchers_python_is_taken_and_a_shim_is_not(
     assert not (tmp_path / "the shim ran").exists()
 
 
-# -- what is around a call
+# -- the surroundings of a call
 
 
 @pytest.mark.parametrize(
     "what", ["a folder", "a FIFO", "no UTF-8", "a NUL", "too large", "a socket"]
 )
-def test_a_gates_file_that_is_none_lets_the_call_through_and_says_so(
+def test_an_unusable_gates_file_lets_the_call_through_and_says_so(
     project: Path, gated: bytes, what: str
 ) -> None:
     import socket
@@ -313,7 +313,7 @@ def test_what_cannot_be_read_lets_the_call_through_and_says_so(
         (project / place).chmod(0o755)
 
 
-def test_the_folder_that_a_hook_runs_in_may_be_gone(gated: bytes, tmp_path: Path) -> None:
+def test_a_hook_works_when_its_working_directory_is_gone(gated: bytes, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     script = 'cd "$1" && rmdir "$1" && exec "$2"'
@@ -336,18 +336,14 @@ def test_a_plugin_is_not_written_to(installed: Path, gated: bytes, data: Path) -
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file"])
-def test_a_data_folder_that_is_none_does_not_matter(
-    gated: bytes, tmp_path: Path, kind: str
-) -> None:
+def test_a_missing_data_folder_does_not_matter(gated: bytes, tmp_path: Path, kind: str) -> None:
     place = tmp_path / "data"
     if kind == "a file":
         place.write_text("")
     assert is_block(run(HOOKS / "pre-spec-write", gated, {"CLAUDE_PLUGIN_DATA": str(place)}))
 
 
-def test_what_the_environment_does_to_bash_and_python_does_not_matter(
-    gated: bytes, tmp_path: Path
-) -> None:
+def test_variables_for_bash_and_python_do_not_matter(gated: bytes, tmp_path: Path) -> None:
     noise = program(tmp_path / "noise.sh", "echo noise; exit 3\n")
     env = {
         "BASH_ENV": str(noise),
@@ -379,14 +375,14 @@ def test_what_the_environment_does_to_bash_and_python_does_not_matter(
 
 
 @pytest.mark.parametrize("size", [0, 4_000, 16_384, 70_000, 5_000_000])
-def test_an_event_of_any_size_is_decided_alike(project: Path, size: int) -> None:
+def test_the_size_of_an_event_does_not_change_the_decision(project: Path, size: int) -> None:
     for name, blocks in (("tests/login.spec.ts", True), ("tests/login.ts", False)):
         call = event("Write", project, file_path=str(project / name), content="é\n" * (size // 3))
         assert is_block(run(HOOKS / "pre-spec-write", call)) is blocks
 
 
 @pytest.mark.parametrize("switch", [{"PREREAD_CHILD": "1"}, {"PREREAD_GATES": "off"}])
-def test_a_switch_in_the_environment_comes_before_all_else(
+def test_a_switch_in_the_environment_goes_before_everything_else(
     installed: Path, switch: dict[str, str]
 ) -> None:
     without_library(installed)
@@ -426,7 +422,7 @@ def test_nothing_in_an_event_is_executed(project: Path, tmp_path: Path, text: st
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_a_repository_within_the_projects_own_folder_does_not_open_it(project: Path) -> None:
+def test_a_repository_inside_the_project_folder_does_not_unprotect_it(project: Path) -> None:
     (project / ".project" / "context" / ".git").mkdir(parents=True)
     (project / ".project" / ".git").mkdir()
     for name in (".project/gates", ".project/context/login/summary.md"):
@@ -440,8 +436,10 @@ def test_a_repository_within_the_projects_own_folder_does_not_open_it(project: P
 
 # -- bash and hook.py on the same events
 
-WORDS = """rm cp mv tee sed -i -n -ni ls echo cat 2>&1 > >> >/dev/null 2>/dev/null >&2 | && ; \\n \\t \\" ' \\\\ $X
-\\\\\\n a.spec.ts tests/n.spec.ts x.ts /bin/rm .project/gates preread gates off r\\\\m 'r'm t\\"e\\"e cd ( ) <<E E $'
+WORDS = """rm cp mv tee sed -i -n -ni ls echo cat 2>&1 > >> >/dev/null 2>/dev/null >&2 | && ; \\n
+\\t \\" ' \\\\ $X
+\\\\\\n a.spec.ts tests/n.spec.ts x.ts /bin/rm .project/gates preread gates off r\\\\m 'r'm
+t\\"e\\"e cd ( ) <<E E $'
 form 1,20p committee sudo >/dev/nullx 2>&1x &> # ` --in-place""".split()
 FOLDERS = [
     "tests",
@@ -501,7 +499,7 @@ GATES = [
 
 
 def generated(projects: list[Path], count: int) -> list[str]:
-    """Events on one line each, as text: usual ones, and such as break a reader that is not careful."""
+    """Events on one line each: ordinary ones, and ones that break a careless reader."""
     rng = random.Random(7)
 
     def path() -> str:
@@ -592,7 +590,7 @@ def test_what_bash_passes_hook_py_passes(projects: list[Path], shell: str) -> No
         ("Bash", 'grep -rn "form" src; cat a-rm.txt'),
     ],
 )
-def test_a_usual_call_starts_no_python(
+def test_an_ordinary_call_starts_no_python(
     project: Path, tmp_path: Path, shell: str, tool: str, value: str
 ) -> None:
     plain = tmp_path / "plain"
@@ -610,7 +608,7 @@ def test_a_usual_call_starts_no_python(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_was_read_reaches_python_unchanged(project: Path, tmp_path: Path, shell: str) -> None:
+def test_the_event_reaches_python_unchanged(project: Path, tmp_path: Path, shell: str) -> None:
     text = program(
         tmp_path / "data" / "python",
         '#!/bin/bash\nprintf "%s" "$PREREAD_EVENT" >all; cat >>all; echo -\n',
@@ -633,7 +631,7 @@ def test_what_was_read_reaches_python_unchanged(project: Path, tmp_path: Path, s
 
 
 @pytest.mark.parametrize("tool", ["Write", "Bash"])
-def test_the_word_that_makes_the_gates_warn_is_not_the_models_to_write(
+def test_the_model_may_not_write_the_file_that_makes_gates_only_warn(
     project: Path, tmp_path: Path, tool: str
 ) -> None:
     data = tmp_path / "data"
@@ -657,7 +655,7 @@ def test_the_word_that_makes_the_gates_warn_is_not_the_models_to_write(
     )
 
 
-def test_what_a_call_writes_is_in_no_arguments_where_others_on_the_machine_could_read_it(
+def test_the_content_of_a_call_is_not_passed_in_arguments_that_others_can_read(
     project: Path, tmp_path: Path
 ) -> None:
     text = program(
@@ -701,7 +699,7 @@ def test_the_hooks_find_the_gates_in_each_layout(
     hooks = layout(tmp_path / "an installation")
     shutil.copytree(HOOKS, hooks, ignore=shutil.ignore_patterns("__pycache__"))
     assert is_block(run(hooks / "pre-spec-write", gated))
-    # A module beside the package is not taken for one of the standard library.
+    # A module beside the package does not shadow the standard library.
     (hooks / "../../../json.py").resolve().write_text("raise SystemExit(3)\n")
     (hooks / "../server/json.py").resolve().parent.mkdir(exist_ok=True)
     (hooks / "../server/json.py").resolve().write_text("raise SystemExit(3)\n")
@@ -714,15 +712,18 @@ def test_the_hooks_find_the_gates_in_each_layout(
 # -- what the sources may use
 
 NEWER_THAN_BASH_3_2 = [
-    r"\$\{[^}]*(?:,,?|\^\^?)\}", r"\$\{[^}]*@[A-Za-z]\}", r"\bmapfile\b", r"\breadarray\b", r"\|&", r"&>>",
-    r"\b(?:declare|local|typeset) -[A-Za-z]*[Angu]", r"\$\{?EPOCH", r"\bprintf -v [^ ]*\[", r";;&|;&$", r"\bwait -n",
-    r"\$\{[^}:]+:[^}]*: *-", r"\$\{[^}]+: +-", r"\[\[? -v ", r"\bglobstar\b", r"\{[a-z]+\}[<>]", r"printf '[^']*%\(",
+    r"\$\{[^}]*(?:,,?|\^\^?)\}", r"\$\{[^}]*@[A-Za-z]\}", r"\bmapfile\b", r"\breadarray\b", r"\|&",
+    r"&>>",
+    r"\b(?:declare|local|typeset) -[A-Za-z]*[Angu]", r"\$\{?EPOCH", r"\bprintf -v [^ ]*\[",
+    r";;&|;&$", r"\bwait -n",
+    r"\$\{[^}:]+:[^}]*: *-", r"\$\{[^}]+: +-", r"\[\[? -v ", r"\bglobstar\b", r"\{[a-z]+\}[<>]",
+    r"printf '[^']*%\(",
     r"\bcoproc\b",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_scripts_hold_nothing_newer_than_bash_3_2(script: Path) -> None:
+def test_scripts_use_nothing_newer_than_bash_3_2(script: Path) -> None:
     text = script.read_text()
     lines = [re.sub(r"(^|\s)#.*", "", line) for line in text.splitlines()]
     for pattern in NEWER_THAN_BASH_3_2:
@@ -734,13 +735,13 @@ def test_scripts_hold_nothing_newer_than_bash_3_2(script: Path) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_scripts_are_read_by_the_shell(script: Path, shell: str) -> None:
+def test_the_shell_can_parse_the_scripts(script: Path, shell: str) -> None:
     done = subprocess.run([shell, "-n", script], capture_output=True, env={})
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
-def test_modules_are_python_3_8_and_import_the_standard_library_alone(path: Path) -> None:
+def test_modules_are_python_3_8_and_import_only_the_standard_library(path: Path) -> None:
     tree = ast.parse(path.read_text(), feature_version=(3, 8))
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -748,7 +749,7 @@ def test_modules_are_python_3_8_and_import_the_standard_library_alone(path: Path
         assert {name.partition(".")[0] for name in names} <= {*sys.stdlib_module_names, "preread"}
 
 
-def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
+def test_each_hook_of_the_reference_is_declared_for_its_events() -> None:
     table = (
         (ROOT / "docs" / "gates-reference.md")
         .read_text()
@@ -779,7 +780,7 @@ def test_each_hook_of_the_contract_is_declared_for_its_events() -> None:
     assert matchers["pre-task-gate"] == "Agent|Task"
 
 
-def test_the_stop_words_are_those_of_the_contract() -> None:
+def test_the_stop_words_are_those_of_the_reference() -> None:
     contract = (
         (ROOT / "docs" / "gates-reference.md")
         .read_text()

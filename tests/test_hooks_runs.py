@@ -1,4 +1,4 @@
-"""What the hooks write down of a run of tests by Bash, and how little they do otherwise."""
+"""What the hooks record of a test run by Bash, and how little they do otherwise."""
 
 import json
 import os
@@ -15,7 +15,10 @@ from conftest import run_cli
 from preread.gates import failure_kinds, run_records, runner_output, runners, secrets, shell
 
 OUTPUTS = Path(__file__).parent / "data" / "runs"  # what the runners really print
-FAILED = "FAILED tests/test_login.py::test_error - AssertionError: assert 1 == 2\n1 failed, 3 passed in 0.12s\n"
+FAILED = (
+    "FAILED tests/test_login.py::test_error - AssertionError: assert 1 == 2\n"
+    "1 failed, 3 passed in 0.12s\n"
+)
 PASSED = "4 passed in 0.12s\n"
 
 
@@ -107,11 +110,11 @@ def test_a_run_of_tests_is_recognised_with_what_it_names(row: str) -> None:
 
 
 @pytest.mark.parametrize("command", NO_RUNS.strip().split("\n"))
-def test_another_command_is_no_run_of_tests(command: str) -> None:
+def test_other_commands_are_not_test_runs(command: str) -> None:
     assert runners.runner_commands(shell.commands(command), "/p") == []
 
 
-def test_what_stands_there_is_named_without_looking_like_a_path(scene: Scene) -> None:
+def test_an_existing_file_is_a_target_even_without_looking_like_a_path(scene: Scene) -> None:
     scene.write("tests/test_cart.py")
     scene.write("api/test_x.py")
     scene.tests("python -m unittest tests.test_cart.TestCart.test_sum", PASSED)
@@ -120,7 +123,7 @@ def test_what_stands_there_is_named_without_looking_like_a_path(scene: Scene) ->
 
 
 def test_every_runner_of_the_table_gets_past_the_front(scene: Scene) -> None:
-    """The front passes by itself what holds no runner's word: so each row of the table has to hold one."""
+    """The front passes what contains no word of a runner, so each row has to contain one."""
     words = [[name, *(wanted[:1])] for name, wanted in runners.RUNNERS.items()]
     words += [["make", goal] for goal in runners.GOALS] + [
         [name, "check"] for name in sorted(runners.BUILDERS)
@@ -191,7 +194,10 @@ TOLD = [
 # Summaries of runners that are not at hand, as their documentation shows them: passed, failed.
 SUMMARIES = [
     (
-        "--- FAIL: TestLogin (0.00s)\n    a_test.go:12: got 1, want 2\nFAIL\nFAIL\tshop/a\t0.01s\nok  \tshop/b\t0.02s",
+        (
+            "--- FAIL: TestLogin (0.00s)\n    a_test.go:12: got 1, want 2\n"
+            "FAIL\nFAIL\tshop/a\t0.01s\nok  \tshop/b\t0.02s"
+        ),
         1,
         1,
     ),
@@ -210,13 +216,17 @@ SUMMARIES = [
     ("Ran 3 tests in 0.001s\n\nOK", 3, 0),
 ]
 SAID = [
-    ("TimeoutError: locator.click: Timeout 30000ms exceeded.\nCall log:\n  - waiting for locator('#go')", "locator"),
-    ("Error: expect(locator).toBeVisible() failed\nTimeout: 5000ms\nError: element(s) not found", "locator"),
+    (("TimeoutError: locator.click: Timeout 30000ms exceeded.\nCall log:\n"
+     "  - waiting for locator('#go')"), "locator"),
+    ("Error: expect(locator).toBeVisible() failed\nTimeout: 5000ms\nError: element(s) not found",
+    "locator"),
     ("Error: strict mode violation: getByRole('button') resolved to 2 elements", "locator"),
-    ("TimeoutError: locator.click: Timeout\n - locator resolved to <button>\n - element is not enabled", "wait"),
+    (("TimeoutError: locator.click: Timeout\n - locator resolved to <button>\n"
+     " - element is not enabled"), "wait"),
     ("Timeout 5000ms exceeded", "wait"),
     ("TimeoutError: page.waitForURL: Timeout 5000ms exceeded.", "wait"),
-    ("Error: expect(locator).toHaveText(expected) failed\nReceived: \"b\"\nTimeout: 5000ms", "assertion"),
+    ("Error: expect(locator).toHaveText(expected) failed\nReceived: \"b\"\nTimeout: 5000ms",
+    "assertion"),
     ("AssertionError: assert 3 == 4", "assertion"),
     ("E   requests.exceptions.ConnectionError: Connection refused", "network"),
     ("Error: page.goto: net::ERR_CONNECTION_REFUSED at http://localhost:3000/", "network"),
@@ -234,7 +244,7 @@ SAID = [
 
 
 @pytest.mark.parametrize("told", TOLD, ids=lambda told: told[0])
-def test_what_a_runner_printed_becomes_counts_names_message_and_kind(
+def test_counts_names_message_and_kind_are_read_from_a_runners_output(
     scene: Scene, told: tuple[Any, ...]
 ) -> None:
     file, passed, failed, name, message, kind = told
@@ -253,12 +263,12 @@ def test_a_summary_is_counted(output: str, passed: int, failed: int) -> None:
 
 
 @pytest.mark.parametrize(("text", "kind"), SAID, ids=range(len(SAID)))
-def test_the_kind_is_told_by_what_says_most(text: str, kind: str) -> None:
+def test_the_most_specific_text_decides_the_kind(text: str, kind: str) -> None:
     assert failure_kinds.kind_of(text) == kind
 
 
-def test_every_row_of_the_kinds_can_hold() -> None:
-    """A text in upper case would never be found, and a row after a wider one of another kind would never decide."""
+def test_every_row_of_the_kinds_can_match() -> None:
+    """Upper case would never match, nor would a row after a wider one of another kind."""
     assert all(text == text.lower() for _, texts in failure_kinds.ROWS for text in texts)
     assert all(
         failure_kinds.kind_of(" ".join(texts)) == kind
@@ -278,18 +288,18 @@ def test_every_row_of_the_kinds_can_hold() -> None:
         ("pytest nofile.py", (OUTPUTS / "pytest-nothing.txt").read_text(), 4, "error"),
         ("npm test", "sh: 1: jest: not found", 127, "error"),
         ("npm test", "", 0, "passed"),
-        ("npm test | tail -1", "", 0, None),  # nobody can say
+        ("npm test | tail -1", "", 0, None),  # the outcome cannot be known
         ("npm test; true", "no summary", 0, None),
     ],
 )
-def test_the_outcome_is_what_the_runner_counted_then_its_own_status(
+def test_the_runners_counts_decide_the_outcome_before_its_exit_status(
     scene: Scene, command: str, output: str, status: int, outcome: str | None
 ) -> None:
     scene.tests(command, output, status)
     assert [record["outcome"] for record in scene.results] == ([outcome] if outcome else [])
 
 
-def test_what_has_no_end_is_not_written_down(scene: Scene) -> None:
+def test_a_run_that_did_not_end_is_not_recorded(scene: Scene) -> None:
     assert scene.tests("pytest", "", run_in_background=True) is None
     given = {"tool_name": "Bash", "tool_input": {"command": "pytest"}}
     background = {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": "b1"}
@@ -312,14 +322,15 @@ def test_what_has_no_end_is_not_written_down(scene: Scene) -> None:
 # -- the record
 
 
-def test_the_record_is_one_whole_line_of_the_contract(scene: Scene) -> None:
+def test_a_record_is_one_line_as_in_the_reference(scene: Scene) -> None:
     before = int(time.time())
     scene.tests(
         "cd tests && npx playwright test login.spec.ts", (OUTPUTS / "playwright.txt").read_text(), 1
     )
     (record,) = scene.results
     assert list(record) == [
-        "id", "at", "session", "outcome", "kind", "features", "command", "targets", "failed", "passed", "failures",
+        "id", "at", "session", "outcome", "kind", "features", "command", "targets", "failed",
+        "passed", "failures",
         "message", "seconds",
     ]  # fmt: skip
     assert before <= record["at"] <= time.time()
@@ -339,7 +350,7 @@ def test_the_record_is_one_whole_line_of_the_contract(scene: Scene) -> None:
         (
             "npx playwright test sign-in",
             ["sign-in"],
-        ),  # a filter that is the name of a standing dossier
+        ),  # a filter that is the name of a dossier
         ("pytest tests/legacy/test_old.py", ["login"]),
     ],
 )
@@ -351,12 +362,12 @@ def test_the_features_are_those_of_the_targets_else_of_what_failed(
     assert scene.results[0]["features"] == features
 
 
-def test_a_run_that_belongs_to_no_feature_is_the_projects(scene: Scene) -> None:
+def test_a_run_without_a_feature_belongs_to_the_project(scene: Scene) -> None:
     scene.tests("go test ./...", "ok  \tshop\t0.01s")
     assert scene.results[0]["features"] == ["_project"]
 
 
-def test_no_secret_is_written_down(scene: Scene) -> None:
+def test_no_secret_is_recorded(scene: Scene) -> None:
     secrets = (
         "hunter2secret",
         "sk-ant-api03-abcdefghij",
@@ -366,11 +377,14 @@ def test_no_secret_is_written_down(scene: Scene) -> None:
         "s3cr3tpass",
     )
     command = (
-        f"API={secrets[0]} env PW={secrets[0]} npx playwright test --token={secrets[3]} --api-key {secrets[3]} "
-        f"--header 'Authorization: Bearer {secrets[0]}' --url https://me:{secrets[5]}@shop.example/x "
+        f"API={secrets[0]} env PW={secrets[0]} npx playwright test "
+        f"--token={secrets[3]} --api-key {secrets[3]} "
+        f"--header 'Authorization: Bearer {secrets[0]}' "
+        f"--url https://me:{secrets[5]}@shop.example/x "
         f"tests/login.spec.ts {secrets[1]}"
     )
-    output = f"Error: password: '{secrets[5]}', {secrets[2]} {secrets[4]} DB_PASSWORD={secrets[0]}\n1 failed in 2s\n"
+    output = f"Error: password: '{secrets[5]}', {secrets[2]} {secrets[4]} "
+    output += f"DB_PASSWORD={secrets[0]}\n1 failed in 2s\n"
     scene.write(".project/runs/login.md", "# Run log: login\n\n## RUN\n")
     scene.tests(command, output, 1)
     written = json.dumps(scene.results) + scene.log("login")
@@ -378,7 +392,7 @@ def test_no_secret_is_written_down(scene: Scene) -> None:
     assert [secret for secret in secrets if secret in written] == []
 
 
-def test_ordinary_words_are_no_secrets() -> None:
+def test_ordinary_words_are_not_secrets() -> None:
     for words in (
         "AssertionError: tokens == 3",
         "tests/auth/test_tokens.py::test_refresh_token",
@@ -387,7 +401,7 @@ def test_ordinary_words_are_no_secrets() -> None:
         assert secrets.redacted(words) == words
 
 
-def test_an_enormous_hostile_output_is_read_in_no_time_and_to_one_line(scene: Scene) -> None:
+def test_an_enormous_hostile_output_is_read_quickly_into_one_line(scene: Scene) -> None:
     noise = ("\x1b[31m" + "═" * 500 + "\x00\x1b]0;" + "E" * 700 + "\ud800 - - - › › ›\r\n") * 4000
     assert (
         scene.tests("pytest tests/test_login.py", noise + "\n" + FAILED, 1) is None
@@ -418,7 +432,7 @@ def test_an_enormous_hostile_output_is_read_in_no_time_and_to_one_line(scene: Sc
         "a.b",
     ],
 )
-def test_no_line_of_one_repeated_thing_is_slow_to_read(char: str) -> None:
+def test_no_line_of_one_repeated_character_is_slow_to_read(char: str) -> None:
     begun = time.monotonic()
     text = "\n".join(
         [prefix + char * 600 for prefix in ("", "FAILED ", "  1) ", " FAIL ", "E   ", "Tests: ")]
@@ -440,7 +454,8 @@ def test_a_fact_can_cite_the_run(project: Path) -> None:
     run = scene.results[0]["id"]
     folder = scene.dossier("checkout")
     (folder / "patterns.md").write_text(
-        f"# Patterns: checkout\n\n## Runs\n- kind: `assertion` (run:{run})\n- no such (run:{run}0)\n"
+        f"# Patterns: checkout\n\n## Runs\n- kind: `assertion` (run:{run})\n"
+        f"- no such (run:{run}0)\n"
     )
     report = run_cli("check", "checkout", "--json", cwd=project).json
     assert run in json.dumps(report)
@@ -454,7 +469,7 @@ def test_a_fact_can_cite_the_run(project: Path) -> None:
 # -- the file of results
 
 
-def test_lines_of_many_at_once_are_all_whole(scene: Scene) -> None:
+def test_concurrent_writers_leave_whole_lines(scene: Scene) -> None:
     _run_at_once(scene, [f"pytest tests/test_{n}.py" for n in range(16)])
     assert sorted(r["targets"][0] for r in scene.results) == sorted(
         f"tests/test_{n}.py" for n in range(16)
@@ -462,7 +477,7 @@ def test_lines_of_many_at_once_are_all_whole(scene: Scene) -> None:
     assert len({record["id"] for record in scene.results}) == 16
 
 
-def test_half_a_line_of_a_killed_writer_spoils_no_other(scene: Scene) -> None:
+def test_half_a_line_of_a_killed_writer_damages_no_other(scene: Scene) -> None:
     scene.write(".project/.state/results.jsonl", '{"id": "old", "session": "cut he')
     scene.tests("pytest", PASSED)
     first, second = (scene.root / ".project/.state/results.jsonl").read_text().splitlines()
@@ -470,7 +485,7 @@ def test_half_a_line_of_a_killed_writer_spoils_no_other(scene: Scene) -> None:
     assert json.loads(second)["outcome"] == "passed"
 
 
-def test_the_file_is_cut_to_its_newest_lines_and_nobody_elses_are_lost(scene: Scene) -> None:
+def test_a_large_file_is_cut_to_its_newest_lines_and_no_new_line_is_lost(scene: Scene) -> None:
     old = "".join(json.dumps({"id": f"old-{n}", "text": "x" * 300}) + "\n" for n in range(2715))
     path = scene.write(".project/.state/results.jsonl", old)
     assert path.stat().st_size < run_records.MAX_BYTES < path.stat().st_size + 20_000
@@ -505,7 +520,7 @@ def test_nothing_is_written_through_a_link(scene: Scene, tmp_path: Path, way: st
 # -- the run log
 
 
-def test_a_run_goes_into_the_run_log_that_is_there(scene: Scene) -> None:
+def test_a_run_is_added_to_an_existing_run_log(scene: Scene) -> None:
     scene.write(
         ".project/runs/login.md",
         "# Run log: login\n\n## WRITE\n- a.ts\n\n## RUN\n- a remark\n\n## FIX\n- x\n",
@@ -530,7 +545,7 @@ def test_a_run_goes_into_the_run_log_that_is_there(scene: Scene) -> None:
         ("# Run log: login\n\n## WRITE\n- a\n```\n## LEARN\n- no\n```\n", "```\n\n## RUN\n- run:"),
     ],
 )
-def test_the_bullet_stands_at_the_end_of_its_stage(scene: Scene, log: str, tail: str) -> None:
+def test_the_bullet_is_added_at_the_end_of_its_stage(scene: Scene, log: str, tail: str) -> None:
     path = scene.write(".project/runs/login.md")
     path.write_bytes(log.encode())
     scene.tests("npx playwright test tests/login.spec.ts", "  1 passed (2s)\n")
@@ -544,14 +559,14 @@ def test_the_bullet_stands_at_the_end_of_its_stage(scene: Scene, log: str, tail:
     "log",
     ["# Run log: login\n\n## PLAN\n- a\n", "# Run log: login\n\n## RUN\n- x\n\n## LEARN\n- y\n"],
 )
-def test_a_log_that_has_not_come_to_runs_or_is_over_stays(scene: Scene, log: str) -> None:
+def test_a_log_without_runs_yet_or_that_is_finished_stays_unchanged(scene: Scene, log: str) -> None:
     scene.write(".project/runs/login.md", log)
     scene.tests("npx playwright test tests/login.spec.ts", "  1 passed (2s)\n")
     assert scene.log("login") == log
     assert len(scene.results) == 1
 
 
-def test_no_log_is_begun_and_none_is_written_through_a_link(scene: Scene, tmp_path: Path) -> None:
+def test_no_log_is_created_or_written_through_a_link(scene: Scene, tmp_path: Path) -> None:
     other = tmp_path / "other.md"
     other.write_text("## RUN\n")
     scene.tests("npx playwright test tests/login.spec.ts", "  1 passed (2s)\n")
@@ -562,7 +577,7 @@ def test_no_log_is_begun_and_none_is_written_through_a_link(scene: Scene, tmp_pa
     assert other.read_text() == "## RUN\n"
 
 
-def test_an_aliass_log_is_written_to_as_well(tmp_path: Path) -> None:
+def test_the_log_of_an_alias_gets_the_run_as_well(tmp_path: Path) -> None:
     scene = gated(tmp_path / "shop", "**/{feature}.spec.ts\nalias sign-in login\n")
     scene.write(".project/runs/sign-in.md", "# Run log: sign-in\n\n## RUN\n")
     scene.tests("npx playwright test tests/sign-in.spec.ts", "  1 passed (2s)\n")
@@ -570,7 +585,7 @@ def test_an_aliass_log_is_written_to_as_well(tmp_path: Path) -> None:
     assert scene.log("sign-in").endswith(" passed\n")
 
 
-def test_bullets_of_many_at_once_are_all_there(scene: Scene) -> None:
+def test_concurrent_bullets_are_all_added(scene: Scene) -> None:
     scene.write(".project/runs/login.md", "# Run log: login\n\n## RUN\n")
     _run_at_once(scene, ["pytest tests/test_login.py"] * 12)
     assert scene.log("login").count("- run:") == 12
@@ -586,7 +601,7 @@ def test_without_a_gates_file_nothing_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("environ", [{"PREREAD_CHILD": "1"}, {"PREREAD_GATES": "off"}])
-def test_a_build_and_a_person_who_wants_no_gates_are_left_alone(
+def test_nothing_happens_in_a_build_or_with_gates_off(
     scene: Scene, environ: dict[str, str]
 ) -> None:
     scene.environ.update(environ)
@@ -594,9 +609,7 @@ def test_a_build_and_a_person_who_wants_no_gates_are_left_alone(
     assert scene.results == []
 
 
-def test_the_project_of_the_folder_that_the_run_is_in_is_written_to(
-    scene: Scene, tmp_path: Path
-) -> None:
+def test_a_run_is_recorded_in_the_project_of_its_folder(scene: Scene, tmp_path: Path) -> None:
     other = gated(tmp_path / "other")
     scene.tests(f"cd {other.root} && pytest tests/test_cart.py", PASSED)
     assert scene.results == []
@@ -644,6 +657,6 @@ def test_an_ordinary_command_starts_no_python(scene: Scene, tmp_path: Path, hook
     ],
 )
 @pytest.mark.parametrize("hook", ["post-test-run", "pre-retry-gate"])
-def test_an_odd_event_is_one_line_at_most(scene: Scene, hook: str, event: bytes) -> None:
+def test_an_invalid_event_is_one_line_at_most(scene: Scene, hook: str, event: bytes) -> None:
     answer = scene.run(hook, event)
     assert answer is None or list(answer) == ["systemMessage"]

@@ -1,4 +1,4 @@
-"""The hooks around a session: its start, its agents, failing tests run again, the audit at its end."""
+"""The session hooks: the start, agents, failing tests that are run again, the audit."""
 
 import json
 import os
@@ -17,7 +17,8 @@ from preread.gates import agents, freshness, sessions, spans, state_files
 CALL = 'mcp__plugin_preread_preread__load_context with {"feature": "%s"}'
 TIMEOUT = "Timeout 5000ms exceeded\n  1 failed\n"
 HOOK_NAMES = (
-    "pre-retry-gate", "post-test-run", "post-task", "session-start", "subagent-start", "subagent-stop", "pre-compact",
+    "pre-retry-gate", "post-test-run", "post-task", "session-start", "subagent-start",
+    "subagent-stop", "pre-compact",
     "stop",
 )  # fmt: skip
 
@@ -46,7 +47,7 @@ def test_a_session_is_told_which_dossiers_there_are(scene: Scene) -> None:
     assert CALL % "<name>" in text
 
 
-def test_the_summary_of_the_project_comes_along_and_the_whole_stays_within_its_bound(
+def test_the_projects_summary_is_included_within_the_limit(
     scene: Scene,
 ) -> None:
     for number in range(90):
@@ -61,7 +62,7 @@ def test_the_summary_of_the_project_comes_along_and_the_whole_stays_within_its_b
 
 
 @pytest.mark.parametrize("source", ["compact", "resume"])
-def test_after_a_compaction_the_dossiers_in_use_come_again(scene: Scene, source: str) -> None:
+def test_after_a_compaction_the_dossiers_in_use_are_shown_again(scene: Scene, source: str) -> None:
     for name in ("login", "cart", "other"):
         scene.dossier(
             name, summary=f"# the summary of {name}\n", anti_patterns=f"- the traps of {name}\n"
@@ -117,7 +118,7 @@ def test_with_the_gates_off_nothing_is_said(scene: Scene) -> None:
     )  # the audit wants it later
 
 
-def test_a_broken_gates_file_is_told_once_and_stops_nothing(scene: Scene) -> None:
+def test_a_broken_gates_file_is_reported_once_and_blocks_nothing(scene: Scene) -> None:
     scene.write(".project/gates", "mode blok\n")
     answer = scene.run("session-start", scene.event("SessionStart", source="startup"))
     assert list(answer) == ["systemMessage"]
@@ -153,10 +154,11 @@ def test_the_hook_and_the_package_agree_on_every_span_of_a_built_dossier(project
     assert "stale" in report.out or '"fresh": false' in report.out
 
 
-def test_odd_files_have_the_digest_that_the_package_gives_them(tmp_path: Path) -> None:
+def test_unusual_files_have_the_digest_that_the_package_computes(tmp_path: Path) -> None:
     """Line ends, encodings, sizes, links and names, each side by side with the package itself."""
     contents = {
-        "crlf.txt": b"one\r\ntwo\r\n", "bom.txt": b"\xef\xbb\xbfone\ntwo", "latin.txt": b"caf\xe9\nx\n",
+        "crlf.txt": b"one\r\ntwo\r\n", "bom.txt": b"\xef\xbb\xbfone\ntwo",
+        "latin.txt": b"caf\xe9\nx\n",
         "nul.txt": b"a\0b\n", "cr.txt": b"a\rb\n\r\n", "form.txt": b"a\x0cb\n\xe2\x80\xa8c\n",
         "large.txt": b"x\n" * 600_000, "empty.txt": b"",
         "no-end.txt": b"a\nb", "a (b)/c,d.txt": b"x\n",
@@ -213,9 +215,7 @@ def _python(script: str, argument: str, given: str) -> Any:
         "a.py::test_x",
     ],
 )
-def test_sources_that_want_more_than_lines_are_left_to_the_package(
-    source: str, tmp_path: Path
-) -> None:
+def test_sources_that_are_not_lines_are_left_to_the_package(source: str, tmp_path: Path) -> None:
     assert freshness.current_digest(source, freshness.Files(str(tmp_path))) is None
 
 
@@ -227,7 +227,7 @@ def _cited(scene: Scene, feature: str, spans: Any) -> Path:
     return scene.root / ".project/.cache/stale" / feature
 
 
-def test_the_hint_is_taken_back_when_what_it_says_is_so_no_more(scene: Scene) -> None:
+def test_a_hint_that_is_no_longer_true_is_removed(scene: Scene) -> None:
     scene.write("a.ts", "one\ntwo\n")
     hint = _cited(
         scene,
@@ -253,7 +253,7 @@ def test_the_hint_is_taken_back_when_what_it_says_is_so_no_more(scene: Scene) ->
         "\xff\n",
     ],
 )
-def test_a_hint_that_only_the_package_can_judge_stays(scene: Scene, said: str) -> None:
+def test_a_hint_that_only_the_package_can_check_stays(scene: Scene, said: str) -> None:
     scene.write("a.ts", "one\n")
     hint = _cited(scene, "login", {"a.ts:1": spans.digest(["one"]), "commit:0123456": "x"})
     hint.parent.mkdir(parents=True)
@@ -273,15 +273,13 @@ def test_a_hint_that_only_the_package_can_judge_stays(scene: Scene, said: str) -
         '{"schema_version":1,"spans":{"a.ts:1":3}}',
     ],
 )
-def test_a_manifest_that_cannot_be_read_says_nothing_of_freshness(
-    scene: Scene, manifest: str
-) -> None:
+def test_an_unreadable_manifest_says_nothing_about_freshness(scene: Scene, manifest: str) -> None:
     (scene.dossier("login") / "manifest.json").write_text(manifest)
     text = scene.begin()
     assert "- login: .project/context/login/ (new" in text
 
 
-def test_a_thousand_dossiers_with_spans_do_not_hold_a_session_up(scene: Scene) -> None:
+def test_many_dossiers_do_not_delay_a_session(scene: Scene) -> None:
     lines = [f"line {n}" for n in range(2_000)]
     scene.write("a.ts", "\n".join(lines))
     cited = {f"a.ts:{n + 1}": spans.digest([line]) for n, line in enumerate(lines)}
@@ -292,14 +290,14 @@ def test_a_thousand_dossiers_with_spans_do_not_hold_a_session_up(scene: Scene) -
     assert time.monotonic() - begun < 4
 
 
-# -- what is kept of sessions
+# -- the state of sessions
 
 
 @pytest.mark.parametrize(
     "name",
     ["../../../escape", "a/b", "", "con", "x" * 200, "a\0b", "ünïcode-id", ".", "$(touch pwned)"],
 )
-def test_a_hostile_session_id_names_no_place_outside(scene: Scene, name: str) -> None:
+def test_a_hostile_session_id_cannot_name_a_path_outside(scene: Scene, name: str) -> None:
     scene.session = name
     scene.begin()
     scene.tests("pytest tests/test_login.py", TIMEOUT, 1)
@@ -316,7 +314,7 @@ def test_a_hostile_session_id_names_no_place_outside(scene: Scene, name: str) ->
         assert len(own.name) == 33
 
 
-def test_sessions_that_rested_for_a_month_are_forgotten(scene: Scene, tmp_path: Path) -> None:
+def test_sessions_untouched_for_a_month_are_removed(scene: Scene, tmp_path: Path) -> None:
     folder = scene.root / ".project/.state/sessions"
     for name in ("old-session", "new-session", "busy-session"):
         (folder / name / "marks").mkdir(parents=True)
@@ -340,7 +338,7 @@ def test_sessions_that_rested_for_a_month_are_forgotten(scene: Scene, tmp_path: 
     assert (outside / "mine").exists()
 
 
-def test_a_mark_is_given_to_one_of_many(scene: Scene) -> None:
+def test_only_one_of_many_gets_a_mark(scene: Scene) -> None:
     (scene.root / ".project/.state").mkdir()
     for _ in range(2):
         scene.tests("pytest tests/test_login.py", TIMEOUT, 1)
@@ -354,9 +352,7 @@ def test_a_mark_is_given_to_one_of_many(scene: Scene) -> None:
 
 @pytest.mark.parametrize("hook", HOOK_NAMES)
 @pytest.mark.parametrize("garbage", ["folder", "text", "link"])
-def test_garbage_in_the_state_of_a_session_fails_nothing(
-    scene: Scene, hook: str, garbage: str
-) -> None:
+def test_garbage_in_a_sessions_state_breaks_nothing(scene: Scene, hook: str, garbage: str) -> None:
     own = scene.root / ".project/.state/sessions" / SESSION
     if garbage == "folder":
         for name in (
@@ -414,7 +410,7 @@ def test_garbage_in_the_state_of_a_session_fails_nothing(
         b'{"session_id": {}, "cwd": 7, "agent_type": null, "a": "test"}',
     ],
 )
-def test_no_odd_event_makes_more_than_one_line(scene: Scene, hook: str, event: bytes) -> None:
+def test_no_invalid_event_prints_more_than_one_line(scene: Scene, hook: str, event: bytes) -> None:
     answer = scene.run(hook, event)
     assert answer is None or list(answer) == ["systemMessage"]
 
@@ -487,7 +483,9 @@ def test_a_first_run_without_a_dossier_gets_a_remark_once(scene: Scene) -> None:
         "npx playwright test tests/login.spec.ts",
     ],
 )
-def test_a_run_of_nothing_gated_or_with_its_dossier_passes(scene: Scene, command: str) -> None:
+def test_a_run_passes_when_nothing_is_gated_or_the_dossier_exists(
+    scene: Scene, command: str
+) -> None:
     scene.dossier("login")
     assert scene.before(command) is None
 
@@ -500,7 +498,8 @@ def test_two_failures_of_a_kind_ask_for_research_once(scene: Scene) -> None:
     answer = scene.before(RUN)
     text = reason_of(answer)
     assert text.startswith("Call " + CALL % "login" + ' and what failed as its "description"')
-    why = "Why: tests/login.spec.ts failed 2 times in a row in the same way (wait: Timeout 5000ms exceeded)"
+    why = "Why: tests/login.spec.ts failed 2 times in a row in the same way "
+    why += "(wait: Timeout 5000ms exceeded)"
     assert f"then retry this command. {why}" in text
     assert "gates off" in answer["systemMessage"]
     assert "gates off" not in text
@@ -509,7 +508,7 @@ def test_two_failures_of_a_kind_ask_for_research_once(scene: Scene) -> None:
     assert scene.before(RUN) is None
 
 
-def test_a_pass_starts_the_count_anew(scene: Scene) -> None:
+def test_a_pass_resets_the_count(scene: Scene) -> None:
     scene.dossier("login")
     _fail(scene, 2)
     assert reason_of(scene.before(RUN))
@@ -545,13 +544,17 @@ def test_what_passes_elsewhere_and_what_fails_otherwise_does_not_count(scene: Sc
         ("npm test", "npm test 2>&1 | tail -5"),
     ],
 )
-def test_the_same_by_another_command_is_the_same(scene: Scene, failed: str, again: str) -> None:
+def test_another_command_on_the_same_targets_counts_as_the_same(
+    scene: Scene, failed: str, again: str
+) -> None:
     scene.dossier("login")
     _fail(scene, 2, failed)
     assert reason_of(scene.before(again))
 
 
-def test_twelve_ask_for_an_analysis_once_and_twenty_five_for_an_end_each_time(scene: Scene) -> None:
+def test_twelve_failures_ask_for_an_analysis_once_and_twenty_five_to_give_up_each_time(
+    scene: Scene,
+) -> None:
     scene.dossier("login")
     _failures(scene, 12)
     text = reason_of(scene.before(RUN))
@@ -576,7 +579,7 @@ def test_twelve_ask_for_an_analysis_once_and_twenty_five_for_an_end_each_time(sc
 
 
 @pytest.mark.parametrize("how", ["mode warn", "CI", "PREREAD_GATES"])
-def test_where_nothing_is_blocked_the_same_is_a_remark(scene: Scene, how: str) -> None:
+def test_in_warn_mode_the_block_is_a_remark(scene: Scene, how: str) -> None:
     scene.dossier("login")
     scene.write(".project/gates", ("mode warn\n" if how == "mode warn" else "") + GATES)
     scene.environ.update(
@@ -588,13 +591,13 @@ def test_where_nothing_is_blocked_the_same_is_a_remark(scene: Scene, how: str) -
     assert context_of(answer).startswith("Do not run")
 
 
-def test_with_the_gates_off_a_run_is_nobodys_business(scene: Scene) -> None:
+def test_with_the_gates_off_runs_are_not_limited(scene: Scene) -> None:
     scene.write(".project/gates", "mode off\n" + GATES)
     _failures(scene, 30)
     assert scene.before(RUN) is None
 
 
-def test_a_hostile_message_cannot_speak_in_a_block(scene: Scene) -> None:
+def test_a_hostile_message_cannot_inject_text_into_a_block(scene: Scene) -> None:
     scene.dossier("login")
     _failures(
         scene,
@@ -636,9 +639,7 @@ def _launched(scene: Scene, use: str, agent_id: str) -> None:
 @pytest.mark.parametrize(
     "agent", ["test-planner", "preread:test-healer", "preread:pattern-learner"]
 )
-def test_an_agent_starts_with_the_dossier_that_it_was_sent_off_for(
-    scene: Scene, agent: str
-) -> None:
+def test_an_agent_starts_with_the_dossier_of_its_dispatch(scene: Scene, agent: str) -> None:
     scene.dossier("login", anti_patterns="- the traps of login\n")
     _dispatch(scene, "toolu_000001", "login", sessions.plain_agent(agent))
     text = context_of(scene.run("subagent-start", _starting(scene, "agent-one", agent)))
@@ -656,17 +657,17 @@ def test_an_agent_of_another_kind_or_without_a_feature_gets_nothing(scene: Scene
     assert scene.run("subagent-start", _starting(scene, "agent-two", "preread:test-healer")) is None
 
 
-def test_a_dossier_that_is_not_there_is_asked_for(scene: Scene) -> None:
+def test_an_agent_is_asked_to_load_a_missing_dossier(scene: Scene) -> None:
     _dispatch(scene, "toolu_000001", "login")
     text = context_of(scene.run("subagent-start", _starting(scene, "agent-one")))
     assert CALL % "login" in text
 
 
 @pytest.mark.parametrize("order", [(1, 2, 3), (3, 1, 2), (2, 3, 1)])
-def test_agents_sent_off_at_once_each_get_their_own_and_never_anothers(
+def test_agents_dispatched_at_once_each_get_their_own_dossier(
     scene: Scene, order: tuple[int, ...]
 ) -> None:
-    """They start in any order, and who they are is written down while they wait."""
+    """They start in any order, and are identified while they wait."""
     names = {1: "login", 2: "cart", 3: "login"}
     for name in ("login", "cart"):
         scene.dossier(name, summary=f"- text of {name}\n")
@@ -686,7 +687,7 @@ def test_agents_sent_off_at_once_each_get_their_own_and_never_anothers(
     assert sessions.unclaimed(str(scene.root), SESSION, "test-planner") == {}
 
 
-def test_an_agent_whose_dispatch_another_took_gets_that_one_s(scene: Scene) -> None:
+def test_an_agent_whose_dispatch_was_claimed_gets_the_other_ones(scene: Scene) -> None:
     scene.dossier("login", summary="- text of login\n")
     _dispatch(scene, "toolu_000001", "login")
     _dispatch(scene, "toolu_000002", "login")
@@ -697,11 +698,11 @@ def test_an_agent_whose_dispatch_another_took_gets_that_one_s(scene: Scene) -> N
     _launched(scene, "toolu_000001", "agent-1-x")
     assert "text of login" in context_of(scene.run("subagent-start", _starting(scene, "agent-1-x")))
     _dispatch(scene, "toolu_000003", "login")
-    _launched(scene, "toolu_000003", "agent-1-x")  # sent off again
+    _launched(scene, "toolu_000003", "agent-1-x")  # dispatched again
     assert sessions.unclaimed(str(scene.root), SESSION, "test-planner") == {}
 
 
-def test_where_nobody_says_who_an_agent_is_it_gets_no_text_but_the_places(scene: Scene) -> None:
+def test_an_unidentified_agent_gets_the_possible_places_and_no_text(scene: Scene) -> None:
     scene.dossier("login", summary="- text of login\n")
     for use, name in (("toolu_000001", "login"), ("toolu_000002", "cart")):
         _dispatch(scene, use, name)
@@ -712,7 +713,7 @@ def test_where_nobody_says_who_an_agent_is_it_gets_no_text_but_the_places(scene:
     assert "text of" not in text
 
 
-def test_one_that_may_be_sent_off_for_nothing_known_is_not_taken_for_another(scene: Scene) -> None:
+def test_an_agent_without_a_feature_is_not_taken_for_another(scene: Scene) -> None:
     scene.dossier("login", summary="- text of login\n")
     _dispatch(scene, "toolu_000001", "login")
     _dispatch(scene, "toolu_000002", "")
@@ -720,7 +721,7 @@ def test_one_that_may_be_sent_off_for_nothing_known_is_not_taken_for_another(sce
     assert "text of" not in text
 
 
-def test_a_dispatch_that_failed_or_aged_is_forgotten(scene: Scene) -> None:
+def test_a_failed_or_expired_dispatch_is_dropped(scene: Scene) -> None:
     scene.dossier("login", summary="- text of login\n")
     _dispatch(scene, "toolu_000001", "cart")
     given = {"tool_name": "Agent", "tool_input": {}, "tool_use_id": "toolu_000001"}
@@ -769,7 +770,7 @@ LEFT = [
 @pytest.mark.parametrize(
     ("agent", "path", "text"), LEFT, ids=lambda value: value.split(":")[-1][:14]
 )
-def test_an_agent_is_asked_once_for_what_it_was_to_leave(
+def test_an_agent_is_asked_once_for_what_it_owes(
     scene: Scene, agent: str, path: str, text: str
 ) -> None:
     _dispatch(scene, "toolu_000001", "login", agent)
@@ -784,7 +785,7 @@ def test_an_agent_is_asked_once_for_what_it_was_to_leave(
 @pytest.mark.parametrize(
     ("agent", "path", "text"), LEFT, ids=lambda value: value.split(":")[-1][:14]
 )
-def test_an_agent_that_left_it_may_go(scene: Scene, agent: str, path: str, text: str) -> None:
+def test_an_agent_that_delivered_may_stop(scene: Scene, agent: str, path: str, text: str) -> None:
     _dispatch(scene, "toolu_000001", "login", agent)
     _launched(scene, "toolu_000001", "agent-one")
     scene.write(path, text)
@@ -792,13 +793,13 @@ def test_an_agent_that_left_it_may_go(scene: Scene, agent: str, path: str, text:
 
 
 @pytest.mark.parametrize("agent", ["preread:test-healer", "Explore", "preread:test-planner"])
-def test_nothing_is_asked_of_others_nor_where_the_feature_is_not_known(
+def test_other_agents_and_unknown_features_are_not_asked_for_anything(
     scene: Scene, agent: str
 ) -> None:
     assert _stopping(scene, agent) is None
 
 
-def test_a_heading_alone_is_no_plan_and_old_drafts_are_no_drafts(scene: Scene) -> None:
+def test_a_bare_heading_is_not_a_plan_and_old_drafts_do_not_count(scene: Scene) -> None:
     scene.write(".project/runs/login.md", "# Run log: login\n\n## PLAN\n\n## WRITE\n- x\n")
     make_older(scene.write(".draft/tests/old.spec.ts"), 3600)
     for number, agent in enumerate(("test-planner", "test-generator")):
@@ -854,14 +855,14 @@ def test_a_gated_file_written_without_its_dossier_sends_the_model_back_once(eith
     assert "tests/cart.spec.ts" in either.stop()["reason"]
 
 
-def test_a_file_with_its_dossier_is_nothing_to_speak_of(either: Scene) -> None:
+def test_a_file_with_its_dossier_is_not_reported(either: Scene) -> None:
     either.dossier("login")
     either.begin()
     either.write("tests/login.spec.ts")
     assert either.stop() is None
 
 
-def test_what_was_there_before_the_session_is_not_its_work(tmp_path: Path) -> None:
+def test_changes_from_before_the_session_are_not_reported(tmp_path: Path) -> None:
     scene = gated(tmp_path / "shop", repository=True)
     make_older(scene.write("tests/mine.spec.ts"), 0)
     scene.begin()
@@ -870,7 +871,7 @@ def test_what_was_there_before_the_session_is_not_its_work(tmp_path: Path) -> No
     assert "tests/mine.spec.ts" in scene.stop()["reason"]
 
 
-def test_what_was_committed_in_the_session_is_found_and_what_was_pulled_is_not(
+def test_commits_of_the_session_are_found_and_pulled_ones_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene = gated(tmp_path / "shop", repository=True)
@@ -904,7 +905,7 @@ def test_a_project_below_the_top_of_its_repository_is_audited(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("how", "keys"), [("mode warn", ["systemMessage"]), ("mode off", None)])
-def test_where_nothing_is_blocked_the_person_is_told_or_nobody(
+def test_in_warn_mode_only_the_person_is_told(
     scene: Scene, how: str, keys: list[str] | None
 ) -> None:
     scene.write(".project/gates", f"{how}\n{GATES}")
@@ -914,7 +915,7 @@ def test_where_nothing_is_blocked_the_person_is_told_or_nobody(
     assert (None if answer is None else list(answer)) == keys
 
 
-def test_a_session_that_the_hooks_did_not_see_begin_is_audited_from_then_on(either: Scene) -> None:
+def test_a_session_is_audited_from_the_first_hook_on(either: Scene) -> None:
     either.write("tests/mine.spec.ts")
     make_older(either.root / "tests/mine.spec.ts", 60)
     assert either.stop() is None
@@ -925,7 +926,7 @@ def test_a_session_that_the_hooks_did_not_see_begin_is_audited_from_then_on(eith
     assert "mine" not in reason
 
 
-def test_nothing_of_the_repositorys_settings_is_run(tmp_path: Path) -> None:
+def test_no_program_in_the_repositorys_settings_is_run(tmp_path: Path) -> None:
     scene = gated(tmp_path / "shop", repository=True)
     witness = tmp_path / "ran"
     program = tmp_path / "evil"
@@ -940,7 +941,7 @@ def test_nothing_of_the_repositorys_settings_is_run(tmp_path: Path) -> None:
     assert not witness.exists()
 
 
-def test_many_files_of_many_features_are_one_short_text(scene: Scene) -> None:
+def test_many_files_of_many_features_make_one_short_message(scene: Scene) -> None:
     scene.begin()
     for number in range(60):
         scene.write(f"tests/feature-{number}.spec.ts")

@@ -79,7 +79,7 @@ def rules(project: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("framework", PROJECTS)
-def test_tests_that_are_there_become_rules(cli: Cli, tmp_path: Path, framework: str) -> None:
+def test_existing_tests_become_rules(cli: Cli, tmp_path: Path, framework: str) -> None:
     files, expected = PROJECTS[framework]
     write(tmp_path, files)
     make_repository(tmp_path)
@@ -117,18 +117,20 @@ def test_reports_that_git_ignores_are_found(cli: Cli, tmp_path: Path) -> None:
             ".gitignore": "target/\n",
             "core/pom.xml": "<project/>\n",
             "core/target/surefire-reports/TEST-a.LoginTest.xml": "<testsuite/>\n",
-            "web/playwright.config.ts": "reporter: [['json', { outputFile: 'out/results.json' }]]\n",
+            "web/playwright.config.ts": "reporter: [['json', { outputFile: 'out/results.json' "
+            "}]]\n",
             "web/reports/jest.json": "{}\n",
             "api/pytest.ini": "[pytest]\naddopts = --report-log=out/log.jsonl\n",
         },
     )
     make_repository(tmp_path)
     assert cli("init", "--json").json["reports"] == [
-        "api/out/log.jsonl", "web/out/results.json", "core/target/*-reports/*.xml", "web/reports/**/*.json",
+        "api/out/log.jsonl", "web/out/results.json", "core/target/*-reports/*.xml",
+        "web/reports/**/*.json",
     ]  # fmt: skip
 
 
-def test_the_settings_file_holds_every_key_as_its_default_with_its_doc(
+def test_the_settings_file_has_every_key_with_default_and_description(
     cli: Cli, tmp_path: Path
 ) -> None:
     make_repository(tmp_path)
@@ -144,7 +146,7 @@ def test_the_settings_file_holds_every_key_as_its_default_with_its_doc(
     assert load(Layout(tmp_path), {}) == Settings()
 
 
-def test_without_tests_the_gates_hold_examples_only(cli: Cli, tmp_path: Path) -> None:
+def test_without_tests_the_gates_file_has_only_examples(cli: Cli, tmp_path: Path) -> None:
     make_repository(tmp_path)
     done = cli("init")
     assert "note: No tests were found, so .project/gates gates nothing yet." in done.out
@@ -199,7 +201,7 @@ def test_two_branches_of_a_shared_dossier_merge_without_a_conflict(cli: Cli, pro
     assert "on two" in path.read_text()
 
 
-def test_nothing_that_is_there_is_overwritten(cli: Cli, project: Path) -> None:
+def test_existing_files_are_not_overwritten(cli: Cli, project: Path) -> None:
     mine = {
         name: f"# mine: {name}\n"
         for name in ("config.toml", "gates", ".gitignore", ".gitattributes")
@@ -227,7 +229,7 @@ def test_a_second_time_it_keeps_what_the_first_wrote(cli: Cli, project: Path) ->
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_a_link_in_the_place_of_a_file_is_kept_not_followed(cli: Cli, tmp_path: Path) -> None:
+def test_a_link_in_place_of_a_file_is_kept_and_not_followed(cli: Cli, tmp_path: Path) -> None:
     make_repository(tmp_path)
     (tmp_path / ".project").mkdir()
     (tmp_path / ".project" / "gates").symlink_to("nowhere")
@@ -243,7 +245,9 @@ def test_many_test_folders_become_one_rule(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["a b", "a#b", "!a", "{feature}", "a*", "a?b"])
-def test_a_folder_that_no_rule_can_hold_makes_none(cli: Cli, tmp_path: Path, folder: str) -> None:
+def test_a_folder_that_no_rule_can_express_gets_no_rule(
+    cli: Cli, tmp_path: Path, folder: str
+) -> None:
     write(tmp_path, {f"{folder}/tests/test_login.py": TEST})
     make_repository(tmp_path)
     assert cli("init").status == 0

@@ -1,4 +1,4 @@
-"""Builds under way: joined, detached, stopped, counted. The work is a function that waits for the test."""
+"""Running builds: joined, detached, stopped, counted. The work waits for the test."""
 
 import threading
 import time
@@ -39,7 +39,7 @@ PATIENT = Caller(None, silent)
 
 
 class Work:
-    """A build that says when it began, waits until the test lets it go, and counts its runs by feature."""
+    """A build that reports its start, waits for the test, and counts its runs by feature."""
 
     def __init__(self, error=None):
         self.began = anyio.Event()
@@ -77,7 +77,7 @@ def services(tmp_path):
 
 
 class Call:
-    """One call in a task of its own, which the test can cancel and whose outcome it can wait for."""
+    """One call in its own task, which the test can cancel and whose outcome it can await."""
 
     def __init__(self, run):
         self.scope = anyio.CancelScope()
@@ -124,7 +124,7 @@ async def test_a_call_returns_what_its_build_replies(services):
     assert (reply.state, reply.dossier) == ("built", "# login")
 
 
-async def test_what_stands_is_returned_without_a_build(services):
+async def test_a_published_dossier_is_returned_without_a_build(services):
     work = Work()
 
     async def look_up():
@@ -179,7 +179,7 @@ async def test_a_request_that_the_running_build_does_not_cover_waits_and_builds_
     assert waiting.reply.state == "built"
 
 
-async def test_who_waited_for_another_build_looks_again_before_building(services):
+async def test_a_call_that_waited_for_another_build_looks_again_first(services):
     first, second = Work(), Work()
     looks = Counter()
 
@@ -197,7 +197,7 @@ async def test_who_waited_for_another_build_looks_again_before_building(services
     assert not second.runs
 
 
-async def test_a_forced_call_is_not_served_by_a_build_that_began_before_it(services):
+async def test_a_forced_call_does_not_join_a_build_that_began_before_it(services):
     first, second = Work(), Work()
     second.go.set()
     async with side_by_side(services) as calls:
@@ -266,7 +266,7 @@ async def test_a_call_after_a_cancelled_build_gets_a_fresh_one(services):
     assert second.runs == {"login": 1}
 
 
-async def test_a_cancelled_build_tells_its_worker_thread_to_stop(services):
+async def test_a_cancelled_build_stops_its_worker_thread(services):
     entered, left = anyio.Event(), threading.Event()
 
     def blocking(progress):
@@ -287,7 +287,7 @@ async def test_a_cancelled_build_tells_its_worker_thread_to_stop(services):
     assert left.is_set()
 
 
-async def test_a_caller_without_time_is_told_building_and_the_next_call_joins(services):
+async def test_a_caller_without_time_gets_building_and_the_next_call_joins(services):
     work = Work()
     async with side_by_side(services) as calls:
         hurried = await calls.start(work, LOGIN, Caller(0, silent))
@@ -310,7 +310,7 @@ async def test_a_caller_that_times_out_waits_as_long_as_the_settings_say(tmp_pat
     assert reply.status == "building"
 
 
-async def test_who_waits_for_another_build_without_time_is_told_building(services):
+async def test_a_caller_without_time_behind_another_build_gets_building(services):
     work = Work()
     async with side_by_side(services) as calls:
         await calls.start(work, LOGIN)
@@ -323,7 +323,7 @@ async def test_who_waits_for_another_build_without_time_is_told_building(service
     assert work.runs == {"login": 1}
 
 
-async def test_a_build_that_replied_building_goes_on_when_later_callers_are_cancelled(services):
+async def test_a_build_that_replied_building_continues_when_later_callers_are_cancelled(services):
     work = Work()
     async with side_by_side(services) as calls:
         hurried = await calls.start(work, LOGIN, Caller(0, silent))
@@ -487,7 +487,7 @@ async def test_a_listener_that_raises_detaches_its_caller_only(services):
     assert other.reply.state == "built"
 
 
-async def test_stop_ends_builds_and_lookups_at_once_and_lets_nothing_begin(services):
+async def test_stop_ends_builds_and_lookups_at_once_and_allows_no_new_ones(services):
     work = Work()
     async with AsyncExitStack() as stack:
         calls = await stack.enter_async_context(side_by_side(services))

@@ -1,4 +1,4 @@
-"""The plugin's own start: on a machine without the package, twice at once, killed, broken, without network, in time."""
+"""The plugin's start: without the package, twice at once, killed, broken, offline, in time."""
 
 import ast
 import fcntl
@@ -98,9 +98,7 @@ def test_two_starts_at_once_make_one_environment(machine: Machine, uv: Uv) -> No
     assert uv.calls == ["venv", "pip"]
 
 
-def test_a_start_after_one_that_was_killed_in_the_middle_makes_it_anew_and_clears_up(
-    machine: Machine, uv: Uv
-) -> None:
+def test_a_start_after_a_killed_one_cleans_up_and_builds_again(machine: Machine, uv: Uv) -> None:
     uv.hold()
     killed = machine.start("--version", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     uv.entered()
@@ -117,7 +115,7 @@ def test_a_start_after_one_that_was_killed_in_the_middle_makes_it_anew_and_clear
     assert [".part-" in name for name in machine.environments] == [False]
 
 
-def test_an_environment_whose_python_is_gone_is_made_anew(machine: Machine, uv: Uv) -> None:
+def test_an_environment_whose_python_is_gone_is_rebuilt(machine: Machine, uv: Uv) -> None:
     installed(machine)
     (environment,) = machine.data.glob("venv-*/")
     for name in ("python", "python3", machine.python.name):
@@ -130,7 +128,7 @@ def test_an_environment_whose_python_is_gone_is_made_anew(machine: Machine, uv: 
     assert os.access(machine.data / "python", os.X_OK)
 
 
-def test_an_environment_without_its_mark_is_made_anew(machine: Machine, uv: Uv) -> None:
+def test_an_environment_without_its_mark_is_rebuilt(machine: Machine, uv: Uv) -> None:
     installed(machine)
     next(machine.data.glob("venv-*/ready")).unlink()
     installed(machine)
@@ -177,7 +175,7 @@ def test_another_version_of_the_plugin_keeps_the_environment_and_other_dependenc
     assert len(machine.environments) == 1
 
 
-def test_where_uv_fails_pip_is_tried_and_its_complaint_is_told(machine: Machine, uv: Uv) -> None:
+def test_when_uv_fails_pip_is_tried_and_its_error_is_shown(machine: Machine, uv: Uv) -> None:
     uv.fail()
     machine.environ |= {"PIP_NO_INDEX": "1"}
     status, out, err = machine.run("--version")
@@ -219,12 +217,13 @@ def test_without_any_data_folder_of_the_plugin_the_persons_own_is_used(
     assert (place / "python").is_symlink()
 
 
-def test_a_data_folder_that_cannot_be_is_a_clear_error(machine: Machine, uv: Uv) -> None:
+def test_an_impossible_data_folder_is_a_clear_error(machine: Machine, uv: Uv) -> None:
     machine.data.write_text("a file")
     status, _, err = machine.run("--version")
     assert status == 1
     assert re.search(
-        rf"packages in {re.escape(str(machine.data))}, where nothing can be written. .*PREREAD_PYTHON",
+        rf"packages in {re.escape(str(machine.data))}, where nothing can be written. "
+        ".*PREREAD_PYTHON",
         err,
     )
     assert "Traceback" not in err
@@ -237,7 +236,7 @@ def test_a_python_with_the_packages_is_used_as_it_is(machine: Machine, uv: Uv) -
     assert machine.environments == []
 
 
-def test_a_python_of_ones_choice_without_the_packages_is_what_the_environment_is_made_of(
+def test_a_chosen_python_without_the_packages_is_the_base_of_the_environment(
     machine: Machine, uv: Uv, tmp_path: Path
 ) -> None:
     machine.python.rename(tmp_path / "mine")
@@ -255,7 +254,7 @@ def test_a_link_to_the_launcher_works_from_anywhere(machine: Machine, uv: Uv) ->
     assert (done.returncode, done.stdout) == (0, VERSION)
 
 
-# -- what is run
+# -- what runs
 
 
 def test_arguments_and_the_exit_status_are_passed_on(machine: Machine, uv: Uv) -> None:
@@ -294,7 +293,7 @@ def test_an_old_python_can_read_the_launcher(name: str) -> None:
     ast.parse((ROOT / "bin" / name).read_text(), feature_version=(3, 8))
 
 
-def test_the_shell_part_keeps_to_bash_3_and_can_be_run() -> None:
+def test_the_shell_part_is_bash_3_and_executable() -> None:
     script = ROOT / "bin" / "preread"
     text = script.read_text()
     assert not re.search(
@@ -307,7 +306,7 @@ def test_the_shell_part_keeps_to_bash_3_and_can_be_run() -> None:
 # -- what is missing
 
 
-def test_a_python_that_is_none_is_named(machine: Machine) -> None:
+def test_an_unusable_python_is_named(machine: Machine) -> None:
     machine.environ["PREREAD_PYTHON"] = "/nonexistent/python"
     status, _, err = machine.run("--version")
     assert status == 1
@@ -348,7 +347,7 @@ def test_an_old_python_tells_the_model_too(machine: Machine, old_python: Path) -
 # -- in time
 
 
-def test_the_answers_given_in_its_place_are_those_of_the_server(
+def test_the_relays_answers_are_those_of_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in child_environ().items():
@@ -407,7 +406,7 @@ def test_an_answer_of_megabytes_and_a_call_split_anywhere_pass_through(
     with machine.server() as server:
         server.initialize()
         assert server.process.stdin
-        name = "x" * 300_000  # more than a pipe holds
+        name = "x" * 300_000  # more than fits in a pipe
         line = json.dumps(
             {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name}}
         ).encode()
@@ -424,7 +423,7 @@ def test_an_answer_of_megabytes_and_a_call_split_anywhere_pass_through(
     assert next(m for m in found if m["id"] == 1)["error"]["message"].count("x") == len(name)
 
 
-def test_where_it_cannot_be_installed_calls_say_why_and_the_next_one_tries_again(
+def test_when_the_installation_fails_calls_say_why_and_the_next_one_tries_again(
     machine: Machine, uv: Uv
 ) -> None:
     uv.fail()
@@ -483,7 +482,7 @@ def test_it_ends_with_its_client_while_it_is_installed_and_so_does_the_installer
 
 
 @pytest.mark.parametrize("way", [signal.SIGINT, "input", "kill"])
-def test_the_server_behind_it_ends_with_its_client_too(
+def test_the_server_behind_the_relay_ends_with_its_client(
     machine: Machine, uv: Uv, way: signal.Signals | str
 ) -> None:
     with machine.server() as server:
@@ -502,7 +501,7 @@ def test_the_server_behind_it_ends_with_its_client_too(
         assert psutil.wait_procs(started, PATIENCE)[1] == []
 
 
-def test_a_server_that_dies_ends_the_stand_in_with_its_status(machine: Machine, uv: Uv) -> None:
+def test_a_server_that_dies_ends_the_relay_with_its_status(machine: Machine, uv: Uv) -> None:
     with machine.server() as server:
         server.initialize()
         server.call(1)
@@ -528,7 +527,7 @@ def test_once_it_has_run_the_start_becomes_the_server_and_holds_its_environment(
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_a_first_start_that_has_to_compile_the_server_is_answered_for_too(machine: Machine) -> None:
+def test_the_relay_answers_while_the_server_is_compiled(machine: Machine) -> None:
     machine.environ["PREREAD_PYTHON"] = sys.executable
     with machine.server() as server:
         server.initialize()

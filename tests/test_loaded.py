@@ -1,4 +1,4 @@
-"""Command lines that are forked from a process that has loaded Preread are what freshly started ones are."""
+"""Command lines forked from a process that has loaded Preread behave like freshly started ones."""
 
 import json
 import signal
@@ -51,9 +51,7 @@ def test_one_that_does_not_end_in_time_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_what_stands_in_for_one_passes_streams_signals_and_its_end_on(
-    tmp_path: Path, number: int
-) -> None:
+def test_a_stand_in_passes_on_streams_signals_and_exit_status(tmp_path: Path, number: int) -> None:
     command, pipe = loaded().program(["mcp", "--project", str(tmp_path)]), subprocess.PIPE
     with subprocess.Popen(
         command, cwd=tmp_path, env=child_environ(), stdin=pipe, stdout=pipe

@@ -53,7 +53,7 @@ async def test_twenty_calls_at_once_for_one_feature_are_one_build(project, mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_hurried_client_is_told_building_and_its_next_call_joins(project, slow_git, mode):
+async def test_a_hurried_client_gets_building_and_its_next_call_joins(project, slow_git, mode):
     replies = []
     async with connect(project, mode, slow_git.env | {"PREREAD_REPLY_WITHIN": "0.05"}) as client:
         await load(client, replies, feature="checkout")
@@ -128,7 +128,7 @@ async def test_the_cancellation_of_the_last_caller_ends_the_build_and_leaves_not
     assert left_behind(project, "checkout") == []
 
 
-async def test_a_cancelled_call_is_not_answered_and_the_server_goes_on(project, slow_git):
+async def test_a_cancelled_call_is_not_answered_and_the_server_continues(project, slow_git):
     async with wired(project, slow_git.env) as wire:
         await wire.initialize()
         await wire.call(1, feature="checkout")

@@ -1,4 +1,4 @@
-"""The protocol of the real server process over real stdio, in both eras: tools, errors, resources."""
+"""The real server process over real stdio, in both protocol eras: tools, errors, resources."""
 
 import json
 from itertools import pairwise
@@ -103,7 +103,7 @@ async def test_a_description_that_is_too_long_is_cut_with_a_warning(client):
         )
 
 
-async def test_progress_is_told_and_always_grows(client):
+async def test_progress_is_reported_and_always_grows(client):
     told = []
 
     async def tell(progress, total, message):
@@ -120,7 +120,7 @@ async def test_progress_is_told_and_always_grows(client):
     )
 
 
-async def test_an_expected_failure_says_its_code_what_happened_and_what_to_do_now(client):
+async def test_an_expected_failure_has_a_code_what_happened_and_what_to_do(client):
     reply = await called(client, feature="../etc/passwd")
     text, data = reply.content[0].text, reply.structured_content
     assert reply.is_error
@@ -248,7 +248,7 @@ async def test_the_files_of_a_dossier_are_resources(client):
         ("", "E_NOT_FOUND"),
     ],
 )
-async def test_a_resource_that_is_none_is_a_clean_error(client, uri, code):
+async def test_an_unknown_resource_is_a_clean_error(client, uri, code):
     with pytest.raises(MCPError) as caught:
         await client.read_resource(uri)
     assert caught.value.error.code == -32602

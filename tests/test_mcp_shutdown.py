@@ -1,4 +1,4 @@
-"""The server process ends at once and leaves nothing: at the end of input and at signals, idle and in mid-build."""
+"""The server exits at once and leaves nothing: at end of input, at signals, idle or building."""
 
 import os
 import signal
@@ -126,7 +126,7 @@ async def test_a_build_that_replied_building_ends_with_the_server_too(project, s
     assert left_behind(project, "checkout") == []
 
 
-async def test_a_client_that_stops_reading_and_goes_ends_the_server(project, slow_git):
+async def test_a_client_that_stops_reading_and_disconnects_ends_the_server(project, slow_git):
     read, write = os.pipe()
     async with wired(project, slow_git.env, stdout=write, anew=True) as wire:
         os.close(write)

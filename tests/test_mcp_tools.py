@@ -1,4 +1,4 @@
-"""What the server makes of the registry, with operations of the test's own: names, coercion, refusals, bugs."""
+"""The tools made from a registry of test operations: names, coercion, refusals, bugs."""
 
 from pathlib import Path
 
@@ -48,7 +48,8 @@ async def fail(context, asked):
 
 def operation(name, effect="read", run=say):
     return Operation(
-        name=name, request=Asked, reply=Said, effect=effect, doc=f"Do {name}.", example=f"preread {name}",
+        name=name, request=Asked, reply=Said, effect=effect, doc=f"Do {name}.",
+        example=f"preread {name}",
         run=run, command=name.partition(".")[2],
     )  # fmt: skip
 
@@ -85,7 +86,7 @@ def test_a_boolean_that_is_false_or_empty_text_is_false(text):
 
 
 @pytest.mark.parametrize("text", ["", "null", " ", None])
-def test_an_optional_text_that_says_nothing_is_absent(text):
+def test_an_optional_text_without_content_is_absent(text):
     assert parsed(name="x", note=text).note is None
 
 
@@ -115,7 +116,7 @@ def test_what_does_not_fit_is_named():
     )
 
 
-def test_a_bare_name_is_taken_where_only_one_operation_has_it():
+def test_a_bare_name_works_if_only_one_operation_has_it():
     assert operation_tool.find(TOYS, "say").name == "toys.say"
     assert operation_tool.find(TOYS, "other.twice").name == "other.twice"
     with pytest.raises(PrereadError, match="more than one operation") as caught:
@@ -168,12 +169,12 @@ def connected(request, tmp_path):
     return Connected(tmp_path, request.param)
 
 
-async def test_an_operation_of_the_registry_is_there_without_a_line_in_the_server(connected):
+async def test_an_operation_in_the_registry_needs_no_line_in_the_server(connected):
     reply = await connected.call(method="say", params={"name": "x", "often": "2"})
     assert reply.structured_content["result"] == {"words": "x x"}
 
 
-async def test_a_bug_is_told_without_a_traceback_and_logged_with_one(connected):
+async def test_a_bug_is_reported_without_a_traceback_and_logged_with_one(connected):
     (connected.start / ".project").mkdir()
     reply = await connected.call(method="fail", params={"name": "x"})
     log = connected.start / ".project" / ".cache" / "preread.log"

@@ -1,4 +1,4 @@
-"""The wire: garbled, hostile and huge input over real pipes; nothing but messages on standard output."""
+"""The transport: malformed, hostile and huge input over real pipes; only messages on stdout."""
 
 import json
 import os
@@ -136,14 +136,15 @@ def noisy(reply):
     print("a stray print", flush=True)
     sys.__stdout__.write("another"); sys.__stdout__.flush()
     os.write(1, b"and one past Python\\n")
-    subprocess.run([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()) + ' from a child')"])
+    code = "import sys; print(repr(sys.stdin.read()) + ' from a child')"
+    subprocess.run([sys.executable, "-c", code])
     return succeeded(reply)
 tools.succeeded = noisy
 serve_stdio(Path(sys.argv[1]), os.environ)
 """
 
 
-async def test_what_anything_prints_goes_to_standard_error_and_children_meet_the_end_of_input(
+async def test_stray_output_goes_to_standard_error_and_children_get_no_input(
     project,
 ):
     process = await anyio.open_process(
@@ -200,7 +201,7 @@ async def test_the_project_is_found_by_argument_then_environment_then_working_di
         assert (folder / ".project").exists() == (name == way)
 
 
-async def test_a_project_that_is_not_there_is_an_error_of_the_call_not_the_end_of_the_server(
+async def test_a_missing_project_is_an_error_of_the_call_and_the_server_continues(
     tmp_path,
 ):
     async with connect(tmp_path / "nowhere") as client:

@@ -1,4 +1,4 @@
-"""The registry's operations as a command line reaches them: show, status, evidence, facts, check, wrong."""
+"""The operations through the command line: show, status, evidence, facts, check, wrong."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def test_a_request_refuses_what_it_does_not_know() -> None:
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\nb", "../a", "a" * 300])
-def test_a_name_that_no_command_line_can_hold_is_refused_too(project: Path, name: str) -> None:
+def test_a_name_that_a_command_line_cannot_carry_is_refused_too(project: Path, name: str) -> None:
     for operation in (
         "context.load",
         "context.show",
@@ -113,7 +113,7 @@ def test_show_gives_the_files_the_manifest_and_the_text(loaded: Path) -> None:
         assert (dossier(loaded) / name).read_text().strip() in reply["text"]
 
 
-def test_show_with_ids_names_each_fact_where_it_stands(loaded: Path) -> None:
+def test_show_with_ids_lists_each_fact_with_its_place(loaded: Path) -> None:
     reply = call("context.show", loaded, feature="checkout", ids=True).model_dump()
     assert len(reply["facts"]) > 10
     for fact in reply["facts"]:
@@ -121,7 +121,7 @@ def test_show_with_ids_names_each_fact_where_it_stands(loaded: Path) -> None:
         assert line.startswith(f"- {fact['text']}")
 
 
-def test_show_without_a_dossier_names_the_nearest_and_how_to_make_it(loaded: Path) -> None:
+def test_show_without_a_dossier_names_the_most_similar_and_how_to_build_it(loaded: Path) -> None:
     with pytest.raises(PrereadError) as caught:
         call("context.show", loaded, feature="chekout")
     assert caught.value.code == "E_NOT_FOUND"
@@ -130,7 +130,7 @@ def test_show_without_a_dossier_names_the_nearest_and_how_to_make_it(loaded: Pat
     assert caught.value.details == {"features": ["checkout"]}
 
 
-def test_show_of_a_file_that_is_not_there_lists_those_that_are(loaded: Path) -> None:
+def test_show_of_a_missing_file_lists_the_existing_ones(loaded: Path) -> None:
     for name in ("nope.md", "../../config.toml", "manifest.json"):
         with pytest.raises(PrereadError) as caught:
             call("context.show", loaded, feature="checkout", file=name)
@@ -252,7 +252,8 @@ def test_check_finds_what_a_person_broke_and_exits_1(cli: Cli, loaded: Path) -> 
     count = len(path.read_text().split("\n"))
     path.write_text(
         path.read_text()
-        + "Some prose.\n- no source at all\n- `not in that file` (api/shop/cart.py:1)\n- gone (api/shop/gone.py:1)\n"
+        + "Some prose.\n- no source at all\n- `not in that file` (api/shop/cart.py:1)\n- gone "
+        "(api/shop/gone.py:1)\n"
     )
     done = cli("check", "checkout", cwd=loaded)
     assert done.status == 1
@@ -278,7 +279,7 @@ def test_check_of_a_dossier_without_a_required_file_says_so(cli: Cli, loaded: Pa
     assert ".project/context/checkout/codebase.md:1: E_FILE_MISSING" in done.out
 
 
-def test_check_of_one_written_by_hand_needs_no_manifest(cli: Cli, project: Path) -> None:
+def test_a_handwritten_dossier_can_be_checked_without_a_manifest(cli: Cli, project: Path) -> None:
     folder = dossier(project, "cart")
     folder.mkdir(parents=True)
     lines = (project / "api" / "shop" / "cart.py").read_text().count("\n")
@@ -325,7 +326,7 @@ def test_wrong_drops_the_fact_for_good_and_leaves_the_rest_in_order(loaded: Path
 
 def test_wrong_for_a_line_that_a_person_wrote_leaves_their_other_words(loaded: Path) -> None:
     path = dossier(loaded) / "patterns.md"
-    mine = ("", "## Mine", "", "A remark that is no fact.")
+    mine = ("", "## Mine", "", "A remark that is not a fact.")
     mine += (
         "- `class Cart` is mine (api/shop/cart.py:1-40)",
         "- `class Cart` is yours (cart.py:1-40)",
@@ -338,7 +339,7 @@ def test_wrong_for_a_line_that_a_person_wrote_leaves_their_other_words(loaded: P
     assert "`class Cart` is yours (api/shop/cart.py:1-40)" in text  # its path is written whole now
     call("context.wrong", loaded, fact="`class Cart`  IS yours")
     assert "is yours" not in path.read_text()
-    assert "A remark that is no fact." in path.read_text()
+    assert "A remark that is not a fact." in path.read_text()
 
 
 def test_wrong_for_a_fact_that_nobody_published_changes_nothing(loaded: Path) -> None:
@@ -352,7 +353,7 @@ def test_wrong_for_a_fact_that_nobody_published_changes_nothing(loaded: Path) ->
     assert not (loaded / ".project" / ".state" / "wrong.json").exists()
 
 
-def test_wrong_a_second_time_says_that_it_is_gone_already(loaded: Path) -> None:
+def test_wrong_a_second_time_says_that_it_was_dropped_before(loaded: Path) -> None:
     fact = a_fact(loaded)
     call("context.wrong", loaded, fact=fact["id"])
     with pytest.raises(PrereadError) as caught:
@@ -367,7 +368,8 @@ def test_wrong_waits_for_a_build_of_the_same_feature(cli: Cli, loaded: Path) -> 
     with lock:
         process = subprocess.Popen(
             [sys.executable, "-m", "preread", "wrong", fact["id"]],
-            cwd=loaded, env=child_environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=loaded, env=child_environ(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
         )  # fmt: skip
         end = time.monotonic() + 30
         while not (loaded / ".project" / ".state" / "wrong.json").exists():

@@ -1,4 +1,4 @@
-"""The real Claude Code with the plugin: it is made to read before it writes, and is in nobody's way otherwise."""
+"""The real Claude Code with the plugin: it has to read before it writes, and nothing else."""
 
 import json
 import shutil
@@ -130,7 +130,7 @@ def test_a_blocked_dispatch_leads_to_a_build_and_the_planner_starts_with_the_dos
     assert "# Patterns: checkout" in planner.whole or "# Summary: checkout" in planner.whole
 
 
-def test_what_stands_passes_and_each_mode_and_hint_says_its_own(flow: Flow) -> None:
+def test_a_write_with_a_dossier_passes_and_each_mode_and_hint_has_its_text(flow: Flow) -> None:
     for name in ("patterns", "codebase", "summary"):
         flow.write(f"context/login/{name}.md", f"# {name.title()}: login\n\nNo facts found.\n")
     specs = {
@@ -206,7 +206,7 @@ def test_the_repository_opened_as_a_project_has_a_server_that_starts(
 @pytest.mark.parametrize(
     "what", [".", ".claude-plugin/marketplace.json", ".claude-plugin/plugin.json"]
 )
-def test_claude_code_finds_nothing_to_complain_about(flow: Flow, tmp_path: Path, what: str) -> None:
+def test_claude_code_reports_no_problem(flow: Flow, tmp_path: Path, what: str) -> None:
     plugin = copy_plugin(tmp_path / "plugin")
     shutil.copy2(Path(__file__).parents[1] / "README.md", plugin)
     flow.claude_says("plugin", "validate", "--strict", str(plugin / what))

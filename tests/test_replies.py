@@ -1,4 +1,4 @@
-"""What a caller is told: the dossier itself as far as it fits, true counts, and one thing to do next."""
+"""Replies: as much of the dossier as fits, correct counts, and one thing to do next."""
 
 from pathlib import Path
 
@@ -112,7 +112,7 @@ def test_the_counts_of_a_reply_are_those_of_the_files(project: Path) -> None:
     assert stats.seconds > 0
 
 
-def test_a_covered_call_says_the_same_and_that_it_is_cached(project: Path) -> None:
+def test_a_covered_call_returns_the_same_dossier_as_cached(project: Path) -> None:
     first = build(project)
     reply = again(project)
     assert reply.state == "cached"
@@ -158,7 +158,7 @@ def test_a_feature_of_which_nothing_is_known_asks_for_more_words(project: Path) 
     assert "No facts found." in reply.dossier
 
 
-def test_a_stand_in_says_so_and_why(project: Path) -> None:
+def test_a_fallback_says_so_and_why(project: Path) -> None:
     deeper = request("checkout").model_copy(update={"force": True, "level": "full"})
     reply = anyio.run(pipeline.build, services(project), deeper)
     assert reply.status == "degraded"
@@ -166,14 +166,14 @@ def test_a_stand_in_says_so_and_why(project: Path) -> None:
     assert reply.dossier
 
 
-def test_a_dossier_without_a_manifest_is_told_as_far_as_it_is_there(project: Path) -> None:
+def test_a_dossier_without_a_manifest_is_returned_as_far_as_it_exists(project: Path) -> None:
     found = Published(None, {"summary.md": "# Summary: x\n"}, ("summary.md",))
     reply = replies.from_published(services(project), request("x"), found, "cached", 0.0)
     assert reply.files == ("summary.md",)
     assert reply.dossier == "# Summary: x"
 
 
-# -- what stands in the way
+# -- failures
 
 
 def test_a_running_build_asks_for_the_same_call_again(project: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_cancelled_build_says_that_nothing_changed() -> None:
     assert "Nothing that was published has changed" in reply.next
 
 
-def test_a_reply_is_json_whatever_it_says(project: Path) -> None:
+def test_a_reply_is_json_whatever_it_contains(project: Path) -> None:
     reply = build(project)
     assert LoadReply.model_validate_json(reply.model_dump_json()) == reply
 

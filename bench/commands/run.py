@@ -54,15 +54,18 @@ def _runner(known: str, replaced: str, by: str, proof: str) -> Runner:
 
 _GO = r"^(Test|Example|Benchmark|Fuzz)"
 _NPX = r"^(\w+=\S+ )*((npx|yarn|pnpm( exec)?) )?"
+_VITEST = r"vitest( run| watch)?"
 RUNNERS = (
     _runner(r"\bpytest\b", r"$", " --collect-only -q", r"^\d+(/\d+)? tests? collected|^\S+::"),
     _runner(r"\bgo test\b.* -run\b", r" -run[ =]", " -list ", _GO),
     _runner(r"\bgo test\b", r"\bgo test\b", "go test -list .", _GO),
-    _runner(rf"{_NPX}vitest\b", r"vitest( run| watch)?", "vitest list", r" > "),
+    _runner(rf"{_NPX}vitest\b.* -t\b", _VITEST, "vitest list", r" > "),
+    _runner(rf"{_NPX}vitest\b", _VITEST, "vitest list --filesOnly", r"^(\[\S+\] )?[\w./@-]+\.\w+$"),
     _runner(r"\bjest\b", r"$", " --listTests", r"^/"),
     _runner(r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
     # What cannot list is run: its tests may fail, but there have to be some.
-    _runner("", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|Tests?:? +.*[1-9]\d* (passed|failed)"
+    _runner("", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|--- PASS"
+            r"|Tests?:? +.*[1-9]\d* (passed|failed)"
             r"|[1-9]\d* (runs|tests|examples|passing|passed)\b"),
 )  # fmt: skip
 _SCRIPT = re.compile(r"((?:\w+=\S+ )*)(?:npm|pnpm|yarn)(?: run)? ([\w:.\-]+)(?: --(?= |$))?(.*)")

@@ -11,32 +11,31 @@ _CLAIM = re.compile(r'`+([^`\n]+)`+|"([^"\n]+)"')
 _BETWEEN = re.compile(r"(?: :\d+(?:-\d+)?)?\s*(?:,|;|and)?\s*")
 
 
-def claimed(dossier: str) -> list[str]:
-    """What each fact begins with: names, of one with an owner the last part, and messages."""
-    found: dict[str, None] = {}
+def claimed(dossier: str) -> dict[str, bool]:
+    """What each fact begins with: names, of one with an owner the last part; messages are True."""
+    found: dict[str, bool] = {}
     for line in "\n".join(_SECTION.findall(dossier)).split("\n"):
         at = 2 if line.startswith("- ") else len(line)
         while claim := _CLAIM.match(line, at):
-            name = claim[1] or claim[2]
-            found[re.split(r"[.#:]+", name.strip("()"))[-1] if claim[1] else name] = None
+            name = claim[2] or re.split(r"[.#:]+", claim[1].strip("()"))[-1]
+            found |= {name: claim[2] is not None} if name else {}
             at = _BETWEEN.match(line, claim.end()).end()  # type: ignore[union-attr]
-    return [name for name in found if name.strip()]
+    return found
 
 
 def wrong(dossier: str, state: State) -> dict[str, str]:
     """The claims that do not hold, each with a test file that has it."""
-    names = claimed(dossier)
+    claims = claimed(dossier)
     found: dict[str, str] = {}
-    for path, text in _tests(state) if names else ():
-        for name in names:
-            if name not in found and name in text and _has(text, name):
+    for path, text in _tests(state) if claims else ():
+        for name, is_message in claims.items():
+            if name not in found and name in text and (is_message or _has(text, name)):
                 found[name] = path
     return found
 
 
 def _has(text: str, name: str) -> bool:
-    before, after = (r"\b" if one.isalnum() else "" for one in (name[0], name[-1]))
-    return re.search(before + re.escape(name) + after, text) is not None
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
 def _tests(state: State):

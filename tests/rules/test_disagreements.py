@@ -49,6 +49,17 @@ def test_what_agrees_or_is_not_certain_is_left_out(tmp_path: Path, doc: str) -> 
     assert told(tmp_path, doc) == []
 
 
+@pytest.mark.parametrize(("unit", "is_certain"), [("s", True), ("ms", False), ("", True)])
+def test_a_unit_counts_only_if_the_name_ends_in_it(
+    tmp_path: Path, unit: str, is_certain: bool
+) -> None:
+    doc = f"| name | default |\n| --- | --- |\n| `login_wait_s` | {f'30 {unit}'.strip()} |"
+    assert (
+        bool(told(tmp_path, doc, "LOGIN = 1\n\n\nclass Login:\n    login_wait_s: float = 10.0\n"))
+        is is_certain
+    )
+
+
 def test_a_name_with_two_values_in_the_code_disagrees_with_nothing(tmp_path: Path) -> None:
     code = CODE + "\n\ndef login_again(name, max_tries=4):\n    return name\n"
     assert told(tmp_path, "`max_tries` defaults to 5.", code) == []

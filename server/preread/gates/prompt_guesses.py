@@ -45,7 +45,7 @@ def _may_be_feature(word: str) -> bool:
 
 
 def _quoted(prompt: str) -> list[str]:
-    """What stands between two equal quotes or backticks on one line."""
+    """The texts between two equal quotes or backticks on one line."""
     return [
         found.group(2) for found in re.finditer(r"""(?<!\w)(["'`])([^"'`\n]+)\1(?!\w)""", prompt)
     ]

@@ -51,8 +51,9 @@ _LOCAL_HOST = re.compile(
 )
 # What a value contains when it only stands for a real one.
 _PLACEHOLDER = re.compile(
-    r"(?i)example|your|placeholder|change[_-]?me|redacted|dummy|fake|sample|insert|replace|to[_-]?do"
-    r"|x{4}|\*{3}|\.{3}|0{6}|012345|123456|abcdef|\$\{|\$\(|\{\{|process\.env|environ|<[a-z]"
+    r"(?i)example|your|placeholder|change[_-]?me|redacted|dummy|fake|sample|insert|replace"
+    r"|to[_-]?do|x{4}|\*{3}|\.{3}|0{6}|012345|123456|abcdef|\$\{|\$\(|\{\{"
+    r"|process\.env|environ|<[a-z]"
 )
 
 

@@ -1,4 +1,4 @@
-"""`session-start` and `pre-compact`: what a session is told of the dossiers."""
+"""`session-start` and `pre-compact`: what a session learns about the dossiers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Splits a shell script into tokens: words, redirections, operators.
-
-In linear time, and no input makes it raise.
-"""
+"""Splits a shell script into words, redirections and operators; linear, and never raises."""
 
 from __future__ import annotations
 
@@ -12,14 +9,8 @@ CLOSERS = frozenset(["then", "do", "else", "elif", "fi", "done", "esac", "}"])
 BEFORE_ARITHMETIC = CLOSERS | {"for", "if", "while", "until"}
 ENDS_WORD = frozenset(" \t\n|&;()<>")
 SPECIAL = frozenset("\\'\"$`<>*?[{~ \t\n|&;()")
-WORD, REDIRECTION, OPERATOR, ARITHMETIC, BROKEN, END = (
-    "word",
-    "redirection",
-    "operator",
-    "arithmetic",
-    "broken",
-    "end",
-)
+WORD, REDIRECTION, OPERATOR = "word", "redirection", "operator"
+ARITHMETIC, BROKEN, END = "arithmetic", "broken", "end"
 KINDS = {**dict.fromkeys(REDIRECTIONS, REDIRECTION), **dict.fromkeys(OPERATORS, OPERATOR)}
 
 

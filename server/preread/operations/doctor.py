@@ -20,7 +20,10 @@ class DoctorReply(Model):
     looks: tuple[HealthCheck, ...]
 
 
-async def doctor(context: Context, request: DoctorRequest) -> DoctorReply:  # noqa: ARG001 - one shape for all
+async def doctor(
+    context: Context,
+    request: DoctorRequest,  # noqa: ARG001 - all operations have one shape
+) -> DoctorReply:
     # Without the project's settings: if they cannot be read, that is one of the findings.
     personal = Settings(claude=context.environ.get("PREREAD_CLAUDE", ""))
     services = Services(Layout(context.start.absolute()), personal, context.environ)

@@ -44,7 +44,7 @@ def find(view: View) -> Iterator[Found]:
             yield Found(_outline(tier), (), score, file.path)
     further = [file.path for file in view.sources[MAX_FILES:]]
     if further:
-        yield Found("further files with these words", tuple(map(quoting.file_source, further)), 0.1)
+        yield Found("further files with these words", tuple(map(quoting.file_source, further)), 0.5)
 
 
 def _tier_score(rank: int, number: int, best: float) -> float:
@@ -182,7 +182,7 @@ RULE = Rule(
     name="definitions",
     file="codebase.md",
     heading="Further files",
-    weight=0.36,
+    weight=0.8,
     find=find,
     example="`shell_complete` (cli, args) → `source` :48 ← `main` core.py:1626; 3 tests name it",
 )

@@ -25,7 +25,7 @@ SAYS = re.compile(
     rf"`{{1,2}}(\w+)`{{1,2}},?\s*\(?(?:which |that )?(?:by )?defaults?\s*(?:is|to|:|=)?\s*"
     rf"(`{{1,2}})?({LITERAL})(?(2)\2)(?=\s*[).;,]?(?:\s*$|[).;,]\s))"
 )
-CELL = re.compile(rf"`*({LITERAL})`*")
+CELL = re.compile(rf"`*({LITERAL})(?: ?(\w+))?`*")  # a value, and its unit
 NAME = re.compile(r"`{1,2}(\w+)`{1,2}")
 COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")  # a name that is no word
 PAST = re.compile(r"(?i)change|history|news|release|migrat|upgrad")  # documents of other versions
@@ -102,7 +102,7 @@ def _said_in(doc: FileView) -> Iterator[_Said]:
     for row in (one for table in _tables(doc) for one in table):
         default = next((cell for head, cell in row.cells.items() if "default" in head), "")
         name, value = NAME.fullmatch(row.first), CELL.fullmatch(default)
-        if name and value:
+        if name and value and value[2] in {None, name[1].rpartition("_")[2]}:  # `timeout_s`: 30 s
             yield _Said(name[1], value[1], doc, row.line)
 
 

@@ -33,7 +33,7 @@ def find(view: View) -> Iterator[Found]:
             yield Found(_listed(file, tier), (), score, file.path)
     further = [file.path for file in view.tests[MAX_FILES:]]
     if further and not view.thin:
-        yield Found("further tests with these words", tuple(map(quoting.file_source, further)), 0.1)
+        yield Found("further tests with these words", tuple(map(quoting.file_source, further)), 0.5)
 
 
 def _listed(file: FileView, tier: Sequence[Test]) -> str:
@@ -75,7 +75,7 @@ RULE = Rule(
     name="tests",
     file="existing-tests.md",
     heading="Further files",
-    weight=0.26,
+    weight=0.5,
     find=find,
     example="helper `_get_words` :29 in `test_command` :33, `test_group` :43",
 )

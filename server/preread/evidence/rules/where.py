@@ -37,7 +37,8 @@ def find(view: View) -> Iterator[Found]:
 
 def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
     text = f"{label}: {', '.join(place.text for place in places)}"
-    return Found(text, tuple(dict.fromkeys(place.source for place in places)), score, heading)
+    whole = dict.fromkeys(place.source for place in places if not place.name)
+    return Found(text, tuple(whole), score, heading)
 
 
 def _defined(view: View, file: FileView) -> Iterator[Place]:
@@ -76,18 +77,12 @@ def _whole(one: Definition, own: Sequence[Definition]) -> Definition:
 
 
 def _tests(view: View) -> Iterator[Place]:
-    """The best test of each test file that is nearly as much about the feature as the best one."""
-    seen: set[str] = set()
-    for one in view.cases:
-        if one.score < SECOND_TEST * view.cases[0].score:
-            return
-        if (
-            one.file.path not in seen
-            and is_quotable(one.file)
-            and is_on(one.file, one.case.name, one.case.start)
-        ):
-            seen.add(one.file.path)
-            yield Place(one.file, one.case.name, one.case.start)
+    """The best test of each of the feature's test files that can be quoted."""
+    for file in filter(is_quotable, view.test_files):
+        own = (one for one in view.main_cases if one.file is file)
+        one = next((one for one in own if is_on(file, one.case.name, one.case.start)), None)
+        if one is not None and one.score >= SECOND_TEST * view.cases[0].score:
+            yield Place(file, one.case.name, one.case.start)
 
 
 def _missing(view: View) -> Iterator[Found]:
