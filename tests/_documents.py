@@ -61,6 +61,13 @@ def variables() -> str:
     return "\n".join(["| variable | type | meaning |", "| --- | --- | --- |", *lines])
 
 
+def rules() -> str:
+    from preread.evidence.rules import RULES
+
+    rows = [f"| `{r.name}` | {r.file} | {r.heading} | {r.example} |" for r in RULES]
+    return "\n".join(["| rule | file | heading | like |", "| --- | --- | --- | --- |", *rows])
+
+
 def reply() -> "Evidence":
     """What evidence says of the example project's checkout."""
     from preread.models import Evidence
@@ -100,16 +107,18 @@ TABLES = {
     "README.md": {"commands": commands, "settings": settings},
     "docs/errors.md": {"errors": errors},
     "docs/prompt.md": {"variables": variables},
+    "docs/evidence.md": {"rules": rules},
 }
 EXAMPLES = {
     "docs/evidence.md": {"evidence": evidence}
 }  # their order and scores may be those of another day
 
 
-def written(path: str) -> str:
-    """The document with its tables as the code has them now."""
+def written(path: str, *, examples: bool = False) -> str:
+    """The document with its tables, and its examples if asked for, as the code has them now."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    for name, table in (TABLES | EXAMPLES)[path].items():
+    shown = TABLES.get(path, {}) | (EXAMPLES.get(path, {}) if examples else {})
+    for name, table in shown.items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
         found = marked.search(text)
         if found is None:
@@ -121,4 +130,5 @@ def written(path: str) -> str:
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "server"))
     for document in TABLES | EXAMPLES:
-        (ROOT / document).write_text(written(document), encoding="utf-8")
+        text = written(document, examples=True)
+        (ROOT / document).write_text(text, encoding="utf-8")

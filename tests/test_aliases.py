@@ -94,9 +94,7 @@ def test_an_invalid_name_is_an_error(tmp_path: Path) -> None:
     assert caught.value.code == "E_FEATURE_NAME"
 
 
-def test_every_operation_follows_an_alias(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_every_operation_follows_an_alias(cli: Cli, tmp_path: Path) -> None:
     project = small(tmp_path / "p", {".project/gates": "alias sign-in login\n"})
     built = cli("load", "sign-in", "--json", cwd=project).json
     assert (built["state"], built["path"]) == ("built", ".project/context/login/")

@@ -352,7 +352,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(root):
     assert len(text) == len(FILES["src/login.py"])
     write(root, {"src/login.py": text})
     os.utime(root / "src/login.py", (OLD, OLD))
-    assert "contains \"logout\"" in why(root)
+    assert 'contains "logout"' in why(root)
 
 
 def test_what_held_for_one_digest_is_not_remembered_for_another(root):
@@ -368,8 +368,8 @@ def test_what_did_not_hold_is_not_remembered(root):
     build(root, ABSENT)
     write(root, {"src/new.py": "logout()\n"})
     age(root)
-    assert "contains \"logout\"" in why(root)
-    assert "contains \"logout\"" in why(root)
+    assert 'contains "logout"' in why(root)
+    assert 'contains "logout"' in why(root)
 
 
 def counted(root, changes):
@@ -446,7 +446,7 @@ def test_a_database_that_cannot_be_used_only_costs_time(root, damage):
         layout.db.write_bytes(b"garbage" * 999)
     assert why(root) == ""
     write(root, {"src/new.py": "logout()\n"})
-    assert "contains \"logout\"" in why(root)
+    assert 'contains "logout"' in why(root)
 
 
 def test_a_shared_dossier_covers_on_a_read_only_disk_without_a_cache(tmp_path):

@@ -734,7 +734,9 @@ def test_a_dispatch_that_failed_or_aged_is_forgotten(scene: Scene) -> None:
 def test_every_agent_of_the_table_gets_past_the_front() -> None:
     script = f". {HOOKS}/_near.sh; rest=; for event; do names_own_agent || echo $event; done"
     done = subprocess.run(
-        ["bash", "-c", script, "bash", *agents.OUR_AGENTS, "Explore"], capture_output=True, text=True
+        ["bash", "-c", script, "bash", *agents.OUR_AGENTS, "Explore"],
+        capture_output=True,
+        text=True,
     )
     assert (done.stdout, done.stderr) == ("Explore\n", "")
 

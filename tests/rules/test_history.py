@@ -108,3 +108,14 @@ def test_hostile_subjects_check_out(tmp_path: Path) -> None:
 def test_a_project_without_history_has_none(tmp_path: Path) -> None:
     write(tmp_path, {"login.py": CODE})
     assert told(tmp_path) == []
+
+
+def test_a_subject_with_half_the_name_counts_where_the_file_has_the_rest(tmp_path: Path) -> None:
+    files = {"login_form.py": "def login_form():\n    return 1\n", "paint.py": "RED = 1\n"}
+    commit(tmp_path, files, "Initial import", date="2025-01-01")
+    form = {"login_form.py": "def login_form():\n    return 2\n"}
+    commit(tmp_path, form, "Fix the form on small screens", date="2025-02-01")
+    commit(tmp_path, {"paint.py": "RED = 2\n"}, "Another form of red", date="2025-03-01")
+    assert [one.text for one in found(tmp_path, "history", "login-form")] == [
+        "2025-02 `Fix the form on small screens`: login_form.py"
+    ]

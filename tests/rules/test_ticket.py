@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from _own import make_thin
 
 from _evidence_project import found, write
-from _own import make_thin
 
 TICKET = """# Tell who is there
 

@@ -76,7 +76,7 @@ def test_names_that_are_spelled_nearly_the_same_are_the_nearest(tmp_path: Path) 
 
 
 def test_what_is_mentioned_in_another_case_is_not_called_absent(tmp_path: Path) -> None:
-    files = {**SHOP, "deploy.yaml": "uses: x/KUBERNETES\n", "notes.cfg": "a kubernetes cluster\n"}
+    files = {**SHOP, "deploy.yaml": "uses: x/KUBERNETES\n"}
     findings = found(write(tmp_path, files), "where", "kubernetes")
     assert not any("does not mention" in one.text for one in findings)
 

@@ -1,12 +1,13 @@
 """The static builder: findings put in their places, without a model, an account or a network."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from preread import dossier, sources
 from preread.infra import atomic
 from preread.layout import FILES, REQUIRED
 from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome, Request, Section
 from preread.services import Services
+from preread.sources import Ref
 
 MAP_VERSION = "9"  # raise it when rules or their places change: dossiers are then built again
 BEFORE = "Before you write"
@@ -40,18 +41,22 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
     for row in FILES:
         own = [finding for finding in found if finding.file == row.name]
         if own or row.name in REQUIRED:
-            draft = Draft(row.name, request.feature, tuple(_sections(own)))
+            paths = {ranked.path for ranked in (*evidence.files, *evidence.tests)}
+            draft = Draft(row.name, request.feature, tuple(_sections(own, paths)))
             # Reading it back adds the sources that are inside the words.
             made.append(dossier.parse(row.name, request.feature, dossier.render(draft))[0])
     return made
 
 
-def _sections(findings: Iterable[Finding]) -> Iterable[Section]:
+def _sections(findings: Iterable[Finding], paths: Collection[str]) -> Iterable[Section]:
+    """The findings under their headings; a path that is an odd heading gets a `Source:` line."""
     grouped: dict[str, list[Finding]] = {}
     for finding in findings:
         grouped.setdefault(finding.section, []).append(finding)
     for heading, own in grouped.items():
         source = dossier.heading_source(heading)
+        if not source and heading in paths:
+            source = str(Ref("path", heading))
         yield from _fences(heading, own)
         facts = {f.text: Fact(f.text, f.sources) for f in own if not f.fence}
         if facts:

@@ -39,7 +39,8 @@ def found(view: View, *, reported: bool) -> Iterator[Found]:
 
 def belonging(view: View) -> list[Past]:
     """The tests with a past that are the feature's: those that fail now, then its very own."""
-    own = [one for one in view.cases if one.score >= OWN * view.cases[0].score]
+    ranked = view.cases if not view.thin else []  # of a thin one only what has its name is sure
+    own = [one for one in ranked if one.score >= OWN * ranked[0].score]
     counts = Counter(one.file.path for one in own)
     mostly = {file.path for file in view.tests if 2 * counts[file.path] >= len(file.outline.tests)}
     files_of: dict[str, list[str]] = defaultdict(list)

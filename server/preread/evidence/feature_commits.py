@@ -40,8 +40,17 @@ def _is_about(view: View, commit: Commit) -> bool:
     if view.whole_project:
         return commit.is_fix
     touched = {commit.sha for commit in view.commits}
-    near = commit.sha in touched and view.relevance.of(commit.subject) >= NEAR
-    return near or view.relevance.has_feature(commit.subject)
+    if view.relevance.has_feature(commit.subject):
+        return True
+    return commit.sha in touched and _is_near(view, commit)
+
+
+def _is_near(view: View, commit: Commit) -> bool:
+    """Whether a subject has some of the feature's words, and the files that changed the others."""
+    some = view.relevance.stems_in(commit.subject) & view.relevance.feature
+    code_paths = [path for path in commit.files if role_of(path) in CODE]
+    whole = bool(some) and view.relevance.has_feature(commit.subject, *code_paths)
+    return whole or view.relevance.of(commit.subject) >= NEAR
 
 
 def source(commit: Commit) -> str:

@@ -17,6 +17,7 @@ from preread.ranking.query import Query
 FULL = 3  # words: a text that contains the weightiest ones of the request is fully relevant
 SATURATION = 1.0  # of BM25: how quickly further occurrences stop counting
 NAME, CONTAINER, BODY, PATH, SPELLED = 2.0, 0.8, 0.9, 0.35, 1.0
+TEST_PATH = 1.5
 
 
 class Relevance:
@@ -87,7 +88,15 @@ class Relevance:
         return min(1.0, total / self.full)
 
     def definition(self, file: FileView, name: str, container: str, body: float) -> float:
-        """The score of a definition or a test; the file's own rank counts, too."""
-        own = NAME * self.of(name) + CONTAINER * self.of(container) + BODY * body
+        """The score of a definition; the file's own rank counts, too."""
         spelled = SPELLED * (name in self.spelled)
-        return math.sqrt(file.score) * (own + spelled + PATH * self.of(file.path))
+        own = self._own(name, container, body) + spelled + PATH * self.of(file.path)
+        return math.sqrt(file.score) * own
+
+    def test(self, file: FileView, name: str, group: str, body: float) -> float:
+        """The score of a test: what its file is called says more than for a definition."""
+        own = self._own(name, group, body) + TEST_PATH * self.of(file.path)
+        return math.sqrt(file.score) * own
+
+    def _own(self, name: str, container: str, body: float) -> float:
+        return NAME * self.of(name) + CONTAINER * self.of(container) + BODY * body

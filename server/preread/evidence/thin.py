@@ -1,4 +1,4 @@
-"""Thin: whether the project says next to nothing about a feature, by its words in the best files."""
+"""Thin: whether the project says next to nothing about a feature, by words of the best files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -139,11 +139,21 @@ class View:
             )
         ]
 
+    @cached_property
+    def test_files(self) -> list[FileView]:
+        """The files of the feature's tests, best first: by their rank and by their best test."""
+        best: dict[str, float] = {}
+        for one in self.main_cases:
+            best.setdefault(one.file.path, one.score)
+        files = {file.path: file for file in (*self.tests, *self.sources) if file.path in best}
+        most = max(best.values(), default=0.0) or 1.0
+        return sorted(files.values(), key=lambda file: -(file.score + best[file.path] / most))
+
     def _cases_of(self, file: FileView) -> Iterable[Test]:
         spans = _Spans(self.relevance.counts(file.lines))
         for case in file.outline.tests:
             body = self.relevance.body(spans.between(case.start, case.end))
-            score = self.relevance.definition(file, case.name, case.group, body)
+            score = self.relevance.test(file, case.name, case.group, body)
             yield Test(file, case, file.score if self.whole_project else score)
 
     # -- the whole project, by the index

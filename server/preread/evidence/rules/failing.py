@@ -15,8 +15,7 @@ def find(view: View) -> Iterator[Found]:
     """What fails now, the worst first; reports that cannot be read are noted."""
     looked = inputs.reports(view.services)
     view.notes.extend(looked.problems if looked is not None else ())
-    if not view.thin:
-        yield from islice(failing_tests.found(view, reported=True), MAX_FACTS)
+    yield from islice(failing_tests.found(view, reported=True), MAX_FACTS)
 
 
 RULE = Rule(

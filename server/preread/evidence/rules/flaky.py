@@ -12,8 +12,7 @@ MAX_FACTS = 4
 
 def find(view: View) -> Iterator[Found]:
     """What failed when it was last run or passes and fails by turns, and is in no report of now."""
-    if not view.thin:
-        yield from islice(failing_tests.found(view, reported=False), MAX_FACTS)
+    yield from islice(failing_tests.found(view, reported=False), MAX_FACTS)
 
 
 RULE = Rule(

@@ -16,6 +16,7 @@ MAX_REWRITES, MAX_FILES = 3, 3
 # What counts for a commit: the feature's whole name in its subject, the other words there, being
 # a fix, having changed code and tests together, and being new.
 NAMED, WORDS, FIX, TESTED, RECENT = 0.3, 0.15, 0.15, 0.2, 0.2
+CHAINED = 0.25  # more for one that mends or takes back an earlier one
 MIN_LINES, MIN_LENGTH = 4, 15  # of lines that tell a definition apart, and their characters
 MAX_SHARING = 4  # commits of one issue: of more it is an umbrella
 REWRITES = "Fixes of its lines under other words, newest first"
@@ -33,7 +34,8 @@ def find(view: View) -> Iterator[Found]:
         if commit.subject not in told:
             before = _before(commit, found)
             told.update(one.subject for one in (commit, *before))
-            yield _fact(commit, before, scores[commit.sha])
+            score = scores[commit.sha] + CHAINED * bool(before)
+            yield _fact(commit, before, min(1.0, score))
     yield from _rewrites(view, set(scores))
 
 

@@ -1,4 +1,4 @@
-"""How to run exactly the feature's tests: one command for each runner, by the project's settings."""
+"""How to run the feature's tests: a command for each runner, by the project's settings."""
 
 from collections.abc import Iterator
 
@@ -33,8 +33,8 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _files(view: View) -> list[str]:
-    """The feature's test files, those of its best tests first; for a thin one, the ranked ones."""
-    best = () if view.thin else (one.file.path for one in view.cases)
+    """The feature's test files, best first; for a thin one, the ranked ones."""
+    best = () if view.thin else (file.path for file in view.test_files)
     ranked = (file.path for file in view.tests if file.role == "test")
     return list(dict.fromkeys((*best, *ranked)))[:MAX_FILES]
 

@@ -1,16 +1,14 @@
-"""Where the feature is: the best definitions of the first sources, the best tests of the first test files."""
+"""Where the feature is: the best definitions of the first sources, and the best tests."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from preread.dossier import code
-from preread.evidence import quoting
+from preread.evidence import nearest
 from preread.evidence.files import FileView
+from preread.evidence.nearest import Place, is_on, is_quotable
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import FUNCTIONS, Definition, View
-from preread.index import words
 from preread.sources import Ref
 
 SOURCES, TESTS = 3, 3
@@ -19,35 +17,15 @@ SECOND = 0.7  # of a file's best definition: a second one with as much is named,
 WHOLE = 0.4  # of a method's score: its class is named instead if it has as much
 SECOND_TEST = 0.4  # of the best test's score: other files' tests with as much are named, too
 NEAREST = 4
-CLOSE = 0.85  # of difflib's ratio: `carrt` and `cart`, but not `invoice` and `voice`
 MAX_MISSING = 3
-EVERYWHERE = "**"  # the glob of every file
-
-
-class Place(NamedTuple):
-    """A name with its line; without a name the file as a whole."""
-
-    file: FileView
-    name: str = ""
-    line: int = 0
-
-    @property
-    def text(self) -> str:
-        if not self.name:
-            return f'"{self.file.path.rpartition("/")[2]}"'
-        return quoting.anchored(self.name, self.line, quoting.path_of(self.file.path))
-
-    @property
-    def source(self) -> str:
-        return self.file.cite(self.line) if self.name else str(Ref("path", self.file.path))
 
 
 def find(view: View) -> Iterator[Found]:
-    """Code, then tests; where there is none of the feature, what is missing and what comes nearest."""
+    """Code, then tests; for a thin feature what is missing and what comes nearest."""
     if view.thin:
         yield from _missing(view)
         return
-    ranked = [file for file in view.sources if _is_quotable(file)][: SOURCES + 1]
+    ranked = [file for file in view.sources if is_quotable(file)][: SOURCES + 1]
     if len(ranked) > SOURCES and ranked[SOURCES].score < NEARLY * ranked[SOURCES - 1].score:
         ranked = ranked[:SOURCES]
     if ranked:
@@ -59,7 +37,8 @@ def find(view: View) -> Iterator[Found]:
 
 def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
     text = f"{label}: {', '.join(place.text for place in places)}"
-    return Found(text, tuple(dict.fromkeys(place.source for place in places)), score, heading)
+    whole = dict.fromkeys(place.source for place in places if not place.name)
+    return Found(text, tuple(whole), score, heading)
 
 
 def _defined(view: View, file: FileView) -> Iterator[Place]:
@@ -83,9 +62,7 @@ def _is_telling(view: View, one: Definition) -> bool:
     symbol = one.symbol
     is_home = symbol.kind not in FUNCTIONS and symbol.end > symbol.start
     by_name = view.relevance.of(symbol.name) > 0 or symbol.name == PurePosixPath(one.file.path).stem
-    return (
-        one.score > 0 and (by_name or not is_home) and _is_on(one.file, symbol.name, symbol.start)
-    )
+    return one.score > 0 and (by_name or not is_home) and is_on(one.file, symbol.name, symbol.start)
 
 
 def _whole(one: Definition, own: Sequence[Definition]) -> Definition:
@@ -100,96 +77,32 @@ def _whole(one: Definition, own: Sequence[Definition]) -> Definition:
 
 
 def _tests(view: View) -> Iterator[Place]:
-    """The best test of each test file that is nearly as much about the feature as the best one."""
-    seen: set[str] = set()
-    for one in view.cases:
-        if one.score < SECOND_TEST * view.cases[0].score:
-            return
-        if (
-            one.file.path not in seen
-            and _is_quotable(one.file)
-            and _is_on(one.file, one.case.name, one.case.start)
-        ):
-            seen.add(one.file.path)
-            yield Place(one.file, one.case.name, one.case.start)
-
-
-def _is_quotable(file: FileView) -> bool:
-    """Whether a path can be written inside a fact's words: a backtick would open a quote."""
-    return "`" not in file.path
-
-
-def _is_on(file: FileView, name: str, line: int) -> bool:
-    """Whether a name is on its line as a quote can have it."""
-    text = file.lines[line - 1] if 0 < line <= len(file.lines) else ""
-    return bool(name.strip()) and name == name.strip() and " ".join(name.split()) in text
-
-
-# -- what the project does not have
+    """The best test of each of the feature's test files that can be quoted."""
+    for file in filter(is_quotable, view.test_files):
+        own = (one for one in view.main_cases if one.file is file)
+        one = next((one for one in own if is_on(file, one.case.name, one.case.start)), None)
+        if one is not None and one.score >= SECOND_TEST * view.cases[0].score:
+            yield Place(file, one.case.name, one.case.start)
 
 
 def _missing(view: View) -> Iterator[Found]:
-    tree = view.services.tree
-    absent = [word for word in view.query.feature if _is_absent(view, word)][:MAX_MISSING]
+    """What a thin feature's project does not mention, and what comes nearest."""
+    absent = nearest.absent_words(view)[:MAX_MISSING]
     if absent:
         text = f"the project does not mention {', '.join(map(code, absent))}"
-        sources = tuple(str(Ref("absent", EVERYWHERE, name=word)) for word in absent)
+        sources = tuple(str(Ref("absent", nearest.EVERYWHERE, name=word)) for word in absent)
         yield Found(text, sources, 1.0, "Thin")
-    near = list(_nearest(view))
+    near = list(nearest.places(view))[:NEAREST]
     if near:
-        label = (
-            "nearest names"
-            if absent
-            else "the project says next to nothing about it; nearest names"
-        )
-        yield _listed(label, near, 0.9, "Thin")
-    tree.check()
-
-
-def _is_absent(view: View, word: str) -> bool:
-    """Whether no file has a word, in whatever case, and no text has it inside a longer one."""
-    tree = view.services.tree
-    roles = ("source", "test", "support", "doc")
-    return (
-        quoting.is_provable(word)
-        and not view.candidates(word, roles)
-        and tree.holding(word, tree.matching(EVERYWHERE)) is None
-    )
-
-
-def _nearest(view: View) -> Iterator[Place]:
-    """The definitions with the feature's other words in their names, else those spelled most alike."""
-    found = [one for one in view.definitions if view.relevance.of(one.symbol.name)]
-    best = sorted(
-        found, key=lambda one: (-view.relevance.of(one.symbol.name), len(one.symbol.name))
-    )
-    places = [Place(one.file, one.symbol.name, one.symbol.start) for one in best]
-    places = places or list(_alike(view))
-    shown = [one for one in places if _is_quotable(one.file) and _is_on(*one)]
-    yield from list({one.name: one for one in reversed(shown)}.values())[::-1][:NEAREST]
-
-
-def _alike(view: View) -> Iterator[Place]:
-    rows = view.connection.execute(
-        "SELECT path, names FROM files WHERE role = 'source' ORDER BY path"
-    )
-    homes = {name: path for path, names in rows for name in names.split("\n") if name}
-    longest_first = sorted(homes, key=lambda name: -len(name))  # so the shortest name stays
-    parts = {part: name for name in longest_first for part in words.parts(name)}
-    for word in view.query.feature:
-        for part in difflib.get_close_matches(word, parts, n=2, cutoff=CLOSE):
-            file = view.any_file(homes[parts[part]])
-            for symbol in file.outline.symbols:
-                if symbol.name == parts[part]:
-                    yield Place(file, symbol.name, symbol.start)
-                    break
+        nothing = "the project says next to nothing about it; "
+        yield _listed(f"{'' if absent else nothing}nearest names", near, 0.9, "Thin")
 
 
 RULE = Rule(
     name="where",
     file="summary.md",
     heading="Where",
-    weight=0.1,
+    weight=0.2,
     find=find,
     example="code: `ShellComplete` src/click/shell_completion.py:278",
 )

@@ -53,7 +53,7 @@ def _workspace(target: Target, folder: str) -> str:
 
 
 def _features(target: Target, folder: str, inner: str) -> Iterator[str]:
-    """The features without which a test is not compiled: of its modules, of its file, of its tests."""
+    """The features without which a test is not compiled: its modules', its file's, its own."""
     parts = PurePosixPath(inner).with_suffix("").parts
     for n in range(1, len(parts)) if parts[0] == "src" else ():
         at = within(folder, "/".join(parts[:n]))
@@ -141,5 +141,5 @@ def _integration(target: Target, folder: str, told: dict[str, Any], inner: str) 
 
 
 def _is_own_target(told: dict[str, Any], inner: str) -> bool:
-    """Whether Cargo makes a target of each such file: those right in tests/, unless it is told not to."""
+    """Whether Cargo makes a target of the file: those right in tests/, unless told not to."""
     return inner.count("/") == 1 and table(told, "package").get("autotests") is not False

@@ -1,4 +1,4 @@
-"""Go: the package of a test file, from the folder of its module, with the build tags that it asks for."""
+"""Go: the package of a test file, from its module's folder, with the build tags it needs."""
 
 import re
 
@@ -15,10 +15,11 @@ from preread.project.runners.model import (
 
 MODULE = re.compile(r"^module\s+\S+")
 BUILD = re.compile(r"//go:build\s+(\w+(?:\s*&&\s*\w+)*)\s*$")
-# The words of build constraints that the toolchain sets itself: `go tool dist list`, `go help buildconstraint`.
+# Build tags that the toolchain sets itself: `go tool dist list`, `go help buildconstraint`.
 SET_BY_GO = frozenset(
     """
-    aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows unix
+    aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1
+    windows unix
     386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm
     cgo gc gccgo race msan asan ignore
     """.split()
@@ -54,7 +55,7 @@ def _names(target: Target) -> str:
 
 
 def _tags(target: Target) -> tuple[str, tuple[str, Proof] | None]:
-    """The flag for the build tags without which the file is left out, and the line that asks for them."""
+    """The flag for the build tags that the file needs, and the line that asks for them."""
     for number, line in enumerate(target.tree.lines(target.test) or (), 1):
         if line.startswith("package "):
             break

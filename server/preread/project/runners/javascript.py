@@ -1,4 +1,4 @@
-"""JavaScript: the runner that takes a test file, by scripts, imports and settings, and its command."""
+"""JavaScript: the runner that takes a test file, by scripts, imports and settings."""
 
 import re
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def node(target: Target) -> Command | None:
 
 
 def _choice(target: Target) -> Choice | None:
-    """What takes the file best in the nearest folder; a script further up that names it, or its folder, wins."""
+    """The nearest folder's best; scripts and settings above that name the file's folder win."""
     own = _imported(target)
     found: list[tuple[float, Choice]] = []
     for folder in folders(target.test):
@@ -164,7 +164,7 @@ def _expanded(text: str, scripts: dict[str, object]) -> str:
 
 
 def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> float:
-    """How well a runner fits the file: a script that names it, its imports, patterns of settings."""
+    """How well a runner fits the file: a script that names it, imports, settings' patterns."""
     inner = relative(choice.folder, target.test)
     words = _words(choice)
     files = target.tree.files

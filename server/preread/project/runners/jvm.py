@@ -20,10 +20,11 @@ OPENS = re.compile(r"^\s*(?:plugins|dependencies|apply|android|kotlin)\b")
 TESTS = re.compile(
     r"^(?!\s*(?://|\*|<!--)).*(?:useJUnit|useTestNG|\btestImplementation|<scope>test<)"
 )
-# In a build file: a module for several platforms, one for Android, whose plain task takes no filter.
+# In a build file: a module for several platforms; one for Android, whose `test` takes no filter.
 SHARED = re.compile(r"multiplatform|\b(?:common|jvm)(?:Main|Test)\b")
 ANDROID = re.compile(
-    r"(?:\bid\b|apply plugin:)[\s(]*[\"']com\.android\.\w+|\bplugins\.android\.(?:application|library)\b"
+    r"(?:\bid\b|apply plugin:)[\s(]*[\"']com\.android\.\w+"
+    r"|\bplugins\.android\.(?:application|library)\b"
 )
 FLAVORS = re.compile(r"\bproductFlavors\b|\bflavorDimensions\b")
 ARTIFACT = re.compile(r"<artifactId>[^<]+</artifactId>")
@@ -82,7 +83,7 @@ def _settings_folder(target: Target, folder: str) -> str:
 
 
 def _module(target: Target, home: str, folder: str) -> str | None:
-    """A module's path with a colon at its end, as the settings include it; None where they do not."""
+    """A module's path and a colon, as the settings include it; None where they do not."""
     own = relative(home, folder) if folder != home else ""
     if not own:
         return ""

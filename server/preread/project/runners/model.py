@@ -1,4 +1,4 @@
-"""What the runners of all build tools share: a test file as target, a command, and the lines that prove it."""
+"""What all runners share: a test file as target, a command, and the lines that prove it."""
 
 import json
 import re
@@ -20,7 +20,7 @@ class Proof(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A setting worth knowing when tests are written: its text as it is in these lines, or in words."""
+    """A setting worth knowing when tests are written: its text in these lines, or in words."""
 
     text: str
     proof: Proof

@@ -1,4 +1,4 @@
-"""Python: pytest by its settings or because the tests import it, Django's manage.py, tox, unittest."""
+"""Python: pytest by its settings or by imports, Django's manage.py, tox, unittest."""
 
 import re
 from collections.abc import Iterator
@@ -129,7 +129,7 @@ def django(target: Target) -> Command | None:
 
 
 def tox(target: Target) -> Command | None:
-    """tox, where its command takes arguments and runs the tests by a script of the project's own."""
+    """tox, where its command takes arguments and runs the project's own script."""
     for folder, path in nearest(target, "tox.ini"):
         lines = target.tree.lines(path) or []
         opens = next((n for n, line in enumerate(lines, 1) if line.strip() == "[testenv]"), 0)

@@ -1,0 +1,87 @@
+"""Places that facts point to by name, and those nearest to a feature that the project lacks."""
+
+import difflib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread.evidence import quoting
+from preread.evidence.files import FileView
+from preread.evidence.view import View
+from preread.index import words
+from preread.sources import Ref
+
+CLOSE = 0.85  # of difflib's ratio: `carrt` and `cart`, but not `invoice` and `voice`
+INDEXED = ("source", "test", "support", "doc")
+EVERYWHERE = "**"  # the glob of every file
+
+
+class Place(NamedTuple):
+    """A name with its line; without a name the file as a whole."""
+
+    file: FileView
+    name: str = ""
+    line: int = 0
+
+    @property
+    def text(self) -> str:
+        if not self.name:
+            return f'"{self.file.path.rpartition("/")[2]}"'
+        return quoting.anchored(self.name, self.line, quoting.path_of(self.file.path))
+
+    @property
+    def source(self) -> str:
+        return self.file.cite(self.line) if self.name else str(Ref("path", self.file.path))
+
+
+def is_quotable(file: FileView) -> bool:
+    """Whether a path can be written inside a fact's words: a backtick would open a quote."""
+    return "`" not in file.path
+
+
+def is_on(file: FileView, name: str, line: int) -> bool:
+    """Whether a name is on its line as a quote can have it."""
+    text = file.lines[line - 1] if 0 < line <= len(file.lines) else ""
+    return bool(name.strip()) and name == name.strip() and " ".join(name.split()) in text
+
+
+def absent_words(view: View) -> list[str]:
+    """The words of the feature's name that no file of the project has."""
+    return [word for word in view.query.feature if _is_absent(view, word)]
+
+
+def _is_absent(view: View, word: str) -> bool:
+    """Whether no indexed file has a form of the word, and no file at all has it as it is."""
+    tree = view.services.tree
+    if not quoting.is_provable(word) or view.candidates(word, INDEXED):
+        return False
+    paths = tree.matching(EVERYWHERE)
+    spellings = (word, word.capitalize(), word.upper())
+    return all(tree.holding(spelling, paths) is None for spelling in spellings)
+
+
+def places(view: View) -> Iterator[Place]:
+    """Definitions with the feature's other words in their names, else those spelled alike."""
+    named = [one for one in view.definitions if view.relevance.of(one.symbol.name)]
+    best = sorted(
+        named, key=lambda one: (-view.relevance.of(one.symbol.name), len(one.symbol.name))
+    )
+    found = [Place(one.file, one.symbol.name, one.symbol.start) for one in best]
+    found = found or list(_alike(view))
+    shown = [one for one in found if is_quotable(one.file) and is_on(*one)]
+    yield from list({one.name: one for one in reversed(shown)}.values())[::-1]
+
+
+def _alike(view: View) -> Iterator[Place]:
+    rows = view.connection.execute(
+        "SELECT path, names FROM files WHERE role = 'source' ORDER BY path"
+    )
+    homes = {name: path for path, names in rows for name in names.split("\n") if name}
+    longest_first = sorted(homes, key=lambda name: -len(name))  # so the shortest name stays
+    parts = {part: name for name in longest_first for part in words.parts(name)}
+    for word in view.query.feature:
+        for part in difflib.get_close_matches(word, parts, n=2, cutoff=CLOSE):
+            file = view.any_file(homes[parts[part]])
+            for symbol in file.outline.symbols:
+                if symbol.name == parts[part]:
+                    yield Place(file, symbol.name, symbol.start)
+                    break
