@@ -178,7 +178,8 @@ def test_a_missing_package_fails_and_says_how_to_fix_it(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("# x\nmode maybe\n", "line 2 names no mode"), (b"\xff\xfe", "is not UTF-8")]
+    ("text", "says"),
+    [("# x\nmode maybe\n", "line 2 sets no valid mode"), (b"\xff\xfe", "is not UTF-8")],
 )
 def test_a_broken_gates_file_fails_with_its_line(
     cli: Cli, project: Path, text: str | bytes, says: str
@@ -219,6 +220,7 @@ def damaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A copy of the hooks to damage, and an environment in which the package uses it."""
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "hooks", copy / "hooks")
+    (copy / "server").symlink_to(ROOT / "server")  # the hooks import the gates from there
     code = (
         f"import preread.infra.assets as a, pathlib; a.PACKAGE = pathlib.Path({str(copy)!r}) / "
         f"'server' / 'preread'"
@@ -241,7 +243,7 @@ def test_missing_or_incomplete_hooks_fail(cli: Cli, project: Path, tmp_path: Pat
     )
     shutil.rmtree(hooks)
     done = cli("doctor", "--json", cwd=project, env=env)
-    assert (done.status, "is not there" in looks(done)["hooks"]["found"]) == (1, True)
+    assert (done.status, "is missing" in looks(done)["hooks"]["found"]) == (1, True)
     assert list(looks(done))[-2:] == ["dossiers", "database"]
 
 

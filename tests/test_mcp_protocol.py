@@ -92,7 +92,6 @@ async def test_arguments_that_arrive_as_strings_are_understood(client):
     assert reply.structured_content["state"] == "built"
 
 
-async def test_progress_is_reported_and_always_grows(client):
 async def test_a_description_that_is_too_long_is_cut_with_a_warning(client):
     words = "word " * 5000
     for state in ("built", "cached"):
@@ -104,7 +103,7 @@ async def test_a_description_that_is_too_long_is_cut_with_a_warning(client):
         )
 
 
-async def test_progress_is_told_and_always_grows(client):
+async def test_progress_is_reported_and_always_grows(client):
     told = []
 
     async def tell(progress, total, message):
