@@ -1,4 +1,4 @@
-"""A new dossier names the published one that it nearly repeats, and no other."""
+"""A new dossier says which standing one it is nearly the same as; one that is another matter is not named."""
 
 from pathlib import Path
 
@@ -49,12 +49,12 @@ def some(count: int) -> dict[str, str]:
     return dict(list(SPANS.items())[:count])
 
 
-def test_the_same_spans_under_another_name_are_reported_with_the_files(tmp_path: Path) -> None:
+def test_the_same_spans_under_an_unlike_name_are_told_with_the_files(tmp_path: Path) -> None:
     published(tmp_path, "proxies", SPANS | {"src/z.py:9": "y"})
     (said,) = told(tmp_path, "socks", SPANS)
     assert said == (
-        "proxies covers the same files (5 of 5); if it is the same feature, load that, "
-        "or have the person add `alias socks proxies` to .project/gates."
+        "proxies covers the same files (5 of 5); if it is the same feature, load that, or have the person add "
+        "`alias socks proxies` to .project/gates."
     )
 
 
@@ -81,13 +81,13 @@ def test_one_file_of_many_spans_is_not_the_same_files(tmp_path: Path) -> None:
     assert told(tmp_path, "socks", cited) == []
 
 
-def test_nearly_the_same_name_without_shared_files_is_reported(tmp_path: Path) -> None:
+def test_nearly_the_same_name_without_shared_files_is_told_so(tmp_path: Path) -> None:
     published(tmp_path, "login", {})
     (said,) = told(tmp_path, "log-in", SPANS)
     assert said.startswith("login has nearly the same name; ")
 
 
-def test_at_most_two_are_reported_the_most_similar_first(tmp_path: Path) -> None:
+def test_at_most_two_are_told_the_most_alike_first(tmp_path: Path) -> None:
     for name, count in (("one", 8), ("two", 10), ("three", 9)):
         published(tmp_path, name, some(count))
     assert [said.split()[0] for said in told(tmp_path, "socks", SPANS)] == ["two", "three"]
@@ -100,13 +100,13 @@ def test_the_whole_project_covers_everything_and_is_near_to_nothing(tmp_path: Pa
     assert told(tmp_path, "_project", SPANS) == []
 
 
-def test_a_dossier_that_an_alias_replaces_is_not_named(tmp_path: Path) -> None:
+def test_a_dossier_that_an_alias_has_put_aside_is_not_named(tmp_path: Path) -> None:
     published(tmp_path, "proxies", SPANS)
     (tmp_path / ".project" / "gates").write_text("alias proxies socks\n")
     assert told(tmp_path, "socks", SPANS) == []
 
 
-def test_unreadable_manifests_are_skipped(tmp_path: Path) -> None:
+def test_manifests_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
     published(tmp_path, "proxies", SPANS)
     path = Layout(tmp_path).dossier("proxies") / MANIFEST
     for text in ("", "{", '{"spans": 1}', "<<<<<<< HEAD"):
