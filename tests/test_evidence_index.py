@@ -34,7 +34,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from _evidence_project import services
 from preread.index import indexer, workers
-workers.ENOUGH = int(sys.argv[3])
+workers.MIN_BYTES = int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
 indexer.update(services(Path(sys.argv[1]), lambda message, *_: print(message, flush=True)))
@@ -177,7 +177,7 @@ def test_data_and_generated_files_are_known_by_their_path_alone(tmp_path: Path) 
     assert "needle" not in str(found["package-lock.json"])
 
 
-def worker(root: Path, enough: int = workers.ENOUGH) -> "subprocess.Popen[str]":
+def worker(root: Path, enough: int = workers.MIN_BYTES) -> "subprocess.Popen[str]":
     """A process that brings the index up to date as soon as it is told to, and says how far it is."""
     return subprocess.Popen(
         [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent), str(enough)],
@@ -191,7 +191,7 @@ def more(root: Path, files: int) -> int:
     return len(FILES) + files
 
 
-@pytest.mark.parametrize("enough", [workers.ENOUGH, 0], ids=["one process", "two processes"])
+@pytest.mark.parametrize("enough", [workers.MIN_BYTES, 0], ids=["one process", "two processes"])
 def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(
     root: Path, enough: int
 ) -> None:
@@ -222,20 +222,20 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     once, or failed.
     """
     paths: list[str] = []
-    heard, here, put = threading.Event(), workers._here, workers._Second._put
+    heard, here, put = threading.Event(), workers._read_here, workers._SecondProcess._put
 
     def waits(asked: Services, part: list[Order]) -> list[Read]:
         assert heard.wait(60)
         paths.extend(order.path for order in part)
         return here(asked, part)
 
-    def hears(second: workers._Second, answer: list[Read] | str) -> None:
+    def hears(second: workers._SecondProcess, answer: list[Read] | str) -> None:
         heard.set()
         put(second, answer)
 
     monkeypatch.setattr(workers, "is_worth_it", lambda _: True)
-    monkeypatch.setattr(workers, "_here", waits)
-    monkeypatch.setattr(workers._Second, "_put", hears)
+    monkeypatch.setattr(workers, "_read_here", waits)
+    monkeypatch.setattr(workers._SecondProcess, "_put", hears)
     return paths
 
 
