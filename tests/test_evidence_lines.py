@@ -17,8 +17,8 @@ from preread.ranking.query import query_of
 
 def spans(path: str, text: str, feature: str, description: str = "") -> list[Span]:
     request = Request(feature=feature, description=description)
-    wanted = lines.Wanted(query_of(request, ""), description)
-    return wanted.spans(path, text, syntax.outline(path, text))
+    finder = lines.SpanFinder(query_of(request, ""), description)
+    return finder.spans(path, text, syntax.outline(path, text))
 
 
 def filler(name: str, count: int, indent: str = "") -> str:

@@ -8,7 +8,7 @@ from _evidence_project import commit, evidence, services, write
 from conftest import git
 from preread.index import commits, indexer
 from preread.infra import db
-from preread.ranking.search import Asked, Search
+from preread.ranking.search import Lookup, Search
 from preread.ranking.signals import commits as signals
 
 FILLER = {f"src/filler_{n}.py": f"def unrelated_{n}():\n    return {n}\n" for n in range(8)}
@@ -91,7 +91,7 @@ def test_a_folders_past_speaks_for_all_its_files_and_brings_none_by_itself(tmp_p
     said = db.use(
         services(tmp_path).layout,
         lambda it: signals.words_of_its_folders_past(
-            Search(Asked(it, {"coupon": 1.0}), ("source",))
+            Search(Lookup(it, {"coupon": 1.0}), ("source",))
         ),
     )
     assert said.keys() == {"web/till.py", "web/new.py"}

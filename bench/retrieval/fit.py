@@ -5,7 +5,7 @@ table that ships.
     writes weights.py python bench/retrieval/fit.py --step 2 --check      also fits without each
     repository in turn, to judge it by that
 
-A signal gives a file the score weight / (STEADY + place); a file's score is the sum. Weights are
+A signal gives a file the score weight / (RRF_K + place); a file's score is the sum. Weights are
 those under which the changed files are likeliest to be drawn by softmax over the scores, at least
 0, held small by a square penalty. Later signals start from the best by the earlier ones, so the
 places depend on the weights that are there: run it twice.
@@ -31,11 +31,11 @@ from systems import Task
 from preread.infra import db
 from preread.ranking import fusion, weights
 from preread.ranking.query import Query
-from preread.ranking.search import Asked, Search
+from preread.ranking.search import Lookup, Search
 
 NEVER = 1e-9  # a weight that lets a signal speak without being heard
 MOST = 60  # files of a list that are fitted to, besides the changed ones
-SCALE = 1 + fusion.STEADY  # so that a first place is worth 1
+SCALE = 1 + fusion.RRF_K  # so that a first place is worth 1
 PENALTY, STEPS, PACE = 0.005, 150, 0.1
 CLEANED = (
     "files named"  # commits' messages have none and issues few tests: tests weigh it as sources do
@@ -45,7 +45,7 @@ KEPT = (
     "calls traced",
     "code held",
 )  # cleaned messages lack them: among sources they stay as they are
-OF_REPORTS = fusion.READING | {"title in its past"}  # short texts are a title
+OF_REPORTS = fusion.REPORT_SIGNALS | {"title in its past"}  # short texts are a title
 TABLE = Path(weights.__file__)
 SOURCES, TESTS = ("source",), ("test", "support")
 
@@ -81,13 +81,13 @@ def rows_of(clone: Clone, cases: Sequence[Case], questions: Sequence[str]) -> It
                 case.subject, "" if question == "subject" else case.body, report=question == "issue"
             )
             query = own.query(services, own.asked(services, task))
-            found = db.use(services.layout, partial(_fused, query, services.tree.text))
-            for kind, (fused, aside) in found.items():
+            found = db.use(services.layout, partial(_fuse, query, services.tree.text))
+            for kind, (fused, demoted) in found.items():
                 changed = case.tests if kind == "tests" else case.sources
                 met = [path for path in changed if path in fused]
                 rest = [path for path in list(fused)[:MOST] if path not in changed]
                 files = [
-                    _worth(fused[path], fusion.ASIDE if path in aside else 1.0)
+                    _worth(fused[path], fusion.DEMOTION if path in demoted else 1.0)
                     for path in met + rest
                 ]
                 if changed:
@@ -96,18 +96,18 @@ def rows_of(clone: Clone, cases: Sequence[Case], questions: Sequence[str]) -> It
 
 
 def _worth(fused: fusion.Fused, share: float) -> dict[str, float]:
-    return {name: share * SCALE / (fusion.STEADY + place) for name, place in fused.places.items()}
+    return {name: share * SCALE / (fusion.RRF_K + place) for name, place in fused.places.items()}
 
 
-def _fused(
+def _fuse(
     query: Query, read: Callable[[str], str | None], connection: sqlite3.Connection
 ) -> dict[str, tuple[dict[str, fusion.Fused], frozenset[str]]]:
-    """By kind: the ranked files, and which of them stand aside."""
-    asked = Asked(connection, query.weights, query.text, query.scope, read)
+    """By kind: the ranked files, and which of them are demoted."""
+    asked = Lookup(connection, query.weights, query.text, query.scope, read)
     sources = Search(asked, SOURCES)
-    found = fusion._fused(sources)
+    found = fusion._fuse(sources)
     tests = Search(asked, TESTS, list(found))
-    return {sources.kind: (found, sources.aside), "tests": (fusion._fused(tests), tests.aside)}
+    return {sources.kind: (found, sources.demoted), "tests": (fusion._fuse(tests), tests.demoted)}
 
 
 def fitted(groups: dict[str, list[Row]]) -> dict[str, float]:
@@ -197,7 +197,9 @@ def collected(options: argparse.Namespace) -> dict[str, list[Row]]:
         kept = json.loads(options.rows.read_text())
         return {name: [Row(*row) for row in rows] for name, rows in kept.items()}
     found: dict[str, list[Row]] = {}
-    every = dict.fromkeys((signal.name for signal in (*fusion.FIRST, *fusion.THEN)), NEVER)
+    every = dict.fromkeys(
+        (signal.name for signal in (*fusion.FIRST_PASS, *fusion.SECOND_PASS)), NEVER
+    )
     short = {name: weight for name, weight in every.items() if name not in OF_REPORTS}
     heard = {
         kind: (every if kind == "reports" else short) | table
@@ -247,7 +249,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     groups = collected(options)
-    order = [signal.name for signal in (*fusion.FIRST, *fusion.THEN)]
+    order = [signal.name for signal in (*fusion.FIRST_PASS, *fusion.SECOND_PASS)]
     table = {}
     for kind, before in weights.WEIGHTS.items():
         of = {

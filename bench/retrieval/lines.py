@@ -75,8 +75,8 @@ def pieces(most: int) -> Callable[[File], Spans]:
 
 
 def preread(file: File) -> Spans:
-    wanted = lines.Wanted(query_of(file.request, ""), file.request.description)
-    found = wanted.spans(file.path, file.text, syntax.outline(file.path, file.text))
+    finder = lines.SpanFinder(query_of(file.request, ""), file.request.description)
+    found = finder.spans(file.path, file.text, syntax.outline(file.path, file.text))
     return [(span.start, span.end) for span in found]
 
 

@@ -24,7 +24,7 @@ from preread.models import Request
 from preread.operations.registry import services_of
 from preread.ranking import fusion
 from preread.ranking.query import Query, query_of
-from preread.ranking.search import Asked
+from preread.ranking.search import Lookup
 from preread.services import Services
 
 FEATURE_WORDS = 3
@@ -63,7 +63,9 @@ def query(services: Services, request: Request) -> Query:
 
 def _off(name: str) -> Callable[[], object]:
     return lambda: mock.patch.multiple(
-        fusion, FIRST=_without(fusion.FIRST, name), THEN=_without(fusion.THEN, name)
+        fusion,
+        FIRST_PASS=_without(fusion.FIRST_PASS, name),
+        SECOND_PASS=_without(fusion.SECOND_PASS, name),
     )
 
 
@@ -73,7 +75,7 @@ def _without(signals: tuple[fusion.Signal, ...], name: str) -> tuple[fusion.Sign
 
 # Each entry makes a context in which one signal is off.
 SIGNALS: dict[str, Callable[[], object]] = {
-    signal.name: _off(signal.name) for signal in (*fusion.FIRST, *fusion.THEN)
+    signal.name: _off(signal.name) for signal in (*fusion.FIRST_PASS, *fusion.SECOND_PASS)
 }
 
 
@@ -118,8 +120,8 @@ class Preread:
         request = asked(services, task)
         found = query(services, request)
         analyses = analysis.AnalysisCache(services.tree, connection)
-        terms = Asked(connection, found.weights, found.text, found.scope, analyses.text)
-        hits = collect._hits(request, found, terms, analyses)
+        terms = Lookup(connection, found.weights, found.text, found.scope, analyses.text)
+        hits = collect._rank(request, found, terms, analyses)
         tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
         return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])
 

@@ -20,7 +20,7 @@ from preread.models import Evidence, Finding, Ranked, Request
 from preread.ranking import fusion, lines
 from preread.ranking.fusion import Hit
 from preread.ranking.query import Query, query_of
-from preread.ranking.search import Asked
+from preread.ranking.search import Lookup
 from preread.reports.history import Past
 from preread.services import Services
 
@@ -57,11 +57,11 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     query = query_of(request, ticket or "")
     analyses = AnalysisCache(services.tree, connection)
-    asked = Asked(connection, query.weights, query.text, query.scope, analyses.text)
-    hits = _hits(request, query, asked, analyses)
-    thin = request.feature != PROJECT and is_thin(query, asked, hits)
+    lookup = Lookup(connection, query.weights, query.text, query.scope, analyses.text)
+    hits = _rank(request, query, lookup, analyses)
+    thin = request.feature != PROJECT and is_thin(query, lookup, hits)
     if thin:  # how tests are written here still counts: by central files where none is ranked
-        central = _central(query, asked, analyses)
+        central = _central(query, lookup, analyses)
         hits = {kind: own or central[kind] for kind, own in hits.items()}
     tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
     view = View(
@@ -70,7 +70,7 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         request,
         query,
         analyses,
-        Relevance(query, asked.rarities),
+        Relevance(query, lookup.rarities),
         sources=_files(services, analyses, hits["files"]),
         tests=_files(services, analyses, tests),
         docs=_files(services, analyses, hits["docs"]),
@@ -143,35 +143,35 @@ def _files(services: Services, analyses: AnalysisCache, hits: Iterable[Hit]) -> 
     return [FileView(hit.path, hit.role, hit.score, services, analyses) for hit in hits]
 
 
-def _hits(
-    request: Request, query: Query, asked: Asked, analyses: AnalysisCache
+def _rank(
+    request: Request, query: Query, lookup: Lookup, analyses: AnalysisCache
 ) -> dict[str, list[Hit]]:
     if request.feature != PROJECT:
-        return fusion.ranked(asked, query, LIMITS)
-    return _central(query, asked, analyses)
+        return fusion.ranked(lookup, query, LIMITS)
+    return _central(query, lookup, analyses)
 
 
-def _central(query: Query, asked: Asked, analyses: AnalysisCache) -> dict[str, list[Hit]]:
+def _central(query: Query, lookup: Lookup, analyses: AnalysisCache) -> dict[str, list[Hit]]:
     """The project's central files of each kind, whatever the request."""
     churn = gitlog.churn(analyses.log)
     return {
-        kind: fusion.central(asked.connection, kind, churn, LIMITS[kind], query.scope)
+        kind: fusion.central(lookup.connection, kind, churn, LIMITS[kind], query.scope)
         for kind in fusion.ROLES
     }
 
 
 def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
-    wanted = lines.Wanted(view.query, view.query.text)
+    finder = lines.SpanFinder(view.query, view.query.text)
     found = []
     for hit in hits:
         if view.whole_project:
             outline = view.outline(hit.path)
             named = [(one.start, one.end, one.name) for one in outline.tests]
             named += [(one.start, one.end, one.name) for one in outline.symbols]
-            spans = lines.firsts(named)
+            spans = lines.first_spans(named)
         else:
             text = view.services.tree.text(hit.path) or ""
-            spans = wanted.spans(hit.path, text, view.outline(hit.path))
+            spans = finder.spans(hit.path, text, view.outline(hit.path))
         found.append(
             Ranked(
                 path=hit.path,

@@ -68,11 +68,11 @@ def _update(
     is_same_choice = connection.execute("SELECT choice FROM chosen").fetchone() == (
         left_out.choice,
     )
-    retreated = set() if is_same_choice else _treated_differently(connection, left_out)
+    reclassified = set() if is_same_choice else _treated_differently(connection, left_out)
     changed = [
         path
         for path, info in files.items()
-        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in retreated
+        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in reclassified
     ]
     gone = [path for path in known if path not in files]
     if not changed and not gone:

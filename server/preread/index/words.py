@@ -35,16 +35,15 @@ STOP_WORDS = frozenset(
 )
 
 
-REPORT_WORDS = (
-    frozenset(  # common in reports of all kinds: no more telling in a title than in the text
-        """
+# Common in reports of all kinds: no more telling in a title than in the text.
+REPORT_WORDS = frozenset(
+    """
     actual behavior behaviour break breaking breaks broken bug bugs crash crashed crashes crashing
     error errors exception exceptions expected fail failed failing fails failure failures
     inconsistent incorrect incorrectly missing problem problems raise raised raises raising
     regression report running sometimes strange throw throwing thrown throws trying unexpected
     unexpectedly version versions weird working wrong wrongly
     """.split()
-    )
 )
 
 

@@ -1,6 +1,4 @@
-"""Ranking: which sources, tests and documents a request is about, best first, each with its
-reasons.
-"""
+"""Rank sources, tests and documents for a request by weighted reciprocal rank fusion."""
 
 import heapq
 import math
@@ -10,7 +8,7 @@ from typing import NamedTuple
 
 from preread.index import words
 from preread.ranking.query import Query
-from preread.ranking.search import Asked, Search
+from preread.ranking.search import Lookup, Search
 from preread.ranking.signals import commits, imports, mentions, names, passages, text, uses
 from preread.ranking.weights import WEIGHTS
 
@@ -20,16 +18,16 @@ ROLES: dict[str, tuple[str, ...]] = {
     "helpers": ("support",),
     "docs": ("doc",),
 }
-TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # ranked on one scale
-DEPTH = 100  # of a signal's list
-# of a test helper beside tests, of an example beside sources: what all use, what shows the others
-ASIDE = 0.8
-STEADY = 10  # of the reciprocal ranks: the larger, the less the first places of one signal count
-WEIGHT = 200  # bytes that say as much of how central a file is as one definition
+RANKED_TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}  # on one scale
+DEPTH = 100  # files used of each signal
+# the factor on test helpers among tests and on examples among sources
+DEMOTION = 0.8
+RRF_K = 10  # reciprocal rank fusion's k: the larger, the less the first places of one signal count
+BYTES_PER_NAME = 200  # bytes that make a file as central as one more definition does
 
 
 class Hit(NamedTuple):
-    """One ranked file: its score relative to the best of its list, and why."""
+    """One ranked file: its score relative to the best of its list, and the reasons."""
 
     path: str
     role: str
@@ -38,14 +36,14 @@ class Hit(NamedTuple):
 
 
 class Signal(NamedTuple):
-    """One kind of evidence: what it is called, its scores, and why as a person reads it."""
+    """One kind of evidence: its name, its scores by path, and the reason to show."""
 
     name: str
     scores: Callable[[Search], dict[str, float]]
     reason: str = ""
 
 
-FIRST: tuple[Signal, ...] = (
+FIRST_PASS: tuple[Signal, ...] = (
     Signal("words said", text.words_said),
     Signal("words in its path", text.words_in_path),
     Signal("words held", text.words_held),
@@ -68,7 +66,7 @@ FIRST: tuple[Signal, ...] = (
     Signal("words of its folder's past", commits.words_of_its_folders_past),
     Signal("changed of late", commits.changed_of_late),
 )
-THEN: tuple[Signal, ...] = (  # they start from the best by the first ones
+SECOND_PASS: tuple[Signal, ...] = (  # these start from the best files of the first pass
     Signal("imported by the best", imports.imported_by_best, "the files above import it"),
     Signal("same folder", names.same_folder),
     Signal("names used", uses.names_used, "it holds rare names of the best files"),
@@ -82,57 +80,55 @@ THEN: tuple[Signal, ...] = (  # they start from the best by the first ones
 )
 PRIORS = frozenset(
     {"words of its folder's past", "changed of late", "same folder"}
-)  # they find nothing, but order it
-READING = frozenset(
+)  # they add no files, only reorder them
+REPORT_SIGNALS = frozenset(
     {"dense passages", "dense passages for the title"}
-)  # of files: for reports, which need it
+)  # they read files, only for reports, where it pays off
 
 
-def ranked(asked: Asked, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
-    """The best files of each kind, at most as many as asked for."""
-    done: dict[tuple[str, ...], dict[str, Fused]] = {
-        ROLES["files"]: _fused(Search(asked, ROLES["files"]))
+def ranked(lookup: Lookup, query: Query, limits: Mapping[str, int]) -> dict[str, list[Hit]]:
+    """The best files of each kind, at most `limits[kind]`."""
+    fused_by_roles: dict[tuple[str, ...], dict[str, Fused]] = {
+        ROLES["files"]: _fuse(Search(lookup, ROLES["files"]))
     }
-    sources = list(done[ROLES["files"]])
+    sources = list(fused_by_roles[ROLES["files"]])
     found = {}
     for kind, limit in limits.items():
-        roles = TOGETHER.get(kind, ROLES[kind])
-        if roles not in done:
-            done[roles] = _fused(Search(asked, roles, sources))
-        found[kind] = list(_hits(asked, query, done[roles], ROLES[kind], limit))
+        roles = RANKED_TOGETHER.get(kind, ROLES[kind])
+        if roles not in fused_by_roles:
+            fused_by_roles[roles] = _fuse(Search(lookup, roles, sources))
+        found[kind] = list(_top_hits(lookup, query, fused_by_roles[roles], ROLES[kind], limit))
     return found
 
 
 class Fused(NamedTuple):
-    """What the fusion says of one file: its score relative to the best, and each signal's share
-    with its place.
-    """
+    """One file's fused score relative to the best, and its place in each signal."""
 
     score: float
     places: dict[str, int]
 
 
-def _fused(search: Search) -> dict[str, Fused]:
-    """All that any signal names, best first."""
+def _fuse(search: Search) -> dict[str, Fused]:
+    """Every file found by a signal, best first."""
     total: dict[str, float] = {}
     places: dict[str, dict[str, int]] = {}
     weights = WEIGHTS[search.kind]
-    for signals in (FIRST, THEN):
+    for signals in (FIRST_PASS, SECOND_PASS):
         for signal in signals:
             weight = weights.get(signal.name, 0.0)
-            for path, place in _placed(signal.scores(search) if weight else {}):
+            for path, place in _places(signal.scores(search) if weight else {}):
                 if signal.name not in PRIORS or path in total:
-                    total[path] = total.get(path, 0.0) + weight / (STEADY + place)
+                    total[path] = total.get(path, 0.0) + weight / (RRF_K + place)
                     places.setdefault(path, {})[signal.name] = place
-        search.fused = _ordered(total)
-    for path in total.keys() & search.aside:
-        total[path] *= ASIDE
+        search.fused = _best_first(total)
+    for path in total.keys() & search.demoted:
+        total[path] *= DEMOTION
     best = max(total.values(), default=1.0)
-    return {path: Fused(total[path] / best, places[path]) for path in _ordered(total)}
+    return {path: Fused(total[path] / best, places[path]) for path in _best_first(total)}
 
 
-def _placed(scores: Mapping[str, float]) -> Iterator[tuple[str, int]]:
-    """The best files with their places; equal scores are one place."""
+def _places(scores: Mapping[str, float]) -> Iterator[tuple[str, int]]:
+    """The best files with their places, from 1; equal scores share a place."""
     last, place = 0.0, 0
     best = heapq.nsmallest(DEPTH, ((-score, path) for path, score in scores.items() if score > 0))
     for n, (_, path) in enumerate(best):
@@ -141,39 +137,41 @@ def _placed(scores: Mapping[str, float]) -> Iterator[tuple[str, int]]:
         yield path, place
 
 
-def _ordered(total: Mapping[str, float]) -> list[str]:
+def _best_first(total: Mapping[str, float]) -> list[str]:
     return sorted(total, key=lambda path: (-total[path], path))
 
 
-def _hits(
-    asked: Asked, query: Query, fused: dict[str, Fused], roles: Sequence[str], limit: int
+def _top_hits(
+    lookup: Lookup, query: Query, fused: dict[str, Fused], roles: Sequence[str], limit: int
 ) -> Iterator[Hit]:
-    rows = {path: row for row, (path, role) in asked.files.items() if role in roles}
+    rows = {path: row for row, (path, role) in lookup.files.items() if role in roles}
     for path in [path for path in fused if path in rows][:limit]:
         sql = "SELECT role, names FROM files WHERE id = ?"
-        role, defined = asked.connection.execute(sql, (rows[path],)).fetchone()
-        reasons = _reasons(asked, rows[path], path, defined.split("\n"), query, fused[path])
+        role, defined = lookup.connection.execute(sql, (rows[path],)).fetchone()
+        reasons = _reasons(lookup, rows[path], path, defined.split("\n"), query, fused[path])
         yield Hit(path, role, round(fused[path].score, 3), reasons)
 
 
 def _reasons(
-    asked: Asked, row: int, path: str, defines: Sequence[str], query: Query, fused: Fused
+    lookup: Lookup, row: int, path: str, defines: Sequence[str], query: Query, fused: Fused
 ) -> tuple[str, ...]:
-    """Why a file was chosen, strongest first, in words a person reads."""
-    wanted = {words.stem(w): w for w in (*query.feature, *query.description)}
-    in_path = [w for s, w in wanted.items() if s in words.stems(path)]
-    defined = [name for name in defines if words.stems(name) & wanted.keys()]
+    """Why a file was chosen, strongest reason first, as shown to people."""
+    word_of_stem = {words.stem(w): w for w in (*query.feature, *query.description)}
+    in_path = [w for s, w in word_of_stem.items() if s in words.stems(path)]
+    defined = [name for name in defines if words.stems(name) & word_of_stem.keys()]
     defined.sort(key=lambda n: -len(words.stems(n) & {words.stem(w) for w in query.feature}))
     reasons = []
     if in_path:
         reasons.append(f"its path holds {_listed(in_path)}")
     if defined:
         reasons.append(f"it defines {_listed(defined)}")
-    rest = [term.word for term in asked.terms if row in term.rows and term.word not in in_path]
+    rest = [term.word for term in lookup.terms if row in term.rows and term.word not in in_path]
     if rest:
         reasons.append(f"it mentions {_listed(rest)}")
     reasons += [
-        s.reason for s in (*FIRST, *THEN) if s.reason and fused.places.get(s.name, DEPTH) <= 10
+        s.reason
+        for s in (*FIRST_PASS, *SECOND_PASS)
+        if s.reason and fused.places.get(s.name, DEPTH) <= 10
     ]
     return tuple(dict.fromkeys(reasons))
 
@@ -186,7 +184,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 def central(
     connection: sqlite3.Connection, kind: str, churn: dict[str, int], limit: int, scope: str = ""
 ) -> list[Hit]:
-    """For the whole project: the files that changed most and hold most."""
+    """The central files of the whole project: changed most often and with most definitions."""
     roles = ROLES[kind]
     marks = ", ".join("?" * len(roles))
     sql = f"SELECT path, role, defines, size FROM files WHERE role IN ({marks})"  # noqa: S608 - question marks only
@@ -197,7 +195,7 @@ def central(
             continue
         scored.append(
             (
-                math.log1p(churn.get(path, 0)) * 2 + math.log1p(defines + size / WEIGHT),
+                math.log1p(churn.get(path, 0)) * 2 + math.log1p(defines + size / BYTES_PER_NAME),
                 path,
                 role,
                 defines,

@@ -1,6 +1,4 @@
-"""Lines: which parts of a chosen file a request is about, by the words they hold, their names, and
-their neighbours.
-"""
+"""Find the lines of a ranked file that a request is about, by their words, names and neighbours."""
 
 import math
 import re
@@ -16,39 +14,37 @@ from preread.index import words
 from preread.ranking.query import Query
 from preread.syntax import Outline
 
-MAX_SPANS, MAX_PARTS = 5, 7  # of a file: parts that touch are one span
-MAX_LINES = 120  # of all spans of a file, and so of each
-PART = 40  # a longer definition is cut into pieces of about so many lines
-GAP = 2  # lines between two parts that are one span nevertheless
-K1, B = 1.2, 0.5  # of BM25, with lines as the measure of length
-NAME, HOME = (
+MAX_SPANS, MAX_PARTS = 5, 7  # of a file: adjacent parts merge into one span
+MAX_LINES = 120  # of all spans of a file together
+PART = 40  # longer definitions are split into pieces of about this many lines
+GAP = 2  # lines between two parts that may still merge into one span
+K1, B = 1.2, 0.5  # BM25, with lengths in lines
+NAME, CONTAINER = (
     1.0,
     0.5,
-)  # a word in a part's own name, in that of its class: beside one that fills the part's text
-FLOOR = 0.2  # of the best part's score: what is below is not cited
-BESIDE = 0.15  # the share in the score of the better one of the parts next to it
-QUOTED = 2.0  # a quoted text of the request that stands in a part
-MAX_QUOTED = 40  # texts, and places, of a request
+)  # weights of a word in a part's own name and in its class's name
+MIN_SHARE = 0.2  # of the best part's score: parts below are not cited
+NEIGHBOUR = 0.15  # a part's share in the score of its better neighbour
+QUOTE = 2.0  # the weight of a quote of the request found in a part
+MAX_QUOTED = 40  # quotes, and `file:line` references, of a request
 FUNCTIONS = frozenset({"function", "method", "component", "test"})
-PROSE = frozenset({"test", "heading"})  # their names are sentences
-ASIDE = frozenset({"constant", "type"})  # inside a function they are its own affair
+PROSE = frozenset({"test", "heading"})  # their names are sentences: no container in front
+LOCAL_KINDS = frozenset({"constant", "type"})  # inside a function they are not split off
 PHRASE = re.compile(r"""["'`“]([^"'`“”]{4,80})["'`”]""")
 PLACE = re.compile(r"""(?<![\w./-])([\w./-]{0,200}\w\.\w{1,12})(?::|#L|["']?,? line )(\d{1,6})\b""")
-NONE: AbstractSet[str] = frozenset()
-LEADING = (
+NO_STEMS: AbstractSet[str] = frozenset()
+LEADING_LINES = (
     "@",
     "#",
     "//",
     "/*",
     "*",
     "--",
-)  # how the lines begin that belong to the definition below
+)  # prefixes of lines that belong to the definition below
 
 
 class Span(NamedTuple):
-    """Lines of a file that matter, both ends included, and the definitions they belong to: none
-    outside of all.
-    """
+    """Lines of a file, both ends included, and the definitions they belong to, if any."""
 
     start: int
     end: int
@@ -73,7 +69,7 @@ class _Definition(NamedTuple):
 
 @dataclass(eq=False)
 class _Part:
-    """A run of lines of one definition, or of none, and how often each wanted stem stands in it."""
+    """A run of lines of one definition, or outside all, with the counts of the request's stems."""
 
     start: int
     end: int
@@ -86,20 +82,19 @@ class _Part:
         return self.end - self.start + 1
 
 
-class Wanted:
-    """What a request looks for inside files, prepared once for all of them."""
+class SpanFinder:
+    """Finds the spans of files that match a request; prepared once for all files."""
 
     def __init__(self, query: Query, text: str = "") -> None:
         self._weights: dict[str, float] = {}
         for word, weight in query.weights.items():
             stem = words.stem(word)
             self._weights[stem] = max(weight, self._weights.get(stem, 0.0))
-        # What every word with such a stem holds: a stem is the word's beginning, but for the `y` of
-        # `queries`.
+        # A word starts with its stem, except that a final `y` may have been `i`: `queries`.
         held = {
             stem[:-1] if stem.endswith("y") and len(stem) > 1 else stem for stem in self._weights
         }
-        self._beginnings = [
+        self._prefixes = [
             one for one in held if not any(other != one and other in one for other in held)
         ]
         self._phrases = list(
@@ -108,60 +103,54 @@ class Wanted:
         self._places = list(dict.fromkeys((m[1], int(m[2])) for m in PLACE.finditer(text)))[
             :MAX_QUOTED
         ]
-        self._known: dict[str, AbstractSet[str]] = {}
-        self._names: dict[str, AbstractSet[str]] = {}
+        self._by_identifier: dict[str, AbstractSet[str]] = {}
+        self._by_name: dict[str, AbstractSet[str]] = {}
 
     def spans(self, path: str, text: str, outline: Outline) -> list[Span]:
-        """The lines of a file that matter most, in their order; none where nothing has a wanted
-        word.
-        """
-        looked = _Looked(text, outline)
-        self._count_words(looked)
-        self._score_words(looked)
-        self._score_quotes(looked)
-        _score_neighbours(looked)
-        best = max((part.score for part in looked.parts), default=0.0)
+        """The best lines of a file, in order; none if nothing in it matches."""
+        file = _SearchedFile(text, outline)
+        self._count_words(file)
+        self._score_words(file)
+        self._score_quotes(file)
+        _score_neighbours(file)
+        best = max((part.score for part in file.parts), default=0.0)
         for place, number in self._places:
             one, other = (
                 f"/{place}",
                 f"/{path}",
-            )  # a trace often has the whole path, a person the last of it
+            )  # a trace often has the absolute path, a person writes the end of it
             if (one.endswith(other) or other.endswith(one)) and (
-                part := looked.part_at(number)
+                part := file.part_at(number)
             ) is not None:
                 part.score += 2 * best + 1
-        return _merged(_chosen(looked.parts))
+        return _merge(_choose(file.parts))
 
-    def _count_words(self, looked: "_Looked") -> None:
-        known = self._known
-        for number in {n for beginning in self._beginnings for n in looked.lines_with(beginning)}:
-            if (part := looked.part_at(number)) is not None:
+    def _count_words(self, file: "_SearchedFile") -> None:
+        known = self._by_identifier
+        for number in {n for prefix in self._prefixes for n in file.lines_with(prefix)}:
+            if (part := file.part_at(number)) is not None:
                 counts = part.counts
-                for identifier in looked.identifiers(number):
+                for identifier in file.identifiers(number):
                     held = known.get(identifier)
-                    for stem in self._held(identifier) if held is None else held:
+                    for stem in self._stems_in(identifier) if held is None else held:
                         counts[stem] = counts.get(stem, 0) + 1
 
-    def _held(self, identifier: str) -> AbstractSet[str]:
-        """The wanted stems among an identifier's parts, and the identifier itself when it is
-        wanted.
-        """
+    def _stems_in(self, identifier: str) -> AbstractSet[str]:
+        """The request's stems in an identifier: of its parts and of the whole."""
         lowered = identifier.lower()
-        found = NONE
-        for beginning in self._beginnings:  # most have none, and are not looked at closer
-            if beginning in lowered:
+        found = NO_STEMS
+        for prefix in self._prefixes:  # a cheap test that rules out most identifiers
+            if prefix in lowered:
                 found = (
                     words.stems(identifier) | {words.stem(lowered.strip("_$"))}
                 ) & self._weights.keys()
                 break
-        self._known[identifier] = found
+        self._by_identifier[identifier] = found
         return found
 
-    def _score_words(self, looked: "_Looked") -> None:
-        """BM25 of the wanted stems over the file's own parts: a word that all of them hold tells
-        none from another.
-        """
-        parts = looked.parts
+    def _score_words(self, file: "_SearchedFile") -> None:
+        """BM25 of the request's stems over the parts of this file."""
+        parts = file.parts
         held = Counter(stem for part in parts for stem in part.counts)
         worth = {stem: self._weights[stem] * _rarity(len(parts), n) for stem, n in held.items()}
         average = sum(part.length for part in parts) / max(len(parts), 1)
@@ -171,50 +160,54 @@ class Wanted:
                 worth[stem] * n * (K1 + 1) / (n + norm) for stem, n in part.counts.items()
             )
             if part.of is not None:
-                for weight, names in ((NAME, part.of.name), (HOME, part.of.container)):
-                    part.score += weight * sum(worth.get(stem, 0.0) for stem in self._named(names))
+                for weight, names in ((NAME, part.of.name), (CONTAINER, part.of.container)):
+                    part.score += weight * sum(
+                        worth.get(stem, 0.0) for stem in self._stems_in_name(names)
+                    )
 
-    def _named(self, names: str) -> AbstractSet[str]:
-        """The wanted stems in a name that may be a sentence."""
-        if names not in self._names:
+    def _stems_in_name(self, names: str) -> AbstractSet[str]:
+        """The request's stems in a name, which may be a sentence."""
+        if names not in self._by_name:
             identifiers = words.IDENTIFIER.findall(names)
-            self._names[names] = {
-                stem for one in identifiers for stem in self._known.get(one) or self._held(one)
+            self._by_name[names] = {
+                stem
+                for one in identifiers
+                for stem in self._by_identifier.get(one) or self._stems_in(one)
             }
-        return self._names[names]
+        return self._by_name[names]
 
-    def _score_quotes(self, looked: "_Looked") -> None:
+    def _score_quotes(self, file: "_SearchedFile") -> None:
         for phrase in self._phrases:
             found = {
                 part
-                for n in looked.lines_with(phrase.lower())
-                if (part := looked.part_at(n)) is not None
+                for n in file.lines_with(phrase.lower())
+                if (part := file.part_at(n)) is not None
             }
             for part in found:
-                part.score += QUOTED * _rarity(len(looked.parts), len(found))
+                part.score += QUOTE * _rarity(len(file.parts), len(found))
 
 
-class _Looked:
-    """A file as its lines are looked for: in parts, and searched without reading line by line."""
+class _SearchedFile:
+    """A file split into parts, with a text search that maps offsets to lines."""
 
     def __init__(self, text: str, outline: Outline) -> None:
         self._lines = text.split("\n")
         self._lowered = text.lower()
-        same = len(self._lowered) == len(text)  # a few letters are longer in lower case
+        same = len(self._lowered) == len(text)  # a few letters change length in lower case
         lengths = map(len, self._lines if same else self._lowered.split("\n"))
-        self._begins = [0, *accumulate(map((1).__add__, lengths))][:-1]
-        self.parts = _parts(self._lines, outline)
+        self._offsets = [0, *accumulate(map((1).__add__, lengths))][:-1]
+        self.parts = _split(self._lines, outline)
         self._starts = [part.start for part in self.parts]
 
     def lines_with(self, needle: str) -> Iterator[int]:
-        """The numbers of the lines that hold a text in lower case."""
+        """The numbers of the lines that contain a lower-case text, ignoring case."""
         at = self._lowered.find(needle)
         while at >= 0:
-            number = bisect_right(self._begins, at)
+            number = bisect_right(self._offsets, at)
             yield number
             at = (
-                self._lowered.find(needle, self._begins[number])
-                if number < len(self._begins)
+                self._lowered.find(needle, self._offsets[number])
+                if number < len(self._offsets)
                 else -1
             )
 
@@ -230,16 +223,14 @@ def _rarity(total: int, held: int) -> float:
     return math.log(1 + (total - held + 0.5) / (held + 0.5))
 
 
-def _score_neighbours(looked: _Looked) -> None:
-    scores = [0.0, *(part.score for part in looked.parts), 0.0]
-    for place, part in enumerate(looked.parts):
-        part.score += BESIDE * max(scores[place], scores[place + 2])
+def _score_neighbours(file: _SearchedFile) -> None:
+    scores = [0.0, *(part.score for part in file.parts), 0.0]
+    for place, part in enumerate(file.parts):
+        part.score += NEIGHBOUR * max(scores[place], scores[place + 2])
 
 
-def firsts(definitions: Iterable[tuple[int, int, str]]) -> list[Span]:
-    """The first of these definitions, as many as the bounds of a file allow: for a request that
-    has no words.
-    """
+def first_spans(definitions: Iterable[tuple[int, int, str]]) -> list[Span]:
+    """The first definitions within the limits of a file: for requests without words."""
     found: list[Span] = []
     for start, whole_end, name in definitions:
         end = min(whole_end, start + MAX_LINES - 1)
@@ -253,21 +244,21 @@ def firsts(definitions: Iterable[tuple[int, int, str]]) -> list[Span]:
     return sorted(found)
 
 
-def _chosen(parts: Iterable[_Part]) -> list[_Part]:
-    """The best parts, as many as the bounds of a file allow."""
+def _choose(parts: Iterable[_Part]) -> list[_Part]:
+    """The best parts within the limits of a file."""
     chosen: list[_Part] = []
     lines = 0
     for part in sorted(parts, key=lambda part: (-part.score, part.start)):
         best = chosen[0] if chosen else part
-        if part.score <= FLOOR * best.score or len(chosen) == MAX_PARTS:
+        if part.score <= MIN_SHARE * best.score or len(chosen) == MAX_PARTS:
             break
-        if lines + part.length <= MAX_LINES and len(_merged([*chosen, part])) <= MAX_SPANS:
+        if lines + part.length <= MAX_LINES and len(_merge([*chosen, part])) <= MAX_SPANS:
             chosen.append(part)
             lines += part.length
     return chosen
 
 
-def _merged(parts: Iterable[_Part]) -> list[Span]:
+def _merge(parts: Iterable[_Part]) -> list[Span]:
     spans: list[Span] = []
     for part in sorted(parts, key=lambda part: part.start):
         names = (part.of.full_name,) if part.of is not None else ()
@@ -286,9 +277,9 @@ def _merged(parts: Iterable[_Part]) -> list[Span]:
 # -- parts
 
 
-def _parts(lines: Sequence[str], outline: Outline) -> list[_Part]:
-    """The file's lines by the innermost definition, long runs cut into pieces. Blank lines at the
-    ends are in none.
+def _split(lines: Sequence[str], outline: Outline) -> list[_Part]:
+    """Split a file by innermost definition, and long runs into pieces, without blank lines at the
+    ends.
     """
     parts: list[_Part] = []
     start = 1
@@ -300,10 +291,10 @@ def _parts(lines: Sequence[str], outline: Outline) -> list[_Part]:
 
 
 def _owners(lines: Sequence[str], outline: Outline) -> list[_Definition | None]:
-    """The innermost definition of each line, by its number."""
+    """The innermost definition of each line; the index is the line number."""
     symbols = [
         s for s in outline.symbols if s.kind != "heading"
-    ] or outline.symbols  # a document has headings only
+    ] or outline.symbols  # a document has only headings
     found = [_Definition(s.name, s.kind, s.start, s.end, s.container) for s in symbols]
     found += [_Definition(t.name, "test", t.start, t.end, t.group) for t in outline.tests]
     owners: list[_Definition | None] = [None] * (len(lines) + 2)
@@ -311,13 +302,13 @@ def _owners(lines: Sequence[str], outline: Outline) -> list[_Definition | None]:
         outer = owners[one.start] if one.start <= len(lines) else None
         if outer is not None and outer.kind in FUNCTIONS and one.start > outer.start:
             whole = outer.end - outer.start < PART
-            if whole or one.kind in ASIDE:
+            if whole or one.kind in LOCAL_KINDS:
                 continue
         start = one.start
         while (
             start > 1
             and owners[start - 1] is outer
-            and lines[start - 2].lstrip().startswith(LEADING)
+            and lines[start - 2].lstrip().startswith(LEADING_LINES)
         ):
             start -= 1
         end = min(one.end, len(lines))
@@ -341,7 +332,7 @@ def _pieces(lines: Sequence[str], start: int, end: int, of: _Definition | None) 
 
 
 def _cut(lines: Sequence[str], near: int) -> int:
-    """The line that is best to begin a piece with: after a blank one, else the least indented."""
+    """The best line to start a piece: after a blank line, else the least indented one."""
 
     def cost(number: int) -> tuple[bool, int, int]:
         line = lines[number - 1]

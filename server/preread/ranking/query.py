@@ -1,4 +1,4 @@
-"""The query: the words of a request, by the part they come from, and how much each says."""
+"""The query: the words of a request by the part they come from, with weights."""
 
 import re
 from typing import NamedTuple
@@ -6,14 +6,14 @@ from typing import NamedTuple
 from preread.index import words
 from preread.models import Request
 
-# How much a word says about where to look, by the part of the request that it comes from. The
-# opening is the description's first sentence, which mostly says what the rest explains.
+# The weight of a word by the part of the request that it comes from. The opening is the
+# description's first sentence, usually its summary.
 FEATURE, OPENING, DESCRIPTION, TICKET = 3.0, 2.0, 0.3, 0.3
-MAX_WORDS = 24  # of a description or a ticket that count in full; the others weigh as little
+MAX_WORDS = 24  # words of a description or ticket kept apart; the rest goes to `more`
 MAX_OPENING = 16  # words
 COMPOUND = re.compile(r"_|[a-z][A-Z]")
 MEMBER = re.compile(r"(?<=\w\.)[A-Za-z]\w+(?=\()|(?<=`)[A-Za-z]\w+(?=`|\()")
-SENTENCE = re.compile(r"[.?!]\s|\n")  # ends the first one, or a title
+SENTENCE = re.compile(r"[.?!]\s|\n")  # the end of the first sentence or of a title
 
 
 class Query(NamedTuple):
@@ -23,10 +23,10 @@ class Query(NamedTuple):
     description: tuple[str, ...] = ()
     ticket: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()  # the feature's name as one identifier
-    more: tuple[str, ...] = ()  # what else the description has, and then the ticket
+    more: tuple[str, ...] = ()  # further words of the description, then of the ticket
     text: str = ""  # all of it, as it was written
-    opening: tuple[str, ...] = ()  # of the description's first sentence
-    scope: str = ""  # what ranked paths begin with
+    opening: tuple[str, ...] = ()  # words of the description's first sentence
+    scope: str = ""  # the prefix of all ranked paths
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -34,13 +34,13 @@ class Query(NamedTuple):
 
     @property
     def spelled(self) -> frozenset[str]:
-        """Identifiers that the text spells out: `BindEnv`, `line_ranges`, `click.confirm`."""
+        """Identifiers written as code in the text: `BindEnv`, `line_ranges`, `click.confirm`."""
         named = {n for n in words.IDENTIFIER.findall(self.text) if COMPOUND.search(n.strip("_"))}
         return frozenset(named) | frozenset(MEMBER.findall(self.text))
 
     @property
     def weights(self) -> dict[str, float]:
-        """Every word with what it is worth, the likeliest first."""
+        """Every word with its weight, in the order of the parts."""
         found = dict.fromkeys((*self.feature, *self.whole), FEATURE)
         for words_of, weight in (
             (self.opening, OPENING),

@@ -1,6 +1,4 @@
-"""One search: the words of a request with what each is worth, and the files of the asked roles
-that hold them.
-"""
+"""Look up the weighted words of a request in the index, and search the files of some roles."""
 
 import math
 import re
@@ -17,33 +15,33 @@ COLUMNS = (
     0.0,
     1.0,
     1.0,
-)  # path, definitions, body: a path's words have a length and a rarity of their own
-REPORT = 60  # words of a text
-TITLE = 1.0  # what a word of a title weighs at least
-MAX_LOOKED_UP = 120  # words of a request
+)  # path, definitions, body: paths are scored apart, with their own lengths and rarities
+MIN_REPORT = 60  # words that make a text a report
+MIN_TITLE_WEIGHT = 1.0  # the least weight of a word of a title
+MAX_LOOKED_UP = 120  # words of a request that are looked up
 MAX_TERMS = 40  # of these, the rarest
-MAX_HOLDERS = 8_000  # files: a word that more of them hold tells none from the others
-SHOWS = re.compile(  # folders of examples, of documents' code, of what others wrote
+MAX_HOLDERS = 8_000  # files: a word found in more of them does not discriminate
+EXAMPLE_FOLDER = re.compile(  # folders of examples, documentation and third-party code
     r"(?:^|/)(?:docs?|documentation|guides?|tutorials?|examples?|samples?|demos?|playgrounds?|notebooks?|bench|benches"
     r"|benchmarks?|fixtures?|test[-_]?data|third[-_]party|vendor|external)/"
 )
-K1, B = 1.2, 0.75  # of BM25, for paths; SQLite's are the same
+K1, B = 1.2, 0.75  # BM25 for paths; SQLite uses the same values
 
 
 @dataclass(slots=True)
-class Held:
-    """What one file holds of the words: BM25, how many by their weights, and by how few files hold
-    each.
+class Match:
+    """How well one file matches the words: by BM25, by the sum of their weights, and by the sum of
+    their weighted rarities.
     """
 
-    said: float = 0.0
+    bm25: float = 0.0
     words: float = 0.0
     rarity: float = 0.0
 
 
 class Term(NamedTuple):
-    """One word to search for, what it is worth, and the files' rows with how much it fills each, 0
-    to K1 + 1.
+    """One search word, its weight, and the rows of its files with its BM25 frequency factor, 0 to
+    K1 + 1.
     """
 
     word: str
@@ -53,21 +51,21 @@ class Term(NamedTuple):
 
 class _Stems(dict[str, tuple[str, ...]]):
     def __init__(self, wanted: Set[str]) -> None:
-        self._wanted = wanted
+        self._stems = wanted
 
     def __missing__(self, identifier: str) -> tuple[str, ...]:
         found = words.stems(identifier) | {whole_stem(identifier)}
-        self[identifier] = tuple(sorted(found & self._wanted))
+        self[identifier] = tuple(sorted(found & self._stems))
         return self[identifier]
 
 
 @dataclass
-class Asked:
-    """A request's words, looked up once for all kinds of files."""
+class Lookup:
+    """The words of a request, looked up once in the index for all kinds of files."""
 
     connection: sqlite3.Connection
     weights: Mapping[str, float]  # of each word, the likeliest first
-    text: str = ""  # what was asked, as it was written
+    text: str = ""  # the request as it was written
     scope: str = ""  # what ranked paths begin with: a folder and its slash
     read: Callable[[str], str | None] = lambda _: None  # a file's text, by its path
 
@@ -76,18 +74,16 @@ class Asked:
         self._names: dict[int, frozenset[str]] = {}
         self.blocks: dict[
             str, list[dict[str, int]]
-        ] = {}  # of the files read: how often each stem is in each block
+        ] = {}  # by path: how often each stem occurs in each block
 
     @property
     def is_report(self) -> bool:
-        """Whether it is as long as what people report, and so are most of its words about
-        something else.
-        """
-        return len(self.text.split()) >= REPORT
+        """Whether the request is as long as an issue report, most of whose words are irrelevant."""
+        return len(self.text.split()) >= MIN_REPORT
 
     @cached_property
     def files(self) -> dict[int, tuple[str, str]]:
-        """The path and the role of every file, by its row."""
+        """The path and role of every file, by row."""
         return {
             row: (path, role)
             for row, path, role in self.connection.execute("SELECT id, path, role FROM files")
@@ -102,7 +98,7 @@ class Asked:
 
     @cached_property
     def rarities(self) -> dict[str, float]:
-        """How rare each known word is among the project's files: 0 for what every file contains."""
+        """How rare each known word is among the project's files: 0 if every file contains it."""
         total = len(self.files)
         return {term.word: rarity(total, len(term.rows)) for term in self.terms}
 
@@ -112,7 +108,7 @@ class Asked:
 
     @cached_property
     def stems(self) -> dict[str, float]:
-        """What each word's stem is worth."""
+        """The weight of each word's stem."""
         found: dict[str, float] = {}
         for word, weight in self.weights.items():
             stem = words.stem(word)
@@ -121,7 +117,7 @@ class Asked:
 
     @cached_property
     def stems_in(self) -> dict[str, tuple[str, ...]]:
-        """The request's stems that an identifier has."""
+        """For each identifier, the request's stems that occur in it."""
         return _Stems(self.stems.keys())
 
     def defined(self, word: str) -> dict[int, float]:
@@ -131,7 +127,7 @@ class Asked:
         return self._defined[word]
 
     def names_of(self, row: int) -> frozenset[str]:
-        """What a file defines, in lower case, without marks at the ends."""
+        """The names a file defines, in lower case, without `_` and `$` at the ends."""
         if row not in self._names:
             (names,) = self.connection.execute(
                 "SELECT names FROM files WHERE id = ?", (row,)
@@ -141,7 +137,7 @@ class Asked:
 
     @cached_property
     def messages(self) -> dict[str, list[int]]:
-        """The rows of the past commits whose messages have each of the words looked up."""
+        """For each word, the rows of the commits whose messages contain it."""
         sql = "SELECT rowid FROM messages WHERE messages MATCH ?"
         known = self.commits
         found = {}
@@ -157,9 +153,7 @@ class Asked:
         self, word: str, columns: tuple[float, ...] = COLUMNS, within: str = ""
     ) -> dict[int, float]:
         match = within + quoted(word)
-        if (
-            len(self.files) > MAX_HOLDERS
-        ):  # to count them costs a fifth of what it costs to weigh them
+        if len(self.files) > MAX_HOLDERS:  # counting takes a fifth of the time of scoring
             sql = "SELECT count(*) FROM words WHERE words MATCH ?"
             if self.connection.execute(sql, (match,)).fetchone()[0] > MAX_HOLDERS:
                 return {}
@@ -168,7 +162,7 @@ class Asked:
         total = len(self.files)
         rarity = max(
             math.log((total - len(rows) + 0.5) / (len(rows) + 0.5)), 1e-6
-        )  # what SQLite multiplies by
+        )  # the IDF that SQLite multiplied in
         return {row: -score / rarity for row, score in rows}
 
     @cached_property
@@ -177,61 +171,63 @@ class Asked:
 
 
 class Search:
-    """What signals look at: the asked words among the files of some roles."""
+    """What signals work on: the words of a request among the files of some roles."""
 
-    def __init__(self, asked: Asked, roles: Sequence[str], sources: Sequence[str] = ()) -> None:
-        self.asked, self.sources = (
-            asked,
+    def __init__(self, lookup: Lookup, roles: Sequence[str], sources: Sequence[str] = ()) -> None:
+        self.lookup, self.sources = (
+            lookup,
             sources,
-        )  # the best sources, when this search is for something else
-        found = asked.files.items()
+        )  # the best sources, when searching for tests
+        found = lookup.files.items()
         self.paths = {
             row: path
             for row, (path, role) in found
-            if role in roles and path.startswith(asked.scope)
+            if role in roles and path.startswith(lookup.scope)
         }
         self.rows = {path: row for row, path in self.paths.items()}
-        self.aside = frozenset(
-            path for path, role in asked.files.values() if role in roles and _is_aside(path, role)
+        self.demoted = frozenset(
+            path
+            for path, role in lookup.files.values()
+            if role in roles and _is_demoted(path, role)
         )
-        report = asked.is_report and "source" in roles
+        report = lookup.is_report and "source" in roles
         self.kind = (
             "tests" if "test" in roles else "reports" if report else "files"
-        )  # whose weights count
+        )  # the key of the weights
         self.fused: list[
             str
-        ] = []  # the best by the signals that need no other files, for those that do
+        ] = []  # best first, updated after each pass: the next pass starts from them
 
     @property
     def terms(self) -> list[Term]:
-        return self.asked.terms
+        return self.lookup.terms
 
     @cached_property
     def past(self) -> dict[int, list[str]]:
-        """Which of the files each past commit changed, by its row, if any."""
+        """The files that each commit changed, by row; without commits that changed none of them."""
         found = {
             row: [path for path in of.paths if path in self.rows]
-            for row, of in self.asked.commits.items()
+            for row, of in self.lookup.commits.items()
         }
         return {row: paths for row, paths in found.items() if paths}
 
     @cached_property
-    def held(self) -> dict[str, Held]:
-        """What each file that holds any of the words holds of them."""
-        found: dict[str, Held] = {}
+    def held(self) -> dict[str, Match]:
+        """The match of each file that contains any of the words."""
+        found: dict[str, Match] = {}
         for term in self.terms:
             rows = [(self.paths[row], fill) for row, fill in term.rows.items() if row in self.paths]
             rare = rarity(len(self.paths), len(rows)) * term.weight
             for path, fill in rows:
                 if (held := found.get(path)) is None:
-                    held = found[path] = Held()
-                held.said += rare * fill
+                    held = found[path] = Match()
+                held.bm25 += rare * fill
                 held.words += term.weight
                 held.rarity += rare
         return found
 
     def in_path(self, wanted: Set[str]) -> dict[str, list[str]]:
-        """The files that have each of these stems in their path."""
+        """For each stem, the files with it in their path."""
         found: dict[str, list[str]] = {stem: [] for stem in sorted(wanted)}
         for path, stems in self.path_stems.items():
             for stem in stems & wanted:
@@ -248,16 +244,16 @@ class Search:
 
     @cached_property
     def owns(self) -> dict[str, str]:
-        """What each file is called as a module, in lower case."""
+        """The module name of each file, in lower case."""
         return {path: imports.own(path).lower() for path in self.paths.values()}
 
 
-def _is_aside(path: str, role: str) -> bool:
-    return role == "support" or (role == "source" and SHOWS.search(path) is not None)
+def _is_demoted(path: str, role: str) -> bool:
+    return role == "support" or (role == "source" and EXAMPLE_FOLDER.search(path) is not None)
 
 
 def whole_stem(word: str) -> str:
-    """The stem of an identifier that is not split, as words of a request are looked up."""
+    """The stem of a whole identifier, matching how the words of a request are looked up."""
     return words.stem(word.strip("_$").lower())
 
 

@@ -1,4 +1,4 @@
-"""What each signal weighs in the fusion, by what is ranked.
+"""The weight of each signal in the fusion, by kind of ranking.
 
 Written by `python bench/retrieval/fit.py`, which fits them to the cases of the tuning repositories.
 """

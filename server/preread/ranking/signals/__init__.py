@@ -1,1 +1,1 @@
-"""Signals: each says which of the asked files a request may be about, and how strongly."""
+"""Signals: each scores the files that a request may be about."""

@@ -1,74 +1,83 @@
-"""What the past says: commits with similar words, commits of late, and what is changed together."""
+"""Signals from commits: similar messages, recent changes, and files changed together."""
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 
-from preread.ranking.search import TITLE, Asked, Search, quoted, rarity
+from preread.ranking.search import MIN_TITLE_WEIGHT, Lookup, Search, quoted, rarity
 
-MAX_ALIKE = 25  # commits with similar words
-LATEST, LATELY = 1_000, 50  # commits; the one that counts half as much as the newest
-TOGETHER = 1_500  # commits looked at for what is changed together
+MAX_SIMILAR = 25  # commits with similar messages
+LATEST, HALF_WEIGHT = (
+    1_000,
+    50,
+)  # commits; the place of the one that counts half as much as the newest
+TOGETHER = 1_500  # commits read for files changed together
 SEEDS = 5
-ONCE_MORE = 2  # commits that changed both: one says little
-ENOUGH, LENGTH = 1.5, 0.4  # of BM25 over a file's past
-CROWD = 0.25  # how much less a folder's past says of each file, the more files it has
+MIN_SHARED = 2  # commits that changed both files: one may be chance
+K1, B = 1.5, 0.4  # BM25 over the messages of a file's commits
+FOLDER_SIZE_EXPONENT = 0.25  # the larger the folder, the less its commits say about each file
 
 
 def similar_messages(search: Search) -> dict[str, float]:
-    """The files of the past commits whose messages have most of the request's words."""
+    """The files of the commits whose messages match the request best."""
     found: dict[str, float] = {}
-    for row, score in _alike(search.asked):
-        paths = search.asked.commits[row].paths
+    for row, score in _similar(search.lookup):
+        paths = search.lookup.commits[row].paths
         for path in paths:
             if path in search.rows:
                 found[path] = found.get(path, 0.0) + score * score / math.sqrt(len(paths))
     return found
 
 
-def _alike(asked: Asked) -> list[tuple[int, float]]:
-    """Past commits with their scores."""
-    if not asked.weights or not asked.commits:
+def _similar(lookup: Lookup) -> list[tuple[int, float]]:
+    """The rows of the best matching commits with their scores."""
+    if not lookup.weights or not lookup.commits:
         return []
     sql = (
         "SELECT c.id, -bm25(messages) AS score FROM messages JOIN commits c ON c.id = "
         "messages.rowid "
         "WHERE messages MATCH ? AND c.place IS NOT NULL ORDER BY score DESC, c.place LIMIT ?"
     )
-    match = " OR ".join(map(quoted, [term.word for term in asked.terms] or asked.weights))
+    match = " OR ".join(map(quoted, [term.word for term in lookup.terms] or lookup.weights))
     return [
         (row, score)
-        for row, score in asked.connection.execute(sql, (match, MAX_ALIKE))
+        for row, score in lookup.connection.execute(sql, (match, MAX_SIMILAR))
         if score > 0
     ]
 
 
 def words_of_its_past(search: Search) -> dict[str, float]:
-    """BM25 over all that was said of a file when it was changed: how the project calls what the
-    file is about.
+    """BM25 over the messages of each file's commits: the project's own words for what the file
+    does.
     """
-    return _said_of(search, search.asked.messages)
+    return _bm25_of_messages(search, search.lookup.messages)
 
 
 def title_in_its_past(search: Search) -> dict[str, float]:
-    """The same for the words of a title alone: a plain word of the text says as little of a
-    message.
+    """The same for the words of the title alone: other words of a report match messages by
+    chance.
     """
-    weights = search.asked.weights
-    return _said_of(
+    weights = search.lookup.weights
+    return _bm25_of_messages(
         search,
-        {word: rows for word, rows in search.asked.messages.items() if weights[word] >= TITLE},
+        {
+            word: rows
+            for word, rows in search.lookup.messages.items()
+            if weights[word] >= MIN_TITLE_WEIGHT
+        },
     )
 
 
 def words_of_its_folders_past(search: Search) -> dict[str, float]:
-    """The same for all files of a folder together: of a file that is new or hardly changed, its
-    neighbours' past.
+    """The same for all files of a folder together, which helps files that are new or rarely
+    changed.
     """
     sizes = Counter(map(_folder, search.rows))
-    said = _said_of(search, search.asked.messages, _folder)
+    said = _bm25_of_messages(search, search.lookup.messages, _folder)
     return {
-        path: said[of] / sizes[of] ** CROWD for path in search.rows if (of := _folder(path)) in said
+        path: said[of] / sizes[of] ** FOLDER_SIZE_EXPONENT
+        for path in search.rows
+        if (of := _folder(path)) in said
     }
 
 
@@ -76,14 +85,14 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _said_of(
+def _bm25_of_messages(
     search: Search,
     messages: Mapping[str, list[int]],
     unit: Callable[[str], str] = lambda path: path,
 ) -> dict[str, float]:
-    """BM25 of messages over what they are about: a file, or what `unit` makes of its path."""
+    """BM25 of messages by file, or by what `unit` returns for a path, such as its folder."""
     changed = {row: set(map(unit, paths)) for row, paths in search.past.items()}
-    shares = {row: 1 / math.sqrt(len(search.asked.commits[row].paths)) for row in changed}
+    shares = {row: 1 / math.sqrt(len(search.lookup.commits[row].paths)) for row in changed}
     length: dict[str, float] = defaultdict(float)
     for row, units_of in changed.items():
         for each in units_of:
@@ -96,30 +105,30 @@ def _said_of(
         for row in rows:
             for each in changed.get(row, ()):
                 said[each] += shares[row]
-        worth = search.asked.weights[word] * rarity(units, len(said))
+        worth = search.lookup.weights[word] * rarity(units, len(said))
         for each, n in said.items():
-            room = ENOUGH * (1 - LENGTH + LENGTH * length[each] / average)
-            found[each] = found.get(each, 0.0) + worth * n * (ENOUGH + 1) / (n + room)
+            room = K1 * (1 - B + B * length[each] / average)
+            found[each] = found.get(each, 0.0) + worth * n * (K1 + 1) / (n + room)
     return found
 
 
 def changed_of_late(search: Search) -> dict[str, float]:
     found: dict[str, float] = {}
-    for commit in search.asked.commits.values():
+    for commit in search.lookup.commits.values():
         if commit.place >= LATEST:
             break
         for path in commit.paths:
             if path in search.rows:
-                found[path] = found.get(path, 0.0) + 1 / (LATELY + commit.place)
+                found[path] = found.get(path, 0.0) + 1 / (HALF_WEIGHT + commit.place)
     return found
 
 
 def changed_together(search: Search) -> dict[str, float]:
-    """What past commits changed along with the best files."""
+    """Files that commits changed along with the best files."""
     seeds = {path: 1 / (2 + n) for n, path in enumerate((search.sources or search.fused)[:SEEDS])}
     together: dict[str, list[float]] = {}
     changed: Counter[str] = Counter()
-    for commit in search.asked.commits.values():
+    for commit in search.lookup.commits.values():
         if commit.place >= TOGETHER:
             break
         worth = sum(seeds.get(path, 0.0) for path in commit.paths)
@@ -131,5 +140,5 @@ def changed_together(search: Search) -> dict[str, float]:
     return {
         path: sum(of) / math.sqrt(changed[path] + 2)
         for path, of in together.items()
-        if len(of) >= ONCE_MORE
+        if len(of) >= MIN_SHARED
     }

@@ -1,4 +1,4 @@
-"""What imports say: the best files' parts, and the tests that take them in."""
+"""Signals from imports: modules that the best files import, and tests that import sources."""
 
 import math
 
@@ -9,9 +9,9 @@ SEEDS = 10
 
 
 def imported_by_best(search: Search) -> dict[str, float]:
-    """Files that the best ones import; what everything imports is part of none."""
+    """Files that the best ones import; the more importers a file has, the less it counts."""
     found: dict[str, float] = {}
-    connection = search.asked.connection
+    connection = search.lookup.connection
     for n, path in enumerate(search.fused[:SEEDS]):
         for row in sorted(imports.imported_by(connection, search.rows[path])):
             if (other := search.paths.get(row)) is not None:
@@ -21,10 +21,10 @@ def imported_by_best(search: Search) -> dict[str, float]:
 
 
 def imports_sources(search: Search) -> dict[str, float]:
-    """Tests that import the best sources; one that imports much is about each of it less."""
+    """Tests that import the best sources; the more a test imports, the less it counts."""
     found: dict[str, float] = {}
-    connection = search.asked.connection
-    rows = search.asked.rows
+    connection = search.lookup.connection
+    rows = search.lookup.rows
     for n, path in enumerate(search.sources[:SEEDS]):
         for row in sorted(imports.importers_of(connection, rows[path])):
             if (other := search.paths.get(row)) is not None:

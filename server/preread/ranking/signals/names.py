@@ -1,6 +1,4 @@
-"""What names say: a file is called by the request's words, a test like its source; a folder holds
-what is of a kind.
-"""
+"""Signals from file names: named by the request's words, like a source, or in the same folder."""
 
 import math
 from collections import Counter
@@ -8,16 +6,16 @@ from collections import Counter
 from preread.index import words
 from preread.ranking.search import Search, rarity
 
-IDLE = frozenset({"test", "spec", "index", "page", "main", "init", "mod", "util", "type"})
-NEAR = 30  # best files whose folders count
+GENERIC_STEMS = frozenset({"test", "spec", "index", "page", "main", "init", "mod", "util", "type"})
+MAX_SEEDS = 30  # best files whose folders are used
 
 
 def named_after_sources(search: Search) -> dict[str, float]:
-    """Tests that are called like one of the best sources."""
+    """Tests named after one of the best sources."""
     found: dict[str, float] = {}
     for n, source in enumerate(search.sources[:10]):
         name = words.stems(words.stem_of(source))
-        if not name - IDLE:
+        if not name - GENERIC_STEMS:
             name = words.stems(source.rpartition("/")[0].rpartition("/")[2]) or name
         near = source.rpartition("/")[0]
         for path, stem in search.name_stems.items():
@@ -28,22 +26,22 @@ def named_after_sources(search: Search) -> dict[str, float]:
 
 
 def own_name(search: Search) -> dict[str, float]:
-    """Files whose own name is made of the request's words, the rare ones most."""
-    wanted = search.asked.stems
-    called = {path: stems - IDLE for path, stems in search.name_stems.items()}
-    common = Counter(stem for stems in called.values() for stem in stems if stem in wanted)
+    """Files whose name consists of the request's words; rare words count most."""
+    worth_of = search.lookup.stems
+    called = {path: stems - GENERIC_STEMS for path, stems in search.name_stems.items()}
+    common = Counter(stem for stems in called.values() for stem in stems if stem in worth_of)
     found = {}
     for path, stems in called.items():
-        met = sorted(stem for stem in stems if stem in wanted)
+        met = sorted(stem for stem in stems if stem in worth_of)
         if met:
-            worth = sum(wanted[stem] * rarity(len(called), common[stem]) for stem in met)
+            worth = sum(worth_of[stem] * rarity(len(called), common[stem]) for stem in met)
             found[path] = worth * len(met) / len(stems)
     return found
 
 
 def same_folder(search: Search) -> dict[str, float]:
-    """Files beside the best ones, most in a small folder that has several of them."""
-    worth = {path: 1 / (5 + n) for n, path in enumerate(search.fused[:NEAR])}
+    """Files next to the best ones; a small folder with several of them counts most."""
+    worth = {path: 1 / (5 + n) for n, path in enumerate(search.fused[:MAX_SEEDS])}
     folders: dict[str, float] = {}
     for path, of in worth.items():
         folder = path.rpartition("/")[0]
