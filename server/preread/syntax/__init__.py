@@ -1,6 +1,4 @@
-"""Source text read without a model: what a file defines, tests and imports, and what stands
-inside.
-"""
+"""Parse source text: the definitions, tests and imports of a file, and the details inside them."""
 
 import re
 from typing import TYPE_CHECKING
@@ -45,8 +43,8 @@ __all__ = [
     "outline",
 ]
 
-_COMPONENTS = frozenset(("Vue", "Svelte"))  # markup with scripts in it
-# What only a header of C++ holds; both languages call theirs `.h`.
+_COMPONENTS = frozenset(("Vue", "Svelte"))  # markup with embedded scripts
+# Found only in C++ headers; C and C++ share the suffix `.h`.
 _CPLUSPLUS = re.compile(
     r"^[ \t]*(?:class\s+\w|namespace\b[^;=]*\{|template\s*<|(?:public|private|protected)\s*:"
     r"|using\s+\w+\s*=)",
@@ -57,7 +55,7 @@ MAX_LINE = 20_000  # characters
 
 
 def outline(path: str, text: str) -> Outline:
-    """The outline of a file; empty for one in no known language, or beyond the size bounds."""
+    """The outline of a file; empty if its language is unknown or it exceeds the size limits."""
     language = _readable(path, text)
     if language is None:
         return Outline()
@@ -70,13 +68,13 @@ def outline(path: str, text: str) -> Outline:
 
 
 def names(path: str, text: str) -> Names:
-    """What a file's outline would name, nearly, and much quicker; bounds as for outlines."""
+    """Roughly the names in a file's outline, but much faster; with the same size limits."""
     language = _readable(path, text)
     return named(language, text) if language is not None else Names([], [])
 
 
 def details(path: str, text: str) -> Details:
-    """The details of a file; empty for one in no known language, or beyond the size bounds."""
+    """The details of a file; empty if its language is unknown or it exceeds the size limits."""
     language = _readable(path, text)
     if language is None:
         return Details()
@@ -96,7 +94,7 @@ def details(path: str, text: str) -> Details:
 
 
 def _parsed(path: str, text: str, language: Language) -> "Reading | None":
-    """The file read by its grammar, when there is a query for it and the grammar takes the text."""
+    """The file parsed by its grammar; None without a query or if the text cannot be parsed."""
     if language.name in _COMPONENTS:
         script = language_of("component.ts")
         if script is None or "<script" not in text:
@@ -110,7 +108,7 @@ def _parsed(path: str, text: str, language: Language) -> "Reading | None":
 
 
 def _readable(path: str, text: str) -> Language | None:
-    """The file's language when its text is within the bounds."""
+    """The file's language, or None if it is unknown or the text exceeds the size limits."""
     language = language_of(path)
     if language is None or len(text) > MAX_CHARACTERS:
         return None

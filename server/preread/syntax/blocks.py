@@ -1,6 +1,4 @@
-"""Where blocks of code end, told in one pass from braces, from Ruby's `end`, or from Python's
-indentation.
-"""
+"""Find where code blocks end in one pass: by braces, Ruby's `end` or Python's indentation."""
 
 import re
 from collections.abc import Callable
@@ -8,11 +6,11 @@ from collections.abc import Callable
 from preread.languages import Language
 
 _BRACE = re.compile(r"[{}]")
-_HEADER_LINES = 8  # a definition's parameters may take this many lines before its block opens
+_HEADER_LINES = 8  # lines that parameters may take before the block opens
 
 
 def block_ends(language: Language, code: list[str]) -> Callable[[int], int]:
-    """A function from the line of a definition to the last line of its block; `code` is free of
+    """A function from a definition's line to the last line of its block. `code` must have no
     comments.
     """
     if language.name in ("Ruby", "Python"):
@@ -32,7 +30,7 @@ def block_ends(language: Language, code: list[str]) -> Callable[[int], int]:
 
 
 def _by_braces(code: list[str]) -> dict[int, int]:
-    """For each line that opens a brace, the line on which the first one it opens is closed."""
+    """For each line that opens a brace, the line that closes the first one it opens."""
     closes: dict[int, int] = {}
     open_: list[int] = []  # line of each open brace
     for number, line in enumerate(code, 1):
@@ -50,9 +48,7 @@ def _by_braces(code: list[str]) -> dict[int, int]:
 
 
 def _by_indentation(code: list[str], closed_by_end: bool) -> dict[int, int]:
-    """For each line, the last line that is indented deeper; with `end`, the line that closes at
-    its own depth.
-    """
+    """For each line, the last following line indented deeper, or the `end` at its own depth."""
     ends: dict[int, int] = {}
     open_: list[tuple[int, int]] = []  # (indentation, line)
     last = 0

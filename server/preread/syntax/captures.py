@@ -1,4 +1,4 @@
-"""What a query finds in a file: one entry a match, in the order of the text."""
+"""Run a query on a file: one entry per match, in source order."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,16 +9,16 @@ from preread.syntax.queries import Section
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# A capture of one of these names, or of one that begins with it and a dot, is what was found.
+# The matched node is the capture with one of these names, or one of them, a dot and a suffix.
 _ROLES = frozenset(
     "definition test scope anonymous import comment decorator docstring reference string keyword"
     " block member family misread raise hook attribute".split()
 )
-_MAX_STATES = 2_000  # of patterns that are under way at once
+_MAX_STATES = 2_000  # of partial matches at the same time
 
 
 class Captured(NamedTuple):
-    """One match of a pattern: the node that was found, and its parts by the names of captures."""
+    """One match of a pattern: the node, and its parts by capture name."""
 
     role: str
     start: int  # in bytes
@@ -26,10 +26,10 @@ class Captured(NamedTuple):
     pattern: int
     node: "Node"
     parts: dict[str, list["Node"]]
-    given_name: str  # of a definition that has none itself
+    given_name: str  # for a definition without a name of its own
 
     def part(self, name: str) -> "Node | None":
-        """The first part of this name; a name or body is also what the node's field is called."""
+        """The first part with this name; `name` and `body` fall back to the node's own fields."""
         found = self.parts.get(name)
         if found:
             return found[0]
@@ -37,10 +37,10 @@ class Captured(NamedTuple):
 
 
 def captured(section: Section, source: Source, in_tests: bool) -> list[Captured]:
-    """Everything that a query finds, outer nodes before the inner ones that start with them."""
+    """All matches of a query in source order, outer nodes before inner ones."""
     from tree_sitter import QueryCursor
 
-    # The binding can also stop a query that takes long, but crashes on the way (0.26.1).
+    # The binding also has a progress callback to stop slow queries, but it crashes (0.26.1).
     cursor = QueryCursor(section.query, match_limit=_MAX_STATES)
     matches = cursor.matches(source.root)
     found: list[Captured] = []

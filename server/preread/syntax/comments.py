@@ -1,4 +1,4 @@
-"""Comments: those that a grammar shows, joined; and told from code line by line without one."""
+"""Comments, from a grammar or, without one, split from the code line by line."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def joined_comments(source: Source, places: Places, nodes: list["Node"]) -> tuple[Comment, ...]:
-    """The comments; line comments that follow each other in one column are one."""
+    """The comments; consecutive line comments in the same column are joined."""
     runs: list[list[Node]] = []
     for node in nodes:
         if runs and _follows(source, runs[-1][-1], node):
@@ -35,15 +35,15 @@ def _follows(source: Source, before: "Node", node: "Node") -> bool:
 
 
 def _is_line_alone(source: Source, node: "Node") -> bool:
-    """Whether this is a line comment with nothing before it."""
+    """Whether this is a line comment on a line of its own."""
     start = source.data.rfind(b"\n", 0, node.start_byte) + 1
     alone = not source.data[start : node.start_byte].strip()
     return alone and not source.data.startswith(b"/*", node.start_byte)
 
 
 def split_comments(language: Language, lines: list[str]) -> tuple[list[str], list[Comment]]:
-    """The lines with comments blanked out, and the comments; strings are told apart within a line
-    only.
+    """The lines without comments, and the comments. Strings are recognized only within one
+    line.
     """
     splitter = _Splitter(language)
     code = [splitter.line(number, line) for number, line in enumerate(lines, 1)]
@@ -56,12 +56,12 @@ class _Splitter:
         self.comments: list[Comment] = []
         self._line_comment = language.line_comment
         self._opener, self._closer = language.block_comment or ("", "")
-        self._block: list[str] | None = None  # the lines so far of a block comment that is open
+        self._block: list[str] | None = None  # lines of the open block comment
         self._block_start = 0
-        self._run: list[tuple[int, str]] = []  # line comments that follow each other
+        self._run: list[tuple[int, str]] = []  # consecutive line comments
 
     def line(self, number: int, line: str) -> str:
-        """The code of one line."""
+        """One line without its comments."""
         if number == 1 and line.startswith("#!"):
             return ""
         kept = ""
@@ -89,7 +89,7 @@ class _Splitter:
         return kept
 
     def finish(self, last: int) -> None:
-        """Closes what is open at the end of the file."""
+        """Close an open comment at the end of the file."""
         self._flush()
         if self._block is not None:
             self._close_block(last)
@@ -122,7 +122,7 @@ class _Splitter:
 
 
 def comment_start(line: str, markers: tuple[str, ...]) -> tuple[int, str]:
-    """Where a comment starts outside of strings, and its marker; (-1, "") for none."""
+    """The position and marker of the first comment outside strings; (-1, "") if none."""
     present = [marker for marker in markers if marker and marker in line]
     quote = ""
     at = 0
@@ -134,11 +134,11 @@ def comment_start(line: str, markers: tuple[str, ...]) -> tuple[int, str]:
             elif char == quote:
                 quote = ""
         elif char in "\"'`":
-            quote = char if char in line[at + 1 :] else ""  # an apostrophe opens nothing
+            quote = char if char in line[at + 1 :] else ""  # a lone apostrophe opens no string
         else:
             before = line[at - 1] if at else " "
             for marker in present:
-                # "$#" and "http://" open no comment
+                # neither "$#" nor "http://" starts a comment
                 blocked = (
                     not before.isspace() if marker == "#" else marker == "//" and before == ":"
                 )

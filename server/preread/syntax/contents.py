@@ -1,4 +1,4 @@
-"""What stands inside of definitions: calls, members, errors; one pass over what was captured."""
+"""Extract what is inside definitions (calls, members, errors) in one pass over the captures."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from preread.syntax.captures import Captured
 from preread.syntax.grammars import Source, first_line, last_line
 from preread.syntax.model import Attribute, Call, Member, MemberKind, Raise
 from preread.syntax.places import Places
-from preread.syntax.text import longest_run, spelled, unquoted
+from preread.syntax.text import callee_text, longest_run, unquoted
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,7 +27,7 @@ _KINDS: dict[str, MemberKind] = {
 
 @dataclass(slots=True)
 class _Frame:
-    """Where the strings and keywords between two offsets go: to a call, or to nothing."""
+    """The call that strings and keywords between two offsets belong to, if any."""
 
     begin: int
     end: int
@@ -45,7 +45,7 @@ class _Error:
 
 
 class ContentReader:
-    """Reads calls, members, errors and attributes out of what was captured."""
+    """Extracts calls, members, errors and attributes from captures."""
 
     def __init__(self, source: Source, places: Places, *, in_tests: bool) -> None:
         self.source = source
@@ -60,10 +60,10 @@ class ContentReader:
         self._open_hooks: list[tuple[int, str]] = []  # end, name
         self._open_families: list[tuple[int, str]] = []
         self._callees: dict[tuple[int, int], str] = {}
-        self._taken: set[tuple[str | int, ...]] = set()
+        self._seen: set[tuple[str | int, ...]] = set()
 
     def read(self, found: list[Captured]) -> None:
-        """Goes through what was captured, in the order of the text."""
+        """Process the captures in source order."""
         handlers = {
             "reference": self._call,
             "string": self._string,
@@ -83,11 +83,11 @@ class ContentReader:
                 handler(entry)
 
     def calls(self) -> tuple[Call, ...]:
-        """The calls that were read."""
-        return tuple(self._finished(frame, frame.found) for frame in self._calls if frame.found)
+        """The calls found."""
+        return tuple(self._as_call(frame, frame.found) for frame in self._calls if frame.found)
 
     def raises(self) -> tuple[Raise, ...]:
-        """The errors that were read; one without a message says nothing."""
+        """The errors found; those without a message are dropped."""
         found = []
         for error in self._errors:
             message = longest_run(error.strings)
@@ -95,7 +95,7 @@ class ContentReader:
             if message and exception:
                 line = first_line(error.found.node)
                 text = self.source.fold_between(exception[0].start_byte, exception[-1].end_byte)
-                name = spelled(text).removesuffix(".new")
+                name = callee_text(text).removesuffix(".new")
                 found.append(Raise(message, name, line, self.places.within(line)))
         return tuple(found)
 
@@ -118,7 +118,7 @@ class ContentReader:
         self._open_frames.append(frame)
         self._calls.append(frame)
 
-    def _finished(self, frame: _Frame, entry: Captured) -> Call:
+    def _as_call(self, frame: _Frame, entry: Captured) -> Call:
         line = first_line(entry.node)
         literals, keywords = tuple(frame.literals[:_MAX_LITERALS]), tuple(frame.keywords)
         text, end = self.source.fold(entry.node, 120), last_line(entry.node)
@@ -126,7 +126,7 @@ class ContentReader:
         return Call(frame.callee, text, line, end, literals, keywords, within, frame.hook)
 
     def _string(self, entry: Captured) -> None:
-        if ("keyword", entry.start) in self._taken:
+        if ("keyword", entry.start) in self._seen:
             return
         frame = self._frame_at(entry.start)
         text = unquoted(self.source.text(entry.node))
@@ -137,13 +137,13 @@ class ContentReader:
         self._block(entry)
 
     def _keyword(self, entry: Captured) -> None:
-        self._taken.add(("keyword", entry.start))
+        self._seen.add(("keyword", entry.start))
         frame = self._frame_at(entry.start)
         if frame is not None:
             frame.keywords.append(self.source.fold(entry.node).strip("'\":"))
 
     def _frame_at(self, offset: int) -> _Frame | None:
-        """The call to which something at an offset is given."""
+        """The call that has the given offset in its arguments."""
         frame = self._open_frames[-1] if self._open_frames else None
         return frame if frame is not None and frame.found and frame.begin <= offset else None
 
@@ -152,7 +152,7 @@ class ContentReader:
 
     def _member(self, entry: Captured) -> None:
         name, kind = entry.part("name"), _KINDS.get(entry.role.partition(".")[2])
-        if name is None or not self._take(entry, name) or kind is None:
+        if name is None or not self._is_first(entry, name) or kind is None:
             return
         line = first_line(entry.node)
         owner = self._owner(entry, kind, line)
@@ -182,24 +182,24 @@ class ContentReader:
             self._open_families.append((entry.end, self.source.fold(name).strip("'\"")))
 
     def _value(self, entry: Captured) -> str:
-        """The text of all parts of the value, with what stands between them."""
+        """The text from the first to the last part of the value."""
         parts = entry.parts.get("value")
         if not parts:
             return ""
         start, end = min(n.start_byte for n in parts), max(n.end_byte for n in parts)
         return self.source.fold_between(start, end, 120).lstrip(":= ")
 
-    def _take(self, entry: Captured, name: "Node") -> bool:
-        """Whether this is the first pattern that captures the node, for this name."""
+    def _is_first(self, entry: Captured, name: "Node") -> bool:
+        """Whether no earlier pattern captured this node with this name; records it."""
         key = (entry.start, entry.end, name.start_byte)
-        is_first = key not in self._taken
-        self._taken.add(key)
+        is_first = key not in self._seen
+        self._seen.add(key)
         return is_first
 
     def _raise(self, entry: Captured) -> None:
-        if ("raise", entry.start, entry.end) in self._taken:
+        if ("raise", entry.start, entry.end) in self._seen:
             return
-        self._taken.add(("raise", entry.start, entry.end))
+        self._seen.add(("raise", entry.start, entry.end))
         error = _Error(entry)
         self._errors.append(error)
         self._open_errors.append(error)

@@ -1,8 +1,8 @@
-"""Definitions and tests of a file: one pass over what the query of its language captured.
+"""Extract the definitions and tests of a file in one pass over the captures of its query.
 
-The pass goes through the text from its start to its end and keeps a stack of what is open there:
-from that a definition has its container, a test its group. What stands right before a definition,
-or in it before its name, is its comment and its decorators.
+The pass keeps a stack of the open nodes, which gives a definition its container and a test its
+group. Comments and decorators right before a definition, or inside it before its name, belong to
+it.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from preread.syntax.captures import Captured
 from preread.syntax.grammars import Source
-from preread.syntax.marks import given_by, inherited, states_of
+from preread.syntax.marks import is_inherited, states_of, without_given
 from preread.syntax.model import Member, Symbol, TestCase
 from preread.syntax.opened import FUNCTIONS, KINDS, TYPES, Opened
 from preread.syntax.signatures import end_of, line_at, name_of, signature_of, split_name
@@ -20,26 +20,26 @@ from preread.syntax.text import comment_text, first_sentence, nested, without_ta
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Between a comment and what it is about: `export const`, `template <typename T>`.
-_JOINS = re.compile(rb"[\w\s]{0,200}")
+# Allowed between a comment and its definition: `export const`, `template <typename T>`.
+_BETWEEN = re.compile(rb"[\w\s]{0,200}")
 _TEMPLATE = re.compile(rb"template\s*<[^;{}()]{0,200}>\s*")
 
 
 class DefinitionReader:
-    """Reads the definitions and tests out of what was captured."""
+    """Extracts definitions and tests from captures."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._symbols: list[tuple[int, Symbol]] = []  # with the offsets at which they begin
+        self._symbols: list[tuple[int, Symbol]] = []  # with start offsets
         self._tests: list[tuple[int, TestCase]] = []
         self.constants: list[Member] = []
         self._open = [Opened("file", "", len(source.data) + 1)]
-        self._above: list[Captured] = []  # comments and decorators that follow each other
-        self._taken: set[tuple[int, ...]] = set()  # spans of what is defined
+        self._above: list[Captured] = []  # consecutive comments and decorators
+        self._seen: set[tuple[int, ...]] = set()  # spans already captured
         self._aliases: set[str] = set()
 
     def read(self, found: Iterable[Captured]) -> None:
-        """Goes through what was captured, in the order of the text."""
+        """Process the captures in source order."""
         handlers = {
             "definition": self._definition,
             "scope": self._scope,
@@ -91,7 +91,7 @@ class DefinitionReader:
         kind = KINDS.get(entry.role.partition(".")[2])
         around = self._open[-1]
         name = entry.part("name")
-        if kind is None or around.kind == "anonymous" or not self._take(entry, name):
+        if kind is None or around.kind == "anonymous" or not self._is_first(entry, name):
             return
         if kind == "constant" and around.in_function:  # a variable
             self._open.append(Opened("anonymous", "", entry.end))
@@ -135,7 +135,7 @@ class DefinitionReader:
             return
         if entry.role == "test.row" and around.kind != "test":
             return
-        if around.kind == "anonymous" or not self._take(entry, name, alone=True):
+        if around.kind == "anonymous" or not self._is_first(entry, name, alone=True):
             return
         kind = "group" if entry.role == "test.group" else "test"
         words = name_of(self.source, entry, name) or self.source.fold(entry.node, 80)
@@ -161,10 +161,10 @@ class DefinitionReader:
             opened.inherits = [*states, *opened.inherits]
 
     def _push(self, opened: Opened, entry: Captured) -> None:
-        """Opens it, with the comments and decorators that stand above."""
+        """Open a node, with the comments and decorators above it."""
         opened.found, opened.begin = entry, entry.start
         around = self._open[-1]
-        above = self._above if self._joins(self._above, entry.start) else []
+        above = self._above if self._is_adjacent(self._above, entry.start) else []
         for leading in above:
             if leading.role.startswith("comment"):
                 opened.comments.append(comment_text(self.source.text(leading.node)))
@@ -173,45 +173,47 @@ class DefinitionReader:
             else:
                 self._decorate(opened, leading)
         self._above = []
-        opened.inherits = [*filter(inherited, opened.decorators), *around.inherits]
+        opened.inherits = [*filter(is_inherited, opened.decorators), *around.inherits]
         self._open.append(opened)
 
     def _decorate(self, opened: Opened, entry: Captured) -> None:
-        """Adds a decorator; what only says that this is a test is no mark of it."""
+        """Add a decorator, unless it only marks a function as a test."""
         text = self.source.fold(entry.node)
         if entry.role != "decorator.test" or "(" in text or opened.kind not in FUNCTIONS:
             opened.decorators.append(text)
         if entry.role == "decorator.test" and opened.kind in ("function", "method"):
             opened.is_test = True
 
-    def _take(self, entry: Captured, name: "Node | None", *, alone: bool = False) -> bool:
-        """Whether this is the first pattern that captures the node, as the name that it gives."""
+    def _is_first(self, entry: Captured, name: "Node | None", *, alone: bool = False) -> bool:
+        """Whether no earlier pattern captured this node with this name; records it."""
         span = (entry.start, entry.end)
         key = (*span, name.start_byte) if name is not None else span
         named = (name.start_byte,) if name is not None else span
-        if not self._taken.isdisjoint((span, key, named)):
+        if not self._seen.isdisjoint((span, key, named)):
             return False
-        self._taken.add(key)
-        if alone:  # a test: neither the node nor its name makes anything else
-            self._taken.update((span, named))
+        self._seen.add(key)
+        if alone:  # a test: no other definition may use the node or its name
+            self._seen.update((span, named))
         return True
 
-    # What belongs to what is open
+    # Parts of the open nodes
 
     def _comment(self, entry: Captured) -> None:
         around = self._open[-1]
         if around.begin and not self.source.data[around.begin : entry.start].strip():
-            around.begin = entry.end  # between decorators and what they stand before
+            around.begin = entry.end  # between the decorators and the definition
             return
         start = self.source.data.rfind(b"\n", 0, entry.start) + 1
-        if self.source.data[start : entry.start].strip():  # it is about what stands before it
+        if self.source.data[
+            start : entry.start
+        ].strip():  # a trailing comment, about the code before it
             return
         self._add_above(entry)
 
     def _add_above(self, entry: Captured) -> None:
-        if not self._take(entry, None) or (self._above and entry.start < self._above[-1].end):
+        if not self._is_first(entry, None) or (self._above and entry.start < self._above[-1].end):
             return
-        if not self._joins(self._above, entry.start):
+        if not self._is_adjacent(self._above, entry.start):
             self._above = []
         self._above.append(entry)
 
@@ -219,22 +221,22 @@ class DefinitionReader:
         around = self._open[-1]
         name = around.found.part("name") if around.found is not None else None
         if name is not None and entry.start < name.start_byte:
-            if self._take(entry, None):
+            if self._is_first(entry, None):
                 self._decorate(around, entry)
             around.begin = max(around.begin, entry.end)
-            around.inherits = [*filter(inherited, around.decorators), *self._open[-2].inherits]
+            around.inherits = [*filter(is_inherited, around.decorators), *self._open[-2].inherits]
             return
         self._add_above(entry)
 
     def _ignored(self, entry: Captured) -> None:
         self._open[-1].begin = entry.end
 
-    def _joins(self, above: list[Captured], start: int) -> bool:
-        """Whether nothing but words, and no empty line, is between these and an offset."""
+    def _is_adjacent(self, above: list[Captured], start: int) -> bool:
+        """Whether only words, and no empty line, separate these from an offset."""
         if not above:
             return True
         between = _TEMPLATE.sub(b"", self.source.data[above[-1].end : start][:600])
-        return between.count(b"\n") <= 1 and _JOINS.fullmatch(between) is not None
+        return between.count(b"\n") <= 1 and _BETWEEN.fullmatch(between) is not None
 
     def _docstring(self, entry: Captured) -> None:
         around = self._open[-1]
@@ -250,7 +252,7 @@ class DefinitionReader:
 
     def _mark(self, entry: Captured) -> None:
         text = self.source.fold(entry.node)
-        if (entry.start, entry.end) in self._taken:  # `test.skip("…", …)` is a test of its own
+        if (entry.start, entry.end) in self._seen:  # `test.skip("…", …)` declares a test itself
             return
         around = next((each for each in reversed(self._open) if each.is_test), self._open[-1])
         (around.skips if around.is_test else around.inherits).append(text)
@@ -261,13 +263,13 @@ class DefinitionReader:
     def _is_alias(self, runner: "Node | None") -> bool:
         return runner is not None and self.source.fold(runner).partition(".")[0] in self._aliases
 
-    # What is read when its end is reached
+    # Closed nodes
 
     def _add_symbol(self, closed: Opened, entry: Captured) -> None:
         value = entry.part("value")
         kind = KINDS[closed.kind]
         doc = closed.docstring or "\n".join(closed.comments)
-        shipped = entry.part("doc")  # of a query that came with a grammar
+        shipped = entry.part("doc")  # from a query shipped with the grammar
         if shipped is not None and not doc:
             doc = comment_text(self.source.text(shipped))
         start, end = line_at(self.source, entry.node, closed.begin), end_of(entry)
@@ -286,7 +288,7 @@ class DefinitionReader:
     def _add_test(self, closed: Opened, entry: Captured) -> None:
         above = self._open[1:]
         outer = [*self._open[0].inherits, *(above[-1].inherits if above else ())]
-        params = given_by(closed.decorators + outer, closed.params)
+        params = without_given(closed.decorators + outer, closed.params)
         marks = tuple(dict.fromkeys((*closed.decorators, *closed.marks, *outer, *closed.skips)))
         start = line_at(self.source, entry.node, closed.begin)
         end, group = end_of(entry), closed.group

@@ -1,4 +1,4 @@
-"""Which edition of the rules text is read by: what another edition has read is read again."""
+"""The edition of the parsing rules: files parsed by another edition are parsed again."""
 
 import hashlib
 import os
@@ -9,9 +9,7 @@ from pathlib import Path
 
 @cache
 def edition() -> str:
-    """A digest of these rules and of the grammars that are installed: it changes by itself when
-    they do.
-    """
+    """A digest of the rules and of the installed grammars, so it changes when they do."""
     digest = hashlib.sha256()
     folder = Path(__file__).parent
     rules = sorted((*folder.glob("*.py"), *folder.glob("queries/*.scm")))

@@ -1,4 +1,4 @@
-"""Headings of documents, markup, templates and YAML as symbols that hold their sections."""
+"""Headings of documents, markup, templates and YAML as symbols that span their sections."""
 
 import re
 
@@ -46,7 +46,7 @@ def markdown_headings(lines: list[str]) -> list[tuple[int, int, str]]:  # noqa: 
 
 
 def _after_front_matter(lines: list[str]) -> int:
-    """How many lines a YAML front matter takes; its closing rule is no Setext heading."""
+    """The number of lines of YAML front matter, whose closing `---` is no Setext heading."""
     if not lines or lines[0].rstrip() != "---":
         return 0
     return next(
@@ -56,9 +56,7 @@ def _after_front_matter(lines: list[str]) -> int:
 
 
 def rst_headings(lines: list[str]) -> list[tuple[int, int, str]]:
-    """(line, level, title) of each heading; a level is the order in which its adornment first
-    appears.
-    """
+    """(line, level, title) of each heading; levels are numbered by first use of the adornment."""
     found = []
     styles: list[str] = []
     for number in range(2, len(lines) + 1):
@@ -80,7 +78,7 @@ def rst_headings(lines: list[str]) -> list[tuple[int, int, str]]:
 
 
 def markup_headings(lines: list[str]) -> list[tuple[int, int, str]]:
-    """(line, level, title) of each heading element that stands on one line."""
+    """(line, level, title) of each heading element written on one line."""
     found = []
     for number, line in enumerate(lines, 1):
         for heading in _MARKUP_HEADING.finditer(line) if "<h" in line or "<H" in line else ():
@@ -108,10 +106,10 @@ def template_parts(lines: list[str]) -> list[Symbol]:
 
 
 def yaml_headings(lines: list[str]) -> list[tuple[int, int, str]]:
-    """(line, level, key) of the keys that hold more than a value, on the two outer levels."""
+    """(line, level, key) of the keys with nested content, on the two outer levels."""
     found: list[tuple[int, int, str]] = []
     inner = 0  # indentation of the second level, once it is known
-    scalar = -1  # indentation of the key whose text runs on
+    scalar = -1  # indentation of the key of an open block scalar
     for number, line in enumerate(lines, 1):
         stripped = line.strip()
         if not stripped or stripped[0] == "#":
@@ -131,7 +129,7 @@ def yaml_headings(lines: list[str]) -> list[tuple[int, int, str]]:
 
 
 def sections(headings: list[tuple[int, int, str]], last: int) -> list[Symbol]:
-    """Headings as symbols that reach to the next heading of their level or above."""
+    """Headings as symbols that end before the next heading of the same or a higher level."""
     ends = [last] * len(headings)
     open_: list[int] = []
     containers: list[str] = []

@@ -1,4 +1,4 @@
-"""Imports of a file out of what the query of its language captured."""
+"""Extract the imports of a file from captures."""
 
 from collections.abc import Iterable
 
@@ -9,8 +9,8 @@ from preread.syntax.text import unquoted
 
 
 def imports_of(source: Source, found: Iterable[Captured]) -> tuple[Import, ...]:
-    """One entry for each module that a statement names, with the names taken from it."""
-    patterns: dict[tuple[int, int], int] = {}  # which reads a statement: the first that captures it
+    """One entry per module in a statement, with the names imported from it."""
+    patterns: dict[tuple[int, int], int] = {}  # by statement: the first pattern that captured it
     names: dict[tuple[int, str], list[str]] = {}
     lines: dict[tuple[int, str], int] = {}
     for entry in found:
@@ -27,7 +27,7 @@ def imports_of(source: Source, found: Iterable[Captured]) -> tuple[Import, ...]:
 
 
 def _module(source: Source, entry: Captured) -> tuple[str, list[str]]:
-    """The module that a match names, and the names that it takes from it."""
+    """The module of a match, and the names imported from it."""
     node = entry.part("module")
     module = source.fold(node) if node is not None else ""
     if node is not None and ("string" in node.type or node.type == "path"):

@@ -1,19 +1,19 @@
-"""Marks of tests: what their names, decorators and runners say about them, as written."""
+"""Marks of tests, as written: from names, decorators and runner calls."""
 
 import re
 
-# What is called to declare a test says how it is run: `it.skip`, `test.skipIf(slow)`, `xit`.
+# Modifiers of the call that declares a test: `it.skip`, `test.skipIf(slow)`, `xit`.
 _STATE = re.compile(
     r"\.(?:skip|fixme|only|fail|fails|failing|todo|skipIf|runIf|slow|concurrent)\b(?:\([^()]*\))?"
 )
 _PENDING = re.compile(
     r"([xf](?:it|test|describe|context|specify|scenario|example|feature|should)|pending|skip|todo)\b"
 )
-# Decorators of a class that hold for its tests.
+# Decorators of a class that apply to its tests.
 _INHERITED = re.compile(
     r"skip|ignore|disabled|xfail|todo|pending|\bmark\.|patch|slow|parametri[sz]e", re.IGNORECASE
 )
-# Names that decorators give values to are no fixtures; a patch without `new` gives one argument.
+# Parameters set by decorators are no fixtures; a patch without `new` passes one argument.
 _PARAMETRIZED = re.compile(
     r"parametrize\(\s*(?:[\w.]+=)?(\([^()]*\)|\[[^\[\]]*\]|\"[^\"]*\"|'[^']*')"
 )
@@ -23,18 +23,18 @@ _PATCH = re.compile(
 
 
 def states_of(runner: str) -> list[str]:
-    """The marks that what is called to declare a test carries in its name."""
+    """The marks in the name of the function that declares a test."""
     head = _PENDING.match(runner)
     return ([head[1]] if head else []) + [found[0] for found in _STATE.finditer(runner)]
 
 
-def inherited(decorator: str) -> bool:
-    """Whether a decorator of a class is a mark of each test in it."""
+def is_inherited(decorator: str) -> bool:
+    """Whether a class decorator is a mark of each of its tests."""
     return _INHERITED.search(decorator) is not None
 
 
-def given_by(decorators: list[str], params: list[str]) -> list[str]:
-    """What a test asks for, without what its decorators give it."""
+def without_given(decorators: list[str], params: list[str]) -> list[str]:
+    """A test's parameters without those set by its decorators."""
     if not params or not decorators:
         return params
     given = {

@@ -1,4 +1,4 @@
-"""What is read from source text: named tuples, made and packed by the thousand.
+"""The records parsed from source text; named tuples, because there are thousands.
 
 Lines are 1-based and inclusive, and end at "\\n" only.
 """
@@ -12,7 +12,7 @@ MemberKind = Literal["enum", "constant", "option", "field", "union"]
 
 
 class Symbol(NamedTuple):
-    """A definition; its decorators stand before `start`."""
+    """A definition; its decorators are before `start`."""
 
     name: str
     kind: SymbolKind
@@ -25,7 +25,7 @@ class Symbol(NamedTuple):
 
 
 class TestCase(NamedTuple):
-    """One test as its runner would name it."""
+    """One test, named as its runner names it."""
 
     name: str
     start: int
@@ -39,7 +39,7 @@ TestCase.__test__ = False  # type: ignore[attr-defined]  # pytest would collect 
 
 
 class Import(NamedTuple):
-    """One imported module with the names taken from it ("*" for all, () for the module itself)."""
+    """One imported module and the names imported from it ("*" for all, () for the module)."""
 
     module: str
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Import(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """The definitions, tests and imports of a file, each in the order of lines."""
+    """The definitions, tests and imports of a file, each in line order."""
 
     symbols: tuple[Symbol, ...] = ()
     tests: tuple[TestCase, ...] = ()
@@ -64,11 +64,11 @@ class Call(NamedTuple):
     literals: tuple[str, ...]  # string arguments, also in lists and objects, raw as in the source
     keywords: tuple[str, ...]  # keyword arguments and property names passed
     within: str  # innermost test or symbol, "" at module level
-    hook: str  # "beforeEach", "setUp", "fixture:<name>", … when the call stands in one, else ""
+    hook: str  # "beforeEach", "setUp", "fixture:<name>", … if the call is inside one, else ""
 
 
 class Comment(NamedTuple):
-    """A comment without its markers; consecutive line comments are one, joined by newlines."""
+    """A comment without markers; consecutive line comments are joined by newlines."""
 
     text: str
     start: int
@@ -77,7 +77,7 @@ class Comment(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A named member of a family: `owner` is the enum, class, union or function that holds it."""
+    """A named member of `owner`: an enum, class, union or function."""
 
     name: str
     value: str  # as written, folded, cut at 120 characters, "" if none
@@ -89,7 +89,7 @@ class Member(NamedTuple):
 class Raise(NamedTuple):
     """An error raised with a literal message."""
 
-    message: str  # longest literal run without placeholders, as it stands in the source
+    message: str  # longest literal run without placeholders, as written
     exception: str
     line: int
     within: str
@@ -106,7 +106,7 @@ class Attribute(NamedTuple):
 
 
 class Details(NamedTuple):
-    """Everything below the level of definitions, each in the order of lines."""
+    """Everything inside definitions, each in line order."""
 
     calls: tuple[Call, ...] = ()
     comments: tuple[Comment, ...] = ()

@@ -1,9 +1,8 @@
-"""The names that a file defines, by one pattern a language: quick enough for every file of a
-project.
+"""The names that a file defines, by one pattern per language: fast enough for a whole project.
 
-An outline says more, and says it exactly, but takes many times as long: it is made of files that a
-request is about. Patterns begin at the end of the line before, which is quick to search for, and
-never try one split of a line twice, so that no text takes long.
+An outline has more and is exact, but takes many times as long, so only files that a request is
+about get one. Patterns start at the previous newline, which is fast to search for, and use
+possessive quantifiers so that no text makes them backtrack for long.
 """
 
 import re
@@ -13,13 +12,11 @@ from typing import NamedTuple
 
 from preread.languages import Language
 
-_MAX = 5_000  # names of a file
+_MAX_NAMES = 5_000  # of a file
 
 
 class Names(NamedTuple):
-    """What a file defines, and its headings; each in the order of lines, repeated where it is
-    defined again.
-    """
+    """The defined names and headings of a file, in line order, with repetitions."""
 
     defined: list[str]
     headings: list[str]
@@ -36,7 +33,7 @@ _MODIFIERS = (
     r"|synchronized|indirect|convenience|required|typedef|ref|expect|actual|@\w++(?:\([^()\n]*\))?"
     r"|class(?= (?:func|var|let)))\s++)*+"
 )
-# What begins a line and has a bracket behind it, and is no definition.
+# Line starts that precede a bracket but are no definition.
 _NO = (
     r"(?!(?:if|for|while|switch|catch|return|else|do|new|throw|case|using|lock|foreach|when|await"
     r"|yield|delete|typeof"
@@ -44,8 +41,8 @@ _NO = (
     r"|All))\b)"
 )
 _TYPES = r"<(?:[^<>()\n;{}]++|<(?:[^<>()\n;{}]++|<[^<>\n]*+>)*+>)*+>"
-_GIVEN = r"\((?:[^;{}\n]*+\n){0,12}?[^;{}\n]*?\)"  # parameters, over some lines
-# C and its relatives: one to six words, a name, parameters. A body or a semicolon has to follow.
+_GIVEN = r"\((?:[^;{}\n]*+\n){0,12}?[^;{}\n]*?\)"  # parameters, possibly over several lines
+# C-like: one to six words, a name, parameters. A body or a semicolon has to follow.
 _TYPED = (
     rf"{_NO}(?:(?>[A-Za-z_][\w:.]*+(?:{_TYPES})?[\[\]?*&,]*+)[ \t]++[*&]*+){{1,6}}?"
     rf"(?:\w+(?:<[^<>\n]*>)?::)*+(~?\w++)[ \t]*+(?:<[^<>\n]*>)?{_GIVEN}[^;{{}}()=\n]{{0,200}}+\s*+"
@@ -70,7 +67,7 @@ _C = (
     rf"{_TYPED}\{{",
     r"\}[ *]*(\w++)[ \t]*;",
     r"using (\w++) *=",
-    # the type on the line above, or types below
+    # the return type on the line above, or K&R parameter types below
     r"(?<=\n)(\w++)[ \t]*\([^;{}()]{0,300}\)[^={}()]{0,300}\{",
 )
 _SCRIPT = (
@@ -153,19 +150,19 @@ _BEFORE = {
     "C#": rf"(?:\[[^\]\n]*\]\s*+)*+{_MODIFIERS}",
     "C C++": rf"(?:template *<[^;{{}}()\n]*>\s*)?{_MODIFIERS}",
 }
-_NONE = r"(?![\n/).,;|=?:+>-])"  # what no definition begins with
+_NONE = r"(?![\n/).,;|=?:+>-])"  # characters that start no definition
 _BY_LANGUAGE = {name: names for names in _DEFINITIONS for name in names.split()}
 
 
 @cache
 def _pattern(names: str) -> re.Pattern[str]:
-    """Compiled when first needed: all together take longer than a changed file."""
+    """Compiled on first use: compiling all takes longer than reading a changed file."""
     rules = "|".join(_DEFINITIONS[names])
     return re.compile(rf"\n[ \t]*+{_NONE}{_BEFORE.get(names, _MODIFIERS)}(?:{rules})", re.MULTILINE)
 
 
 def named(language: Language, text: str) -> Names:
-    """What definitions and tests are called, as it stands in the text."""
+    """The names of definitions and tests as written."""
     if language.name not in _BY_LANGUAGE:
         from preread.syntax.plain import plain_outline
 
@@ -174,5 +171,9 @@ def named(language: Language, text: str) -> Names:
         return Names([symbol.name for symbol in symbols if symbol.kind != "heading"], headings)
     pattern = _pattern(_BY_LANGUAGE[language.name])
     return Names(
-        [found[found.lastindex or 0] for found in islice(pattern.finditer("\n" + text), _MAX)], []
+        [
+            found[found.lastindex or 0]
+            for found in islice(pattern.finditer("\n" + text), _MAX_NAMES)
+        ],
+        [],
     )

@@ -1,4 +1,4 @@
-"""What is open at a place in a text while its definitions are read."""
+"""The open node at a position while definitions are extracted."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from preread.syntax.model import SymbolKind
 
 TYPES = frozenset(("class", "interface", "enum"))
 FUNCTIONS = frozenset(("function", "method", "component", "test", "group"))
-# Kinds as queries name them, beside those that symbols have.
+# The kinds in queries, mapped to the kinds of symbols.
 KINDS: dict[str, SymbolKind] = {
     "function": "function",
     "method": "method",
@@ -25,13 +25,13 @@ KINDS: dict[str, SymbolKind] = {
 
 @dataclass(slots=True)
 class Opened:
-    """Something that holds the text up to `end`."""
+    """A node that is open up to the offset `end`."""
 
     kind: str  # of a symbol, or "file", "scope", "anonymous", "test", "group"
     name: str
     end: int
-    container: str = ""  # of itself
-    inside: str = ""  # the container of what it holds
+    container: str = ""  # its own container
+    inside: str = ""  # the container of its contents
     group: str = ""
     group_inside: str = ""
     in_function: bool = False
@@ -44,4 +44,4 @@ class Opened:
     params: list[str] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
     skips: list[str] = field(default_factory=list)  # calls in a test that skip it
-    inherits: list[str] = field(default_factory=list)  # marks of all tests in it
+    inherits: list[str] = field(default_factory=list)  # marks for all tests inside

@@ -1,4 +1,4 @@
-"""Which definition a line stands in."""
+"""Find the definition around a line."""
 
 from preread.syntax.model import Outline, Symbol, TestCase
 
@@ -6,7 +6,7 @@ _TYPES = frozenset(("class", "interface", "enum"))
 
 
 class Places:
-    """The names of the innermost definitions by line."""
+    """The name of the innermost definition of each line."""
 
     def __init__(self, outline: Outline) -> None:
         types = tuple(symbol for symbol in outline.symbols if symbol.kind in _TYPES)
@@ -23,16 +23,16 @@ class Places:
 
 
 def enclosing(outline: Outline, line: int) -> Symbol | TestCase | None:
-    """The innermost symbol or test whose lines hold this 1-based line."""
+    """The innermost symbol or test that contains this 1-based line."""
     entries: list[Symbol | TestCase] = [*outline.symbols, *outline.tests]
     around = (entry for entry in entries if entry.start <= line <= entry.end)
     return max(around, key=lambda entry: (entry.start, -entry.end), default=None)
 
 
 def _names_by_line(entries: tuple[Symbol | TestCase, ...]) -> dict[int, str]:
-    """The name of the innermost entry for each line that stands in one."""
+    """The name of the innermost entry of each line that is inside one."""
     names: dict[int, str] = {}
-    # An inner definition begins later, or on the same line and ends earlier: it is written over.
+    # Inner definitions come later in this order and overwrite the outer ones.
     for entry in sorted(entries, key=lambda entry: (entry.start, -entry.end)):
         names.update(dict.fromkeys(range(entry.start, entry.end + 1), entry.name))
     return names

@@ -1,6 +1,4 @@
-"""Plain rules, line by line, for languages without a grammar: definitions, headings, comments,
-calls.
-"""
+"""Line-based parsing for languages without a grammar: definitions, headings, comments, calls."""
 
 import re
 from collections.abc import Callable
@@ -44,7 +42,7 @@ _KEYWORD_RULE = re.compile(
     rf"|protocol|trait|enum|union|typealias|type|function|func|fun|fn|def)\s+"
     rf"(?:self\.|\([^()]*\)\s+|<[^<>]*>\s+|[A-Za-z_][\w.<>?]*\.(?=[a-z_]\w*\())?&?{_NAME}"
 )
-# C and its relatives: a type, a name, parameters, and a body that opens on this line or the next.
+# C-like: a type, a name, parameters, and a body that opens on this line or the next.
 _C_FUNCTION = re.compile(
     r"^[ \t]*(?!(?:return|else|new|throw|case|goto|delete|using|typedef|await|yield)\b)"
     r"(?:[A-Za-z_][\w:<>,.\[\]?]*[ \t*&]+){1,6}(?P<name>~?[A-Za-z_][\w:~]*)\s*"
@@ -70,7 +68,7 @@ _IMPORT = re.compile(
     r"\s*[\"'<]?(?P<module>[\w./\\:@*-]+)"
 )
 _CALL = re.compile(r"(?<![\w$@#])((?:[A-Za-z_$][\w$]*(?:\.|::|->|\?\.))*[A-Za-z_$][\w$]*[?!]?)\(")
-# What stands before a name that is declared here, not called.
+# What precedes a name that is declared, not called.
 _DECLARES = re.compile(r"\b(?:func|fun|def|function|fn)\s+$")
 _C_DECLARES = re.compile(
     r"(?<![\w])(?!(?:return|await|throw|new|else|case|in|do|yield|co_await)\b)[A-Za-z_]\w*[\s*&]+$"
@@ -89,7 +87,7 @@ _C_LIKE = frozenset(("C", "C++", "C#", "Java"))
 
 
 def plain_outline(language: Language, text: str) -> Outline:
-    """An outline by plain rules; nothing but headings for documents and nothing at all for data."""
+    """An outline by line-based rules; only headings for documents, empty for data."""
     lines = _lines(text)
     if language.name in _HEADINGS:
         headings = sections(_HEADINGS[language.name](lines), len(lines))

@@ -19,11 +19,13 @@ from preread.syntax.places import Places
 from preread.syntax.queries import Section, contents_of, definitions_of
 from preread.syntax.recovery import recovered
 
-_last = threading.local()  # what a thread read last: details are mostly asked for after the outline
+_last = (
+    threading.local()
+)  # the last file of each thread: details are usually read right after the outline
 
 
 class Reading:
-    """A parsed file with its outline; its details are read when they are asked for."""
+    """A parsed file with its outline; details are extracted on demand."""
 
     def __init__(self, source: Source, language: Language, section: Section) -> None:
         self._source = source
@@ -41,7 +43,7 @@ class Reading:
             self.outline = recovered(source, language, self.outline, misread)
 
     def details(self) -> Details:
-        """What stands inside of the definitions."""
+        """What is inside the definitions."""
         section = contents_of(self._language)
         if section is None:
             return Details()
@@ -50,7 +52,7 @@ class Reading:
         reader = ContentReader(self._source, places, in_tests=in_tests)
         reader.read(captured(section, self._source, in_tests))
         comments = [entry.node for entry in self._found if entry.role == "comment"]
-        members = _merged(reader.members, self._definitions.constants)
+        members = _merge(reader.members, self._definitions.constants)
         return Details(
             reader.calls(),
             joined_comments(self._source, places, comments),
@@ -60,20 +62,20 @@ class Reading:
         )
 
 
-def _merged(members: list[Member], constants: list[Member]) -> list[Member]:
-    """Both in order; a constant is no field, and a member of an enum no other constant."""
+def _merge(members: list[Member], constants: list[Member]) -> list[Member]:
+    """Both in line order, without duplicates of the same name and line."""
     by_place: dict[tuple[str, int], Member] = {(one.name, one.line): one for one in constants}
-    kept = []
+    chosen = []
     for member in members:
         known = by_place.get((member.name, member.line))
         if known is None or member.kind != "field" or known.value == "":
-            kept.append(member)
+            chosen.append(member)
             by_place.pop((member.name, member.line), None)
-    return sorted((*kept, *by_place.values()), key=lambda member: member.line)
+    return sorted((*chosen, *by_place.values()), key=lambda member: member.line)
 
 
 def read(path: str, text: str, language: Language) -> Reading | None:
-    """The file read, None when there is no query for its language, or no parser takes the text."""
+    """The parsed file; None without a query for its language or if the text cannot be parsed."""
     key = (path, language.name, text)
     if getattr(_last, "key", None) == key:
         found: Reading | None = _last.reading

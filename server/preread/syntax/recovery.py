@@ -1,4 +1,4 @@
-"""Where a grammar loses its way, what the plain rules find: one misread token can cost a class."""
+"""Fill parse errors with the line-based outline: one misread token can lose a whole class."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,14 +11,14 @@ from preread.syntax.plain import plain_outline
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
-_MIN_LINES = 3  # of an error that may hide a definition
-_MAX = 2_000  # definitions of a file, each of which is compared with the others
+_MIN_LINES = 3  # of a parse error that may hide a definition
+_MAX_DEFINITIONS = 2_000  # definitions of a file: they are compared pairwise
 _TYPES = frozenset(("class", "interface", "enum"))
 _FUNCTIONS = frozenset(("function", "method"))
 
 
 def recovered(source: Source, language: Language, found: Outline, misread: list["Node"]) -> Outline:
-    """The outline of a file with errors, with what plain rules find where they are."""
+    """The outline of a file with parse errors, completed by the line-based rules there."""
     text = source.data.decode("utf-8", "ignore")
     lines = text.split("\n")
     broken = _broken_lines(source, language, found, len(lines))
@@ -26,26 +26,26 @@ def recovered(source: Source, language: Language, found: Outline, misread: list[
         broken.update(range(first_line(node), last_line(node) + 1))
     known: list[Symbol | TestCase] = list(found.symbols)
     known += found.tests
-    known = known[:_MAX]
+    known = known[:_MAX_DEFINITIONS]
     starts = {entry.start for entry in known}
     added = [
         symbol
         for symbol in (plain_outline(language, text).symbols if broken else ())
         if symbol.start in broken and symbol.start not in starts and symbol.name.isprintable()
-        if not any(_holds(entry, symbol, lines) for entry in known)
+        if not any(_contains(entry, symbol, lines) for entry in known)
     ]
-    if not broken or len(known) + len(added) > _MAX:
+    if not broken or len(known) + len(added) > _MAX_DEFINITIONS:
         return found
     types = [symbol for symbol in added if symbol.kind in _TYPES]
     symbols = [*found.symbols, *added]
-    placed = [_placed(symbol, types, symbols, lines) for symbol in symbols]
+    placed = [_place(symbol, types, symbols, lines) for symbol in symbols]
     placed.sort(key=lambda symbol: (symbol.start, -symbol.end))
-    tests = [_grouped(test, types) for test in found.tests]
+    tests = [_with_group(test, types) for test in found.tests]
     return Outline(tuple(placed), tuple(tests), found.imports)
 
 
 def _broken_lines(source: Source, language: Language, found: Outline, last: int) -> set[int]:
-    """Lines of errors, of functions with errors, which swallow the next, and behind the tree."""
+    """Lines in parse errors, in functions with errors (they swallow the next), or past the tree."""
     root, lines = source.root, set[int]()
     if root.children:
         lines.update(range(last_line(root.children[-1]) + 1, last + 1))
@@ -75,15 +75,15 @@ def _error_query(language: Language) -> "Query | None":
     return Query(grammar, "(ERROR) @error (MISSING) @error") if grammar is not None else None
 
 
-def _holds(entry: Symbol | TestCase, symbol: Symbol, lines: list[str]) -> bool:
-    """Whether a function holds what was found: it is set in deeper."""
+def _contains(entry: Symbol | TestCase, symbol: Symbol, lines: list[str]) -> bool:
+    """Whether a function contains a symbol: it has to be indented deeper."""
     is_function = isinstance(entry, TestCase) or entry.kind in ("function", "method")
     inside = is_function and entry.start < symbol.start <= entry.end
     return inside and _indent(lines, symbol.start) > _indent(lines, entry.start)
 
 
-def _placed(symbol: Symbol, types: list[Symbol], others: list[Symbol], lines: list[str]) -> Symbol:
-    """A definition in the type that was found around it; a function ends where one begins."""
+def _place(symbol: Symbol, types: list[Symbol], others: list[Symbol], lines: list[str]) -> Symbol:
+    """A definition put into the type around it; a function ends where the next one begins."""
     following = [
         one.start
         for one in others
@@ -93,19 +93,19 @@ def _placed(symbol: Symbol, types: list[Symbol], others: list[Symbol], lines: li
     ]
     if following:
         symbol = symbol._replace(end=min(following) - 1)
-    home = _home(symbol.start, types)
+    home = _type_around(symbol.start, types)
     if home is None or symbol.container:
         return symbol
     kind = "method" if symbol.kind == "function" else symbol.kind
     return symbol._replace(container=home.name, kind=kind)
 
 
-def _grouped(test: TestCase, types: list[Symbol]) -> TestCase:
-    home = _home(test.start, types)
+def _with_group(test: TestCase, types: list[Symbol]) -> TestCase:
+    home = _type_around(test.start, types)
     return test._replace(group=home.name) if home is not None and not test.group else test
 
 
-def _home(line: int, types: list[Symbol]) -> Symbol | None:
+def _type_around(line: int, types: list[Symbol]) -> Symbol | None:
     return next((one for one in reversed(types) if one.start < line <= one.end), None)
 
 

@@ -1,4 +1,4 @@
-"""How a definition is shown: its name, its lines, what stands before its body."""
+"""The name, lines and signature of a definition."""
 
 import re
 from typing import TYPE_CHECKING
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _WORDS_BEFORE = re.compile(r"[\w ]*")
-_ARGUMENTS = re.compile(r"<[^<>]*>")  # of a template that a definition is a case of
-_DEEP = 4  # arguments in arguments
+_ARGUMENTS = re.compile(r"<[^<>]*>")  # of a template specialization
+_MAX_NESTING = 4  # levels of template arguments
 _TAIL = re.compile(r"(?:\s*:\s*#.*|\s*=>|\s*;?\s+end|[\s;{=(:,]+)$")
 
 
@@ -39,7 +39,7 @@ def end_of(entry: Captured) -> int:
 
 
 def signature_of(source: Source, entry: Captured, begin: int, kind: str) -> str:
-    """What stands before the body, with the words before it on its line."""
+    """The text before the body, including the words before it on its line."""
     data = source.data
     body = entry.part("body")
     line = data.rfind(b"\n", 0, begin) + 1
@@ -57,11 +57,11 @@ def signature_of(source: Source, entry: Captured, begin: int, kind: str) -> str:
 
 
 def split_name(words: str) -> tuple[str, str]:
-    """The type that a name is said to be in, and the name; `Cart<T>::add` is one of Cart."""
+    """The qualifier of a name and the bare name: `Cart<T>::add` → Cart, add."""
     if words.startswith("operator"):
         return "", words
     outer, operator, last = words.partition("::operator")
-    for _ in range(_DEEP):
+    for _ in range(_MAX_NESTING):
         outer = _ARGUMENTS.sub("", outer)
     if not operator:
         outer, _, last = outer.rpartition("::")

@@ -1,4 +1,4 @@
-"""Small readings of text that every language shares: comment markers, sentences, placeholders."""
+"""Text helpers for all languages: comment markers, sentences, placeholders, callees."""
 
 import re
 
@@ -47,14 +47,14 @@ def longest_run(literals: list[str]) -> str:
 
 
 def nested(outer: str, name: str, separator: str = ".") -> str:
-    """The container of what stands inside `name`; it stops growing in absurdly deep nesting."""
+    """The container of the contents of `name`; it stops growing in absurdly deep nesting."""
     if not outer:
         return name
     return f"{outer}{separator}{name}" if len(outer) < 300 else outer
 
 
 def unquoted(text: str) -> str:
-    """What stands between the quotes of a string, as it stands in the source."""
+    """The text between the quotes of a string, as written."""
     found = _QUOTED.fullmatch(text)
     return found[2] if found and found[2] is not None else found[3] if found else text.strip("\"'`")
 
@@ -70,14 +70,14 @@ _GROUP = re.compile(r"\([^()\[\]]*\)|\{[^{}]*\}")
 _INDEX = re.compile(r"\[[^()\[\]]*\]")
 _OPERATORS = re.compile(r"^(?:(?:try[?!]?|await|not)\s+|[!&*~-]+(?=\w))+")
 _CALLEE = re.compile(r"(?:new )?[@$&~\\#:.?]*[\w$\\:.?!>@#…()\[\]\"-]*[!?]?")
-_DEEP = 8  # brackets in brackets
+_MAX_NESTING = 8  # levels of brackets
 
 
-def spelled(text: str, *, first: bool = True) -> str:
+def callee_text(text: str, *, first: bool = True) -> str:
     """A callee, or the rest of one, without arguments and spaces."""
     text = _OPERATORS.sub("", text) if first else text
     text = _STRING.sub('"…"', text)
-    for _ in range(_DEEP):
+    for _ in range(_MAX_NESTING):
         shorter = _INDEX.sub("\2", _GROUP.sub("\1", _TYPE_ARGUMENTS.sub("", text)))
         if shorter == text:
             break
@@ -89,6 +89,6 @@ def spelled(text: str, *, first: bool = True) -> str:
 
 
 def _after_operators(text: str) -> str:
-    """The last links of a chain that begins with something else than a name."""
+    """The last link of a chain that does not start with a name."""
     found = re.search(r"(?:[.]|->|::)[\w$]+$", text)
     return found[0] if found else ""
