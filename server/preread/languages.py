@@ -1,4 +1,4 @@
-"""Which language a file is written in, and which role it plays, told from its path alone."""
+"""The language and the role of a file, from its path alone."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Language:
 
     name: str
     suffixes: tuple[str, ...]  # lower case, with the dot; or a whole file name without one
-    line_comment: str  # "" when the language has none
+    line_comment: str  # "" if the language has none
     block_comment: tuple[str, str] | None
     grammar: tuple[str, str] | None  # (module, function) of a tree-sitter wheel
 
@@ -154,8 +154,7 @@ _BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.
 _PROSE_AND_DATA = frozenset({"YAML", "TOML", "JSON", "Markdown", "reStructuredText"})
 _CODE = frozenset(language.name for language in LANGUAGES) - _PROSE_AND_DATA
 
-# What evidence leaves out unless it is asked for, told from the path: folders by their names, files
-# by theirs.
+# What evidence excludes by default, by folder and file names.
 _VENDORED = (
     "node_modules vendor vendored _vendor third_party thirdparty bower_components site-packages"
     " .venv venv .tox .yarn"
@@ -178,7 +177,7 @@ _FILES = re.compile(
     r"|\.gen\.\w+$|\.g\.(cs|dart)$|^zz_generated)",
     re.IGNORECASE,
 )
-# What generators write into a comment at the top of a file that nobody is to edit.
+# The "do not edit" comment of generators at the top of a file.
 _HEADER = re.compile(
     r"^[ \t]*(?:#|//|--|;|%|\*|<!--|/\*|\"{3}|\(\*)[^\n\w@]*(?:@generated\b"
     r"|this (?:file|code|module|class) (?:is|was|has been) auto(?:-|matically )?generated\b"
@@ -191,7 +190,7 @@ _PACKED = (".js", ".mjs", ".cjs", ".css")
 _LONG_LINES, _MUCH = (
     250,
     4_000,
-)  # characters: people's lines are shorter on the average, once there is much
+)  # characters: in long files, hand-written lines are shorter on average
 _TEST_FILE = re.compile(
     r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|dart)$|_tests?\.(rs|py)$"
     r"|^(test|tst)[-_].*\.(c|cc|cpp|cxx|rb)$|[-_](tests?|unittests?|spec)\.(c|cc|cpp|cxx)$"
@@ -263,7 +262,7 @@ def language_of(path: str) -> Language | None:
 
 
 def role_of(path: str) -> Role:
-    """The role of the file at this path in its project; `generated` for what evidence leaves out
+    """The role of the file at this path in its project; `generated` for what evidence excludes
     by default.
     """
     return "generated" if left_out(path) else own_role(path)
@@ -271,7 +270,7 @@ def role_of(path: str) -> Role:
 
 @lru_cache(maxsize=65536)
 def left_out(path: str) -> str:
-    """Why evidence leaves a file out by default, told from its path: one of LEFT_OUT, or "" if it
+    """Why evidence excludes a file by default, by its path: one of LEFT_OUT, or "" if it
     does not.
     """
     *folders, name = path.split("/")

@@ -1,4 +1,4 @@
-"""The static builder: findings put in their places, without a model, an account or a network."""
+"""The static builder: writes findings into the dossier without a model, account or network."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -9,14 +9,18 @@ from preread.models import Draft, Evidence, Fact, Fence, Finding, Order, Outcome
 from preread.services import Services
 from preread.sources import Ref
 
-MAP_VERSION = "9"  # raise it when rules or their places change: dossiers are then built again
+MAP_VERSION = "9"  # raise it when rules or their sections change, so that dossiers are rebuilt
 BEFORE = "Before you write"
-URGENT = ("disagreements", "failing", "reverts")  # rules whose first finding the summary points to
-TAGS = {"TypeScript": "ts", "TSX": "tsx", "JavaScript": "js"}  # of fences; else the language's name
+URGENT = ("disagreements", "failing", "reverts")  # rules whose first finding the summary links to
+TAGS = {
+    "TypeScript": "ts",
+    "TSX": "tsx",
+    "JavaScript": "js",
+}  # fence tags; default: the language's name
 
 
 class StaticBuilder:
-    """Writes every finding; what exceeds the budget is cut by the check, which counts it."""
+    """Writes every finding; the check cuts and counts what exceeds the budget."""
 
     name = "static"
 
@@ -35,7 +39,7 @@ def _write(services: Services, order: Order) -> None:
 
 
 def drafts(request: Request, evidence: Evidence) -> list[Draft]:
-    """Every file that has facts, and the required ones."""
+    """Every file with facts, and the required ones."""
     found = [*evidence.findings, *_pointers(evidence), *_run(evidence)]
     made = []
     for row in FILES:
@@ -43,7 +47,7 @@ def drafts(request: Request, evidence: Evidence) -> list[Draft]:
         if own or row.name in REQUIRED:
             paths = {ranked.path for ranked in (*evidence.files, *evidence.tests)}
             draft = Draft(row.name, request.feature, tuple(_sections(own, paths)))
-            # Reading it back adds the sources that are inside the words.
+            # Reading it back adds the sources cited inside the text.
             made.append(dossier.parse(row.name, request.feature, dossier.render(draft))[0])
     return made
 
@@ -64,7 +68,7 @@ def _sections(findings: Iterable[Finding], paths: Collection[str]) -> Iterable[S
 
 
 def _fences(heading: str, findings: Sequence[Finding]) -> Iterable[Section]:
-    """Code that is shown whole, each in a section with its source."""
+    """Code shown in full, each block in a section with its source."""
     from preread.languages import language_of
 
     for finding in findings:
@@ -80,7 +84,7 @@ def _fences(heading: str, findings: Sequence[Finding]) -> Iterable[Section]:
 
 
 def _pointers(evidence: Evidence) -> list[Finding]:
-    """What the summary says to read first: where the most urgent findings are."""
+    """The reading list of the summary: where the most urgent findings are."""
     found = []
     for rule in URGENT:
         first = next((one for one in evidence.findings if one.rule == rule), None)
@@ -93,7 +97,7 @@ def _pointers(evidence: Evidence) -> list[Finding]:
 
 
 def _run(evidence: Evidence) -> list[Finding]:
-    """The first command that runs the feature's tests, repeated where a reader begins."""
+    """The first command that runs the feature's tests, repeated at the top."""
     first = next((one for one in evidence.findings if one.rule == "run"), None)
     if first is None:
         return []

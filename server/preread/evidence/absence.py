@@ -1,4 +1,4 @@
-"""What no test names: globs that match every test, and everything that tests are made of."""
+"""Prove that no test mentions a text, with globs that cover every test."""
 
 import re
 from collections import Counter
@@ -10,12 +10,12 @@ from preread.index import words
 from preread.project.tree import glob_pattern
 from preread.sources import Ref
 
-MAX_GLOBS = 3  # that a fact may need for its proof
+MAX_GLOBS = 3  # globs in the proof of one fact
 MAX_TRIED = 60  # globs, the widest first
-MAX_READ = 60_000_000  # bytes of tests; of more than that nothing is said
-ODD = re.compile(r"[~,`\"*?()<>]")  # characters of paths that a glob or a source cannot hold
+MAX_READ = 60_000_000  # bytes of tests; with more, no absence is claimed
+ODD = re.compile(r"[~,`\"*?()<>]")  # characters of paths that a glob or source cannot contain
 DELETED = bytes(c for c in range(128) if not chr(c).isalnum())
-# What is beside tests and may be what they read or compare with.
+# Files next to tests that may be their inputs or expected outputs.
 INPUTS = re.compile(
     r"(?:^|/)t/|test|spec|e2e|fixture|snap|mock|stub|cassette|golden|example|feature|cypress"
     r"|playwright",
@@ -24,20 +24,20 @@ INPUTS = re.compile(
 FOR_TESTS = frozenset(
     "test tests testing spec specs e2e step steps stories".split()
 )  # words of paths
-DOCTEST = re.compile(r"\s*(?:>>>|\.\.\.|iex>|///|//!)")  # lines of sources that are run as tests
+DOCTEST = re.compile(r"\s*(?:>>>|\.\.\.|iex>|///|//!)")  # source lines that run as tests
 DOCTESTED = re.compile(r">>>|^```\s*rust|testcode", re.MULTILINE)  # of documents
 UNIT_TESTS = re.compile(r"\s*(?:#\[cfg\(.*\btest\b|unittest\b)")  # from here on, of Rust or D
 
 
 class _Texts(NamedTuple):
-    """The letters and digits of all files that are only there for tests."""
+    """The letters and digits of all files that exist only for tests."""
 
     squashed: bytes
-    large: tuple[str, ...]  # files too large to be kept
+    large: tuple[str, ...]  # files too large to keep in memory
 
 
 def absent(view: View, literal: str, *spellings: str) -> tuple[str, ...]:
-    """Sources that prove that no test names a text; none if one may, in any spelling of it."""
+    """Sources proving that no test mentions a text in any spelling; empty if one may."""
     globs = view.once(_globs)
     if not globs or ODD.search(literal.replace("(", "").replace(")", "")) or "\n" in literal:
         return ()

@@ -24,12 +24,12 @@ from preread.ranking.search import Lookup
 from preread.reports.history import Past
 from preread.services import Services
 
-TURN = 1_000  # tokens: what a rule of weight 1 takes before its score is halved
+TURN = 1_000  # tokens that a rule of weight 1 may use before its score is halved
 LIMITS = {"files": 16, "tests": 14, "helpers": 4, "docs": 6}
 
 
 def collect(services: Services, request: Request) -> Evidence:
-    """Everything the rules find for a request. Blocks; cold, it reads the whole project once."""
+    """Everything the rules find for a request. Blocks; the first run reads the whole project."""
     services.progress.say("reading the project's files", 0, 5)
     indexer.update(services)
     services.progress.say("ranking files and tests", 0.5, 5)
@@ -37,7 +37,7 @@ def collect(services: Services, request: Request) -> Evidence:
 
 
 def failing(services: Services, request: Request) -> list[Past]:
-    """The feature's tests that ever failed, the worst first; no rule is run."""
+    """The feature's tests that ever failed, worst first, without running the rules."""
     services.progress.say("reading the project's files", 0, 2)
     indexer.update(services)
     inputs.reports(services)
@@ -53,14 +53,14 @@ def failing(services: Services, request: Request) -> list[Past]:
 
 
 def viewed(services: Services, request: Request, connection: sqlite3.Connection) -> View:
-    """What rules look at for a request, and what other readers of the ranking start from."""
+    """The view of a request that rules and other users of the ranking share."""
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     query = query_of(request, ticket or "")
     analyses = AnalysisCache(services.tree, connection)
     lookup = Lookup(connection, query.weights, query.text, query.scope, analyses.text)
     hits = _rank(request, query, lookup, analyses)
     thin = request.feature != PROJECT and is_thin(query, lookup, hits)
-    if thin:  # how tests are written here still counts: by central files where none is ranked
+    if thin:  # still show how tests are written here: fall back to central files
         central = _central(query, lookup, analyses)
         hits = {kind: own or central[kind] for kind, own in hits.items()}
     tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
@@ -87,7 +87,9 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
 
 
 def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
-    used = inputs.digests(services, request)  # before they are read: later changes make it stale
+    used = inputs.digests(
+        services, request
+    )  # before reading them, so that later changes make the dossier stale
     view = viewed(services, request, connection)
     findings: list[Finding] = []
     for number, rule in enumerate(RULES):

@@ -1,4 +1,4 @@
-"""The tests of a feature that failed, by the reports and the runs that the hooks recorded.
+"""The tests of a feature that failed, from reports and from runs recorded by the hooks.
 
 What is said of them is history, which stays true: a later run does not make a dossier stale.
 """
@@ -15,14 +15,14 @@ from preread.index import words
 from preread.reports import history
 from preread.reports.history import Past
 
-OWN = 0.25  # of the best test's score: what scores less only shares the file
-MAX_RUNS = 3  # that one fact cites
-MAX_NAMES = 4  # of tests that failed alike in one run, in one fact
+OWN = 0.25  # of the best test's score: tests below only share the file
+MAX_RUNS = 3  # runs cited by one fact
+MAX_NAMES = 4  # tests in one fact that failed alike in one run
 MAX_MESSAGE = 130  # characters
 
 
 def found(view: View, *, reported: bool) -> Iterator[Found]:
-    """The feature's tests that fail or keep changing, those of one run and message together.
+    """The feature's failing and flaky tests, grouped by run and message.
 
     `reported` are those that fail in the latest reports; the others are told by recorded runs.
     """
@@ -38,7 +38,7 @@ def found(view: View, *, reported: bool) -> Iterator[Found]:
 
 
 def belonging(view: View) -> list[Past]:
-    """The tests with a past that are the feature's: those that fail now, then its very own."""
+    """The feature's tests with a history: failing ones first, then its own."""
     ranked = view.cases if not view.thin else []  # of a thin one only what has its name is sure
     own = [one for one in ranked if one.score >= OWN * ranked[0].score]
     counts = Counter(one.file.path for one in own)
@@ -73,7 +73,7 @@ def _folded(name: str) -> str:
 
 
 def _is_in(path: str, past: Past) -> bool:
-    """Whether a test is of this file, which a report may name by a package, or as a module."""
+    """Whether a test is in this file, which reports may give as a package or module."""
     if path in past.label:
         return True
     if past.file:
@@ -84,12 +84,12 @@ def _is_in(path: str, past: Past) -> bool:
 
 
 def _cited(past: Past) -> list[str]:
-    """The runs in which it failed, as far as they can be written as sources."""
+    """The runs in which it failed, if they can be written as sources."""
     return [source for source in past.cited if sources.parse(source) is not None]
 
 
 def _fact(tests: Sequence[Past]) -> Found:
-    """Tests that failed alike: in the same run, as often, and with the same message."""
+    """One fact for tests that failed in the same run, equally often, with the same message."""
     past = tests[0]
     names = ", ".join(
         code(" ".join((one.recorded or one.name).split())) for one in tests[:MAX_NAMES]
@@ -101,7 +101,7 @@ def _fact(tests: Sequence[Past]) -> Found:
 
 
 def _message(text: str) -> str:
-    """A message as prose, at most so long, cut between words: it is no quote and no source."""
+    """A message as prose, cut between words: neither a quote nor a source."""
     folded = " ".join(text.split()).replace("`", "'")
     if len(folded) > MAX_MESSAGE:
         folded = folded[:MAX_MESSAGE].rpartition(" ")[0] or folded[:MAX_MESSAGE]
@@ -110,13 +110,13 @@ def _message(text: str) -> str:
 
 
 def counted(past: Past) -> str:
-    """How often a test failed, when last, and with which kind most."""
+    """How often a test failed, when last, and how most often."""
     day = time.strftime("%Y-%m-%d", time.gmtime(past.failed))
     text = (
         f"{_times(past)}, last {day}" if past.failures != 1 or past.is_flaky else f"failed on {day}"
     )
     if not past.kind or not any(one.kind == past.kind for one in past.tries if one.run):
-        return text  # that run is not known any more: nothing would prove it
+        return text  # the run is gone, so nothing would prove it
     times = past.kinds.get(past.kind, 0)
     alone = times >= past.failures + past.retried
     return (

@@ -1,4 +1,4 @@
-"""The commits that are about a feature, and how facts tell of them."""
+"""The commits that are about a feature, and how facts describe them."""
 
 import re
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from preread.index import gitlog
 from preread.index.gitlog import Commit
 from preread.languages import role_of
 
-MAX_FILES = 40  # that a commit about one feature changes
+MAX_FILES = 40  # files changed by a commit about one feature
 MAX_SUBJECT = 120  # characters: a longer one is a paragraph
-MAX_NAMES = 2  # of source files that are named
-NEAR = 0.5  # of a subject, for a commit that changed the feature's first files
+MAX_NAMES = 2  # source files named
+NEAR = 0.5  # of a subject's words, if the commit changed the feature's first files
 ID = re.compile(r"\b[0-9a-f]{7,40}\b")
 CODE = frozenset({"source", "test", "support"})
-# Releases and versions of what the project depends on, as their subjects begin.
+# How subjects of releases and dependency updates begin.
 CHORE = re.compile(
     r"(?i)^\W*(?:(?:chore|build)\([^)]*deps|bump\b|(?:pre-?)?release\b|prepare\b.*\brelease"
     r"|(?:update|upgrade)\b.*\bdependenc|(?:version |v)?\d+(?:\.\d+)+\S*$)"
@@ -23,7 +23,7 @@ CHORE = re.compile(
 
 
 def about(view: View) -> list[Commit]:
-    """The commits whose subject is about the feature and that changed code, newest first."""
+    """The code changes whose subject is about the feature, newest first."""
     feature = view.request.feature
     spelled = {feature.replace("-", joint) for joint in ("-", " ", "_", "")}
     named = [] if view.whole_project else gitlog.mentioning(view.analyses.log, sorted(spelled))
@@ -46,7 +46,7 @@ def _is_about(view: View, commit: Commit) -> bool:
 
 
 def _is_near(view: View, commit: Commit) -> bool:
-    """Whether a subject has some of the feature's words, and the files that changed the others."""
+    """Whether a subject has some of the feature's words and the changed files have the others."""
     some = view.relevance.stems_in(commit.subject) & view.relevance.feature
     code_paths = [path for path in commit.files if role_of(path) in CODE]
     whole = bool(some) and view.relevance.has_feature(commit.subject, *code_paths)
@@ -58,18 +58,18 @@ def source(commit: Commit) -> str:
 
 
 def subject(commit: Commit) -> str:
-    """A commit's subject as a quote; empty where it is too long or too short to be one."""
+    """A commit's subject as a quote; empty if it is too long or too short."""
     return quoting.whole(commit.subject, MAX_SUBJECT)
 
 
 def is_tested(commit: Commit) -> bool:
-    """Whether a commit of some files changed code together with its tests."""
+    """Whether a commit changed code together with its tests."""
     roles = set(map(role_of, commit.files))
     return len(commit.files) <= MAX_FILES and {"source", "test"} <= roles
 
 
 def files(commit: Commit) -> str:
-    """What a commit changed: its sources by name, how many tests, and whether documents."""
+    """What a commit changed: sources by name, the number of tests, and whether documents."""
     sources = [path for path in commit.files if role_of(path) == "source"]
     tests = [path for path in commit.files if role_of(path) in {"test", "support"}]
     parts = [quoting.shortest_path(path, sources) for path in sources[:MAX_NAMES]]
@@ -99,7 +99,7 @@ def follows(later: Commit, earlier: Commit) -> bool:
 
 
 def takes_back(later: Commit, earlier: Commit) -> bool:
-    """Whether a commit says that it is the revert of another, by its id or its subject."""
+    """Whether a commit says that it reverts another, by id or subject."""
     if not later.is_revert or later.at < earlier.at:
         return False
     ids = [cut for cut in gitlog.REVERTS_COMMIT.findall(later.body) if cut]

@@ -1,4 +1,4 @@
-"""The files that rules read: text, outline and details of one ranked file, each worked out once."""
+"""The files that rules read: text, outline and details of a ranked file, computed once."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class FileView:
         return self.analyses.details(self.path, self.text)
 
     def calls_between(self, start: int, end: int) -> Sequence[Call]:
-        """The calls that begin on these lines, in their order."""
+        """The calls that begin on these lines, in order."""
         lines = self._call_lines
         return self.details.calls[bisect_left(lines, start) : bisect_right(lines, end)]
 
@@ -53,5 +53,5 @@ class FileView:
         return "\n".join(self.lines[start - 1 : end])
 
     def cite(self, start: int, end: int | None = None) -> str:
-        """A source: these lines of this file."""
+        """A source that cites these lines of this file."""
         return str(Ref("lines", self.path, start, end or start))

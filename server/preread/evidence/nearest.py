@@ -1,4 +1,4 @@
-"""Places that facts point to by name, and those nearest to a feature that the project lacks."""
+"""Named places, and the ones nearest to a feature that the project lacks."""
 
 import difflib
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ EVERYWHERE = "**"  # the glob of every file
 
 
 class Place(NamedTuple):
-    """A name with its line; without a name the file as a whole."""
+    """A name with its line; without a name, the whole file."""
 
     file: FileView
     name: str = ""
@@ -34,23 +34,23 @@ class Place(NamedTuple):
 
 
 def is_quotable(file: FileView) -> bool:
-    """Whether a path can be written inside a fact's words: a backtick would open a quote."""
+    """Whether a path can be written in a fact: a backtick would open a quote."""
     return "`" not in file.path
 
 
 def is_on(file: FileView, name: str, line: int) -> bool:
-    """Whether a name is on its line as a quote can have it."""
+    """Whether a name can be quoted from its line."""
     text = file.lines[line - 1] if 0 < line <= len(file.lines) else ""
     return bool(name.strip()) and name == name.strip() and " ".join(name.split()) in text
 
 
 def absent_words(view: View) -> list[str]:
-    """The words of the feature's name that no file of the project has."""
+    """The words of the feature's name that no file of the project contains."""
     return [word for word in view.query.feature if _is_absent(view, word)]
 
 
 def _is_absent(view: View, word: str) -> bool:
-    """Whether no indexed file has a form of the word, and no file at all has it as it is."""
+    """Whether no indexed file contains a form of the word, and no file at all the word itself."""
     tree = view.services.tree
     if not quoting.is_provable(word) or view.candidates(word, INDEXED):
         return False
@@ -60,7 +60,7 @@ def _is_absent(view: View, word: str) -> bool:
 
 
 def places(view: View) -> Iterator[Place]:
-    """Definitions with the feature's other words in their names, else those spelled alike."""
+    """Definitions named by the feature's other words, else those with similar spelling."""
     named = [one for one in view.definitions if view.relevance.of(one.symbol.name)]
     best = sorted(
         named, key=lambda one: (-view.relevance.of(one.symbol.name), len(one.symbol.name))

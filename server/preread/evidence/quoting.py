@@ -1,6 +1,4 @@
-"""Quoting: how rules write names, lines and sentences so that the check finds them in their
-sources.
-"""
+"""Quote names, lines and sentences so that the check finds them in their sources."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,13 +10,13 @@ from preread.sources import Ref
 
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200
-# What begins and ends a line of a comment, as the check leaves it out.
+# The comment markers that the check ignores at both ends of a line.
 MARKS = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|\"{3})\s?|\*/$|\"{3}$")
 ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 
 
 def anchored(name: str, line: int, path: str = "") -> str:
-    """A name with the line that it is on: `name` :12, or with its file."""
+    """A name with its line, or with file and line: `name` :12."""
     return f"{code(name)} {path}:{line}"
 
 
@@ -28,12 +26,12 @@ def listed(named: Iterable[tuple[str, int]]) -> str:
 
 
 def path_of(path: str) -> str:
-    """A path as an anchor writes it, before its line."""
+    """A path as written in an anchor, before the line."""
     return dossier.anchor_path(path)
 
 
 def file_source(path: str) -> str:
-    """A source: the whole file."""
+    """A source that cites the whole file."""
     return str(Ref("path", path))
 
 
@@ -43,21 +41,21 @@ def is_provable(text: str) -> bool:
 
 
 def whole(text: str, most: int = MAX_SENTENCE) -> str:
-    """A text as a code span; empty if it is too short to prove anything, or too long to quote."""
+    """A text as a code span; empty if it is too short to prove anything or too long."""
     folded = " ".join(text.split())
     if not is_provable(folded) or len(folded) > most or ANCHOR.search(code(folded)):
-        return ""  # what reads as a name with its line would be checked as one
+        return ""  # it would be checked as a name with its line
     return code(folded)
 
 
 def mark(text: str) -> str:
-    """A decorator as a code span; by its name alone where an outline has cut it, or it is long."""
+    """A decorator as a code span; only its name if it is long or was cut by the outline."""
     is_cut = "(" in text and not text.endswith((")", "]"))
     return ("" if is_cut else whole(text)) or whole(text.partition("(")[0])
 
 
 def can_be_anchored(name: str) -> bool:
-    """Whether a name with a line reads as one: not with all backticks that a name may have."""
+    """Whether a name can be written with its line: some names contain backticks."""
     return ANCHOR.fullmatch(anchored(name, 1)) is not None
 
 
@@ -69,7 +67,7 @@ def line(file: FileView, number: int) -> str:
 
 
 def unmarked(text: str) -> str:
-    """One line without the marks of a comment or docstring around it."""
+    """One line without the markers of a comment or docstring."""
     return MARKS.sub("", text.strip()).strip()
 
 
@@ -86,12 +84,12 @@ def shortest_path(path: str, others: Sequence[str]) -> str:
 
 
 def message(text: str) -> str:
-    """An error's literal text without what only belongs to a placeholder before or after it."""
+    """An error's literal text without leftovers of a placeholder at its ends."""
     text = re.sub(r"^[`'\"\])}]*[\s,.:;]+", "", text)
     return re.sub(r"(?<=[\s:])\s*[`'\"(\[{]+$", "", text).strip()
 
 
 def line_with(file: FileView, text: str, start: int, within: int) -> int:
-    """The first of these lines that has a text whole; 0 if none does."""
+    """The first of these lines that contains the whole text; 0 if none does."""
     lines = range(start, min(start + within, len(file.lines) + 1))
     return next((n for n in lines if text in file.lines[n - 1]), 0)

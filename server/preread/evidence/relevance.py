@@ -1,4 +1,4 @@
-"""Relevance: the one measure of how much a name, a text or a span of lines is about the request.
+"""Relevance: the measure of how much a name, a text or a span of lines is about the request.
 
 Each word of the request weighs by where it comes from (the feature's name most) and by how few
 files contain it. A text that contains the few weightiest words is fully relevant.
@@ -15,7 +15,7 @@ from preread.index import words
 from preread.ranking.query import Query
 
 FULL = 3  # words: a text that contains the weightiest ones of the request is fully relevant
-SATURATION = 1.0  # of BM25: how quickly further occurrences stop counting
+SATURATION = 1.0  # BM25's k1: how quickly further occurrences stop counting
 NAME, CONTAINER, BODY, PATH, SPELLED = 2.0, 0.8, 0.9, 0.35, 1.0
 TEST_PATH = 1.5
 
@@ -88,13 +88,13 @@ class Relevance:
         return min(1.0, total / self.full)
 
     def definition(self, file: FileView, name: str, container: str, body: float) -> float:
-        """The score of a definition; the file's own rank counts, too."""
+        """The score of a definition, which includes its file's rank."""
         spelled = SPELLED * (name in self.spelled)
         own = self._own(name, container, body) + spelled + PATH * self.of(file.path)
         return math.sqrt(file.score) * own
 
     def test(self, file: FileView, name: str, group: str, body: float) -> float:
-        """The score of a test: what its file is called says more than for a definition."""
+        """The score of a test; its file's name weighs more than for a definition."""
         own = self._own(name, group, body) + TEST_PATH * self.of(file.path)
         return math.sqrt(file.score) * own
 

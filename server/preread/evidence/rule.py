@@ -1,4 +1,4 @@
-"""What a rule is: a name, its place in a dossier, its share of the budget, and a function."""
+"""A rule: a name, its place in the dossier, its share of the budget, and a function."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from preread.evidence.view import View
 
 
 class Found(NamedTuple):
-    """One fact that a rule found. Rules yield their facts in the order in which they are read."""
+    """One fact found by a rule. Rules yield facts in reading order."""
 
     text: str
     sources: tuple[str, ...] = ()
-    score: float = 0.5  # 0 to 1: what scores least is cut first
+    score: float = 0.5  # 0 to 1: the lowest are cut first
     section: str = ""  # a heading of its own: a file's path, instead of the rule's heading
     fence: tuple[str, ...] = ()  # lines of code, whole, from the first source
 

@@ -1,4 +1,4 @@
-"""What rules look at: the feature's files, its definitions and its tests, each list best first."""
+"""The view that rules share: the feature's files, definitions and tests, each best first."""
 
 import sqlite3
 from bisect import bisect_left
@@ -23,14 +23,14 @@ MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the
 PLAIN = frozenset({"constant", "type"})
 FUNCTIONS = frozenset({"function", "method", "component"})
 TESTED_SOURCES = 4  # sources whose own lines may contain tests
-PROJECT_MENTIONS = 20  # files: a definition that so many mention is as central as any
+PROJECT_MENTIONS = 20  # files mentioning a definition that make it fully central
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A definition in one of the feature's files; what scores 0 only shares the file."""
+    """A definition in one of the feature's files; with score 0 it only shares the file."""
 
     file: FileView
     symbol: Symbol
@@ -125,7 +125,7 @@ class View:
 
     @cached_property
     def main_cases(self) -> list[Test]:
-        """The tests of the feature: by their words, or all of a file that is called after it."""
+        """The tests of the feature: by their words, or all tests of a file named after it."""
         floor = MAIN_FLOOR * self.cases[0].score if self.cases else 0.0
         outer = set(_containing(self.cases))
         return [
@@ -141,7 +141,7 @@ class View:
 
     @cached_property
     def test_files(self) -> list[FileView]:
-        """The files of the feature's tests, best first: by their rank and by their best test."""
+        """The files of the feature's tests, best first, by rank and best test."""
         best: dict[str, float] = {}
         for one in self.main_cases:
             best.setdefault(one.file.path, one.score)
@@ -159,7 +159,7 @@ class View:
     # -- the whole project, by the index
 
     def candidates(self, identifier: str, roles: Sequence[str]) -> list[str]:
-        """Files of these roles that may contain an identifier, to be confirmed by reading."""
+        """Files of these roles that may contain an identifier; callers have to check."""
         term = identifier.lower().strip("$").replace('"', "")
         if not term.strip("_"):
             return []
@@ -196,7 +196,7 @@ class View:
         return self.analyses.outline(path)
 
     def any_file(self, path: str) -> FileView:
-        """Any file of the project as rules read it."""
+        """A FileView of any file of the project."""
         known = {file.path: file for file in (*self.sources, *self.tests, *self.docs)}
         return known.get(path) or FileView(path, "", 0.0, self.services, self.analyses)
 
@@ -207,7 +207,7 @@ class View:
         return gitlog.commits_of(self.analyses.log, first)
 
     def once(self, work: Callable[["View"], T]) -> T:
-        """What a function of the view returns, worked out once for all rules."""
+        """The result of a function of the view, computed once for all rules."""
         if work not in self._memo:
             self._memo[work] = work(self)
         found: T = self._memo[work]
@@ -215,7 +215,7 @@ class View:
 
 
 def _containing(cases: Iterable[Test]) -> Iterator[Test]:
-    """The tests that contain others: a table of subtests is counted by what is in it."""
+    """The tests that contain others: of a table of subtests, the subtests count."""
     ordered = sorted(cases, key=lambda one: (one.file.path, one.case.start, -one.case.end))
     for one, following in pairwise(ordered):
         if one.file is following.file and following.case.end <= one.case.end:
@@ -223,12 +223,12 @@ def _containing(cases: Iterable[Test]) -> Iterator[Test]:
 
 
 def _by_score(one: Definition) -> tuple[float, bool, str, int]:
-    """Best first; among equals constants and types last."""
+    """Best first; among equals, constants and types last."""
     return -one.score, one.symbol.kind in PLAIN, one.file.path, one.symbol.start
 
 
 def _without_overloads(symbols: Iterable[Symbol]) -> list[Symbol]:
-    """Each definition once: of overloads the longest, which is the implementation."""
+    """Each definition once: of overloads only the longest, the implementation."""
     longest: dict[tuple[str, str], Symbol] = {}
     for symbol in symbols:
         known = longest.get((symbol.container, symbol.name))

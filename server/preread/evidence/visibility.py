@@ -8,51 +8,51 @@ from preread.languages import language_of
 from preread.syntax import Symbol
 
 SCRIPTS = frozenset({"JavaScript", "TypeScript", "TSX", "Vue", "Svelte"})
-NEEDS = {  # where nothing is public without a word for it
+NEEDS = {  # languages where definitions are private by default
     "Rust": re.compile(r"\bpub\b(?!\s*\()"),
     "Java": re.compile(r"\bpublic\b"),
     "C#": re.compile(r"\bpublic\b"),
     "Swift": re.compile(r"\b(?:public|open)\b"),
 }
 HIDES = re.compile(r"\b(?:private|protected|internal|fileprivate)\b|\bpub\s*\(")
-STATIC = re.compile(r"\bstatic\b")  # in C, a name of this file alone
+STATIC = re.compile(r"\bstatic\b")  # in C, local to the file
 
 
 def is_public(view: View, file: FileView, symbol: Symbol) -> bool:
-    """Whether callers in other packages can name it, as far as its own file says for certain."""
+    """Whether other packages can use a definition, as far as its own file shows for certain."""
     language = language_of(file.path)
-    spoken = language.name if language is not None else ""
+    before_name = language.name if language is not None else ""
     path = [name for name in symbol.container.split(".") if name]
     if any(name.startswith(("_", "#")) for name in (*path, symbol.name)):
         return False
     outer = [one for one in file.outline.symbols if path and one.name == path[-1]]
-    return all(_is_open(view, file, one, spoken) for one in (symbol, *outer[:1]))
+    return all(_is_open(view, file, one, before_name) for one in (symbol, *outer[:1]))
 
 
-def _is_open(view: View, file: FileView, symbol: Symbol, spoken: str) -> bool:
+def _is_open(view: View, file: FileView, symbol: Symbol, before_name: str) -> bool:
     before = _before(file, symbol)
-    needed = NEEDS.get(spoken)
+    needed = NEEDS.get(before_name)
     if HIDES.search(before) or (needed is not None and not needed.search(before)):
         return False
-    if spoken == "Python":
+    if before_name == "Python":
         return _is_imported(view, file, symbol)
-    if spoken == "Go":
+    if before_name == "Go":
         return symbol.name[0].isupper() and "internal" not in file.path.split("/")
-    if spoken in SCRIPTS and not symbol.container:
+    if before_name in SCRIPTS and not symbol.container:
         return _is_exported(file, symbol, before)
-    if spoken == "Ruby":
+    if before_name == "Ruby":
         return not _is_below_private(file, symbol)
-    return spoken not in {"C", "C++"} or not STATIC.search(before)
+    return before_name not in {"C", "C++"} or not STATIC.search(before)
 
 
 def _before(file: FileView, symbol: Symbol) -> str:
-    """What is written before the name, on its line and in its signature."""
+    """The text before the name, on its line and in its signature."""
     line = file.span_text(symbol.start, symbol.start)
     return " ".join(text.partition(symbol.name)[0] for text in (line, symbol.signature))
 
 
 def _is_imported(view: View, file: FileView, symbol: Symbol) -> bool:
-    """Of a module that begins with an underscore, only what its package hands on is public."""
+    """Whether a definition in a private module is re-exported by its package."""
     parts = file.path.removesuffix(".py").split("/")
     if not any(part.startswith("_") and part != "__init__" for part in parts):
         return True
@@ -62,14 +62,14 @@ def _is_imported(view: View, file: FileView, symbol: Symbol) -> bool:
 
 
 def _is_exported(file: FileView, symbol: Symbol, before: str) -> bool:
-    """By the word itself, or by a list of exports elsewhere in the file."""
+    """Whether it is exported, by keyword or by an export list in the file."""
     name = re.escape(symbol.name)
     listed = rf"\bexports?\b(?:\.{name}\b|[^;]{{0,2000}}?[{{,=\s]{name}\b\s*[,;}}\n])"
     return "export" in before or re.search(listed, file.text) is not None
 
 
 def _is_below_private(file: FileView, symbol: Symbol) -> bool:
-    """Whether a bare `private` of the same body is above it, or its name is made private."""
+    """Whether a bare `private` precedes it in the same body, or it is made private by name."""
     line = file.lines[symbol.start - 1]
     indent = line[: len(line) - len(line.lstrip())]
     for above in reversed(file.lines[: symbol.start - 1]):

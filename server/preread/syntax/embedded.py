@@ -1,4 +1,4 @@
-"""Scripts in components of Vue and Svelte: the rest of the file blanked out, line by line."""
+"""Split Vue and Svelte components into script and markup, keeping line numbers."""
 
 import re
 
@@ -7,7 +7,7 @@ _INK = re.compile(r"[^\n]")
 
 
 def split_script(text: str) -> tuple[str, str]:
-    """The scripts of a component, and its markup; each at its place in a text of as many lines."""
+    """The scripts and the markup of a component, each with everything else blanked out."""
     script: list[str] = []
     markup: list[str] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Parsed source: tree-sitter grammars, imported when a file of their language is first met."""
+"""Parse source with tree-sitter grammars, each imported on first use."""
 
 import importlib
 import time
@@ -12,15 +12,14 @@ if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Node
 
-# Repairing text that is no such language can take the parser time and memory that grow with the
-# square of the text. The largest real files take 0.2 s; what takes this long falls to the plain
-# rules.
+# Error recovery on text in another language can take the parser quadratic time and memory. The
+# largest real files take 0.2 s; slower ones are left to the line-based rules.
 _PARSE_SECONDS = 1.0  # processor time of this thread
 _CHUNK = 65536  # bytes, for the parser
-_TEXT = 512  # bytes, for predicates of queries: they ask for the texts of nodes
-# A file that ends in the same few tokens over and over can take gigabytes in one uninterruptible
-# step: 6 KB of "/*\n" take 1.3 GB as Python. Real files compress to a twelfth at best (seen in
-# 7,774), such endings to a fiftieth.
+_TEXT = 512  # bytes, for query predicates, which read the text of nodes
+# A file that ends in a repetition of the same few tokens can take gigabytes in one uninterruptible
+# step: 6 KB of "/*\n" take 1.3 GB as Python. Real files compress to a twelfth at best (of 7,774),
+# such endings to a fiftieth.
 _TAIL = 8192  # bytes
 _REPETITIVE = 25
 
@@ -45,14 +44,14 @@ class Source:
 
     def fold_between(self, start: int, end: int, limit: int = 160) -> str:
         """The text between two byte offsets on one line, cut at `limit` characters."""
-        # Only a bounded part is looked at: a chain of calls contains itself once a link.
+        # Bounded, because every call of a chain contains the rest of the chain.
         part = self.data[start : min(end, start + limit * 16)].decode("utf-8", "ignore")
         return " ".join(part.split())[:limit]
 
 
 @cache
 def grammar_of(language: Language) -> "Grammar | None":
-    """The grammar of a language, None when there is none or its wheel is not installed."""
+    """The grammar of a language; None if there is none or its wheel is not installed."""
     if language.grammar is None:
         return None
     module, function = language.grammar
@@ -61,13 +60,11 @@ def grammar_of(language: Language) -> "Grammar | None":
 
         return tree_sitter.Language(getattr(importlib.import_module(module), function)())
     except (ImportError, AttributeError, ValueError):
-        return None  # no wheel, or one of another ABI: the plain rules serve
+        return None  # no wheel, or an incompatible ABI: use the line-based rules
 
 
 def parse(path: str, text: str, language: Language) -> Source | None:
-    """The file parsed, None when the language has no usable grammar or the text is nothing for a
-    parser.
-    """
+    """Parse a file; None if the language has no usable grammar or the text cannot be parsed."""
     grammar = grammar_of(language)
     if grammar is None:
         return None
@@ -89,7 +86,7 @@ def parse(path: str, text: str, language: Language) -> Source | None:
 
     parser = tree_sitter.Parser(
         grammar
-    )  # a new one: builds run in several threads, and a parser serves one
+    )  # a new one, because builds run in several threads and parsers are not thread-safe
     try:
         root = parser.parse(read, progress_callback=gives_up).root_node
         chunk = _TEXT
@@ -106,5 +103,5 @@ def first_line(node: "Node") -> int:
 def last_line(node: "Node") -> int:
     """The 1-based line on which the node's text ends."""
     row, column = node.end_point
-    # A node that takes its line end with it stops at column 0 of the next line.
+    # A node that includes its newline ends at column 0 of the next line.
     return int(row) if column == 0 and row > node.start_point[0] else int(row) + 1

@@ -117,7 +117,7 @@ def plain_outline(language: Language, text: str) -> Outline:
 
 
 def plain_details(language: Language, text: str) -> Details:
-    """Comments and calls by plain rules."""
+    """Comments and calls by line-based rules."""
     if language.name in ("Markdown", "reStructuredText", "JSON"):
         return Details()
     found = plain_outline(language, text)
@@ -152,7 +152,7 @@ def plain_details(language: Language, text: str) -> Details:
 
 def _lines(text: str) -> list[str]:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    if lines[-1] == "":  # what follows the last line end is no line
+    if lines[-1] == "":  # the text after the last newline is no line
         lines.pop()
     return lines
 
@@ -190,7 +190,7 @@ def _definition(  # noqa: C901 - one kind of language each
 
 
 def _contained(symbols: list[Symbol]) -> list[Symbol]:
-    """The symbols with their containers, by their lines; a function in a class is a method."""
+    """The symbols with containers, derived from lines; a function in a class is a method."""
     placed: list[Symbol] = []
     open_: list[Symbol] = []
     for found in symbols:
@@ -205,7 +205,7 @@ def _contained(symbols: list[Symbol]) -> list[Symbol]:
 
 
 def _names_by_line(outline: Outline) -> dict[int, str]:
-    """The innermost symbol of each line that stands in one."""
+    """The innermost symbol of each line that is inside one."""
     names: dict[int, str] = {}
     open_: list[Symbol] = []
     starts = {symbol.start: symbol for symbol in outline.symbols}

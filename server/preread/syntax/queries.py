@@ -1,6 +1,6 @@
-"""The queries that say what a language's syntax trees hold, one file a language in `queries/`.
+"""The queries that match definitions in syntax trees, one file per language in `queries/`.
 
-The words they use are told at the head of `queries/python.scm`. A language without a file of its
+Their captures are documented at the head of `queries/python.scm`. A language without a file of its
 own is read by the `tags.scm` that the wheel of its grammar ships.
 """
 
@@ -23,35 +23,35 @@ _COMMENTS = ("comment", "line_comment", "block_comment")
 
 
 class Section(NamedTuple):
-    """One half of a language's query, with what its patterns set."""
+    """One half of a language's query, and the names that its patterns set."""
 
     query: "Query"
-    names: dict[int, str]  # by patterns: of definitions that have none themselves
+    names: dict[int, str]  # by pattern: for definitions without a name of their own
 
 
 @cache
 def definitions_of(language: Language) -> Section | None:
-    """The patterns of what a file defines, None for a language that is read without a grammar."""
+    """The patterns for definitions, None for a language without a grammar."""
     text = _text(language)
     return _section(language, text.partition(_INSIDE)[0]) if text else None
 
 
 @cache
 def contents_of(language: Language) -> Section | None:
-    """The patterns of what stands inside of definitions."""
+    """The patterns for what is inside definitions."""
     text = _text(language)
     return _section(language, text.partition(_INSIDE)[2] or text) if text else None
 
 
 def file_of(language: Language) -> Path:
-    """Where the query of a language is, whether there is one or not."""
+    """The path of a language's query, which may not exist."""
     name = language.name.lower().replace("+", "p").replace("#", "sharp")
     return FOLDER / f"{name}.scm"
 
 
 @cache
 def _text(language: Language) -> str:
-    """Both halves of a language's query; "" if it has none, or no grammar to ask."""
+    """Both halves of a language's query; "" if it has no query or no grammar."""
     if grammar_of(language) is None:
         return ""
     path = file_of(language)
@@ -59,7 +59,7 @@ def _text(language: Language) -> str:
 
 
 def _with_inherited(path: Path) -> str:
-    """A query behind those it inherits, the halves of each put together."""
+    """A query appended to the ones it inherits, half by half."""
     text = path.read_text(encoding="utf-8")
     found = _INHERITS.search(text)
     names = found[1].split(", ") if found else []
@@ -69,7 +69,7 @@ def _with_inherited(path: Path) -> str:
 
 
 def _tags(language: Language) -> str:
-    """The query for names that a grammar's wheel ships, with the comments that it leaves out."""
+    """The tags query shipped in a grammar's wheel, extended by comments, which it lacks."""
     grammar = grammar_of(language)
     spec = find_spec(language.grammar[0]) if language.grammar is not None else None
     path = Path(spec.origin).parent / "queries/tags.scm" if spec and spec.origin else None
@@ -91,7 +91,7 @@ def _section(language: Language, text: str) -> Section | None:
     except QueryError:
         if file_of(language).is_file():
             raise
-        return None  # a wheel whose query is not for its own grammar
+        return None  # a wheel whose query does not match its own grammar
     settings = {n: query.pattern_settings(n) for n in range(query.pattern_count)}
     return Section(
         query, {n: given["name"] or "" for n, given in settings.items() if "name" in given}

@@ -31,7 +31,7 @@ COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")  # a name that i
 PAST = re.compile(r"(?i)change|history|news|release|migrat|upgrad")  # documents of other versions
 
 
-class _Said(NamedTuple):
+class _Stated(NamedTuple):
     """A value that one line gives for a name."""
 
     name: str
@@ -58,52 +58,54 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _differing(view: View, docs: list[FileView]) -> Iterator[Found]:
-    values: dict[str, list[_Said]] = defaultdict(list)
+    values: dict[str, list[_Stated]] = defaultdict(list)
     for file in view.sources:
         for one in _set_in(file):
             values[one.name].append(one)
-    for said in (one for doc in docs for one in _said_in(doc)):
-        known = values.get(said.name, [])
-        if len({_plain(one.value) for one in known}) != 1 or not _is_about(view, said.file, said):
+    for stated in (one for doc in docs for one in _stated_in(doc)):
+        known = values.get(stated.name, [])
+        if len({_plain(one.value) for one in known}) != 1 or not _is_about(
+            view, stated.file, stated
+        ):
             continue
         ours = known[0]
-        is_same_kind = _kind(ours.value) == _kind(said.value)
-        if is_same_kind and _plain(ours.value) != _plain(said.value):
-            text = f"{code(said.name)} is {_at(said)}, but {_at(ours)}"
-            cited = (said.file.cite(said.line), ours.file.cite(ours.line))
+        is_same_kind = _kind(ours.value) == _kind(stated.value)
+        if is_same_kind and _plain(ours.value) != _plain(stated.value):
+            text = f"{code(stated.name)} is {_at(stated)}, but {_at(ours)}"
+            cited = (stated.file.cite(stated.line), ours.file.cite(ours.line))
             yield Found(text, cited, 1.0)
 
 
-def _at(said: _Said) -> str:
+def _at(stated: _Stated) -> str:
     """A value with its place."""
-    return quoting.anchored(said.value, said.line, quoting.path_of(said.file.path))
+    return quoting.anchored(stated.value, stated.line, quoting.path_of(stated.file.path))
 
 
-def _set_in(file: FileView) -> Iterator[_Said]:
+def _set_in(file: FileView) -> Iterator[_Stated]:
     """What constants and fields are set to, and the defaults of parameters."""
     for member in file.details.members:
         match = VALUE.fullmatch(member.value)
         if match and member.kind in {"constant", "field"}:
-            yield _Said(member.name, match[1], file, member.line)
+            yield _Stated(member.name, match[1], file, member.line)
     for symbol in file.outline.symbols:
         for match in PARAMETER.finditer(symbol.signature):
             lines = range(symbol.start, min(symbol.start + 30, symbol.end) + 1)
             named = re.compile(rf"(?<!\w){re.escape(match[1])}\b.*=\s*{re.escape(match[2])}")
             line = next((n for n in lines if named.search(file.lines[n - 1])), 0)
             if line:
-                yield _Said(match[1], match[2], file, line)
+                yield _Stated(match[1], match[2], file, line)
 
 
-def _said_in(doc: FileView) -> Iterator[_Said]:
+def _stated_in(doc: FileView) -> Iterator[_Stated]:
     """The defaults that a document gives, in sentences and in tables."""
     for number, line in enumerate(doc.lines, 1):
         for match in SAYS.finditer(line):
-            yield _Said(match[1], match[3], doc, number)
+            yield _Stated(match[1], match[3], doc, number)
     for row in (one for table in _tables(doc) for one in table):
         default = next((cell for head, cell in row.cells.items() if "default" in head), "")
         name, value = NAME.fullmatch(row.first), CELL.fullmatch(default)
         if name and value and value[2] in {None, name[1].rpartition("_")[2]}:  # `timeout_s`: 30 s
-            yield _Said(name[1], value[1], doc, row.line)
+            yield _Stated(name[1], value[1], doc, row.line)
 
 
 def _tables(doc: FileView) -> Iterator[list[_Row]]:
@@ -135,11 +137,11 @@ def _kind(value: str) -> str:
     return "number" if value.lstrip("-")[0].isdigit() else "truth"
 
 
-def _is_about(view: View, doc: FileView, said: _Said) -> bool:
+def _is_about(view: View, doc: FileView, stated: _Stated) -> bool:
     """Whether a line of a document is about the feature, or all of it is."""
     if view.whole_project:
         return True
-    return view.relevance.has_feature(doc.path, said.name, doc.lines[said.line - 1])
+    return view.relevance.has_feature(doc.path, stated.name, doc.lines[stated.line - 1])
 
 
 def _missing(view: View, doc: FileView) -> Iterator[Found]:
@@ -155,7 +157,7 @@ def _missing(view: View, doc: FileView) -> Iterator[Found]:
         if known < MIN_SIBLINGS or known < SHARE * len(options):
             continue
         for name, row in gone:
-            if not _is_about(view, doc, _Said(name, "", doc, row.line)):
+            if not _is_about(view, doc, _Stated(name, "", doc, row.line)):
                 continue
             absent = tuple(str(Ref("absent", glob, name=name)) for glob in globs)
             paths = {path for glob in globs for path in view.services.tree.matching(glob)}

@@ -58,8 +58,8 @@ def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:
     message = quoting.message(raised.message)
     end = quoting.line_with(file, message, raised.line, MAX_BELOW)
     named = end and raised.exception in file.lines[raised.line - 1]
-    told = " " in message and "``" not in message  # one word is a code or a key
-    fits = told and MIN_MESSAGE <= len(message) <= quoting.MAX_LINE
+    is_sentence = " " in message and "``" not in message  # one word is a code or a key
+    fits = is_sentence and MIN_MESSAGE <= len(message) <= quoting.MAX_LINE
     return (raised.line, end, message) if named and fits else None
 
 

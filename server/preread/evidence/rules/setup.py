@@ -22,15 +22,15 @@ def find(view: View) -> Iterator[Found]:
     """For each of the first test files its hooks and autouse fixtures; then what is replaced."""
     tests = Counter(one.file for one in view.main_cases)
     files = [file for file in tests if tests[file] > 1][:MAX_FILES] or list(tests)[:1]
-    told: set[str] = set()
+    reported: set[str] = set()
     for rank, file in enumerate(files):
         for text, names in _hooks(file)[: max(1, MAX_HOOKS - 2 * rank)]:
-            if names not in told:  # another file may do just the same
-                told.add(names)
+            if names not in reported:  # another file may do just the same
+                reported.add(names)
                 yield Found(text, (), 0.9 / (1 + 0.3 * rank))
         for outer in (file, *_configured(view, file)):
-            if outer.path not in told:
-                told.add(outer.path)
+            if outer.path not in reported:
+                reported.add(outer.path)
                 yield from _autouse(outer, 0.8 / (1 + 0.3 * rank))
     yield from _stubs(view)
 
