@@ -1,4 +1,4 @@
-"""The rules: what a program can say about a feature for certain. One file each, listed here."""
+"""The rules: facts about a feature that a program can prove. One file each, listed here."""
 
 from preread.evidence.rules import (
     calls,

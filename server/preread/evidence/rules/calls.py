@@ -13,7 +13,7 @@ from preread.evidence.view import FUNCTIONS, View
 from preread.syntax import Call
 
 MAX_SHOWN = 4
-MIN_TESTS, SHARED = 2, 0.1  # tests with a call; the share of all that they are at least
+MIN_TESTS, SHARED = 2, 0.1  # tests with a call; their least share of all tests
 SEGMENT = re.compile(r"[^\W\d]\w*[?!]?")
 
 
@@ -38,7 +38,7 @@ def find(view: View) -> Iterator[Found]:
     least = min(max(MIN_TESTS, SHARED * total), total)
     often = [name for name in counts if counts[name] >= least]
     often.sort(key=lambda name: -counts[name] * (1 + 2 * view.relevance.of(name)))
-    shown: dict[str, list[str]] = defaultdict(list)  # of one line the calls that it shows
+    shown: dict[str, list[str]] = defaultdict(list)  # by line: the calls that it shows
     for name in often[:MAX_SHOWN]:
         if line := _shortest(uses[name]):
             shown[line].append(name)
@@ -49,7 +49,7 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _functions(view: View) -> set[str]:
-    """What tests may call of the project: the feature's definitions, and the tests' own helpers."""
+    """What tests may call: the feature's definitions and the tests' own helpers."""
     helpers = (
         one.name
         for file in view.tests
@@ -60,7 +60,7 @@ def _functions(view: View) -> set[str]:
 
 
 def _name(call: Call) -> str:
-    """A callee as written; of a chain of calls only what is called last."""
+    """A callee as written; of a chain of calls only the last."""
     return call.callee.removeprefix("new ").rpartition("…")[2].strip("().[]!? \"'")
 
 

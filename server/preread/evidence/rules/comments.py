@@ -11,11 +11,11 @@ from preread.evidence.view import Definition, View
 from preread.syntax import Comment
 
 MAX_FACTS, MAX_IN_ONE = 12, 3  # facts; of one definition
-FLOOR = 0.3  # of the best definition's score: what scores less only shares the file
+FLOOR = 0.3  # of the best definition's score: definitions below only share the file
 MIN_WORDS = 5
-MAX_SIGNS = 0.15  # of a sentence: with more of them it is code or a drawing
+MAX_SIGNS = 0.15  # of a sentence: with more symbols it is code or a drawing
 DOCS = ("/**", "///", "//!")
-# What says that there is a trap, and what only says why; issues of any tracker count as traps.
+# Warnings of a trap, then reasons; references to issues count as warnings.
 WARNING = re.compile(
     r"(?i)\b(must(n't)?|never|do not|don't|cannot|can't|beware|careful|warning|work-?arounds?|hack"
     r"|fixme|xxx|bugs?)\b|(?<!\w)(#|gh-)\d{2,}\b|/(issues|pull)/"
@@ -39,7 +39,7 @@ class _Remark(NamedTuple):
 
 
 def find(view: View) -> Iterator[Found]:
-    """The strongest sentences, those of one definition in their order."""
+    """The strongest sentences, in source order within a definition."""
     if view.thin or not view.definitions:
         return
     best = view.definitions[0].score or 1.0

@@ -15,8 +15,8 @@ MAX_FILES = 10
 TIER = 12  # names in one line of the plain outline
 TIERS_OF_FILE = 8
 MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
-MAX_CANDIDATES = 30  # files in which callers and tests are looked for
-DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is hardly a plain word
+MAX_CANDIDATES = 30  # files searched for callers and tests
+DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is unlikely to be a plain word
 PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 PARAMETER = re.compile(
     r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.DOTALL
@@ -69,7 +69,7 @@ def _outline(tier: Sequence[Definition]) -> str:
 
 
 def _detail(view: View, one: Definition) -> str:
-    """What is known of a definition beside its name and line; empty if that is nothing."""
+    """The details of a definition besides its name and line; may be empty."""
     kind = "class " if one.symbol.kind in {"class", "interface"} else ""
     name = code(one.full_name if _is_quotable(one) else one.symbol.name)
     parts = [given] if (given := _parameters(one)) else []
@@ -112,7 +112,7 @@ def _split(text: str) -> list[str]:
 
 
 def _calls(view: View, one: Definition) -> str:
-    """What a function calls of the project, in order."""
+    """The project's functions that a function calls, in order."""
     called: dict[str, int] = {}
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
         name = re.split(r"[.:>]", call.callee)[-1].removeprefix("new ").strip()
@@ -135,7 +135,7 @@ class _Caller(NamedTuple):
 
 
 def _callers(view: View, one: Definition) -> str:
-    """Who calls a definition from elsewhere; nothing where its name does not tell it apart."""
+    """The callers of a definition elsewhere; empty if its name is not distinctive."""
     name = one.symbol.name
     if not DISTINCTIVE.search(name) or len(set(view.defining(name))) > 1:
         return ""

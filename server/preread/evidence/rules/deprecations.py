@@ -10,9 +10,9 @@ from preread.evidence.view import Definition, View
 from preread.syntax import enclosing
 
 MAX_FACTS = 8
-FLOOR = 0.3  # of the best definition's score: what scores less only shares the file
+FLOOR = 0.3  # of the best definition's score: definitions below only share the file
 MARK = re.compile(r"(?i)\bdeprecat|\bobsolete\b")
-# How the documentation of a definition says it, above it or in its docstring.
+# Deprecation tags in the comment above a definition or in its docstring.
 TAG = re.compile(r"@deprecated\b|Deprecated:|\.\. deprecated::")
 IN_DOCSTRING = re.compile(r"\.\. deprecated::")
 NEXT_TAG = re.compile(r"@\w+|\.\. \w+::|:\w[\w ]*:(?!`)")
@@ -71,14 +71,14 @@ def _paragraph_end(lines: list[str], start: int) -> int:
 
 
 def _decorated(one: Definition) -> Found | None:
-    """A decorator or annotation that says so."""
+    """A decorator or annotation that deprecates it."""
     marks = [mark for mark in one.symbol.decorators if MARK.search(mark.partition("(")[0])]
     top = max(1, one.symbol.start - len(one.symbol.decorators) - 8)
     return _quoted(one, quoting.mark(marks[0]), top, one.symbol.start) if marks else None
 
 
 def _warned(one: Definition) -> Found | None:
-    """A call in its body that warns of it, by the words that it is given."""
+    """A call in its body that warns of the deprecation, by its arguments."""
     for call in one.file.calls_between(one.symbol.start, one.symbol.end):
         words = [text for text in call.literals if " " in text]
         is_warning = "warn" in call.callee.lower() or MARK.search(call.callee)

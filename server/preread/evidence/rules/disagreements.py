@@ -16,18 +16,21 @@ from preread.evidence.view import View
 from preread.sources import Ref
 
 MAX_FACTS, MAX_SUFFIXES = 6, 2
-MIN_SIBLINGS, SHARE = 3, 0.6  # options of one table that the code has, for the others to be missed
+MIN_SIBLINGS, SHARE = (
+    3,
+    0.6,
+)  # options of one table found in the code before the others count as missing
 LITERAL = r"-?\d[\d_]*(?:\.\d+)?|\"[^\"`]*\"|'[^'`]*'|[Tt]rue|[Ff]alse"
 VALUE = re.compile(rf"(?:[^=]*=\s*)?({LITERAL})[,;]?")
 PARAMETER = re.compile(rf"(\w+)\s*(?::[^=,()]+)?=\s*({LITERAL})\s*[,)]")
-# What a sentence says of a name: `limit` (default: 20), `limit` defaults to `20`.
+# A sentence that states a default: `limit` (default: 20), `limit` defaults to `20`.
 SAYS = re.compile(
     rf"`{{1,2}}(\w+)`{{1,2}},?\s*\(?(?:which |that )?(?:by )?defaults?\s*(?:is|to|:|=)?\s*"
     rf"(`{{1,2}})?({LITERAL})(?(2)\2)(?=\s*[).;,]?(?:\s*$|[).;,]\s))"
 )
 CELL = re.compile(rf"`*({LITERAL})(?: ?(\w+))?`*")  # a value, and its unit
 NAME = re.compile(r"`{1,2}(\w+)`{1,2}")
-COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")  # a name that is no word
+COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")  # a name that is not a plain word
 PAST = re.compile(r"(?i)change|history|news|release|migrat|upgrad")  # documents of other versions
 
 
@@ -82,7 +85,7 @@ def _at(stated: _Stated) -> str:
 
 
 def _set_in(file: FileView) -> Iterator[_Stated]:
-    """What constants and fields are set to, and the defaults of parameters."""
+    """The values of constants and fields, and the defaults of parameters."""
     for member in file.details.members:
         match = VALUE.fullmatch(member.value)
         if match and member.kind in {"constant", "field"}:
@@ -125,7 +128,7 @@ def _tables(doc: FileView) -> Iterator[list[_Row]]:
 
 
 def _plain(value: str) -> str:
-    """A literal as it compares: 1_000 is 1000, "a" is 'a', True is true."""
+    """A literal, normalized for comparison: 1_000 is 1000, "a" is 'a', True is true."""
     if _kind(value) == "number":
         return str(float(value.replace("_", "")))
     return value.strip("\"'") if value[0] in "\"'" else value.lower()

@@ -11,7 +11,7 @@ from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 from preread.syntax import Raise, TestCase, enclosing
 
-MAX_FILES, MAX_SHOWN = 6, 6  # files that are read; messages in one fact
+MAX_FILES, MAX_SHOWN = 6, 6  # files read; messages in one fact
 MAX_BELOW = 8  # lines between the error's name and its message
 MIN_MESSAGE = 8  # characters
 RELATED = 0.5  # relevance of a message, or of the function that raises it
@@ -58,7 +58,7 @@ def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:
     message = quoting.message(raised.message)
     end = quoting.line_with(file, message, raised.line, MAX_BELOW)
     named = end and raised.exception in file.lines[raised.line - 1]
-    is_sentence = " " in message and "``" not in message  # one word is a code or a key
+    is_sentence = " " in message and "``" not in message  # a single word is a code or a key
     fits = is_sentence and MIN_MESSAGE <= len(message) <= quoting.MAX_LINE
     return (raised.line, end, message) if named and fits else None
 

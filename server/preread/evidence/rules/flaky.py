@@ -11,7 +11,7 @@ MAX_FACTS = 4
 
 
 def find(view: View) -> Iterator[Found]:
-    """What failed when it was last run or passes and fails by turns, and is in no report of now."""
+    """Tests that failed in their last run or alternate, and are in no current report."""
     yield from islice(failing_tests.found(view, reported=False), MAX_FACTS)
 
 

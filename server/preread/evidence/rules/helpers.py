@@ -12,8 +12,8 @@ from preread.evidence.view import Test, View
 from preread.index import words
 from preread.syntax import Symbol
 
-MAX_NAMES, MAX_SHOWN = 60, 12  # names that are looked up; helpers that are shown
-MIN_TESTS, SHARED = 2, 0.05  # tests that use it; the share of all that they are at least
+MAX_NAMES, MAX_SHOWN = 60, 12  # names looked up; helpers shown
+MIN_TESTS, SHARED = 2, 0.05  # tests that use it; their least share of all tests
 MAX_LINE = 80  # characters of a definition's line
 KINDS = frozenset({"function", "method", "class", "component"})
 SEGMENT = re.compile(r"\w+")
@@ -64,7 +64,7 @@ def _users(view: View) -> dict[_Name, list[Test]]:
 def _definition(view: View, name: _Name, test: Test) -> tuple[FileView, Symbol] | None:
     """Where a test's helper is defined: in its own file, or in one that the file takes it from."""
     paths = [test.file.path]
-    if name.is_fixture:  # it is looked for from the test's folder upwards
+    if name.is_fixture:  # searched from the test's folder upwards
         found = view.defining(name.text, ("support", "test"))
         above = [p for p in found if test.file.path.startswith(p.rpartition("/")[0])]
         paths += sorted(above, key=lambda path: -path.count("/"))
@@ -81,7 +81,7 @@ def _definition(view: View, name: _Name, test: Test) -> tuple[FileView, Symbol] 
 
 
 def _is_for_tests(path: str) -> bool:
-    """Whether a source is only there for tests: `src/test_helpers/client.rs`."""
+    """Whether a source exists only for tests: `src/test_helpers/client.rs`."""
     return not {"test", "tests"}.isdisjoint(words.parts(path))
 
 

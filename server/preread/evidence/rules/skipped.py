@@ -9,7 +9,7 @@ from preread.evidence.rule import Found, Rule
 from preread.evidence.view import Test, View
 
 MAX_FACTS, MAX_NAMES = 8, 6
-OWN = 0.2  # of the best test's score: what scores less only shares the file
+OWN = 0.2  # of the best test's score: tests below only share the file
 ABOVE = 12  # lines before a test in which its decorators are looked for
 # How test frameworks call it; the name of a mark begins with one of these words.
 MARK = re.compile(
@@ -58,7 +58,7 @@ def _marked(test: Test) -> _Marked | None:
 
 
 def _placed(test: Test, mark: str) -> _Marked | None:
-    """Where a mark is; one that is too long to quote goes by its name."""
+    """The position of a mark; one too long to quote is cited by name."""
     lines, start = test.file.lines, test.case.start
     name = mark.partition("(")[0]
     around = (*range(start, max(0, start - ABOVE), -1), *range(start + 1, test.case.end + 1))
@@ -72,7 +72,7 @@ def _placed(test: Test, mark: str) -> _Marked | None:
 
 
 def _condition(marked: _Marked) -> str:
-    """Under what a test skips itself in its body: the line that the call is set in from."""
+    """The condition under which a test skips itself: the line that the call is nested in."""
     file, test = marked.test.file, marked.test.case
     if marked.start <= test.start:
         return ""

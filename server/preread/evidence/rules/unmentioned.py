@@ -12,7 +12,7 @@ from preread.evidence.view import MAIN_FLOOR, Definition, View
 from preread.evidence.visibility import is_public
 from preread.syntax import Member, Raise, TestCase, enclosing
 
-MAX_FILES, MAX_DEFINITIONS = 5, 30  # that are looked at
+MAX_FILES, MAX_DEFINITIONS = 5, 30  # that are checked
 MAX_SHOWN = 4  # names in one fact, each with up to three proofs
 MIN_NAME, MIN_WORDS = 5, 3  # letters of a name, words of a message
 MAX_BELOW = 8  # lines between an error's name and its message

@@ -12,16 +12,16 @@ from preread.evidence.view import FUNCTIONS, Definition, View
 from preread.sources import Ref
 
 SOURCES, TESTS = 3, 3
-NEARLY = 0.85  # of the third source's score: a fourth one with as much is named, too
-SECOND = 0.7  # of a file's best definition: a second one with as much is named, too
-WHOLE = 0.4  # of a method's score: its class is named instead if it has as much
-SECOND_TEST = 0.4  # of the best test's score: other files' tests with as much are named, too
+NEARLY = 0.85  # of the third source's score: the fourth source is named above it
+SECOND = 0.7  # of a file's best definition's score: a second one is named above it
+WHOLE = 0.4  # of a method's score: its class is named instead above it
+SECOND_TEST = 0.4  # of the best test's score: other files' tests are named above it
 NEAREST = 4
 MAX_MISSING = 3
 
 
 def find(view: View) -> Iterator[Found]:
-    """Code, then tests; for a thin feature what is missing and what comes nearest."""
+    """Code, then tests; for a thin feature, what is missing and what is nearest."""
     if view.thin:
         yield from _missing(view)
         return
@@ -86,7 +86,7 @@ def _tests(view: View) -> Iterator[Place]:
 
 
 def _missing(view: View) -> Iterator[Found]:
-    """What a thin feature's project does not mention, and what comes nearest."""
+    """The words that no file mentions for a thin feature, and the nearest places."""
     absent = nearest.absent_words(view)[:MAX_MISSING]
     if absent:
         text = f"the project does not mention {', '.join(map(code, absent))}"
