@@ -1,9 +1,11 @@
-"""What the gates cost a tool call: the shipped hooks as processes, against a shell that does nothing.
+"""What the gates cost a tool call: the shipped hooks as processes, against a shell that does
+nothing.
 
     python bench/gates.py [--runs 200] [--python FILE]
 
-Each round runs every case once, so that a machine whose speed drifts drifts for all of them alike. Prints medians and
-their ratio to `bash -c :`, the least of each, and what is to be held: `bench/README.md` has the figures.
+Each round runs every case once, so that a machine whose speed drifts drifts for all of them alike.
+Prints medians and their ratio to `bash -c :`, the least of each, and what is to be held:
+`bench/README.md` has the figures.
 """
 
 import argparse
@@ -150,7 +152,8 @@ def main() -> None:
         middle, least = statistics.median(times[name]), min(times[name])
         ratios = f"{middle / base:.1f}", f"{least / min(times[BASELINE]):.1f}"
         print(
-            f"| {name} | {middle * 1000:.1f} | {ratios[0]} | {least * 1000:.1f} | {ratios[1]} | {bound} |"
+            f"| {name} | {middle * 1000:.1f} | {ratios[0]} | {least * 1000:.1f} | {ratios[1]} | "
+            f"{bound} |"
         )
 
 

@@ -1,11 +1,13 @@
 """What Preread adds around the headless child: everything of a `load` but the child's own run.
 
-    python bench/headless.py            the example shop, and 1,600 made files; PREREAD_TEST_CLAUDE names the program
+    python bench/headless.py            the example shop, and 1,600 made files; PREREAD_TEST_CLAUDE
+    names the program
 
-The real Claude Code, with a scripted model (tests/_messages_api.py), so its own run is short and costs nothing. A
-wrapper around it notes when each of its runs begins and ends; the difference to the whole is Preread's. Every figure
-is a median of builds that draft four files anew (`force`) with a warm index: by a server that is running, from a call
-to its reply, and by a command, from the start of its process to its end.
+The real Claude Code, with a scripted model (tests/_messages_api.py), so its own run is short and
+costs nothing. A wrapper around it notes when each of its runs begins and ends; the difference to
+the whole is Preread's. Every figure is a median of builds that draft four files anew (`force`) with
+a warm index: by a server that is running, from a call to its reply, and by a command, from the
+start of its process to its end.
 """
 
 import argparse
@@ -161,7 +163,8 @@ def show(how: str, found: list[list[float]]) -> None:
     whole = [sum(parts[:-1]) for parts in found]
     *ours, child = (statistics.median(seconds) for seconds in zip(*found, strict=True))
     print(
-        f"  {how}: {statistics.median(whole):.2f} s ({min(whole):.2f} to {max(whole):.2f}), child {child:.2f} s"
+        f"  {how}: {statistics.median(whole):.2f} s ({min(whole):.2f} to {max(whole):.2f}), child "
+        f"{child:.2f} s"
     )
     for part, seconds in zip(PARTS, ours, strict=True):
         print(f"    {seconds:.3f} s  {part}")

@@ -1,10 +1,12 @@
-"""What builds with a child leave behind when they are cut at random instants: processes, files, locks, memory.
+"""What builds with a child leave behind when they are cut at random instants: processes, files,
+locks, memory.
 
     PYTHONPATH=server python bench/headless_cuts.py [--cuts 200] [--seed N]
 
-Each way of cutting meets builds by a program in Claude Code's place, which is quick. Of its runs some are done in time,
-some work until they are asked to end, and some ignore signals and have relatives in sessions of their own. A few cuts
-meet the real program with a scripted model, where tests have it installed (or PREREAD_TEST_CLAUDE names it).
+Each way of cutting meets builds by a program in Claude Code's place, which is quick. Of its runs
+some are done in time, some work until they are asked to end, and some ignore signals and have
+relatives in sessions of their own. A few cuts meet the real program with a scripted model, where
+tests have it installed (or PREREAD_TEST_CLAUDE names it).
 """
 
 import argparse
@@ -191,7 +193,9 @@ class Server:
 
 
 def kill_one(process: "subprocess.Popen[bytes]", *, supervisor: bool) -> None:
-    """SIGKILL to the supervisor of a build of this process, or to the program under it, if they are there."""
+    """SIGKILL to the supervisor of a build of this process, or to the program under it, if they
+    are there.
+    """
     with suppress(psutil.Error):
         for found in psutil.Process(process.pid).children():
             if any(word.endswith("supervisor.py") for word in found.cmdline()):
@@ -206,7 +210,9 @@ class Tally:
         self.cuts, self.running, self.left, self.slowest = 0, 0, 0, 0.0
 
     def add(self, running: bool, took: float | None) -> None:
-        """One cut: whether a program ran then, and the seconds until nothing was left; None for never."""
+        """One cut: whether a program ran then, and the seconds until nothing was left; None for
+        never.
+        """
         self.cuts += 1
         self.running += running
         self.left += took is None
@@ -255,7 +261,9 @@ def of_one_server(
     *,
     answered: bool = True,
 ) -> Tally:
-    """Builds of one server that goes on; also those whose program or supervisor is killed have to end."""
+    """Builds of one server that goes on; also those whose program or supervisor is killed have to
+    end.
+    """
     tally = Tally()
     for _ in range(cuts):
         number = server.load()
@@ -325,7 +333,8 @@ def main() -> None:
         fake = FakeClaude(folder / "fake", SOME)
         place = Place(folder, {"PREREAD_CLAUDE": str(fake.path)}, fake)
         print(
-            "| cut by | cuts | of these with a running program | slowest end, s | not ended | files left |"
+            "| cut by | cuts | of these with a running program | slowest end, s | not ended | "
+            "files left |"
         )
         print("| --- | --- | --- | --- | --- | --- |")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):

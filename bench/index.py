@@ -1,13 +1,14 @@
 """How long the evidence index takes, and how much memory: cold, warm, one file changed.
 
-    python bench/index.py                       two made trees: 1,600 files of 28 MB, 30,000 files of 150 MB
-    python bench/index.py --only 1600           one of them
-    python bench/index.py --repo DIR            a clone or a plain folder of yours (it is copied first)
+    python bench/index.py                       two made trees: 1,600 files of 28 MB, 30,000 files
+    of 150 MB python bench/index.py --only 1600           one of them python bench/index.py --repo
+    DIR            a clone or a plain folder of yours (it is copied first)
 
-Each is a whole process; one file changed is timed in a process that has started, too, as a server's is. Cold, a second
-process helps to read: the memory is that of the larger one. The baseline is timed in the same run: reading the same
-files and putting their texts into an SQLite FTS5 table as they are. Seconds are those of the clock and, in parentheses,
-of the processor: on a busy machine only the latter say much.
+Each is a whole process; one file changed is timed in a process that has started, too, as a server's
+is. Cold, a second process helps to read: the memory is that of the larger one. The baseline is
+timed in the same run: reading the same files and putting their texts into an SQLite FTS5 table as
+they are. Seconds are those of the clock and, in parentheses, of the processor: on a busy machine
+only the latter say much.
 """
 
 import argparse
@@ -31,7 +32,8 @@ from preread.evidence import index
 from preread.operations.registry import services_of
 index.update(services_of(Path("."), os.environ))
 """
-# As a server does it: the process has started, and only the file that was just changed is new to the index.
+# As a server does it: the process has started, and only the file that was just changed is new to
+# the index.
 AGAIN = """
 import os, sys, time
 from pathlib import Path
@@ -107,7 +109,9 @@ KINDS = (
 
 
 class Timed(NamedTuple):
-    """One process: seconds of the clock and of the processor with its children's; peak megabytes of the largest."""
+    """One process: seconds of the clock and of the processor with its children's; peak megabytes
+    of the largest.
+    """
 
     seconds: float
     cpu: float
@@ -193,7 +197,8 @@ def measure(folder: Path, runs: int) -> None:
         best = min(found)
         cpu, peak = min(each.cpu for each in found), max(each.peak for each in found)
         print(
-            f"  {name:35} {best.seconds:7.2f} s ({cpu:6.2f})   {cpu / base:5.2f} x the baseline   {peak:5.0f} MB"
+            f"  {name:35} {best.seconds:7.2f} s ({cpu:6.2f})   {cpu / base:5.2f} x the baseline   "
+            f"{peak:5.0f} MB"
         )
 
 

@@ -1,9 +1,12 @@
-"""How long `preread load` takes from process start, and how much memory: cold, one file changed, cached.
+"""How long `preread load` takes from process start, and how much memory: cold, one file changed,
+cached.
 
     python bench/load.py                        two made repositories, of 300 and 1,600 source files
-    python bench/load.py --repo DIR FEATURE     a clone of a repository of yours (it is copied first)
+    python bench/load.py --repo DIR FEATURE     a clone of a repository of yours (it is copied
+    first)
 
-Each figure is the median of the runs; each is also given as a ratio to a baseline timed in the same run.
+Each figure is the median of the runs; each is also given as a ratio to a baseline timed in the same
+run.
 """
 
 import argparse
@@ -23,7 +26,8 @@ BASELINE = (
 )
 READ_ALL = (
     "import hashlib, os, subprocess\n"
-    "for name in subprocess.run(['git', 'ls-files', '-z'], capture_output=True).stdout.split(b'\\0'):\n"
+    "for name in subprocess.run(['git', 'ls-files', '-z'], "
+    "capture_output=True).stdout.split(b'\\0'):\n"
     "    os.path.isfile(name) and hashlib.sha256(open(name, 'rb').read()).digest()\n"
 )
 
@@ -100,7 +104,9 @@ NOUNS = (
 
 
 def make_repository(folder: Path, files: int) -> None:
-    """A git repository of `files` source files in two languages, a third of them tests, with forty commits."""
+    """A git repository of `files` source files in two languages, a third of them tests, with forty
+    commits.
+    """
     run = lambda *a: subprocess.run(["git", "-C", str(folder), *a], check=True, capture_output=True)  # noqa: E731
     folder.mkdir(parents=True)
     run("init", "-q")
@@ -130,7 +136,8 @@ def make_repository(folder: Path, files: int) -> None:
 
 def timed(argv: list[str], cwd: Path) -> tuple[float, float]:
     """Seconds and peak megabytes of one process and its children."""
-    # Where Python may not keep what it compiled, compiling Preread again is a third of a second of each run.
+    # Where Python may not keep what it compiled, compiling Preread again is a third of a second of
+    # each run.
     environ = {
         k: v
         for k, v in os.environ.items()
@@ -180,14 +187,16 @@ def measure(folder: Path, feature: str, runs: int) -> None:
         timed(load, folder)
         rows["cached"].append(timed(load, folder))
     print(
-        f"{folder.name}: {len(names)} source files; imports {base:.3f} s, reading and hashing all {read:.3f} s"
+        f"{folder.name}: {len(names)} source files; imports {base:.3f} s, reading and hashing all "
+        f"{read:.3f} s"
     )
     for name, found in rows.items():
         seconds = statistics.median(s for s, _ in found)
         peak = max(m for _, m in found)
         against = base if name == "cached" else read
         print(
-            f"  {name:18} {seconds:6.2f} s   {seconds / against:5.1f} x its baseline   {peak:6.0f} MB"
+            f"  {name:18} {seconds:6.2f} s   {seconds / against:5.1f} x its baseline   {peak:6.0f} "
+            f"MB"
         )
 
 

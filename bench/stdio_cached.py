@@ -65,7 +65,8 @@ async def measure(project: Path, feature: str, calls: int) -> None:
     nothing, cached = (statistics.median(taken) * 1000 for taken in times.values())
     print(f"nothing      {nothing:8.3f} ms   median of {calls}")
     print(
-        f"load_context {cached:8.3f} ms   cached, {len(reply.structured_content['dossier'])} characters"
+        f"load_context {cached:8.3f} ms   cached, {len(reply.structured_content['dossier'])} "
+        f"characters"
     )
     print(f"ratio        {cached / nothing:8.2f}")
 

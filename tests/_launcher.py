@@ -1,4 +1,4 @@
-"""The launcher on simulated machines: their PATH, and a `uv` that waits, fails or installs."""
+"""The plugin's launcher on machines of the test's own: what is on their PATH, a `uv` that waits, fails or installs."""
 
 import json
 import os
@@ -30,7 +30,7 @@ PARTS = (
     "pyproject.toml",
 )
 TOOLS = ("bash", "env", "readlink", "git")
-# Installs a path file to the packages of the tests; logs its calls, and waits when told to.
+# Installs by a path file to the packages that the tests run with; says who it is, and waits where it is told to.
 UV = """#!{python} -IS
 import os, subprocess, sys, time
 here, arguments = {folder!r}, sys.argv[1:]
@@ -118,7 +118,7 @@ class Uv:
 
 
 class Machine:
-    """A home folder, a PATH with a few tools, a plugin, its data folder, a project."""
+    """A home folder, a PATH with a few tools, a plugin, its data folder, a project to be started in."""
 
     def __init__(self, tmp: Path, plugin: Path = ROOT) -> None:
         self.plugin, self.home, self.path = plugin, tmp / "home", tmp / "path"
@@ -239,7 +239,7 @@ class Server:
 
 
 def wheelhouse(folder: Path) -> Path:
-    """The packages of the tests as wheels, for a real pip to install from a folder."""
+    """The packages that the tests run with as wheels again, so that a real pip installs them from a folder."""
     folder.mkdir()
     found: set[str] = set()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

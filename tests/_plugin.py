@@ -1,4 +1,4 @@
-"""Problems of a plugin that `claude plugin validate` does not report: `_plugin.py [FOLDER]`."""
+"""What is wrong with a plugin's folder that `claude plugin validate` lets pass: `python tests/_plugin.py [FOLDER]`."""
 
 import json
 import os
@@ -13,12 +13,9 @@ from _plugin_words import words
 
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = frozenset(
-    "Agent AskUserQuestion Bash BashOutput Edit EnterPlanMode EnterWorktree ExitPlanMode"
-    " ExitWorktree Glob Grep"
-    " KillShell LSP ListMcpResourcesTool Monitor MultiEdit NotebookEdit PowerShell Read"
-    " ReadMcpResourceTool SendMessage"
-    " Skill Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch"
-    " WebFetch WebSearch"
+    "Agent AskUserQuestion Bash BashOutput Edit EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep"
+    " KillShell LSP ListMcpResourcesTool Monitor MultiEdit NotebookEdit PowerShell Read ReadMcpResourceTool SendMessage"
+    " Skill Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch WebFetch WebSearch"
     " Workflow Write".split()
 )
 OWN_TOOLS = ("load_context", "context_operation")
@@ -54,12 +51,10 @@ HOOK_FIELDS = frozenset(
     {"type", "command", "args", "timeout", "if", "once", "async", "statusMessage", "shell"}
 )
 AGENT_FIELDS = frozenset(
-    "name description tools disallowedTools model effort maxTurns skills memory background"
-    " isolation color".split()
+    "name description tools disallowedTools model effort maxTurns skills memory background isolation color".split()
 )
 SKILL_FIELDS = frozenset(
-    "name description argument-hint disable-model-invocation user-invocable allowed-tools"
-    " disallowed-tools model effort"
+    "name description argument-hint disable-model-invocation user-invocable allowed-tools disallowed-tools model effort"
     " context agent paths when_to_use license metadata version shell".split()
 )
 MODELS = re.compile(r"inherit|sonnet|opus|haiku|fable|claude-[\w.-]+")
@@ -106,12 +101,10 @@ def manifests(plugin: Path) -> Problems:
             yield f".claude-plugin/plugin.json: no {field}"
     for field in ("hooks", "agents", "skills", "commands", "mcpServers"):
         if field in own:
-            where = ".claude-plugin/plugin.json"
-            yield f"{where}: {field} are found by their folder; named here they would count twice"
+            yield f".claude-plugin/plugin.json: {field} are found by their folder; named here they would count twice"
     listed = [entry for entry in market["plugins"] if entry["name"] == own["name"]]
     if own["name"] != project["name"] or len(listed) != 1:
-        listings = f"the marketplace lists {len(listed)} of it"
-        yield f"the plugin is {own['name']}, the package {project['name']}, {listings}"
+        yield f"the plugin is {own['name']}, the package {project['name']}, the marketplace lists {len(listed)} of it"
     for entry in listed:
         if not (plugin / entry["source"] / ".claude-plugin" / "plugin.json").is_file():
             yield f".claude-plugin/marketplace.json: {entry['source']} holds no plugin"
@@ -137,12 +130,11 @@ def servers(plugin: Path) -> Problems:
         yield from _paths(plugin, f".mcp.json: {name}", words)
         for variable in re.findall(r"\$\{(\w+)[^}]*\}", words):
             if variable == "CLAUDE_PLUGIN_ROOT":
-                unset = f"${{{variable}}} is unset where the folder is opened as a project"
-                yield f".mcp.json: {name}: {unset}"
+                yield f".mcp.json: {name}: ${{{variable}}} is unset where the folder is opened as a project"
 
 
 def _paths(plugin: Path, where: str, command: str) -> Problems:
-    """The plugin's programs that a command names: they exist, are executable, and are quoted."""
+    """Programs of the plugin that a command names: they are there, can be run, and stand in quotes."""
     named = list(re.finditer(r"\$\{?CLAUDE_PLUGIN_ROOT\}?/([\w./-]+)", command))
     if not named:
         yield f"{where}: names no program of the plugin"
@@ -206,7 +198,7 @@ def _matcher(plugin: Path, event: str, matcher: object) -> Problems:
     stems = {path.stem for path in (plugin / "agents").glob("*.md")}
     known = {"tool": tools, "agent": frozenset({*stems, *(f"{name}:{stem}" for stem in stems)})}
     choices = known[against] if isinstance(against, str) else against
-    # Claude Code takes plain words joined by | as names, anything else as a pattern.
+    # Claude Code takes plain words joined by | as names, all else as a pattern that is searched for.
     plain = re.fullmatch(r"[\w|]+", matcher) is not None
     for part in [matcher] if "(" in matcher else matcher.split("|"):
         if not (part in choices if plain else any(re.search(part, choice) for choice in choices)):
@@ -238,7 +230,7 @@ def _hook(plugin: Path, where: str, hook: Mapping[str, Any]) -> Problems:
 
 
 def front_matter(text: str) -> dict[str, str]:
-    """The fields above a page, as `name: value` lines. Raises ValueError."""
+    """The fields above a page: `name: value` lines, which is all that ours need. Raises ValueError."""
     head = re.match(r"---\n(.*?)\n---\n\s*\S", text, re.DOTALL)
     if head is None:
         raise ValueError("no front matter, or nothing below it")
@@ -300,7 +292,7 @@ def skills(plugin: Path) -> Problems:
 
 
 def programs(plugin: Path) -> Problems:
-    """bin/ is on the PATH of a session's shell, so only what is meant to be run is executable."""
+    """bin/ is on the PATH of a session's shell: what can be run there is meant to be."""
     found = {
         path.name
         for path in (plugin / "bin").iterdir()

@@ -1,4 +1,4 @@
-"""Names in a plugin's texts that do not exist: tools, commands, agents, files, settings."""
+"""Names in the texts of a plugin that name nothing: tools, commands, options, agents, skills, files, settings."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import click
 from preread import layout, settings
 from preread.cli import commands
 
-# Environment variables that are not settings, and where each is read.
+# Variables of the environment that are no settings, and where each of them is read.
 VARIABLES = {"GATES": "hooks", "CHILD": "hooks", "EVENT": "hooks", "PYTHON": "bin"}
 PLACES = frozenset(
     {
@@ -34,7 +34,7 @@ PLACEHOLDER = re.compile(r"[A-Z][A-Z ]*|<.*|\[.*|….*|\{.*")
 
 
 def words(plugin: Path, text: str, tools: frozenset[str], *, code: bool) -> Iterator[str]:
-    """Names in a text that do not exist. In `code` only unmistakable ones are checked."""
+    """What a text names in vain. In `code` only what cannot be anything else is looked at."""
     for name in re.findall(r"\bmcp__\w+", text):
         if name not in tools and not (code and name in {"mcp__", "mcp__plugin_"}):
             yield f"there is no tool {name}"

@@ -59,7 +59,9 @@ def is_loopback(address: object) -> bool:
 
 @pytest.fixture(autouse=True, scope="session")
 def no_network() -> Iterator[None]:
-    """Connections leave this machine in no test; child processes have the same rule from tests/guard."""
+    """Connections leave this machine in no test; child processes have the same rule from
+    tests/guard.
+    """
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +86,9 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Nothing of the person who runs the tests: own home, own git identity, no settings from outside."""
+    """Nothing of the person who runs the tests: own home, own git identity, no settings from
+    outside.
+    """
     home = next(homes)
     home.mkdir()
     config = home / "gitconfig"
@@ -99,7 +103,8 @@ def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_DATE": "2026-01-05T12:00:00Z",
         "GIT_COMMITTER_DATE": "2026-01-05T12:00:00Z",
-        "PREREAD_CLAUDE": "off",  # whatever `claude` is on this machine's PATH; tests of the real one say so
+        # whatever `claude` is on this machine's PATH; tests of the real one say so
+        "PREREAD_CLAUDE": "off",
     }
     for name, value in own.items():
         monkeypatch.setenv(name, value)
@@ -107,14 +112,18 @@ def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the code once: the processes that tests start write no bytecode, and each would compile it anew."""
+    """Compile the code once: the processes that tests start write no bytecode, and each would
+    compile it anew.
+    """
     if not hasattr(session.config, "workerinput"):
         for folder in ("server", "hooks"):
             compileall.compile_dir(ROOT / folder, quiet=2)
 
 
 def child_environ(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a child process: this one, our package, and the guard that every child loads."""
+    """The environment of a child process: this one, our package, and the guard that every child
+    loads.
+    """
     path = os.pathsep.join((str(ROOT / "tests" / "guard"), str(ROOT / "server")))
     guard = {
         "PYTHONPATH": path,
@@ -153,7 +162,9 @@ def _loaded() -> Loaded:
 def run_cli(
     *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 120
 ) -> Ran:
-    """`preread` with these arguments as a real process; it need not load the interpreter anew (_loaded)."""
+    """`preread` with these arguments as a real process; it need not load the interpreter anew
+    (_loaded).
+    """
     environ = child_environ(env)
     if read_at_start(environ) == loaded().environ:
         done = loaded().run(arguments, cwd, environ, timeout)
@@ -171,7 +182,9 @@ def run_cli(
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """`cli("load", "checkout", cwd=project)`: the command line as a real process, from tmp_path by default."""
+    """`cli("load", "checkout", cwd=project)`: the command line as a real process, from tmp_path by
+    default.
+    """
 
     def run(*arguments: str, cwd: Path = tmp_path, **options: Any) -> Ran:
         return run_cli(*arguments, cwd=cwd, **options)

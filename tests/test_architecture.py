@@ -1,4 +1,6 @@
-"""The module map in docs/architecture.md is what the imports say: rows and order are read from its table."""
+"""The module map in docs/architecture.md is what the imports say: rows and order are read from its
+table.
+"""
 
 import ast
 import re
@@ -13,10 +15,12 @@ from conftest import ROOT
 
 PACKAGE = ROOT / "server" / "preread"
 FILES = sorted(PACKAGE.rglob("*.py"))
-# A script that removes a child's private files when nobody else is left to; `atomic` cannot be imported there.
+# A script that removes a child's private files when nobody else is left to; `atomic` cannot be
+# imported there.
 SUPERVISOR = PACKAGE / "infra" / "subprocesses" / "supervisor.py"
 SPAWNS, REPLACES = SUPERVISOR.parent, PACKAGE / "infra" / "atomic.py"
-# The hooks start without the rest of the package, so that the gates have modules of their own for it.
+# The hooks start without the rest of the package, so that the gates have modules of their own for
+# it.
 GATES = PACKAGE / "gates"
 GATES_SPAWN, GATES_REPLACE = GATES / "changes.py", GATES / "state_files.py"
 SPAWNING_MODULES = {"subprocess", "multiprocessing", "pty", "asyncio.subprocess"}

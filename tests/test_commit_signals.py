@@ -1,4 +1,6 @@
-"""The past in ranking: what is known of commits is what HEAD has, and it brings files without a word of a request."""
+"""The past in ranking: what is known of commits is what HEAD has, and it brings files without a
+word of a request.
+"""
 
 from pathlib import Path
 

@@ -220,7 +220,7 @@ def damaged(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A copy of the hooks to damage, and an environment in which the package uses it."""
     copy = tmp_path / "copy"
     shutil.copytree(ROOT / "hooks", copy / "hooks")
-    (copy / "server").symlink_to(ROOT / "server")
+    (copy / "server").symlink_to(ROOT / "server")  # the hooks import the gates from there
     code = (
         "import preread.infra.assets as a, pathlib; "
         f"a.PACKAGE = pathlib.Path({str(copy)!r}) / 'server' / 'preread'"
@@ -243,7 +243,7 @@ def test_missing_or_incomplete_hooks_fail(cli: Cli, project: Path, tmp_path: Pat
     )
     shutil.rmtree(hooks)
     done = cli("doctor", "--json", cwd=project, env=env)
-    assert (done.status, "is not there" in looks(done)["hooks"]["found"]) == (1, True)
+    assert (done.status, "is missing" in looks(done)["hooks"]["found"]) == (1, True)
     assert list(looks(done))[-2:] == ["dossiers", "database"]
 
 

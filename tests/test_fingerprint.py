@@ -123,7 +123,7 @@ CASES: dict[str, dict[str, Change]] = {
         ),
     },
     "files of Preread": {
-        "edited by hand": Change(patched(PATTERNS, "## Call", "## Mine"), new("## Mine")),
+        "edited by hand": Change(patched(PATTERNS, "## Run", "## Mine"), new("## Mine")),
         "removed": Change(lambda project: (project / PATTERNS).unlink(), built),
         "settings": Change(
             text(".project/config.toml", "max_facts = 3\n"),

@@ -79,7 +79,8 @@ def test_off_for_a_time_ends_then(gated: Path, words: str, seconds: int) -> None
 
 def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) -> None:
     assert cli("gates", "off", cwd=gated).out == (
-        "Switched off.\nThe gates are off until they are switched on. To switch them on: preread gates on\n"
+        "Switched off.\nThe gates are off until they are switched on. To switch them on: preread "
+        "gates on\n"
     )
     assert switch(gated).read_text() == "forever\n"
     assert call(gated, action="test", paths=("login.spec.ts",))["ok"]
@@ -266,7 +267,10 @@ def test_explain_shows_rule_feature_alias_dossier_and_mode(cli: Cli, gated: Path
         "  mode      block (line 1)",
         "  feature   sign-in, from 'Sign_In', an alias of login",
         "  file      is new",
-        f"  dossier   is incomplete in {gated}: patterns.md there, codebase.md missing, summary.md empty",
+        (
+            f"  dossier   is incomplete in {gated}: patterns.md there, codebase.md missing, summary.md "
+            f"empty"
+        ),
     ):
         assert f"{line}\n" in shown
     assert (

@@ -274,4 +274,4 @@ def test_an_installed_package_finds_its_templates_inside_itself(cli: Cli, tmp_pa
     shutil.rmtree(site / "preread" / "data")
     broken = cli("init", cwd=write(tmp_path / "other", {}), env={"PYTHONPATH": str(site)})
     assert broken.status == 3
-    assert "install preread again" in broken.err
+    assert "reinstall preread" in broken.err

@@ -12,7 +12,6 @@ import pytest
 from _evidence_project import services, write
 from conftest import ROOT
 from preread import dossier, prompt
-from preread.builders import static
 from preread.errors import PrereadError
 from preread.evidence.collect import collect
 from preread.infra import sandbox
@@ -81,8 +80,15 @@ def refused(root: Path, text: str) -> PrereadError:
     return caught.value
 
 
-def finding(text: str, kind: str = "gap", source: str = "src/a.py:1") -> Finding:
-    return Finding(rule="r", kind=kind, text=text, sources=(source,), reason="because", score=0.5)
+def finding(
+    text: str,
+    section: str = "Not covered",
+    source: str = "src/a.py:1",
+    file: str = "existing-tests.md",
+    rule: str = "r",
+    score: float = 0.5,
+) -> Finding:
+    return Finding(rule=rule, file=file, section=section, text=text, sources=(source,), score=score)
 
 
 # -- the prompt of the example, whole
@@ -240,12 +246,15 @@ def test_a_ticket_is_in_its_block_and_its_criteria_not_among_the_leads(
     leads = Evidence(
         feature="checkout",
         words=(),
-        findings=(finding("one a basket", "criterion"), finding("other")),
+        findings=(
+            finding("one a basket", "Ticket", file="requirements.md", rule="ticket"),
+            finding("other"),
+        ),
     )
     own, blocks = split(told(tmp_path, leads, ticket="SHOP-1"))
     assert "## Ticket SHOP-1" in own
     assert blocks["ticket SHOP-1"] == "# Coupons\n- one a basket"
-    assert blocks["findings"] == "gap:\n- other (src/a.py:1)"
+    assert blocks["findings"] == "Not covered:\n- other (src/a.py:1)"
 
 
 def test_a_ticket_without_a_file_is_to_be_looked_up_in_a_server(
@@ -279,21 +288,22 @@ def test_budget_time_and_turns_are_those_of_the_settings(tmp_path: Path) -> None
     assert "About 77 seconds and at most 9 turns" in own
 
 
-def test_leads_come_by_kind_with_the_most_valuable_first(tmp_path: Path) -> None:
+def test_leads_come_by_file_with_the_most_valuable_first(tmp_path: Path) -> None:
     leads = [
-        finding("s", "symbol"),
-        finding("d", "disagreement"),
-        finding("n", "new kind"),
-        finding("t", "known trap"),
+        finding("s", "Symbols", file="codebase.md"),
+        finding("d", "Disagreements", file="anti-patterns.md"),
+        finding("w", "Ways", file="patterns.md"),
+        finding("i", "Index", file="summary.md"),
+        finding("f", "Failing", file="failures.md"),
     ]
     _, blocks = split(told(tmp_path, Evidence(feature="checkout", words=(), findings=tuple(leads))))
     assert re.findall(r"^(.+):$", blocks["findings"], re.MULTILINE) == [
-        "disagreement", "known trap", "symbol", "new kind",
+        "Failing", "Disagreements", "Ways", "Symbols",
     ]  # fmt: skip
 
 
-def test_every_kind_of_finding_has_its_place_in_that_order() -> None:
-    assert {*static.PLACES, static.SYMBOLS, "command"} == set(values.KINDS)
+def test_every_file_but_the_summary_has_its_place_in_that_order() -> None:
+    assert {row.name for row in FILES} - {"summary.md"} == set(values.LEADS)
 
 
 def test_there_is_a_bound_to_everything_from_outside(tmp_path: Path) -> None:
@@ -318,7 +328,9 @@ def test_evidence_takes_at_most_three_thousand_tokens_by_estimate_and_the_best_s
     tmp_path: Path,
 ) -> None:
     found = [
-        finding(f"{n} " + "says `this` " * 9, "symbol" if n else "gap", f"src/{n}.py:1")
+        finding(
+            f"{n} " + "says `this` " * 12, "Gaps", source=f"src/{n}.py:1", score=0.4 if n else 0.9
+        )
         for n in range(300)
     ]
     files = tuple(
@@ -328,7 +340,7 @@ def test_evidence_takes_at_most_three_thousand_tokens_by_estimate_and_the_best_s
     _, blocks = split(told(tmp_path, leads))
     shown = [blocks[name] for name in ("files", "tests", "findings")]
     assert 2700 < sum(map(dossier.tokens, shown)) <= values.MAX_TOKENS
-    assert blocks["findings"].startswith("gap:\n- 0 ")
+    assert blocks["findings"].startswith("Gaps:\n- 0 ")
 
 
 # -- the documented list of variables
@@ -397,10 +409,10 @@ def everywhere(text: str) -> Evidence:
     row = Ranked(path=text, score=1, reasons=(text,), lines=((1, 2),))
     example = Finding(
         rule="r",
-        kind="example",
+        file="patterns.md",
+        section=text,
         text=text,
         sources=(text,),
-        reason=text,
         score=1,
         fence=tuple(text.split("\n")),
     )
@@ -511,7 +523,7 @@ def test_text_with_a_secret_is_left_out_and_counted(tmp_path: Path) -> None:
     assert KEY not in text
     assert "LXh2a8Kq" not in text
     assert blocks["ticket T-1"] == "# Pay\n- pay"
-    assert blocks["findings"] == "gap:\n- kept (src/a.py:1)"
+    assert blocks["findings"] == "Not covered:\n- kept (src/a.py:1)"
     assert (
         blocks["description"]
         == blocks["notes"]
@@ -534,7 +546,7 @@ def test_a_projects_own_template_is_used_instead_of_ours(tmp_path: Path) -> None
     text = told(
         override(tmp_path, f"{WHERE}{{{{ feature }}}} at {{{{ level }}}}, list {{{{ version }}}}\n")
     )
-    assert text == f"Output directory: {staging(tmp_path)}\ncheckout at full, list 1\n"
+    assert text == f"Output directory: {staging(tmp_path)}\ncheckout at full, list 2\n"
 
 
 def test_a_template_that_extends_ours_replaces_blocks(tmp_path: Path) -> None:

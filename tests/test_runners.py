@@ -1,4 +1,6 @@
-"""How a test file is run: small projects of each build tool, and the command that their settings prove."""
+"""How a test file is run: small projects of each build tool, and the command that their settings
+prove.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,8 @@ GO = 'package cart\n\nimport "testing"\n\nfunc TestTotal(t *testing.T) {}\n'
 RUST = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n"
 CARGO = '[package]\nname = "{}"\nversion = "1.0.0"\n'
 
-# For each project: its files, the test, and the command with its folder and the file that proves it.
+# For each project: its files, the test, and the command with its folder and the file that proves
+# it.
 CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
     "pytest by its settings": (
         {"pyproject.toml": "[tool.pytest.ini_options]\n", "tests/test_a.py": PYTEST},

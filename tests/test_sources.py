@@ -222,7 +222,8 @@ def test_a_span_knows_the_names_of_its_enclosing_symbols(tmp_path: Path) -> None
     write(
         tmp_path, {"a.py": "class Basket:\n    def total(self):\n        x = 1\n        return x\n"}
     )
-    assert resolve(tmp_path, "a.py:3-4").names.split() == ["Basket", "total", "Basket", "total"]
+    names = ["Basket", "total", "Basket.total"]
+    assert resolve(tmp_path, "a.py:3-4").names.split() == [*names, *names]
     assert resolve(tmp_path, "a.py").names == ""
 
 

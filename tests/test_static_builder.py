@@ -1,4 +1,6 @@
-"""The static builder on real projects: what it writes, that all of it holds, and that it writes the same again."""
+"""The static builder on real projects: what it writes, that all of it holds, and that it writes
+the same again.
+"""
 
 import re
 from collections.abc import Iterator

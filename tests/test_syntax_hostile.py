@@ -106,7 +106,8 @@ def test_an_error_in_the_syntax_leaves_the_rest_readable() -> None:
 
 FRAGMENTS = st.sampled_from(
     "def class f ( ) { } [ ] : \n \n \" ' ` ${ // /* */ # => < > /> @ . , = test it describe expect \0 \r \f \ud800 é"
-    " enum type func fn return async const assert raise throw | ! ; - <?php fun end do module #if #else #endif struct"
+    " enum type func fn return async const assert raise throw | ! ; - <?php fun end do module #if "
+    "#else #endif struct"
     " typedef int void @Test [Fact] TEST( START_TEST END_TEST namespace template < operator val".split(
         " "
     )

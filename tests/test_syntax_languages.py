@@ -365,7 +365,8 @@ class TestHeadings:
     def test_yaml_has_the_keys_of_its_two_outer_levels(self) -> None:
         text = (
             "# a comment\nname: cart\non:\n  push:\n    branches: [main]\njobs:\n  test:  # all\n"
-            "    steps:\n      - run: |\n          x:\n  'lint it':\n    a: 1\nscript: |\n  no:\n    key\n"
+            "    steps:\n      - run: |\n          x:\n  'lint it':\n    a: 1\nscript: |\n  no:\n  "
+            "  key\n"
         )
         assert self.shown("ci.yml", text) == [
             ("on", "heading", 3, 5, ""),
@@ -377,8 +378,10 @@ class TestHeadings:
 
     def test_sql_names_what_it_creates(self) -> None:
         text = (
-            "CREATE VIRTUAL TABLE words USING fts5(a);\ncreate index concurrently if not exists by_name on carts(n);\n"
-            "create or replace function total(a int) returns int as $$\nselect 1;\n$$ language sql;\n"
+            "CREATE VIRTUAL TABLE words USING fts5(a);\ncreate index concurrently if not exists "
+            "by_name on carts(n);\n"
+            "create or replace function total(a int) returns int as $$\nselect 1;\n$$ language "
+            "sql;\n"
             "CREATE POLICY own ON carts;\n"
         )
         assert [name for name, *_ in self.shown("a.sql", text)] == [

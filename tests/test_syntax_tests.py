@@ -52,7 +52,8 @@ CASES: dict[str, tuple[str, str, Found]] = {
     "a comment among the rows of a parametrised test": (
         "tests/test_cart.py",
         (
-            "@pytest.mark.parametrize(\n    'n',\n    [\n        # the first\n        1,\n    ],\n)\n"
+            "@pytest.mark.parametrize(\n    'n',\n    [\n        # the first\n        1,\n    "
+            "],\n)\n"
             "def test_adds(n, cart):\n    ...\n"
         ),
         [("test_adds", "", ("@pytest.mark.parametrize( 'n', [ # the first 1, ], )",))],

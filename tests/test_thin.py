@@ -1,4 +1,6 @@
-"""A feature that the project says next to nothing about: what a caller is told, fresh and from the cache."""
+"""A feature that the project says next to nothing about: what a caller is told, fresh and from the
+cache.
+"""
 
 from pathlib import Path
 

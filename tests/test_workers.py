@@ -21,7 +21,9 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def read_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that this process reads, where a second helps: it waits until that has answered once, or failed."""
+    """The files that this process reads, where a second helps: it waits until that has answered
+    once, or failed.
+    """
     paths: list[str] = []
     heard, here, put = threading.Event(), workers._here, workers._Second._put
 

@@ -1,9 +1,12 @@
-"""Cases: a commit's message → the sources and the tests it changed, against the tree and the history before it.
+"""Cases: a commit's message → the sources and the tests it changed, against the tree and the
+history before it.
 
-    python bench/retrieval/cases.py [--repo NAME]      how many there are, and the digest that belongs into the manifest
+    python bench/retrieval/cases.py [--repo NAME]      how many there are, and the digest that
+    belongs into the manifest
 
-All of it follows from the manifest. A case's tree is its commit's first parent. A subject that an earlier commit had
-too (a backport, a second attempt) is no case, so that the history before a case never holds its own message.
+All of it follows from the manifest. A case's tree is its commit's first parent. A subject that an
+earlier commit had too (a backport, a second attempt) is no case, so that the history before a case
+never holds its own message.
 """
 
 import argparse
@@ -33,7 +36,8 @@ OUT = re.compile(
     r"|^v?\d+\.\d+|^\W*(bump|prepare|release|version|upgrade)\b|\bversion bump|\bdependenc(y|ies)\b"
     r"|\b(typos?|spelling|white ?space|prettier|eslint|linters?|linting|lint|clippy"
     r"|gofmt|gofumpt|golangci|rustfmt|isort|pyupgrade|flake8"
-    r"|pre-commit|reformat(ted|ting)?|copyright|licen[cs]e headers?|changelog|readme|translations?|i18n strings)\b",
+    r"|pre-commit|reformat(ted|ting)?|copyright|licen[cs]e headers?|changelog|readme|translations?"
+    r"|i18n strings)\b",
     re.IGNORECASE,
 )
 HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
@@ -212,7 +216,8 @@ def main() -> None:
         print(f"{entry.name:<30} {digest_of(cases)}{note}", flush=True)
         for case in cases if options.show else ():
             print(
-                f"  {case.commit[:10]} {case.subject}\n    {case.body[:300]!r}\n    {case.sources} {case.tests}"
+                f"  {case.commit[:10]} {case.subject}\n    {case.body[:300]!r}\n    {case.sources} "
+                f"{case.tests}"
             )
 
 

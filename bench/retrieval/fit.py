@@ -1,11 +1,14 @@
-"""What each signal weighs in the ranking: fitted to the tuning repositories' cases, written as a table that ships.
+"""What each signal weighs in the ranking: fitted to the tuning repositories' cases, written as a
+table that ships.
 
-    python bench/retrieval/fit.py --step 2 --issues     every second case; reads the cases, fits, writes weights.py
-    python bench/retrieval/fit.py --step 2 --check      also fits without each repository in turn, to judge it by that
+    python bench/retrieval/fit.py --step 2 --issues     every second case; reads the cases, fits,
+    writes weights.py python bench/retrieval/fit.py --step 2 --check      also fits without each
+    repository in turn, to judge it by that
 
-A signal gives a file the score weight / (STEADY + place); a file's score is the sum. Weights are those under which the
-changed files are likeliest to be drawn by softmax over the scores, at least 0, held small by a square penalty. Later
-signals start from the best by the earlier ones, so the places depend on the weights that are there: run it twice.
+A signal gives a file the score weight / (STEADY + place); a file's score is the sum. Weights are
+those under which the changed files are likeliest to be drawn by softmax over the scores, at least
+0, held small by a square penalty. Later signals start from the best by the earlier ones, so the
+places depend on the weights that are there: run it twice.
 """
 
 import argparse
@@ -48,7 +51,9 @@ SOURCES, TESTS = ("source",), ("test", "support")
 
 
 class Row(NamedTuple):
-    """One list of one question: each file's signals with what a weight of 1 gives it there; the changed ones first."""
+    """One list of one question: each file's signals with what a weight of 1 gives it there; the
+    changed ones first.
+    """
 
     kind: str
     question: str

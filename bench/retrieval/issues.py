@@ -1,10 +1,12 @@
-"""Issue texts as questions: what people reported → the sources that the fix changed, in the tree before it.
+"""Issue texts as questions: what people reported → the sources that the fix changed, in the tree
+before it.
 
-    python bench/retrieval/issues.py --split tuning [--show]     how many cases there are, and their digests
-    python bench/retrieval/run.py --issues --split tuning
+    python bench/retrieval/issues.py --split tuning [--show]     how many cases there are, and their
+    digests python bench/retrieval/run.py --issues --split tuning
 
-The texts belong to their authors: they are read at run time from two public collections that issues.toml names by
-URL, commit and path, and none is committed. Which cases there are, and what they leave out: ISSUES.md.
+The texts belong to their authors: they are read at run time from two public collections that
+issues.toml names by URL, commit and path, and none is committed. Which cases there are, and what
+they leave out: ISSUES.md.
 """
 
 import argparse
@@ -31,7 +33,9 @@ _LOST = re.compile(r"\w  \w")  # where that collection lost a piece of code out 
 
 
 class Report(NamedTuple):
-    """One issue: its text, and its fix as a tree and a commit, or as a tree and the paths that a patch changed."""
+    """One issue: its text, and its fix as a tree and a commit, or as a tree and the paths that a
+    patch changed.
+    """
 
     key: str
     title: str
@@ -75,7 +79,9 @@ def plan_of_issues() -> Plan:
 
 
 def _of_loc_bench(collection: Clone, path: str, name: str) -> Iterator[Report]:
-    """A file of lines: title and description, the commit before the fix, the fix without its tests as a patch."""
+    """A file of lines: title and description, the commit before the fix, the fix without its tests
+    as a patch.
+    """
     for line in collection.git("show", f"{collection.entry.commit}:{path}").splitlines():
         row = json.loads(line)
         if row["repo"] == name:
@@ -87,7 +93,9 @@ def _of_loc_bench(collection: Clone, path: str, name: str) -> Iterator[Report]:
 
 
 def _of_denchmark(collection: Clone, path: str, name: str) -> Iterator[Report]:
-    """A file an issue: summary and description as a page showed them, and the commit that fixed it."""
+    """A file an issue: summary and description as a page showed them, and the commit that fixed
+    it.
+    """
     folder = f"{collection.entry.commit}:{path}/{name.replace('/', '+').lower()}"
     for file in collection.git("ls-tree", "--name-only", folder).split():
         row = json.loads(collection.git("show", f"{folder}/{file}"))

@@ -1,11 +1,12 @@
-"""Which lines of the found files does a task touch: do the cited ranges meet what the commit changed?
+"""Which lines of the found files does a task touch: do the cited ranges meet what the commit
+changed?
 
     python bench/retrieval/lines.py --split tuning --limit 20
     python bench/retrieval/lines.py --repo pallets/click
     python bench/retrieval/lines.py --issues --split tuning
 
-The cases are those of run.py, asked with the whole message, or with an issue's text. Definitions and figures: LINES.md
-beside this file.
+The cases are those of run.py, asked with the whole message, or with an issue's text. Definitions
+and figures: LINES.md beside this file.
 """
 
 import argparse
@@ -93,7 +94,9 @@ def _lines(text: str) -> list[str]:
 
 
 def hunks(clone: Clone, case: Case, path: str, text: str) -> Spans:
-    """What the commit changed, by the line numbers before it; an insertion is the lines with text around it."""
+    """What the commit changed, by the line numbers before it; an insertion is the lines with text
+    around it.
+    """
     options = (
         "-w",
         "--ignore-blank-lines",
@@ -117,7 +120,8 @@ def patched(patch: str, path: str, text: str) -> Spans:
     part = next((one for one in parts if f"\n--- a/{path}\n" in one), "")
     found: list[tuple[int, int]] = []
     number = start = (
-        0  # of the next line before the change, and of the first one of the change that is being read
+        # of the next line before the change, and of the first one of the change that is being read
+        0
     )
     for line in [*part.split("\n"), " "]:
         if number and line[:1] in {"+", "-"}:
@@ -296,7 +300,8 @@ def main() -> None:
     say("")
     table(rows)
     print(
-        f"\n{len(seconds)} files, {1000 * statistics.median(seconds):.1f} ms each (median, processor time)"
+        f"\n{len(seconds)} files, {1000 * statistics.median(seconds):.1f} ms each (median, "
+        f"processor time)"
     )
 
 

@@ -2,8 +2,8 @@
 
 acc@k all    1 when every changed source is among the first k (so 0 when there are more than k)
 acc@k any    1 when one of them is
-recall@k     the share of the changed sources, or tests, among the first k; tests only over cases that changed one
-mrr          1 / rank of the first changed source, 0 beyond the tenth
+recall@k     the share of the changed sources, or tests, among the first k; tests only over cases
+that changed one mrr          1 / rank of the first changed source, 0 beyond the tenth
 """
 
 import math
@@ -67,7 +67,9 @@ def _estimate(mean: float, resampled: list[float]) -> Estimate:
 
 
 def estimates(groups: dict[str, list[Row]], names: Sequence[str] = NAMES) -> dict[str, Estimate]:
-    """The mean over repositories of each one's mean, cases resampled inside their repository; one group: its own."""
+    """The mean over repositories of each one's mean, cases resampled inside their repository; one
+    group: its own.
+    """
     found = {}
     for name in names:
         lists = [

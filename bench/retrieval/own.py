@@ -31,8 +31,10 @@ FEATURE_WORDS = 3
 
 
 def asked(services: Services, task: Task) -> Request:
-    """The request a caller would make of a task: a feature named by the subject's first telling words, all of the text
-    as its description, the subject as a sentence of its own. An issue is a ticket: its text is kept as it is."""
+    """The request a caller would make of a task: a feature named by the subject's first telling
+    words, all of the text as its description, the subject as a sentence of its own. An issue is a
+    ticket: its text is kept as it is.
+    """
     idle = words.TROUBLE if task.report else frozenset()
     named = [
         word for word in words.of_sentence(task.subject) if word.isascii() and word not in idle
@@ -76,7 +78,9 @@ SIGNALS: dict[str, Callable[[], object]] = {
 
 
 class Preread:
-    """The lists of `preread evidence`: the same index, the same ranking, without the rules that look for findings."""
+    """The lists of `preread evidence`: the same index, the same ranking, without the rules that
+    look for findings.
+    """
 
     def __init__(self, without: str = "", sharing: "Preread | None" = None) -> None:
         self._without, self._sharing = without, sharing

@@ -1,6 +1,8 @@
-"""A public tool for comparison: aider's repository map, PageRank over definitions and references, by its own worker.
+"""A public tool for comparison: aider's repository map, PageRank over definitions and references,
+by its own worker.
 
-It runs in an environment of its own (`pip install aider-chat`), whose interpreter is named with `--aider PYTHON`.
+It runs in an environment of its own (`pip install aider-chat`), whose interpreter is named with
+`--aider PYTHON`.
 """
 
 import json

@@ -1,7 +1,8 @@
-"""Aider's repository map, asked over pipes: `repomap.py` runs it with the interpreter that has aider-chat.
+"""Aider's repository map, asked over pipes: `repomap.py` runs it with the interpreter that has
+aider-chat.
 
-One JSON object a line comes in, {"root": …, "files": […], "text": …}, one goes out: [paths, best first], in the order
-in which their definitions come in the map of a text without files in the chat.
+One JSON object a line comes in, {"root": …, "files": […], "text": …}, one goes out: [paths, best
+first], in the order in which their definitions come in the map of a text without files in the chat.
 """
 
 import contextlib

@@ -61,7 +61,9 @@ class Clone:
 
     @classmethod
     def of(cls, entry: Entry, folder: Path, source: str) -> "Clone":
-        """The clone below `folder`, made where it is missing: from the URL, or from what `source` makes of the name."""
+        """The clone below `folder`, made where it is missing: from the URL, or from what `source`
+        makes of the name.
+        """
         git_dir, tree = folder / f"{entry.slug}.git", folder / entry.slug
         folder.mkdir(parents=True, exist_ok=True)
         if not git_dir.exists():
@@ -94,7 +96,8 @@ class Clone:
         try:
             self.git("checkout", "-q", "--force", "--detach", commit, at=self.tree)
         except subprocess.CalledProcessError:
-            # A mirror may lack its largest blobs, fonts and the like: everything else is in place then.
+            # A mirror may lack its largest blobs, fonts and the like: everything else is in place
+            # then.
             if self.git("rev-parse", "HEAD", at=self.tree).strip() != commit:
                 raise
         return State(self, commit)

@@ -5,7 +5,8 @@
     python bench/retrieval/run.py --split tuning --systems preread --ablate
     python bench/retrieval/run.py --split tuning --issues
 
-It prints tables and writes every rank into bench/results/. Definitions, data, figures: README.md beside this file.
+It prints tables and writes every rank into bench/results/. Definitions, data, figures: README.md
+beside this file.
 """
 
 import argparse
@@ -106,7 +107,9 @@ def run(
 
 
 def weigh(clone: Clone, systems: dict[str, System], outcomes: dict[str, Outcome]) -> None:
-    """The cold index of the manifest's commit; last, by fresh systems: it would show the cases their future."""
+    """The cold index of the manifest's commit; last, by fresh systems: it would show the cases
+    their future.
+    """
     state = clone.checkout(clone.entry.commit)
     for name, system in systems.items():
         seconds: list[float] = []
@@ -137,7 +140,9 @@ def _rank(paths: list[str], path: str) -> int:
 
 
 def lines_met(system: own.Operation, case: Case) -> measures.Row:
-    """Of the changed sources that were found: the share in which a cited range meets a changed one."""
+    """Of the changed sources that were found: the share in which a cited range meets a changed
+    one.
+    """
     met = [
         any(
             start <= last and first <= end

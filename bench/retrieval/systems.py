@@ -1,4 +1,6 @@
-"""What is compared: one shape for all, and the baselines that need nothing but the standard library."""
+"""What is compared: one shape for all, and the baselines that need nothing but the standard
+library.
+"""
 
 import math
 import re
@@ -15,7 +17,9 @@ KINDS = {SOURCE: (SOURCE, ASIDE), TEST: (TEST,)}
 
 
 class Task(NamedTuple):
-    """The words that are asked with: a commit's subject, and its body where the kind of question has one."""
+    """The words that are asked with: a commit's subject, and its body where the kind of question
+    has one.
+    """
 
     subject: str
     body: str = ""
@@ -34,7 +38,9 @@ class Ranking(NamedTuple):
 
 
 class System(Protocol):
-    """One way to rank. It is made anew for each repository, and told of every tree before it is asked about it."""
+    """One way to rank. It is made anew for each repository, and told of every tree before it is
+    asked about it.
+    """
 
     def update(self, state: State) -> None: ...
 
@@ -50,13 +56,16 @@ class System(Protocol):
 _WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 STOP = frozenset(
-    "a an and are as at be but by for from if in into is it its no not of on or so than that the their then there these"
+    "a an and are as at be but by for from if in into is it its no not of on or so than that the "
+    "their then there these"
     " this to was we when which will with you".split()
 )
 
 
 def tokens(text: str) -> Counter[str]:
-    """Lower-case words, identifiers both whole and in parts, without the commonest words of English."""
+    """Lower-case words, identifiers both whole and in parts, without the commonest words of
+    English.
+    """
     found: Counter[str] = Counter()
     for word, n in Counter(_WORD.findall(text)).items():
         parts = [part.lower() for part in _PART.findall(word)]
@@ -112,7 +121,9 @@ class _InMemory:
 
 
 class KeywordCount(_InMemory):
-    """How many of the words a file holds, then how often: what a patient `grep -c` for each of them gives."""
+    """How many of the words a file holds, then how often: what a patient `grep -c` for each of
+    them gives.
+    """
 
     def scores(self, wanted: list[str], files: dict[str, Counter[str]]) -> dict[str, float]:
         found = {}
@@ -160,7 +171,8 @@ class Fts5:
         self._db.execute("PRAGMA journal_mode = MEMORY")
         for kind in KINDS:  # a table each, so that neither's words are rare because of the other
             self._db.execute(
-                f"CREATE VIRTUAL TABLE {kind} USING fts5 (path, body, tokenize = 'porter unicode61')"
+                f"CREATE VIRTUAL TABLE {kind} USING fts5 (path, body, tokenize = 'porter "
+                f"unicode61')"
             )
         self._rows: dict[File, int] = {}
         self._next = 1

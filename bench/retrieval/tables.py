@@ -17,7 +17,9 @@ RECALL = tuple(name for name in measures.NAMES if not name.startswith("acc"))
 
 
 def print_measures(found: Found) -> None:
-    """Every measure of every kind of question; for issues over cases, because some repositories have two."""
+    """Every measure of every kind of question; for issues over cases, because some repositories
+    have two.
+    """
     systems = list(next(iter(found.values())))
     for kind in next(iter(found.values()))[systems[0]].rows:
         by_system = {s: {name: found[name][s].rows[kind] for name in found} for s in systems}

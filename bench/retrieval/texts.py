@@ -1,11 +1,15 @@
-"""A commit's message as a task: without anything that names the files, the issue, the author or the tool."""
+"""A commit's message as a task: without anything that names the files, the issue, the author or
+the tool.
+"""
 
 import re
 
 MOST_CHARACTERS = 2_000  # of a body; more is a list of squashed commits
 _EXTENSIONS = (
-    "py pyi pyx js jsx mjs cjs ts tsx mts cts go rs java kt kts c h cc cpp hpp cs rb php swift lua sh bash sql html htm"
-    " vue svelte css scss less json jsonc ya?ml toml ini cfg md mdx rst txt lock snap xml csproj sln gradle proto tf"
+    "py pyi pyx js jsx mjs cjs ts tsx mts cts go rs java kt kts c h cc cpp hpp cs rb php swift lua "
+    "sh bash sql html htm"
+    " vue svelte css scss less json jsonc ya?ml toml ini cfg md mdx rst txt lock snap xml csproj "
+    "sln gradle proto tf"
     " hcl"
 ).replace(" ", "|")
 _FILE = re.compile(
@@ -27,7 +31,8 @@ _REMOVED = (
     ),
     re.compile(r"\[PR #[^\]]*\](\[[\w.]+\])?", re.IGNORECASE),
     re.compile(
-        r"\(?\b(?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|references|see|from|gh|pr|pull request|issue"
+        r"\(?\b(?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|references|see|from|gh|pr"
+        r"|pull request|issue"
         r"|follow[- ]up (?:on|to))"
         r"[:\s]+)*(?:[\w.\-]+/[\w.\-]+)?(?:#|\bGH-)\d+\b\)?",
         re.IGNORECASE,
@@ -38,14 +43,18 @@ _REMOVED = (
 )
 WORD = re.compile(r"[^\W\d_]{3,}")
 _IDLE = frozenset(
-    "the and for with from that this add adds added fix fixes fixed use uses used make makes when into not feat chore"
-    " update updates remove removes removed refactor test tests testing minor some more improve docs doc change changes"
+    "the and for with from that this add adds added fix fixes fixed use uses used make makes when "
+    "into not feat chore"
+    " update updates remove removes removed refactor test tests testing minor some more improve "
+    "docs doc change changes"
     " support".split()
 )
 
 
 def clean(text: str, places: frozenset[str] = frozenset()) -> str:
-    """The text without URLs, trailers, references, addresses, commit ids, file names, and paths in `places`."""
+    """The text without URLs, trailers, references, addresses, commit ids, file names, and paths in
+    `places`.
+    """
     for pattern in _REMOVED:
         text = pattern.sub(" ", text)
     text = _FILE.sub(" ", text)
@@ -55,13 +64,17 @@ def clean(text: str, places: frozenset[str] = frozenset()) -> str:
 
 
 def _is_path(token: str, places: frozenset[str]) -> bool:
-    """`and/or` and `GET/POST` stay; `src/app/login` goes, and whatever is a folder or a file of the tree."""
+    """`and/or` and `GET/POST` stay; `src/app/login` goes, and whatever is a folder or a file of
+    the tree.
+    """
     bare = token.strip("./~@").lower()
     return bare.count("/") > 1 or bare in places
 
 
 def places_of(paths: list[str]) -> frozenset[str]:
-    """Every tail, of two names or more, of every folder and of every file with and without its suffix."""
+    """Every tail, of two names or more, of every folder and of every file with and without its
+    suffix.
+    """
     found: set[str] = set()
     for path in paths:
         names = path.lower().split("/")
@@ -81,5 +94,7 @@ def telling_words(text: str) -> int:
 
 
 def subject_key(subject: str) -> str:
-    """What two commits with the same task have in common: the words of the subject, without numbers and references."""
+    """What two commits with the same task have in common: the words of the subject, without
+    numbers and references.
+    """
     return " ".join(word.lower() for word in WORD.findall(clean(subject)))

@@ -25,10 +25,11 @@ INVISIBLE = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 FILE_KINDS = frozenset({"lines", "path", "test"})
-# A quoted name with the line that it is on, `name` :12 or `name` src/a.py:12: a source inside the words.
+# A quoted name with its line is a source inside the text: `name` :12 or `name` src/a.py:12.
 ANCHOR = re.compile(
     r"(?<!`)(?P<ticks>`{1,3}+)(?!`)(?P<quote>(?:(?!(?P=ticks)).)++)(?P=ticks) "
-    r"(?P<path><[^<>]+>|[^\s`,:<>()]*+):(?P<start>[1-9]\d{0,6})(?:-(?P<end>[1-9]\d{0,6}))?(?![\w.:-])"
+    r"(?P<path><[^<>]+>|[^\s`,:<>()]*+)"
+    r":(?P<start>[1-9]\d{0,6})(?:-(?P<end>[1-9]\d{0,6}))?(?![\w.:-])"
 )
 
 
@@ -101,26 +102,26 @@ def _split(inner: str, shape: str) -> list[str]:
 
 
 class Anchor(NamedTuple):
-    """A quote in a fact's words with its place: the quote has to be in these very lines."""
+    """A quote in a fact's text and its source: exactly these lines must contain the quote."""
 
     quote: str
     source: str
 
 
 def anchors(fact: Fact, base: str = "") -> list[Anchor]:
-    """The anchors of a parsed fact; `base` is its section's source, which bare lines belong to."""
+    """The anchors of a parsed fact; `base` is its section's source, for lines without a path."""
     return [Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(fact.text, base)]
 
 
 def anchor_path(path: str) -> str:
-    """A path as an anchor writes it: without angle brackets only what ends at the first blank."""
+    """A path as an anchor writes it: in angle brackets if it has blanks or special characters."""
     return path if re.fullmatch(r"<[^<>]+>|[^\s`,:<>()]+", path) else f"<{path}>"
 
 
 def _anchored(
     text: str, base: str, expand: Callable[[Ref, str], Ref] = lambda ref, _: ref
 ) -> Iterator[tuple[re.Match[str], Ref]]:
-    """Each anchor of a text with the lines that it names; `expand` makes a written path whole."""
+    """Each anchor of a text with its source; `expand` returns the full path of a written one."""
     ref = sources.parse(base) if base else None
     path = own = ref.path if ref is not None else ""
     for match in ANCHOR.finditer(text):
@@ -129,7 +130,7 @@ def _anchored(
         if ref is None or not (written.startswith("<") or sources.is_path_shaped(ref.path)):
             continue
         ref = expand(ref, written) if match["path"] else ref
-        path = own or ref.path  # without a section's source, the last path serves
+        path = own or ref.path  # without a section's source, lines belong to the last path
         yield match, ref
 
 
@@ -170,7 +171,7 @@ class _Paths:
 
 
 def heading_source(heading: str) -> str:
-    """The source that a heading is, if it is a path; a path in angle brackets is none."""
+    """The source in a heading that is a path without angle brackets; else empty."""
     ref = sources.parse(heading) if "." in heading or "/" in heading else None
     return heading if ref is not None and ref.kind == "path" and ref.path == heading else ""
 
@@ -234,7 +235,7 @@ class _Reader:
         self.items.append(Fact(text.strip(), tuple(str(ref) for ref in refs), number))
 
     def anchored(self, text: str) -> tuple[str, list[Ref]]:
-        """The text with the whole paths of its anchors, and the anchors as sources."""
+        """The text with full paths in its anchors, and the anchors as sources."""
         parts, refs, end = [], [], 0
         for match, ref in _anchored(text, self.head.source, self.paths.expand):
             if match["path"]:
@@ -367,7 +368,7 @@ def _part(text: str, base: Ref | None, paths: _Paths) -> str:
 
 
 def _shortened(text: str, base: Ref | None, paths: _Paths) -> str:
-    """The text with the shortest paths in its anchors that read back as they are."""
+    """The text with the shortest paths in its anchors that read back as the same."""
     parts, end = [], 0
     for match, ref in _anchored(text, str(base) if base is not None else ""):
         if match["path"]:

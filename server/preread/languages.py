@@ -156,8 +156,14 @@ _CODE = frozenset(language.name for language in LANGUAGES) - _PROSE_AND_DATA
 
 # What evidence leaves out unless it is asked for, told from the path: folders by their names, files
 # by theirs.
-_VENDORED = "node_modules vendor vendored _vendor third_party thirdparty bower_components site-packages .venv venv .tox .yarn"
-_GENERATED = "dist build out .next .nuxt .output coverage htmlcov target __generated__ generated __snapshots__ __pycache__"
+_VENDORED = (
+    "node_modules vendor vendored _vendor third_party thirdparty bower_components site-packages"
+    " .venv venv .tox .yarn"
+)
+_GENERATED = (
+    "dist build out .next .nuxt .output coverage htmlcov target __generated__ generated"
+    " __snapshots__ __pycache__"
+)
 _OUTPUT = frozenset(
     "dist build out coverage target".split()
 )  # in a folder `src` they are packages like others
@@ -167,7 +173,8 @@ _FOLDERS = dict.fromkeys(_VENDORED.split(), "vendored") | dict.fromkeys(
 _FILES = re.compile(
     r"(?P<minified>\.min\.(js|css|mjs)$|\.bundle\.js$|\.map$)"
     r"|(?P<lock>-lock\.(json|yaml)$|\.lock$|\.lockb?$|^go\.sum$|^npm-shrinkwrap\.json$)"
-    r"|(?P<generated>\.snap$|\.pb(\.gw)?\.go$|_pb2(_grpc)?\.pyi?$|\.pb\.(cc|h)$|\.generated\.\w+$|_generated\.\w+$"
+    r"|(?P<generated>\.snap$|\.pb(\.gw)?\.go$|_pb2(_grpc)?\.pyi?$|\.pb\.(cc|h)$|\.generated\.\w+$"
+    r"|_generated\.\w+$"
     r"|\.gen\.\w+$|\.g\.(cs|dart)$|^zz_generated)",
     re.IGNORECASE,
 )
@@ -193,15 +200,18 @@ _TEST_FILE = re.compile(
 )
 # Case matters here: "Latest.java" and "Manifest.kt" are no tests.
 _TEST_CLASS_FILE = re.compile(
-    r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$|^Test[A-Z].*\.(java|kt)$"
+    r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$"
+    r"|^Test[A-Z].*\.(java|kt)$"
 )
 _TEST_PROJECT = re.compile(
     r"\.(unit|integration|functional)?(tests?|specs)(\.|$)"
 )  # `Shop.Tests`, of .NET
 _TEST_IN_PROJECT = re.compile(r"(Tester|Fixture|Facts)\.cs$")
 _TEST_FOLDERS = frozenset(
-    "test tests testing __tests__ __mocks__ __fixtures__ spec specs e2e e2e-tests integration-tests cypress playwright"
-    " integration_tests functional-tests androidtest unittest unittests test-utils test_utils testdata"
+    "test tests testing __tests__ __mocks__ __fixtures__ spec specs e2e e2e-tests "
+    "integration-tests cypress playwright"
+    " integration_tests functional-tests androidtest unittest unittests test-utils test_utils "
+    "testdata"
     " testsuite testsuites".split()
 )
 # `ktor-client-tests`; singular may be a product for testing. Case matters in the second: Gradle's
@@ -209,25 +219,33 @@ _TEST_FOLDERS = frozenset(
 _NAMED_FOR_TESTS = re.compile(r"[-_.](tests|specs)$")
 _SOURCE_SET = re.compile(r"(^|/)src/[a-z]\w*Tests?/")
 _SUPPORT_FOLDERS = frozenset(
-    "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs factories pages"
+    "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs "
+    "factories pages"
     " page-objects page_objects pageobjects pom setup commands lib common shared".split()
 )
 _SUPPORT_FILE = re.compile(
-    r"^conftest\.py$|^(jest|vitest|test|tests|playwright|cypress|global)[.\-_]?(setup|teardown|utils?|helpers?)\b"
+    r"^conftest\.py$|^(jest|vitest|test|tests|playwright|cypress|global)[.\-_]?(setup|teardown"
+    r"|utils?|helpers?)\b"
     r"|^(setup|teardown)[-_]?tests?\b|^(spec_helper|rails_helper|test_helper)\.\w+$"
-    r"|[-_]test[-_](utils?|helpers?)\.\w+$|\.(po|page|fixture|fixtures|mock|mocks|stub)\.[cm]?[jt]sx?$",
+    r"|[-_]test[-_](utils?|helpers?)\.\w+$|\.(po|page|fixture|fixtures|mock|mocks"
+    r"|stub)\.[cm]?[jt]sx?$",
     re.IGNORECASE,
 )
 _CONFIG_FILE = re.compile(
-    r"^\..*rc(\.\w+)?$|\.config\.[cm]?[jt]sx?$|\.config\.\w+\.[cm]?[jt]s$|^(dockerfile|makefile|justfile|procfile|jenkinsfile)\b"
-    r"|\.(toml|ya?ml|ini|cfg|conf|properties|env|editorconfig|gradle|tf|hcl|cmake|mk)$|^\.env|^\.git\w+$|^\.\w+ignore$"
-    r"|^(package|tsconfig|turbo|nx|lerna|composer|angular|deno|jsconfig|vercel|biome)(\.[\w.\-]+)?\.jsonc?$|^go\.(mod|work)$|^setup\.py$"
-    r"|^requirements.*\.txt$|^(gemfile|rakefile|cmakelists\.txt|pom\.xml|noxfile\.py|gulpfile\.js|gruntfile\.js)$",
+    r"^\..*rc(\.\w+)?$|\.config\.[cm]?[jt]sx?$|\.config\.\w+\.[cm]?[jt]s$|^(dockerfile|makefile"
+    r"|justfile|procfile|jenkinsfile)\b"
+    r"|\.(toml|ya?ml|ini|cfg|conf|properties|env|editorconfig|gradle|tf|hcl|cmake|mk)$|^\.env"
+    r"|^\.git\w+$|^\.\w+ignore$"
+    r"|^(package|tsconfig|turbo|nx|lerna|composer|angular|deno|jsconfig|vercel"
+    r"|biome)(\.[\w.\-]+)?\.jsonc?$|^go\.(mod|work)$|^setup\.py$"
+    r"|^requirements.*\.txt$|^(gemfile|rakefile|cmakelists\.txt|pom\.xml|noxfile\.py|gulpfile\.js"
+    r"|gruntfile\.js)$",
     re.IGNORECASE,
 )
 _DOC_FILE = re.compile(
     r"\.(md|mdx|markdown|rst|adoc|asciidoc|org|pdf|docx?|odt|tex)$"
-    r"|^(readme|changelog|changes|license|licence|authors|contributing|copying|notice|history|news)(\.\w+)?$",
+    r"|^(readme|changelog|changes|license|licence|authors|contributing|copying|notice|history"
+    r"|news)(\.\w+)?$",
     re.IGNORECASE,
 )
 

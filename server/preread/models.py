@@ -35,7 +35,7 @@ class Ranked(Model):
     )
     symbols: tuple[str, ...] = Field(
         (),
-        description="For each line range the names of the definitions it belongs to; empty outside of all.",
+        description="For each range the names of its definitions; empty outside of all.",
     )
 
 

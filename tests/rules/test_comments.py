@@ -68,7 +68,8 @@ def test_a_licence_is_no_warning(tmp_path: Path) -> None:
 
 def test_generated_documentation_is_read_up_to_its_tags(tmp_path: Path) -> None:
     text = (
-        "/**\n * The name must be folded before.\n *\n * @param name must not be empty at all\n */\n"
+        "/**\n * The name must be folded before.\n *\n * @param name must not be empty at all\n "
+        "*/\n"
         "export function login(name) {\n  return name;\n}\n"
     )
     assert told(tmp_path, text, "login.js") == ["`login`: `The name must be folded before.`"]

@@ -1,4 +1,4 @@
-"""The budget of facts and tokens: what ranks highest is kept, the rest is cut and counted."""
+"""Fit a dossier into its budget of facts and tokens: keep what ranks highest, count the rest."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,9 +15,9 @@ WEIGHT = {
     "anti-patterns.md": 1.0, "requirements.md": 0.97, "failures.md": 0.88, "patterns.md": 0.92,
     "existing-tests.md": 0.85, "codebase.md": 0.85, "summary.md": 1.0,
 }  # fmt: skip
-ABSENCE = 0.98  # the weight of a fact that something is nowhere, in any file
+ABSENCE = 0.98  # weight of a fact that cites an absence, in any file
 DECAY = 0.95  # each further fact of a file counts this much less
-FIRST_IN_SUMMARY = 2.0  # the summary is kept whatever the others are worth
+SUMMARY_FACTOR = 2.0  # the summary ranks above everything else
 
 Key = tuple[int, int, int]  # of an item: its draft, section and place
 
@@ -32,7 +32,7 @@ class _Candidate(NamedTuple):
 
 @dataclass
 class _Room:
-    """What is left of the budget, and what has been written so far."""
+    """What is left of the budget, and what the drafts have written so far."""
 
     tokens: int
     facts: int
@@ -63,7 +63,7 @@ class _Room:
 def fit(
     services: Services, drafts: list[Draft], verdicts: list[Verdict], ranks: Mapping[str, float]
 ) -> tuple[list[Draft], list[Verdict], int]:
-    """Keep what ranks highest within the budget; how many facts were cut comes last."""
+    """Keep what ranks highest within the budget; the last value is how many facts were cut."""
     limit = services.settings.max_tokens
     titles = sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
@@ -71,21 +71,21 @@ def fit(
     kept = {one.key: one for one in candidates if room.takes(one)}
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
-    held = [v for v in verdicts if (v.file, v.fact.text) in left]
-    return fitted, held, len(verdicts) - len(held)
+    remaining = [v for v in verdicts if (v.file, v.fact.text) in left]
+    return fitted, remaining, len(verdicts) - len(remaining)
 
 
 def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Candidate]:
     for number, draft in enumerate(drafts):
         places: dict[bool, int] = {}
-        # Sections take turns: the first of each counts before the second of any.
+        # Sections take turns: the first item of each ranks before the second item of any.
         for i, s, section, item in sorted(_items(draft), key=lambda row: row[:2]):
             rank = ranks.get(item.text) if isinstance(item, Fact) else None
             absence = any(source.startswith("absent:") for source in getattr(item, "sources", ()))
             if rank is None:
                 place = places[absence] = places.get(absence, -1) + 1
                 rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY**place
-                rank *= FIRST_IN_SUMMARY if draft.name == "summary.md" else 1
+                rank *= SUMMARY_FACTOR if draft.name == "summary.md" else 1
                 in_codebase = draft.name == "codebase.md"
             else:
                 in_codebase = False
@@ -103,22 +103,22 @@ def _heading(section: Section) -> str:
 
 
 def _cost(item: Fact | Fence, section: Section, known: Collection[str]) -> int:
-    """About how many tokens an item takes, where these paths are written out already."""
+    """Estimated tokens of an item, in a file that has already written out the `known` paths."""
     if isinstance(item, Fence):
         return dossier.tokens("\n".join(item.lines) + "\n```\n```\n")
     inside = {anchor.source for anchor in dossier.anchors(item, section.source)}
-    shown, told = [], set(known)
+    shown, written = [], set(known)
     for source in item.sources:
         path = _path(source)
         if source not in inside:
             name = path.rpartition("/")[2]
-            shown.append(source.replace(path, name, 1) if path in told else source)
-        told.add(path)
+            shown.append(source.replace(path, name, 1) if path in written else source)
+        written.add(path)
     return dossier.tokens(f"- {item.text} ({', '.join(shown)})\n")
 
 
 def _path(source: str) -> str:
-    """The path of a source in the tree, as it is written; empty for the others."""
+    """The path that a source cites; empty for sources without a file."""
     ref = sources.parse(source)
     return ref.path if ref is not None and ref.kind in dossier.FILE_KINDS else ""
 

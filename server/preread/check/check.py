@@ -73,7 +73,7 @@ class _Checker:
         """The verdict on a fact, with only its valid sources; None when the fact is dropped."""
         quotes = dossier.quotes(fact.text)
         identity = dossier.fact_id(name, fact.text)
-        place = (identity, dossier.heading_source(section.heading))  # files may share an outline
+        place = (identity, dossier.heading_source(section.heading))  # files may have equal outlines
         if place in self.seen:
             self.problem(name, fact.line, "E_FACT_TWICE", "this file already has the same fact")
             return None
@@ -107,7 +107,7 @@ class _Checker:
     def anchors_check_out(
         self, name: str, section: Section, fact: Fact, spans: Mapping[str, Span]
     ) -> bool:
-        """Whether each name that a fact gives a line for is on that line."""
+        """Whether each quote with a line of its own is on that line; reports the first miss."""
         for quote, source in dossier.anchors(fact, section.source):
             span = spans.get(source)
             if span is None or not self.lookups.contains(quote, source, span):

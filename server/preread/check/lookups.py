@@ -140,7 +140,7 @@ class Lookups:
         needle = _one_line(quote)
         if any(needle in reading for reading in self.normalized[source]):
             return True
-        # `A.b`, `A::b`, `A#b` and `b()` are the symbol around the lines.
+        # `A.b`, `A::b`, `A#b` and `b()` name the enclosing symbol.
         named = re.sub(r"::|#", ".", needle.removesuffix("()"))
         return needle in span.names or named in span.names
 

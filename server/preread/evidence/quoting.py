@@ -78,16 +78,6 @@ def sentences(text: str) -> list[str]:
     return [part for part in ENDS.split(" ".join(text.split())) if part]
 
 
-def sentence_around(text: str, position: int) -> str:
-    """The whole sentence at an offset of the folded text; empty if it is too long to quote."""
-    at = 0
-    for part in sentences(text):
-        at += len(part) + 1
-        if position < at:
-            return part if len(part) <= MAX_SENTENCE else ""
-    return ""
-
-
 def shortest_path(path: str, others: Sequence[str]) -> str:
     """A file's name, with its folder if another of these files has the same name."""
     name = path.rpartition("/")[2]

@@ -19,7 +19,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `weight` is the share of the dossier's tokens that it may take before the others."""
+    """One rule. `weight` is its share of a dossier, relative to those of the others."""
 
     name: str
     file: str

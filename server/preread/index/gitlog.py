@@ -13,22 +13,29 @@ MAX_MENTIONING = 150  # whose messages are read
 MAX_PATCHES = 150  # looked at line by line
 RECORD, FIELD = "\x1e", "\x1f"
 FIX = re.compile(
-    r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround|crash(es)?)\b",
+    r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround"
+    r"|crash(es)?)\b",
     re.IGNORECASE,
 )
 NOISE = re.compile(
-    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|documentation|docblocks?|(java|php|go|rust)docs?|readme"
-    r"|whitespace|formatting|changelog|ci|mypy|phpstan|phpunit|psalm|rubocop|clippy|go(lint|fmt|vet)|fix(e[sd])? tests?"
-    r"|findbugs|spotbugs|(?-i:CS)|code ?style|visibility|intelli[sc]en[sc]e|flaky|error ?prone|checkstyle|mutants?)\b"
-    r"|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b|^\W*(document(ed|s|ing)?|mention|clarify)\b"
-    r"|\b(go|cargo|npm|eslint|ruff|clippy|rubocop) (--)?fix\b|--fix\b|^\W*run (\w+ ){0,3}fix(es)?\b",
+    r"\b(typos?|grammar|spelling|lint(er|ing)?|comments?|docstrings?|docs?|documentation"
+    r"|docblocks?|(java|php|go|rust)docs?|readme"
+    r"|whitespace|formatting|changelog|ci|mypy|phpstan|phpunit|psalm|rubocop|clippy|go(lint|fmt"
+    r"|vet)|fix(e[sd])? tests?"
+    r"|findbugs|spotbugs|(?-i:CS)|code ?style|visibility|intelli[sc]en[sc]e|flaky|error ?prone"
+    r"|checkstyle|mutants?)\b"
+    r"|^\W*(code |minor |small )?clean(ed|ing)?[ -]?ups?\b|^\W*(document(ed|s|ing)?|mention"
+    r"|clarify)\b"
+    r"|\b(go|cargo|npm|eslint|ruff|clippy|rubocop) (--)?fix\b|--fix\b"
+    r"|^\W*run (\w+ ){0,3}fix(es)?\b",
     re.IGNORECASE,
 )
 CHORE = re.compile(
     r"(?i)\b(bump|upgrade|drop (?:support for )?(?:eol |old )?(?:python|php|node|java|go|ruby)|eol"
     r"|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
     r"|intelli[sc]en[sc]e|console\.\w+|(?:replace|remove) (?:all )?uses? of"
-    r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description|codemod|testing|ruff|flake8|eslint"
+    r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description"
+    r"|codemod|testing|ruff|flake8|eslint"
     r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
     r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"
     r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:un(?:necessary|needed)|redundant|superfluous"
@@ -174,25 +181,6 @@ def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
     return [commit for commit in found if not BOT.search(commit.author)]
 
 
-def taken_back(log: Log) -> frozenset[str]:
-    """The ids of commits, some cut short, that others took back, as these say; not of those that
-    came back so.
-    """
-    taken: dict[str, list[str]] = {}  # a commit → those that it took back
-    gone: set[str] = set()
-    for fields in reversed(
-        list(_records(log, "--no-merges", "-F", "--grep=This reverts commit", "--"))
-    ):
-        body = fields[-2]
-        taken[fields[0]] = (
-            [] if SQUASHED.search(body) else [sha for sha in TAKES_BACK.findall(body) if sha]
-        )
-        for sha in taken[fields[0]]:
-            again = (others for other, others in taken.items() if other.startswith(sha))
-            gone = gone.difference(*again) | {sha}
-    return frozenset(gone)
-
-
 def churn(log: Log) -> dict[str, int]:
     """How many of the latest commits changed each file."""
     counts: dict[str, int] = {}
@@ -224,15 +212,7 @@ def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
     return found
 
 
-def patches_in(log: Log, shas: Sequence[str]) -> list[Patch]:
-    """What these commits changed in all files."""
-    if not shas:
-        return []
-    records = _records(log, "--no-walk", "--patch", "--unified=0", "--no-renames", *shas, "--", ".")
-    return [patch for fields in records for patch in _patches(_commit(fields), fields[-1])]
-
-
-def _patches(commit: Commit, text: str) -> Iterator[Patch]:
+def _patches(commit: Commit, text: str) -> Iterator[Patch]:  # noqa: C901 - one kind of line each
     path, hunks = "", list[Hunk]()
     for line in text.split("\n"):
         if line.startswith("diff --git "):

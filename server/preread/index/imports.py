@@ -18,8 +18,9 @@ HEAD = 5_000  # characters of a file that are looked at: imports stand at its to
 LINKED = frozenset({"source", "test", "support"})  # roles
 MAX_LINKS = 100  # of a file
 MAX_ALIKE = 2  # files that one name may mean: of more, it means none
-BEGINNINGS = ("import ", "import{", "import(", "from ", "use ", "using ", "pub use ", "mod ", "pub mod ", "include ",
-              "#include", "require", "export ", "} from", "@use", "@import", "@forward", '"', "_ ")  # fmt: skip
+BEGINNINGS = ("import ", "import{", "import(", "from ", "use ", "using ", "pub use ", "mod ",
+              "pub mod ", "include ", "#include", "require", "export ", "} from", "@use", "@import",
+              "@forward", '"', "_ ")  # fmt: skip
 QUOTED = re.compile(r"""["'<]([\w@./~-]+)["'>]""")
 DOTTED = re.compile(
     r"(?:pub )?(import|from|use|using|mod)\s+(?:static\s+|type\s+)?([\w.:\\]+)"

@@ -30,7 +30,7 @@ class _Row(NamedTuple):
 
 
 def update(services: "Services") -> None:
-    """Bring the index in line with the files. Two processes take turns; the second finds it warm."""
+    """Bring the index up to date. Two processes take turns; the second finds it warm."""
     listed = services.tree.files  # before the lock, because git may take its time
     with _turn(services):
         db.use(services.layout, lambda connection: _update(services, listed, connection))

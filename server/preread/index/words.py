@@ -1,4 +1,4 @@
-"""Words of identifiers and sentences: what a feature is called, and what counts as the same word."""
+"""Words of identifiers and sentences, and which of them count as the same word."""
 
 import itertools
 import re
@@ -18,28 +18,30 @@ REPEAT = 30  # more mentions than this say nothing more about a file
 MAX_SPLIT = 200_000  # words whose tokens are kept
 STOP = frozenset(
     """
-    a about above after again all also an and any are as at be because been before being below between both but
-    by can could did do does done down during each else ever every few for from further get gets had has have he
-    her here him his how i if in into is it its itself just let like make makes many may me might more most must
-    my new no nor not now of off on once one only or other our out over own per please same say set she should
-    so some such than that the their them then there these they thing this those through to too two under until
-    up upon us use used uses using very via want was way we well were what when where whether which while who
-    whom why will with within without would yes you your add added adds allow allows change changes code ensure
-    feature file files fix fixes function functionality implement implementation need needs project support
-    supports test tests testing update user users work works write
-    avoid chore correctly enhancement feat handle handles handling improve improved improvement improves improving
-    introduce introduces issue issues now perf possible properly refactor refactored refactoring remove removed
-    removes reduce replace replaced replaces updated updates
+    a about above after again all also an and any are as at be because been before being below
+    between both but by can could did do does done down during each else ever every few for from
+    further get gets had has have he her here him his how i if in into is it its itself just let
+    like make makes many may me might more most must my new no nor not now of off on once one only
+    or other our out over own per please same say set she should so some such than that the their
+    them then there these they thing this those through to too two under until up upon us use used
+    uses using very via want was way we well were what when where whether which while who whom why
+    will with within without would yes you your add added adds allow allows change changes code
+    ensure feature file files fix fixes function functionality implement implementation need needs
+    project support supports test tests testing update user users work works write avoid chore
+    correctly enhancement feat handle handles handling improve improved improvement improves
+    improving introduce introduces issue issues now perf possible properly refactor refactored
+    refactoring remove removed removes reduce replace replaced replaces updated updates
     """.split()
 )
 
 
 TROUBLE = frozenset(  # what reports say of anything: in a title it tells no more than in the text
     """
-    actual behavior behaviour break breaking breaks broken bug bugs crash crashed crashes crashing error errors
-    exception exceptions expected fail failed failing fails failure failures inconsistent incorrect incorrectly
-    missing problem problems raise raised raises raising regression report running sometimes strange throw
-    throwing thrown throws trying unexpected unexpectedly version versions weird working wrong wrongly
+    actual behavior behaviour break breaking breaks broken bug bugs crash crashed crashes crashing
+    error errors exception exceptions expected fail failed failing fails failure failures
+    inconsistent incorrect incorrectly missing problem problems raise raised raises raising
+    regression report running sometimes strange throw throwing thrown throws trying unexpected
+    unexpectedly version versions weird working wrong wrongly
     """.split()
 )
 

@@ -1,4 +1,4 @@
-"""Templates of strangers: rendered in a sandbox, of bounded size, and on demand in a process that is sure to end."""
+"""Render untrusted templates: in a sandbox, with limits, and on demand in a process of its own."""
 
 import json
 import re
@@ -13,23 +13,21 @@ if TYPE_CHECKING:
 
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-# Marks that no text holds, see `prompt.outside`: the mark of this rendering's blocks; where outside text begins, ends.
+# Characters that no text contains (`prompt.outside` sees to that): MARK stands for the random
+# marker of data blocks, OPEN and CLOSE delimit text from outside.
 MARK, OPEN, CLOSE = "\0", "\1", "\2"
-MOST_MEMORY, MOST_CPU = (
-    1 << 30,
-    15,
-)  # bytes and seconds of a process that renders a stranger's template
+MAX_MEMORY, MAX_CPU = 1 << 30, 15  # bytes and seconds of a process that renders a template
 
 
 class Template(NamedTuple):
-    """One template that a rendering may use: the path that people know it by, and its text."""
+    """A template: the path to name it by in messages, and its text."""
 
     shown: str
     text: str
 
 
 class Fault(NamedTuple):
-    """Why a template cannot be rendered, where, and the name that is unknown, if that is why."""
+    """Why a template cannot be rendered, in which template and line, and any undefined name."""
 
     message: str
     shown: str
@@ -53,10 +51,10 @@ def render_sandboxed(
     *,
     known: bool = False,
 ) -> str:
-    """The template called `name`, of at most `limit` characters; it reaches these templates and values, nothing else.
+    """Render the template `name` with access to nothing but `templates` and `values`.
 
-    A `known` one was looked through before. Raises TemplateError. Neither its time nor its memory is bounded here: see
-    `answer`.
+    The result has at most `limit` characters. A `known` template was validated before. Raises
+    TemplateError. Time and memory are not limited here; `run_order` limits them.
     """
     from jinja2 import TemplateSyntaxError, UndefinedError
 
@@ -64,29 +62,26 @@ def render_sandboxed(
     try:
         template = environment.get_template(name)
         if not known:
-            _look_through(environment, templates, templates[name], set(values))
+            _validate(environment, templates, templates[name], set(values))
         parts, size = [], 0
         for part in template.generate(values):
             size += len(part)
             if size > limit:
-                raise TemplateError(
-                    Fault(f"it gives more than {limit:,} characters", templates[name].shown, 0)
-                )
+                message = f"its result has more than {limit:,} characters"
+                raise TemplateError(Fault(message, templates[name].shown, 0))
             parts.append(part)
     except TemplateError:
         raise
     except TemplateSyntaxError as error:
         shown = error.filename or templates[name].shown
-        raise TemplateError(
-            Fault(error.message or "it is no template", shown, error.lineno)
-        ) from error
+        message = error.message or "it is not a valid template"
+        raise TemplateError(Fault(message, shown, error.lineno)) from error
     except Exception as error:
         found = re.search(r"'(\w+)' is undefined|has no attribute '(\w+)'", str(error))
-        unknown = (found[1] or found[2]) if found and isinstance(error, UndefinedError) else ""
+        undefined = (found[1] or found[2]) if found and isinstance(error, UndefinedError) else ""
         message = str(error) or type(error).__name__
-        raise TemplateError(
-            Fault(message, *_place(error.__traceback__, templates, name), unknown)
-        ) from error
+        shown, line = _location(error.__traceback__, templates, name)
+        raise TemplateError(Fault(message, shown, line, undefined)) from error
     return "".join(parts)
 
 
@@ -100,33 +95,31 @@ def _sandbox(templates: Mapping[str, Template]) -> "ImmutableSandboxedEnvironmen
     environment = ImmutableSandboxedEnvironment(
         loader=FunctionLoader(source),
         undefined=StrictUndefined,
-        autoescape=False,  # prompts are no HTML
+        autoescape=False,  # prompts are not HTML
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    del (
-        environment.globals["lipsum"],
-        environment.filters["random"],
-    )  # the same input gives the same prompt
+    # Rendering must be deterministic.
+    del environment.globals["lipsum"], environment.filters["random"]
     environment.filters["data"] = _data
     return environment
 
 
 def _data(content: str, name: str) -> str:
-    """A block of outside text, between lines that nothing inside can hold."""
+    """A block of text from outside, delimited by lines that cannot occur inside it."""
     label = re.sub(r'[\x00-\x1f"<>]', " ", str(name))
     inner = str(content).replace(OPEN, "").replace(CLOSE, "").strip("\n")
     return f'<data-{MARK} name="{label}">\n{inner}\n</data-{MARK}>\n'
 
 
-def _look_through(
+def _validate(
     environment: "ImmutableSandboxedEnvironment",
     templates: Mapping[str, Template],
     template: Template,
     known: set[str],
 ) -> None:
-    """Refuse names that nobody gives, on branches not taken, too, and blocks that the extended template has not."""
+    """Reject undefined names, even on branches not taken, and blocks the parent does not have."""
     from jinja2 import meta, nodes
 
     tree = environment.parse(template.text, filename=template.shown)
@@ -144,49 +137,53 @@ def _look_through(
         blocks = environment.get_template(parent).blocks
         for node in tree.body:
             if isinstance(node, nodes.Block) and node.name not in blocks:
-                message = f"{parent} has no block `{node.name}`, but {', '.join(f'`{name}`' for name in blocks)}"
+                known_blocks = ", ".join(f"`{name}`" for name in blocks)
+                message = f"{parent} has no block `{node.name}`, but {known_blocks}"
                 raise TemplateError(Fault(message, template.shown, node.lineno))
 
 
-def _place(
+def _location(
     trace: "TracebackType | None", templates: Mapping[str, Template], name: str
 ) -> tuple[str, int]:
-    """The innermost line of a template that an error went through; line 0 when it went through none."""
-    place, ours = (templates[name].shown, 0), {template.shown for template in templates.values()}
+    """The template and line that raised an error; line 0 when it is not known."""
+    location = (templates[name].shown, 0)
+    shown = {template.shown for template in templates.values()}
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename in ours:
-            place = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        if trace.tb_frame.f_code.co_filename in shown:
+            location = (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         trace = trace.tb_next
-    return place
+    return location
 
 
-def answer(order: dict[str, Any]) -> str:
-    """`render_sandboxed` in a process made for it: the text or the fault, as JSON."""
-    with suppress(ImportError, ValueError, OSError):  # not every system can bound memory
+def run_order(order: dict[str, Any]) -> str:
+    """Call `render_sandboxed` with the order's arguments; the text or the fault, as JSON.
+
+    Limits this process's time and memory, so the process should do nothing else.
+    """
+    with suppress(ImportError, ValueError, OSError):  # not every system can limit memory
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU))
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU, MAX_CPU))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     templates = {name: Template(*template) for name, template in order["templates"].items()}
     try:
-        return json.dumps(
-            {"text": render_sandboxed(templates, order["name"], order["values"], order["limit"])}
-        )
+        text = render_sandboxed(templates, order["name"], order["values"], order["limit"])
     except TemplateError as error:
         return json.dumps({"fault": error.fault})
+    return json.dumps({"text": text})
 
 
-# What such a process runs: it finds packages where this one does, and inherits nothing else.
+# The process inherits nothing but this one's import path.
 PROGRAM = """
 import json, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     order = json.load(file)
 sys.path[:] = order["path"]
-from preread.infra.sandbox import answer
-print(answer(order))
+from preread.infra.sandbox import run_order
+print(run_order(order))
 """
 
 
 def program(order: Path) -> list[str]:
-    """The command that renders the order in this file, a JSON object like `answer` takes it."""
+    """The command line that runs the order in this JSON file."""
     return [sys.executable, "-I", "-c", PROGRAM, str(order)]

@@ -105,7 +105,8 @@ def _builder(services: Services) -> HealthCheck:
     headless = locate.is_installed(services)
     level = resolve.resolved_level(chosen.level, headless=headless, ticket=False)
     name = "static" if level == "light" else "claude"
-    text = f"load would use the {name} builder at level {level}, at most {chosen.build_seconds(level):g} s"
+    seconds = f"{chosen.build_seconds(level):g} s"
+    text = f"load would use the {name} builder at level {level}, at most {seconds}"
     if level == "light":
         return ok("builder", text)
     if headless:

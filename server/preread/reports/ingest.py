@@ -179,7 +179,8 @@ def _prune(connection: sqlite3.Connection) -> None:
         _drop_tests(connection, newest - MAX_AGE)
     for table, order in (("seen", "rowid"), ("reports", "at")):
         old = f"SELECT rowid FROM {table} ORDER BY {order} DESC LIMIT -1 OFFSET ?"  # noqa: S608
-        connection.execute(f"DELETE FROM {table} WHERE rowid IN ({old})", (MAX_REPORTS,))  # noqa: S608
+        sql = f"DELETE FROM {table} WHERE rowid IN ({old})"  # noqa: S608
+        connection.execute(sql, (MAX_REPORTS,))
     sql = """DELETE FROM runs WHERE id IN (SELECT id FROM
         (SELECT id, sum(length(record)) OVER (ORDER BY at DESC, id) AS total FROM runs)
         WHERE total > ?)"""

@@ -44,7 +44,7 @@ class Places:
         return self._files[path]
 
     def _module(self, group: str) -> tuple[str, str]:
-        """File and classes in a dotted name like `tests.test_login.TestForm`, if there is a file."""
+        """File and classes of a dotted name like `tests.test_login.TestForm`, if it has a file."""
         dotted = group.split(".")
         ends = range(len(dotted), 0, -1) if " " not in group else range(0)
         found = next((n for n in ends if self.tree.exists("/".join(dotted[:n]) + ".py")), 0)

@@ -11,14 +11,15 @@ _MARKUP_HEADING = re.compile(r"<h([1-6])\b[^>]*>(.{1,400}?)</h\1\s*>", re.IGNORE
 _TAG = re.compile(r"<[^<>]*>")
 _TEMPLATE = re.compile(r"\{%-?\s*(end)?(block|macro)\b\s*(\w*)([^%]{0,160})")
 _KEY = re.compile(
-    r"""( *)(?:"([^"]+)"|'([^']+)'|([\w$./@-][^:#"'{}\[\]]*?))\s*:\s*(?:[&!][\w!/.-]+\s*)?(?:#.*)?$"""
+    r"""( *)(?:"([^"]+)"|'([^']+)'|([\w$./@-][^:#"'{}\[\]]*?))\s*:\s*"""
+    r"""(?:[&!][\w!/.-]+\s*)?(?:#.*)?$"""
 )
 _SCALAR = re.compile(r":\s*(?:[&!]\S+\s+)?[|>][+\-\d]{0,2}\s*(?:#.*)?$")
 _MAX_KEYS = 1000
 _SETEXT = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
 
 
-def markdown_headings(lines: list[str]) -> list[tuple[int, int, str]]:
+def markdown_headings(lines: list[str]) -> list[tuple[int, int, str]]:  # noqa: C901 - one kind of line each
     """(line, level, title) of each ATX or Setext heading outside fences."""
     found = []
     fence = ""

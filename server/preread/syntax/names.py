@@ -28,16 +28,20 @@ class Names(NamedTuple):
 _STRING = r"(?:\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\\n]|\\.)*+)`)"
 _TITLED = rf"(?:it|test|specify|[fx]it|xtest)(?:\.[\w.]+)?(?:\([^()\n]*\))?\(\s*{_STRING}"
 _MODIFIERS = (
-    r"(?:(?:pub(?:\([a-z]+\))?|public|private|protected|internal|open|override|final|abstract|static|sealed|data|inline"
+    r"(?:(?:pub(?:\([a-z]+\))?|public|private|protected|internal|open|override|final|abstract"
+    r"|static|sealed|data|inline"
     r"|suspend|async|virtual|partial|extern(?: \"\w+\")?|unsafe|default|readonly|export|fileprivate"
-    r"|(?:non)?mutating|const|constexpr|explicit|annotation|value|inner|companion|operator|infix|tailrec|lateinit|declare"
+    r"|(?:non)?mutating|const|constexpr|explicit|annotation|value|inner|companion|operator|infix"
+    r"|tailrec|lateinit|declare"
     r"|synchronized|indirect|convenience|required|typedef|ref|expect|actual|@\w++(?:\([^()\n]*\))?"
     r"|class(?= (?:func|var|let)))\s++)*+"
 )
 # What begins a line and has a bracket behind it, and is no definition.
 _NO = (
-    r"(?!(?:if|for|while|switch|catch|return|else|do|new|throw|case|using|lock|foreach|when|await|yield|delete|typeof"
-    r"|goto|sizeof|super|this|fixed|elif|function|expect|test|it|describe|(?:before|after)(?:Each|All))\b)"
+    r"(?!(?:if|for|while|switch|catch|return|else|do|new|throw|case|using|lock|foreach|when|await"
+    r"|yield|delete|typeof"
+    r"|goto|sizeof|super|this|fixed|elif|function|expect|test|it|describe|(?:before|after)(?:Each"
+    r"|All))\b)"
 )
 _TYPES = r"<(?:[^<>()\n;{}]++|<(?:[^<>()\n;{}]++|<[^<>\n]*+>)*+>)*+>"
 _GIVEN = r"\((?:[^;{}\n]*+\n){0,12}?[^;{}\n]*?\)"  # parameters, over some lines
@@ -47,10 +51,16 @@ _TYPED = (
     rf"(?:\w+(?:<[^<>\n]*>)?::)*+(~?\w++)[ \t]*+(?:<[^<>\n]*>)?{_GIVEN}[^;{{}}()=\n]{{0,200}}+\s*+"
 )
 _MAKER = rf"(?<=\s)([A-Z]\w*+)[ \t]*+{_GIVEN}[^;{{}}()=]{{0,200}}+\{{"  # a constructor
-_FUNCTION = r"(?:async\b|function\b|\([^()\n]*(?:\)[^=\n]*=>|$)|[\w$]++ *=>|[\w.]*(?:memo|forwardRef|useCallback|observer)\b)"
+_FUNCTION = (
+    r"(?:async\b|function\b|\([^()\n]*(?:\)[^=\n]*=>|$)|[\w$]++ *=>"
+    r"|[\w.]*(?:memo|forwardRef|useCallback|observer)\b)"
+)
 _C = (
     r"(?<=typedef )[^;\n]*?(\w++)\)?(?:\([^()\n]*\))?;",
-    r"(?:struct|class|union|enum(?: class)?|namespace|concept) (?:[A-Z_]++ )?(\w++)[^;(){=\n]*+(?:\{|$)",
+    (
+        r"(?:struct|class|union|enum(?: class)?|namespace"
+        r"|concept) (?:[A-Z_]++ )?(\w++)[^;(){=\n]*+(?:\{|$)"
+    ),
     r"(?<=const )[\w:]+[ \w:*&<>]*?\b(\w++) *=",
     r"(?<=constexpr )[\w:]+[ \w:*&<>]*?\b(\w++) *[={]",
     r"(~\w++)\(",
@@ -67,8 +77,14 @@ _SCRIPT = (
     _TITLED,
     r"(?:function\b *\*?|class|interface|(?:const )?enum|namespace|type)\s+([\w$]++)",
     rf"(?:const|let|var) ([\w$]++)[^=\n]*= *(?:async )?{_FUNCTION}",
-    rf"(?:(?:get|set) |\*)?{_NO}(#?[A-Za-z_$][\w$]*+)\??(?:<[^<>\n]*>)?\((?:[^()\n]|\([^()\n]*\))*+\)[^;{{()=\n]*+\{{",
-    rf"{_NO}([A-Za-z_$][\w$]*+) *[:=] *(?:async\b *)?(?:function\b|\([^()\n]*\)[^=\n]*=>|[\w$]++ *=>)",
+    (
+        rf"(?:(?:get|set) |\*)?{_NO}(#?[A-Za-z_$][\w$]*+)\??(?:<[^<>\n]*>)?\((?:[^()\n]"
+        rf"|\([^()\n]*\))*+\)[^;{{()=\n]*+\{{"
+    ),
+    (
+        rf"{_NO}([A-Za-z_$][\w$]*+) *[:=] *(?:async\b *)?(?:function\b|\([^()\n]*\)[^=\n]*=>"
+        rf"|[\w$]++ *=>)"
+    ),
     r"(?:(?<![ \t])|(?<=\nexport ))(?:const|let|var) ([\w$]++)",
 )
 _RUBY_BEFORE = r"(?:(?:private|public|protected|memoize|module_function|private_class_method) )?"
@@ -130,8 +146,10 @@ _DEFINITIONS = {
     ),
 }  # fmt: skip
 _BEFORE = {
-    "JavaScript TypeScript TSX Vue Svelte": r"(?:(?:export|default|declare|abstract|async|public|private|protected"
-    r"|static|override|readonly|accessor) )*+",
+    "JavaScript TypeScript TSX Vue Svelte": (
+        r"(?:(?:export|default|declare|abstract|async|public|private|protected"
+        r"|static|override|readonly|accessor) )*+"
+    ),
     "C#": rf"(?:\[[^\]\n]*\]\s*+)*+{_MODIFIERS}",
     "C C++": rf"(?:template *<[^;{{}}()\n]*>\s*)?{_MODIFIERS}",
 }

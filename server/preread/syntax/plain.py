@@ -20,21 +20,27 @@ from preread.syntax.model import Call, Details, Import, Outline, Symbol, SymbolK
 from preread.syntax.text import first_sentence
 
 _MODIFIERS = (
-    r"(?:(?:pub(?:\([a-z]+\))?|public|private|protected|internal|open|override|final|abstract|static|sealed|data|inline"
-    r"|suspend|async|virtual|partial|extern|unsafe|default|readonly|export|fileprivate|mutating|const|constexpr"
-    r"|explicit|annotation|value|inner|companion|operator|infix|tailrec|lateinit|declare|synchronized)\s+)*"
+    r"(?:(?:pub(?:\([a-z]+\))?|public|private|protected|internal|open|override|final|abstract"
+    r"|static|sealed|data|inline"
+    r"|suspend|async|virtual|partial|extern|unsafe|default|readonly|export|fileprivate|mutating"
+    r"|const|constexpr"
+    r"|explicit|annotation|value|inner|companion|operator|infix|tailrec|lateinit|declare"
+    r"|synchronized)\s+)*"
 )
 _KINDS: dict[str, SymbolKind] = {
-    "class": "class", "struct": "class", "record": "class", "actor": "class", "object": "class", "module": "class",
-    "namespace": "class", "extension": "class", "impl": "class", "interface": "interface", "protocol": "interface",
-    "trait": "interface", "enum": "enum", "enum class": "enum", "union": "type", "type": "type", "typealias": "type",
-    "fun": "function", "func": "function", "function": "function", "def": "function", "fn": "function",
-    "init": "function", "const": "constant", "val": "constant", "table": "type", "view": "type",
-    "procedure": "function",
-}  # fmt: skip
+    **dict.fromkeys(
+        "class struct record actor object module namespace extension impl".split(), "class"
+    ),
+    **dict.fromkeys("interface protocol trait".split(), "interface"),
+    **dict.fromkeys(("enum", "enum class"), "enum"),
+    **dict.fromkeys("union type typealias table view".split(), "type"),
+    **dict.fromkeys("fun func function def fn init procedure".split(), "function"),
+    **dict.fromkeys("const val".split(), "constant"),
+}
 _NAME = r"(?P<name>[A-Za-z_][\w$]*[?!]?)"
 _KEYWORD_RULE = re.compile(
-    rf"^[ \t]*{_MODIFIERS}(?P<key>enum class|class|struct|record|actor|object|module|namespace|extension|impl|interface"
+    rf"^[ \t]*{_MODIFIERS}(?P<key>enum class|class|struct|record|actor|object|module|namespace"
+    rf"|extension|impl|interface"
     rf"|protocol|trait|enum|union|typealias|type|function|func|fun|fn|def)\s+"
     rf"(?:self\.|\([^()]*\)\s+|<[^<>]*>\s+|[A-Za-z_][\w.<>?]*\.(?=[a-z_]\w*\())?&?{_NAME}"
 )
@@ -49,15 +55,18 @@ _SHELL_FUNCTION = re.compile(
 )
 _SHELL_INLINE = re.compile(r"^[ \t]*(?:function\s+)?(?P<b>[A-Za-z_][\w:.-]*)\s*\(\s*\)\s*\{")
 _SQL_RULE = re.compile(
-    r"^\s*create\s+(?:or\s+replace\s+|temporary\s+|temp\s+|unlogged\s+|virtual\s+|unique\s+|materialized\s+|recursive\s+)*"
-    r"(?P<key>table|view|function|procedure|type|domain|index|trigger|schema|sequence|policy)\s+(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]]+)",
+    r"^\s*create\s+(?:or\s+replace\s+|temporary\s+|temp\s+|unlogged\s+|virtual\s+|unique\s+"
+    r"|materialized\s+|recursive\s+)*"
+    r"(?P<key>table|view|function|procedure|type|domain|index|trigger|schema|sequence"
+    r"|policy)\s+(?:concurrently\s+)?(?:if\s+not\s+exists\s+)?(?P<name>[\w.\"`\[\]]+)",
     re.IGNORECASE,
 )
 _NOT_NAMES = frozenset(
     "if for while switch catch return else do sizeof when foreach lock using function fun".split()
 )
 _IMPORT = re.compile(
-    r"^\s*(?:import|using|use|require|require_relative|require_once|include|#\s*include|source|@import|@use)\b\s*\(?"
+    r"^\s*(?:import|using|use|require|require_relative|require_once|include|#\s*include|source"
+    r"|@import|@use)\b\s*\(?"
     r"\s*[\"'<]?(?P<module>[\w./\\:@*-]+)"
 )
 _CALL = re.compile(r"(?<![\w$@#])((?:[A-Za-z_$][\w$]*(?:\.|::|->|\?\.))*[A-Za-z_$][\w$]*[?!]?)\(")
@@ -150,7 +159,7 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _definition(
+def _definition(  # noqa: C901 - one kind of language each
     language: Language, code: list[str], number: int, ends: Callable[[int], int]
 ) -> Symbol | None:
     line = code[number - 1]
@@ -183,7 +192,7 @@ def _definition(
 
 
 def _contained(symbols: list[Symbol]) -> list[Symbol]:
-    """The symbols with their containers, told from their lines; a function in a class is a method."""
+    """The symbols with their containers, by their lines; a function in a class is a method."""
     placed: list[Symbol] = []
     open_: list[Symbol] = []
     for found in symbols:

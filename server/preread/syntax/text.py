@@ -7,9 +7,12 @@ _OPENING = re.compile(
 )
 _ENDINGS = ("*/", "*)", "-->", "#}", "=end")
 _DIRECTIVE = re.compile(
-    r"\s*(eslint|@ts-|ts-ignore|prettier-|biome-|tslint|istanbul|c8 |v8 |noqa|type: ?ignore|pylint:|nolint"
-    r"|go:|\+build|-\*-|vim:|@jsx|@vitest-environment|@jest-environment|webpackChunkName|#?region|#?endregion"
-    r"|(?i:resharper |noinspection |nolint|nosonar|(?:swiftlint|rubocop|phpcs|checkstyle|clang-format|cspell|ruff)\s?:"
+    r"\s*(eslint|@ts-|ts-ignore|prettier-|biome-|tslint|istanbul|c8 |v8 |noqa|type: ?ignore"
+    r"|pylint:|nolint"
+    r"|go:|\+build|-\*-|vim:|@jsx|@vitest-environment|@jest-environment|webpackChunkName|#?region"
+    r"|#?endregion"
+    r"|(?i:resharper |noinspection |nolint|nosonar|(?:swiftlint|rubocop|phpcs|checkstyle"
+    r"|clang-format|cspell|ruff)\s?:"
     r"|(?:mypy|fmt|isort)\s?:|(?:js|ts|style|kt)lint-|psalm-|phpstan-|spell-?checker:|pragma:? ))"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|\n[ \t\r]*\n|\n[ \t]*(?=[@:]\w|-{3}|={3})")

@@ -1,4 +1,4 @@
-"""The definitions that make up the feature, by file: the main ones in detail, the others by name."""
+"""The definitions that make up the feature, by file: the main ones in detail, others by name."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ MAX_CANDIDATES = 30  # files in which callers and tests are looked for
 DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is hardly a plain word
 PARAMETERS = re.compile(r"\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 PARAMETER = re.compile(
-    r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.S
+    r"^[\s*&.@$]*(?:[\w<>\[\].*&?]+\s+)*?[*&.$]*([A-Za-z_]\w*)\s*(?:[?:=].*)?$", re.DOTALL
 )
 FIRST_WORD = re.compile(r"\s*([A-Za-z_]\w*)")
 SELF = frozenset({"self", "cls", "this"})

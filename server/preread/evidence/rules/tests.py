@@ -1,4 +1,4 @@
-"""The tests of the feature, by file and line, grouped by their class or by the helper they share."""
+"""The tests of the feature, by file and line, grouped by class or by a shared helper."""
 
 import re
 from collections import Counter

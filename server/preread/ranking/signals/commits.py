@@ -31,7 +31,8 @@ def _alike(asked: Asked) -> list[tuple[int, float]]:
     if not asked.weights or not asked.commits:
         return []
     sql = (
-        "SELECT c.id, -bm25(messages) AS score FROM messages JOIN commits c ON c.id = messages.rowid "
+        "SELECT c.id, -bm25(messages) AS score FROM messages JOIN commits c ON c.id = "
+        "messages.rowid "
         "WHERE messages MATCH ? AND c.place IS NOT NULL ORDER BY score DESC, c.place LIMIT ?"
     )
     match = " OR ".join(map(quoted, [term.word for term in asked.terms] or asked.weights))

@@ -23,7 +23,7 @@ COMMON = 10  # a word that more than one in so many files holds is no name that 
 
 
 def files_named(search: Search) -> dict[str, float]:
-    """Files that the text names by their path, its end, or as a module: the more of it, the surer."""
+    """Files that the text names by their path, its end, or as a module; longer names count more."""
     found: dict[str, float] = {}
     for _, shared, met in _met(search, dict.fromkeys(_paths(search.asked.text))):
         for path in met:
