@@ -30,8 +30,13 @@ def cart_total(items, rounding):
 """
 FILES = {
     "src/cart.py": CART,
-    "src/shop.py": "from src.cart import cart_total\n\n\ndef checkout(cart):\n    return cart_total(cart, 2)\n",
-    "tests/test_cart.py": "from src.cart import cart_total\n\n\ndef test_cart():\n    assert cart_total([1], 2) == 1\n",
+    "src/shop.py": (
+        "from src.cart import cart_total\n\n\ndef checkout(cart):\n    return cart_total(cart, 2)\n"
+    ),
+    "tests/test_cart.py": (
+        "from src.cart import cart_total\n\n\n"
+        "def test_cart():\n    assert cart_total([1], 2) == 1\n"
+    ),
     ".gitignore": ".project/\n",
 }
 FORMS = ("--format=%s", "--", ".")

@@ -1,4 +1,4 @@
-"""What nobody writes by hand is left out of the index, unless a setting or git's attributes ask for it."""
+"""What nobody writes by hand is left out of the index, unless somebody asks for it."""
 
 from pathlib import Path
 
