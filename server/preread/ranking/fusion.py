@@ -172,9 +172,10 @@ def _reasons(
     rest = [term.word for term in asked.terms if row in term.rows and term.word not in in_path]
     if rest:
         reasons.append(f"it mentions {_listed(rest)}")
-    reasons += [
-        s.reason for s in (*FIRST, *THEN) if s.reason and fused.places.get(s.name, DEPTH) <= 10
-    ]
+    telling = [s for s in (*FIRST, *THEN) if s.reason and s.name in fused.places]
+    reasons += [s.reason for s in telling if fused.places[s.name] <= 10]
+    if not reasons and telling:
+        reasons.append(min(telling, key=lambda s: fused.places[s.name]).reason)
     return tuple(dict.fromkeys(reasons))
 
 

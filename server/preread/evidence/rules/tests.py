@@ -21,7 +21,7 @@ def find(view: View) -> Iterator[Found]:
     best = max((one.score for one in view.cases), default=0.0) or 1.0
     files = list(dict.fromkeys((*view.tests[:MAX_FILES], *(one.file for one in view.cases))))
     for rank, file in enumerate(files):
-        own = [one for one in view.cases if one.file is file]
+        own = [one for one in view.cases if one.file is file and _is_quotable(one)]
         if view.thin:
             own = own[:2]
         for number in range(0, len(own), TIER):
@@ -34,6 +34,11 @@ def find(view: View) -> Iterator[Found]:
     further = [file.path for file in view.tests[MAX_FILES:]]
     if further and not view.thin:
         yield Found("further tests with these words", tuple(map(quoting.file_source, further)), 0.5)
+
+
+def _is_quotable(one: Test) -> bool:
+    """Whether a title reads as a name with its line: else its whole line would not check out."""
+    return quoting.can_be_anchored(one.case.name)
 
 
 def _listed(file: FileView, tier: Sequence[Test]) -> str:
