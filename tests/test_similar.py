@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/test_similar.py
 """A new dossier names published ones that are nearly the same, and no others."""
-=======
-"""A new dossier says which standing one it is nearly the same as; one that is another matter is not named."""
->>>>>>> gates:tests/test_near.py
 
 from pathlib import Path
 
@@ -53,20 +49,12 @@ def some(count: int) -> dict[str, str]:
     return dict(list(SPANS.items())[:count])
 
 
-<<<<<<< HEAD:tests/test_similar.py
 def test_the_same_spans_under_an_unlike_name_are_reported_with_the_files(tmp_path: Path) -> None:
     published(tmp_path, "proxies", SPANS | {"src/z.py:9": "y"})
     (said,) = told(tmp_path, "socks", SPANS)
     assert said == (
         "proxies covers the same files (5 of 5); if it is the same feature, load that, or have "
         "the person add "
-=======
-def test_the_same_spans_under_an_unlike_name_are_told_with_the_files(tmp_path: Path) -> None:
-    published(tmp_path, "proxies", SPANS | {"src/z.py:9": "y"})
-    (said,) = told(tmp_path, "socks", SPANS)
-    assert said == (
-        "proxies covers the same files (5 of 5); if it is the same feature, load that, or have the person add "
->>>>>>> gates:tests/test_near.py
         "`alias socks proxies` to .project/gates."
     )
 
@@ -94,21 +82,13 @@ def test_one_file_of_many_spans_is_not_the_same_files(tmp_path: Path) -> None:
     assert told(tmp_path, "socks", cited) == []
 
 
-<<<<<<< HEAD:tests/test_similar.py
 def test_nearly_the_same_name_is_reported_without_shared_files(tmp_path: Path) -> None:
-=======
-def test_nearly_the_same_name_without_shared_files_is_told_so(tmp_path: Path) -> None:
->>>>>>> gates:tests/test_near.py
     published(tmp_path, "login", {})
     (said,) = told(tmp_path, "log-in", SPANS)
     assert said.startswith("login has nearly the same name; ")
 
 
-<<<<<<< HEAD:tests/test_similar.py
 def test_at_most_two_are_reported_most_similar_first(tmp_path: Path) -> None:
-=======
-def test_at_most_two_are_told_the_most_alike_first(tmp_path: Path) -> None:
->>>>>>> gates:tests/test_near.py
     for name, count in (("one", 8), ("two", 10), ("three", 9)):
         published(tmp_path, name, some(count))
     assert [said.split()[0] for said in told(tmp_path, "socks", SPANS)] == ["two", "three"]
@@ -121,11 +101,7 @@ def test_the_whole_project_covers_everything_and_is_near_to_nothing(tmp_path: Pa
     assert told(tmp_path, "_project", SPANS) == []
 
 
-<<<<<<< HEAD:tests/test_similar.py
 def test_a_dossier_replaced_by_an_alias_is_not_reported(tmp_path: Path) -> None:
-=======
-def test_a_dossier_that_an_alias_has_put_aside_is_not_named(tmp_path: Path) -> None:
->>>>>>> gates:tests/test_near.py
     published(tmp_path, "proxies", SPANS)
     (tmp_path / ".project" / "gates").write_text("alias proxies socks\n")
     assert told(tmp_path, "socks", SPANS) == []
