@@ -2,6 +2,8 @@
 again on a second build.
 """
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +12,7 @@ import anyio
 import pytest
 
 from _evidence_project import check, evidence, request, services, shop_with_history, write
-from conftest import ROOT
+from conftest import ROOT, child_environ
 from preread import dossier, pipeline, published, sources
 from preread.builders import static
 from preread.check import check as check_drafts
@@ -319,6 +321,41 @@ def test_two_builds_write_the_same_bytes(shop: Path) -> None:
     first = build(shop, "checkout", "SHOP-142", CHECKOUT)
     services(shop).layout.db.unlink()
     assert build(shop, "checkout", "SHOP-142", CHECKOUT) == first
+
+
+DRAFTS = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from _evidence_project import request, services
+from preread import dossier
+from preread.builders import static
+from preread.evidence.collect import collect
+asked = request("login")
+found = collect(services(Path(sys.argv[1])), asked)
+sys.stdout.buffer.write("".join(map(dossier.render, static.drafts(asked, found))).encode())
+"""
+
+
+def test_the_order_of_sets_in_a_process_changes_nothing(tmp_path: Path) -> None:
+    names = [f"{word}_login" for word in ("open", "fill", "send", "close", "await", "drop")]
+    helpers = "\n\n".join(f"def {name}():\n    return 1\n" for name in names)
+    body = "\n    ".join(f"{name}()" for name in names)
+    tests = "\n\n".join(f"def test_login_{n}():\n    {body}\n" for n in range(3))
+    root = write(tmp_path, {**SMALL, "tests/test_login.py": f"{helpers}\n\n{tests}"})
+    written = set()
+    for seed in ("1", "2"):
+        services(root).layout.db.unlink(missing_ok=True)
+        written.add(
+            subprocess.run(
+                [sys.executable, "-c", DRAFTS, str(root), str(Path(__file__).parent)],
+                env={**child_environ(), "PYTHONHASHSEED": seed},
+                check=True,
+                capture_output=True,
+            ).stdout
+        )
+    [text] = written
+    assert b"`open_login()`" in text
 
 
 def test_files_that_are_not_committed_yet_take_part(shop: Path) -> None:

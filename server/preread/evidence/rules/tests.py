@@ -72,7 +72,7 @@ def _helpers(file: FileView) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for test in file.outline.tests:
         called = {call.callee for call in file.calls_between(test.start, test.end)}
-        counts.update(called & own.keys())
+        counts.update(name for name in own if name in called)
     return {name: own[name] for name, count in counts.most_common(4) if count >= SHARED}
 
 
