@@ -249,7 +249,7 @@ def test_details_of_the_same_text_keep_no_more_than_a_row_a_file(root: Path) -> 
 def test_a_database_that_somebody_writes_to_costs_a_moment_and_no_finding(
     root: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analysis, "PATIENCE", 50)
+    monkeypatch.setattr(analysis, "BUSY_TIMEOUT", 50)
     first = found(root)
     change(root, "UPDATE files SET details = NULL")
     change(root, "DELETE FROM logs")

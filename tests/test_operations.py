@@ -1,8 +1,8 @@
 """The operations through the command line: show, status, evidence, facts, check, wrong."""
 
-import re
 import json
 import os
+import re
 import subprocess
 import sys
 import time

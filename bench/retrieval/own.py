@@ -35,7 +35,7 @@ def asked(services: Services, task: Task) -> Request:
     words, all of the text as its description, the subject as a sentence of its own. An issue is a
     ticket: its text is kept as it is.
     """
-    idle = words.TROUBLE if task.report else frozenset()
+    idle = words.REPORT_WORDS if task.report else frozenset()
     named = [
         word for word in words.of_sentence(task.subject) if word.isascii() and word not in idle
     ][:FEATURE_WORDS]

@@ -102,5 +102,5 @@ def takes_back(later: Commit, earlier: Commit) -> bool:
     """Whether a commit says that it is the revert of another, by its id or its subject."""
     if not later.is_revert or later.at < earlier.at:
         return False
-    ids = [cut for cut in gitlog.TAKES_BACK.findall(later.body) if cut]
+    ids = [cut for cut in gitlog.REVERTS_COMMIT.findall(later.body) if cut]
     return any(map(earlier.sha.startswith, ids)) or f'"{earlier.subject}"' in later.subject

@@ -1,1 +1,1 @@
-"""The index: what is read of the project once, and kept until it changes."""
+"""The index: what is read from the project once and cached until it changes."""

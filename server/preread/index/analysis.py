@@ -1,9 +1,8 @@
-"""What a build would read with effort each time, kept in the derived database: outlines, details,
-git's log.
+"""A cache of expensive analyses in the derived database: outlines, details and `git log` output.
 
-The former are kept with the row of their file, which goes when the file's text does. A log is kept
-under all that it is made from. Whatever cannot be read or written here is worked out again: the
-database only ever saves time.
+Outlines and details live in the row of their file, which is deleted when the file's text changes. A
+log is keyed by everything its output depends on. Whatever cannot be read or written is computed
+again: the database only saves time.
 """
 
 import hashlib
@@ -19,17 +18,17 @@ from preread.infra import db
 from preread.project.tree import Tree
 from preread.syntax import Details, Outline
 
-ANALYSIS = "2:"  # raise it when details of the same text come out otherwise
+ANALYSIS = "2:"  # raise it when the same text yields different details
 MAX_BYTES = 6_000_000  # of a log
-MAX_LOGS = 100  # a build asks for two
-PATIENCE = (
-    1_000  # milliseconds to wait for other writers: longer, and it is quicker to work it out again
+MAX_LOGS = 100  # a build needs two
+BUSY_TIMEOUT = (
+    1_000  # milliseconds to wait for other writers: beyond that, computing again is faster
 )
-GARBAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
+CORRUPT = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 
 
 class _State(NamedTuple):
-    """What every log of this repository depends on beside its arguments: its commits and git's
+    """What every log of this repository depends on besides its arguments: commits and git
     settings.
     """
 
@@ -38,7 +37,7 @@ class _State(NamedTuple):
 
 
 class AnalysisCache:
-    """What is kept, for the time of one build; `store` writes what was not there."""
+    """The cached analyses, for one build; `store` writes the ones that were missing."""
 
     def __init__(self, tree: Tree, connection: sqlite3.Connection) -> None:
         self._tree, self._connection = tree, connection
@@ -47,17 +46,17 @@ class AnalysisCache:
         self._logs: list[tuple[str, str, bytes]] = []
 
     def outline(self, path: str) -> Outline:
-        """The outline of a file as it stands."""
+        """The outline of a file's current text."""
         known = self._tree.outlines
         if path in known:
             return known[path]
         digest = reader.digest_of(self._tree.text(path) or "")
         sql = "SELECT outline FROM files WHERE path = ? AND digest = ?"
         try:
-            if packed := self._kept(sql, path, digest):
+            if packed := self._cached(sql, path, digest):
                 known[path] = unpack(Outline, zlib.decompress(packed).decode())
                 return known[path]
-        except GARBAGE:
+        except CORRUPT:
             pass
         found = self._tree.outline(path)
         self._outlines.append((_compressed(found), path, digest))
@@ -70,25 +69,25 @@ class AnalysisCache:
         """The details of a file with this text."""
         digest = reader.digest_of(text)
         sql = "SELECT details FROM files WHERE path = ? AND digest = ?"
-        packed = self._kept(sql, path, digest)
+        packed = self._cached(sql, path, digest)
         try:
             if packed.startswith(ANALYSIS.encode()):
                 return unpack(Details, zlib.decompress(packed[len(ANALYSIS) :]).decode())
-        except GARBAGE:
+        except CORRUPT:
             pass
         found = syntax.details(path, text)
         self._details.append((ANALYSIS.encode() + _compressed(found), path, digest))
         return found
 
     def log(self, *arguments: str) -> bytes:
-        """What `git log` prints, cut at a bound; nothing where there is no history."""
+        """The output of `git log`, at most MAX_BYTES; empty where there is no history."""
         if (state := self._state) is None:
             return b""
         key = self._key(state, arguments)
         try:
-            if packed := self._kept("SELECT output FROM logs WHERE key = ?", key):
+            if packed := self._cached("SELECT output FROM logs WHERE key = ?", key):
                 return zlib.decompress(packed)
-        except GARBAGE:
+        except CORRUPT:
             pass
         done = self._tree.git("log", *arguments)
         output = done.out[:MAX_BYTES]
@@ -96,7 +95,7 @@ class AnalysisCache:
             self._logs.append((key, state.head, zlib.compress(output, 1)))
         return output
 
-    def _kept(self, sql: str, *values: str) -> bytes:
+    def _cached(self, sql: str, *values: str) -> bytes:
         try:
             row = self._connection.execute(sql, values).fetchone()
         except sqlite3.Error:
@@ -105,7 +104,7 @@ class AnalysisCache:
 
     @cached_property
     def _state(self) -> _State | None:
-        """None without any commit. Commits never change, but a shallow clone or a graft cuts or
+        """None without a commit. Commits never change, but a shallow clone or a graft removes or
         adds parents.
         """
         if not self._tree.is_git:
@@ -126,8 +125,8 @@ class AnalysisCache:
             return b""
 
     def _key(self, state: _State, arguments: tuple[str, ...]) -> str:
-        """Commits, settings, arguments, and for patches the attributes, which say what counts as
-        text.
+        """The hash of commits, settings and arguments; for patches also of the attributes, which
+        decide what counts as text.
         """
         paths = arguments[arguments.index("--") :]
         attributes = (
@@ -138,13 +137,13 @@ class AnalysisCache:
         ).hexdigest()
 
     def store(self) -> None:
-        """Write what was worked out, for the next build; without effect where the database takes
-        no writes.
+        """Write the new results for the next build; does nothing if the database cannot be
+        written.
         """
         if not self._outlines and not self._details and not self._logs:
             return
         try:
-            self._connection.execute(f"PRAGMA busy_timeout = {PATIENCE}")
+            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT}")
             with db.transaction(self._connection):
                 self._write()
         except sqlite3.Error:
@@ -167,5 +166,5 @@ class AnalysisCache:
             self._connection.execute(oldest, (MAX_LOGS,))
 
 
-def _compressed(whole: Outline | Details) -> bytes:
-    return zlib.compress(pack(whole).encode(), 1)
+def _compressed(record: Outline | Details) -> bytes:
+    return zlib.compress(pack(record).encode(), 1)

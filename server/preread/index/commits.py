@@ -1,6 +1,4 @@
-"""The past in the derived database: what the newest commits before HEAD said, and which files they
-changed.
-"""
+"""The newest commits up to HEAD in the derived database: messages and changed files."""
 
 import hashlib
 import json
@@ -14,10 +12,10 @@ from preread.index.gitlog import BOT, FIELD, RECORD
 from preread.infra import db
 from preread.project.tree import Tree
 
-MAX_COMMITS = 3_000  # the newest that are no merges
-MAX_FILES = 30  # a commit that changed more is about all of them and none
+MAX_COMMITS = 3_000  # the newest, without merges
+MAX_FILES = 30  # a commit that changed more says nothing about any one of them
 MAX_TEXT = 600  # characters of a commit's body
-MAX_NAMED = 400  # commits asked for by their ids: for more of them, the whole log is quicker
+MAX_NAMED = 400  # commits requested by id: for more, reading the whole log is faster
 LAYOUT = "--format=%x1e%H%x1f%an%x1f%s%x1f%b%x1f"
 LOG = (
     "--no-color",
@@ -31,8 +29,8 @@ LOG = (
 TRAILER = re.compile(r"^[A-Z][\w-]+-by: .*$", re.MULTILINE)
 
 
-class Past(NamedTuple):
-    """One commit before HEAD: how many came after it, and what its files are called today."""
+class PastCommit(NamedTuple):
+    """One commit up to HEAD: how many came after it, and the current names of its files."""
 
     place: int
     sha: str
@@ -42,13 +40,11 @@ class Past(NamedTuple):
 class _Commit(NamedTuple):
     sha: str
     text: str
-    changes: tuple[tuple[str, str], ...]  # (path, what it was called before or "")
+    changes: tuple[tuple[str, str], ...]  # (path, its old name or "")
 
 
 def update(tree: Tree, connection: sqlite3.Connection) -> None:
-    """Bring the past in line with HEAD: commits that are not known yet are read, others leave or
-    come back.
-    """
+    """Bring the stored commits in line with HEAD: read new ones, drop or restore the others."""
     state, prefix = _state(tree)
     row = connection.execute("SELECT state FROM past").fetchone()
     if row is not None and row[0] == state:
@@ -63,22 +59,24 @@ def update(tree: Tree, connection: sqlite3.Connection) -> None:
             _place(connection, shas)
             connection.execute("DELETE FROM past")
             connection.execute("INSERT INTO past (state) VALUES (?)", (state,))
-    except sqlite3.OperationalError as error:  # not ours to write: ranked by the past that is known
+    except sqlite3.OperationalError as error:  # a read-only database: rank by the stored commits
         if error.sqlite_errorcode != sqlite3.SQLITE_READONLY:
             raise
 
 
-def commits(connection: sqlite3.Connection) -> dict[int, Past]:
-    """The commits before HEAD, by their row, newest first."""
+def commits(connection: sqlite3.Connection) -> dict[int, PastCommit]:
+    """The commits up to HEAD by row, newest first."""
     sql = "SELECT id, place, sha, paths FROM commits WHERE place IS NOT NULL ORDER BY place"
     return {
-        row: Past(place, sha, tuple(paths.split("\n") if paths else ()))
+        row: PastCommit(place, sha, tuple(paths.split("\n") if paths else ()))
         for row, place, sha, paths in connection.execute(sql)
     }
 
 
 def _state(tree: Tree) -> tuple[str, str]:
-    """What the past depends on, "" without any; and the root's path in its repository."""
+    """A hash of what the history depends on, "" without history; and the root's path in its
+    repository.
+    """
     if not tree.is_git:
         return "", ""
     done = tree.git("rev-parse", "HEAD", "--show-prefix", "--git-path", "shallow")
@@ -104,10 +102,10 @@ def _read(tree: Tree, missing: list[str], prefix: str) -> Iterator[_Commit]:
     else:
         within = ("--", ".") if prefix else ()
         done = tree.git("log", "--no-merges", f"-n{MAX_COMMITS}", *LOG, "HEAD", *within)
-    wanted = set(missing)
+    requested = set(missing)
     for record in done.out.decode("utf-8", "replace").split(RECORD)[1:]:
         fields = record.split(FIELD)
-        if len(fields) == 5 and fields[0] in wanted:
+        if len(fields) == 5 and fields[0] in requested:
             yield _commit(*fields)
 
 
@@ -136,25 +134,25 @@ def _insert(connection: sqlite3.Connection, found: Iterable[_Commit]) -> None:
 
 
 def _place(connection: sqlite3.Connection, shas: list[str]) -> None:
-    """Number the commits before HEAD from the newest on, with their files' names of today; forget
-    what is long gone.
+    """Number the commits up to HEAD from the newest, with their files' current names; delete old
+    unreachable ones.
     """
     rows = {
         sha: (row, changes)
         for row, sha, changes in connection.execute("SELECT id, sha, changes FROM commits")
     }
-    talking = {row for (row,) in connection.execute("SELECT rowid FROM messages")}
-    later: dict[str, str] = {}  # an old name → the name of today
+    with_message = {row for (row,) in connection.execute("SELECT rowid FROM messages")}
+    renamed: dict[str, str] = {}  # an old name → the current name
     placed = []
     for place, sha in enumerate(sha for sha in shas if sha in rows):
         row, changes = rows[sha]
         paths = []
-        for path, before in json.loads(changes):
-            today = later.get(path, path)
-            if before:
-                later[before] = today
+        for path, old_name in json.loads(changes):
+            today = renamed.get(path, path)
+            if old_name:
+                renamed[old_name] = today
             paths.append(today)
-        placed.append((place, "\n".join(paths if row in talking else []), row))
+        placed.append((place, "\n".join(paths if row in with_message else []), row))
     connection.execute("UPDATE commits SET place = NULL WHERE place IS NOT NULL")
     connection.executemany("UPDATE commits SET place = ?, paths = ? WHERE id = ?", placed)
     if len(rows) > 2 * MAX_COMMITS:

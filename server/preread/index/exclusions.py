@@ -1,5 +1,5 @@
-"""What evidence leaves out by default (generated, vendored, minified, lock files), and what of it
-is asked for.
+"""Files excluded by default (generated, vendored, minified, lock files), and the ones included
+anyway.
 """
 
 from collections.abc import Iterable
@@ -12,28 +12,26 @@ from preread.settings import LEFT_OUT
 
 
 class LeftOut:
-    """The choice of one request: the setting `include`, and what the project's `.gitattributes`
-    say.
-    """
+    """One request's exclusions, from the setting `include` and the project's `.gitattributes`."""
 
     def __init__(self, include: Iterable[str], attributes: Attributes) -> None:
-        asked = list(include)
-        self._kinds = frozenset(LEFT_OUT) & set(asked)
-        self._globs = [glob_pattern(glob) for glob in asked if glob not in LEFT_OUT]
+        included = list(include)
+        self._kinds = frozenset(LEFT_OUT) & set(included)
+        self._globs = [glob_pattern(glob) for glob in included if glob not in LEFT_OUT]
         self._attributes = attributes
         self.choice = repr(
-            (sorted(asked), attributes.key)
-        )  # ways of the same paths differ where this does
+            (sorted(included), attributes.key)
+        )  # files may be treated differently when this changes
         self._by_text = "".join(kind[0] for kind in LEFT_OUT if kind not in self._kinds)
 
     def way(self, path: str) -> Way:
-        """How to take a file, as far as its path says."""
+        """How to index a file, as far as its path decides it."""
         kind, own = left_out(path), False
         if self._attributes:
-            said = self._attributes.of(path)
+            declared = self._attributes.of(path)
             kind, own = (
-                _said(said) or ("" if said.get(kind) is False else kind),
-                False in said.values(),
+                _declared_kind(declared) or ("" if declared.get(kind) is False else kind),
+                False in declared.values(),
             )
         if any(glob.fullmatch(path) for glob in self._globs) or kind in self._kinds:
             role = own_role(path)
@@ -43,5 +41,5 @@ class LeftOut:
         return Way(own_role(path), "+" if own else self._by_text)
 
 
-def _said(said: dict[str, bool]) -> str:
-    return next((kind for kind, holds in said.items() if holds), "")
+def _declared_kind(declared: dict[str, bool]) -> str:
+    return next((kind for kind, is_set in declared.items() if is_set), "")

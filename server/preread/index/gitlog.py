@@ -1,16 +1,14 @@
-"""What git's history says of a few files: fixes, reverts, values that changed, commits that belong
-together.
-"""
+"""Commits and patches from `git log`: fixes, reverts, and the lines they changed."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-Log = Callable[..., bytes]  # what `git log` prints, given its arguments
+Log = Callable[..., bytes]  # the output of `git log` with these arguments
 
-MAX_COMMITS = 400  # looked at for subjects and files
+MAX_COMMITS = 400  # read for subjects and files
 MAX_MENTIONING = 150  # whose messages are read
-MAX_PATCHES = 150  # looked at line by line
+MAX_PATCHES = 150  # read line by line
 RECORD, FIELD = "\x1e", "\x1f"
 FIX = re.compile(
     r"\b(fix(e[sd])?|bug(fix)?|hotfix|regression|repair(s|ed)?|correct(s|ed)?|workaround"
@@ -41,17 +39,17 @@ CHORE = re.compile(
     r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:un(?:necessary|needed)|redundant|superfluous"
     r"|obsolete|useless|outdated|stale)\b"
 )
-ASIDE = re.compile(
+OTHER_TYPE = re.compile(
     r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:"
-)  # whatever follows
+)  # conventional commit types other than `fix`
 REVERT = re.compile(
     r'^([\w-]+(\([^)]*\))?!?:\s+)?(Revert(?:ed|s)?|Back out|Reapply)\b|\breverts? (commit|"|#)',
     re.IGNORECASE,
 )
-TAKES_BACK = re.compile(r"^This reverts commit\s*([0-9a-f]{7,40})?", re.MULTILINE)
+REVERTS_COMMIT = re.compile(r"^This reverts commit\s*([0-9a-f]{7,40})?", re.MULTILINE)
 SQUASHED = re.compile(
     r"^\s*\* ", re.MULTILINE
-)  # what several commits said, of which one may have taken another back
+)  # several squashed messages: one of them may revert another
 BOT = re.compile(
     r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE
 )
@@ -60,27 +58,27 @@ ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit as far as evidence needs it. `files` are relative to the project's root."""
+    """One commit, as far as evidence needs it. `files` are relative to the project's root."""
 
     sha: str
     subject: str
     body: str
-    date: str  # YYYY-MM-DD, when it was written: a rebase leaves it alone
+    date: str  # YYYY-MM-DD, the author date, which survives a rebase
     author: str
     files: tuple[str, ...] = ()
-    at: int = 0  # the same moment in seconds
+    at: int = 0  # the same date in seconds since the epoch
 
     @property
     def is_revert(self) -> bool:
         return bool(
             REVERT.search(self.subject)
-            or (TAKES_BACK.search(self.body) and not SQUASHED.search(self.body))
+            or (REVERTS_COMMIT.search(self.body) and not SQUASHED.search(self.body))
         )
 
     @property
     def is_fix(self) -> bool:
-        aside = NOISE.search(self.subject) or ASIDE.match(self.subject)
-        return bool(FIX.search(self.subject)) and not aside and not self.is_revert
+        noise = NOISE.search(self.subject) or OTHER_TYPE.match(self.subject)
+        return bool(FIX.search(self.subject)) and not noise and not self.is_revert
 
     @property
     def issues(self) -> tuple[str, ...]:
@@ -89,7 +87,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that stood together and were taken out, and those that took their place."""
+    """Adjacent lines that were removed, and the lines that replaced them."""
 
     removed: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
@@ -113,7 +111,7 @@ class Patch:
 
 
 def _records(log: Log, *arguments: str) -> Iterator[list[str]]:
-    """Records of `git log`, each as its fields and the text after them."""
+    """The records of `git log`: the fields of each, then the text after them."""
     layout = "--format=%x1e%H%x1f%as%x1f%at%x1f%an%x1f%s%x1f%b%x1f"
     output = log("--no-color", "--relative", "--no-ext-diff", "--no-textconv", layout, *arguments)
     for record in output.decode("utf-8", "replace").split(RECORD)[1:]:
@@ -128,8 +126,8 @@ def _commit(fields: list[str], files: Iterable[str] = ()) -> Commit:
 
 
 def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
-    """The latest commits that touched any of these files, newest first, each with all files that it
-    changed; without merges and bots.
+    """The latest commits that touched any of these files, newest first, each with all its files;
+    without merges and bots.
     """
     if not paths:
         return []
@@ -148,7 +146,7 @@ def commits_of(log: Log, paths: Sequence[str]) -> list[Commit]:
 
 
 def one(log: Log, sha: str) -> Commit | None:
-    """The commit of this id, a merge too, without its files; none where it is not known."""
+    """The commit with this id, merges included, without its files; None if there is none."""
     return next(
         (
             _commit(fields)
@@ -159,19 +157,17 @@ def one(log: Log, sha: str) -> Commit | None:
 
 
 def mentioning(log: Log, patterns: Sequence[str]) -> list[Commit]:
-    """The latest commits whose messages hold any of these, wherever the files then stood; newest
-    first.
-    """
+    """The latest commits whose messages contain any of these, newest first; without bots."""
     if not patterns:
         return []
-    wanted = [f"--grep={pattern}" for pattern in patterns]
+    greps = [f"--grep={pattern}" for pattern in patterns]
     records = _records(
         log,
         f"-n{MAX_MENTIONING}",
         "--no-merges",
         "-i",
         "-F",
-        *wanted,
+        *greps,
         "--no-renames",
         "--name-only",
         "--",

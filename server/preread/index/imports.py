@@ -1,8 +1,7 @@
-"""Imports in the derived database: what each file is called as a module, and which modules it
-names.
+"""Imports in the derived database: each file's module name and the modules it imports.
 
-Read line by line without a grammar: a name that is missed or means another file costs a place in a
-ranking and no more.
+They are read line by line without a grammar: a missed or misresolved import only costs a place in
+a ranking.
 """
 
 import posixpath
@@ -14,10 +13,10 @@ from typing import NamedTuple
 
 from preread.infra import db
 
-HEAD = 5_000  # characters of a file that are looked at: imports stand at its top
+HEAD = 5_000  # characters read of a file: imports are at its top
 LINKED = frozenset({"source", "test", "support"})  # roles
 MAX_LINKS = 100  # of a file
-MAX_ALIKE = 2  # files that one name may mean: of more, it means none
+MAX_ALIKE = 2  # files that one name may resolve to: with more, it is ambiguous
 BEGINNINGS = ("import ", "import{", "import(", "from ", "use ", "using ", "pub use ", "mod ",
               "pub mod ", "include ", "#include", "require", "export ", "} from", "@use", "@import",
               "@forward", '"', "_ ")  # fmt: skip
@@ -29,7 +28,7 @@ DOTTED = re.compile(
 ENDING = re.compile(r"(\.d)?\.[A-Za-z]+$")
 CODE = re.compile(
     r"\.(?:[cm]?[jt]sx?|vue|svelte|s[ac]ss|css|less|h|hh|hpp|py|rb|php)$"
-)  # `./user.component` ends in none
+)  # `.component` in `./user.component` is no such suffix
 CALLED_AS_FOLDER = re.compile(r"/(index|__init__|mod)$")
 OUTER = frozenset({"crate", "self", "super", ""})
 
@@ -37,12 +36,12 @@ OUTER = frozenset({"crate", "self", "super", ""})
 class Link(NamedTuple):
     """A module's name, from the project's root when it begins with a slash."""
 
-    tail: str  # its last part, by which it is looked up
+    tail: str  # its last part, the lookup key
     whole: str
 
 
 def of(path: str, role: str, text: str) -> tuple[Link, ...]:
-    """What a file is called itself, then the modules that it names; none of prose and data."""
+    """A file's own module name, then the modules it imports; empty for prose and data."""
     if role not in LINKED:
         return ()
     found = dict.fromkeys(_named(path, text))
@@ -81,14 +80,14 @@ def _of_path(folder: str, name: str, near: bool) -> str:
 def _of_name(
     folder: str, keyword: str, name: str, taken: str | None, listed: str | None
 ) -> Iterator[str]:
-    """A module by dots, colons or backslashes, and what is taken from it: that may be a module
-    too.
+    """A module with dots, colons or backslashes, and the names imported from it, which may be
+    modules too.
     """
     bare = name.lstrip(".")
     up = len(name) - len(bare)
     parts = [part for part in re.split(r"[.\\:]+", bare) if part not in OUTER]
     root = ""
-    if up and keyword == "from":  # Python counts folders by dots
+    if up and keyword == "from":  # in Python, each further dot is one folder up
         for _ in range(up - 1):
             folder = posixpath.dirname(folder)
         root = f"/{folder}/" if folder else "/"
@@ -97,13 +96,13 @@ def _of_name(
     if parts:
         yield whole
     if keyword == "use" and len(parts) > 1:
-        yield root + "/".join(parts[:-1])  # the last part may be a name inside of it
+        yield root + "/".join(parts[:-1])  # the last part may be a name inside the module
     for each in more:
         yield f"{whole}/{each}" if parts else root + each
 
 
 def insert(connection: sqlite3.Connection, files: Iterable[tuple[int, Sequence[Link]]]) -> None:
-    """Keep the links of files, by their rows in the index; they go with these."""
+    """Store the links of files by their rows in the index; they are deleted with them."""
     rows = [
         (row, link.tail, link.whole, int(n == 0))
         for row, links in files
@@ -113,7 +112,7 @@ def insert(connection: sqlite3.Connection, files: Iterable[tuple[int, Sequence[L
 
 
 def imported_by(connection: sqlite3.Connection, row: int) -> set[int]:
-    """The files whose names a file imports."""
+    """The rows of the files that a file imports."""
     sql = "SELECT tail, whole FROM links WHERE file = ? AND own = 0"
     found: set[int] = set()
     for tail, whole in connection.execute(sql, (row,)).fetchall():
@@ -122,7 +121,7 @@ def imported_by(connection: sqlite3.Connection, row: int) -> set[int]:
 
 
 def importers_of(connection: sqlite3.Connection, row: int) -> set[int]:
-    """The files that import a file."""
+    """The rows of the files that import a file."""
     found: set[int] = set()
     for tail, own in connection.execute(
         "SELECT tail, whole FROM links WHERE file = ? AND own = 1", (row,)
@@ -139,7 +138,7 @@ def importers_of(connection: sqlite3.Connection, row: int) -> set[int]:
 
 
 def meant(connection: sqlite3.Connection, tail: str, whole: str) -> set[int]:
-    """The files that a module's name can mean: by its last part alone it has to be the only one."""
+    """The files that a module's name can resolve to; a bare last part must be unambiguous."""
     rows = connection.execute("SELECT file, whole FROM links WHERE tail = ? AND own = 1", (tail,))
     found = {file for file, name in rows if _can_mean(whole, name)}
     return found if len(found) <= (MAX_ALIKE if "/" in whole else 1) else set()

@@ -1,5 +1,5 @@
-"""The evidence index: every file's words and names in the derived database; a changed file costs
-that file.
+"""The evidence index: every file's words and names in the derived database. Only changed files are
+read again.
 """
 
 import os
@@ -19,8 +19,8 @@ from preread.project.tree import glob_pattern
 if TYPE_CHECKING:
     from preread.services import Services
 
-BATCH = 100  # files read between two writes: what is done stays done when the work is cancelled
-LOCK_SLICE = 0.1  # seconds between looks at whether to wait on
+BATCH = 100  # files per write: batches already written survive a cancellation
+LOCK_POLL = 0.1  # seconds between checks for cancellation
 
 
 class _Row(NamedTuple):
@@ -30,25 +30,23 @@ class _Row(NamedTuple):
 
 
 def update(services: "Services") -> None:
-    """Bring the index up to date. Two processes take turns; the second finds it warm."""
-    listed = services.tree.files  # before the lock, because git may take its time
-    with _turn(services):
+    """Bring the index up to date. Concurrent processes take turns; the second finds it current."""
+    listed = services.tree.files  # before taking the lock: git may be slow
+    with _index_lock(services):
         db.use(services.layout, lambda connection: _update(services, listed, connection))
         db.use(services.layout, lambda connection: commits.update(services.tree, connection))
 
 
 @contextmanager
-def _turn(services: "Services") -> Iterator[None]:
-    """The index's lock; waiting for it ends like any other step, with the deadline or the caller's
-    leaving.
-    """
+def _index_lock(services: "Services") -> Iterator[None]:
+    """Hold the index's lock. Waiting for it ends at the deadline or when the caller cancels."""
     path = services.layout.lock("_index")
     atomic.make_folder(path.parent)
     lock = FileLock(path)
     while not lock.is_locked:
         services.progress.check()
         with atomic.write_errors(path), suppress(Timeout):
-            lock.acquire(timeout=LOCK_SLICE)
+            lock.acquire(timeout=LOCK_POLL)
     try:
         yield
     finally:
@@ -67,12 +65,14 @@ def _update(
     left_out = LeftOut(services.settings.include, services.tree.attributes)
     sql = "SELECT path, size, mtime, trusted AND substr(digest, 1, ?) = ? FROM files"
     known = {path: stat for path, *stat in connection.execute(sql, (len(ANALYSIS), ANALYSIS))}
-    is_as_chosen = connection.execute("SELECT choice FROM chosen").fetchone() == (left_out.choice,)
-    otherwise = set() if is_as_chosen else _taken_otherwise(connection, left_out)
+    is_same_choice = connection.execute("SELECT choice FROM chosen").fetchone() == (
+        left_out.choice,
+    )
+    retreated = set() if is_same_choice else _treated_differently(connection, left_out)
     changed = [
         path
         for path, info in files.items()
-        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in otherwise
+        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in retreated
     ]
     gone = [path for path in known if path not in files]
     if not changed and not gone:
@@ -80,7 +80,7 @@ def _update(
     rows = _rows(connection, (path for path in changed if path in known))
     with db.transaction(connection):
         _forget(connection, [row.id for row in _rows(connection, gone).values()])
-        if not is_as_chosen:
+        if not is_same_choice:
             connection.execute("DELETE FROM chosen")
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
     orders = [
@@ -91,9 +91,9 @@ def _update(
         if len(orders) <= BATCH:
             for batch in batches:
                 _write(connection, batch, rows)
-        else:  # at work, SQLite leaves the interpreter to others
-            workers.behind(lambda batch: _write(connection, batch, rows), batches)
-    if not is_as_chosen:
+        else:  # SQLite releases the interpreter lock while it works
+            workers.in_background(lambda batch: _write(connection, batch, rows), batches)
+    if not is_same_choice:
         connection.execute("INSERT INTO chosen (choice) VALUES (?)", (left_out.choice,))
 
 
@@ -104,16 +104,18 @@ def _order(row: int, path: str, info: os.stat_result, old: _Row | None, left_out
 
 
 def _batches(services: "Services", orders: list[Order]) -> Generator[list[Read], None, None]:
-    """What is read, in batches to be written; by two processes when it is much."""
+    """Read the files, in batches to write; with a second process when there is much to read."""
     if not orders:
         return
 
     def say(done: int) -> None:
-        said = f"reading new and changed files: {done:,} of {len(orders):,}"
-        services.progress.say(said, round(0.5 * done / len(orders), 3), 5)
+        message = f"reading new and changed files: {done:,} of {len(orders):,}"
+        services.progress.say(message, round(0.5 * done / len(orders), 3), 5)
 
     is_much = workers.is_worth_it(sum(order.size for order in orders if order.role not in UNREAD))
-    with closing((workers.both if is_much else workers.alone)(services, orders)) as parts:
+    with closing(
+        (workers.with_second_process if is_much else workers.in_this_process)(services, orders)
+    ) as parts:
         batch: list[Read] = []
         done = 0
         say(done)
@@ -132,15 +134,15 @@ def _rows(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, _Ro
     return {path: _Row(*connection.execute(sql, (path,)).fetchone()) for path in paths}
 
 
-def _taken_otherwise(connection: sqlite3.Connection, left_out: LeftOut) -> set[str]:
-    """The files that another choice of what is left out took in another way."""
+def _treated_differently(connection: sqlite3.Connection, left_out: LeftOut) -> set[str]:
+    """The files that were indexed differently under other exclusions."""
     rows = connection.execute("SELECT path, way FROM files")
     return {path for path, letters in rows if left_out.way(path).letters != letters}
 
 
 def _write(connection: sqlite3.Connection, found: list[Read], rows: dict[str, _Row]) -> None:
-    """All of one batch, by few statements: behind each of them, a thread waits for the
-    interpreter.
+    """Write one batch in few statements: after each one, the thread has to wait for the
+    interpreter lock.
     """
     old = {item.path: rows[item.path].id for item in found if item.path in rows}
     same = [item for item in found if item.body is None]

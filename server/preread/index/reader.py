@@ -1,6 +1,4 @@
-"""What the index takes from one file; light to import, for a process that only reads starts with
-it.
-"""
+"""Read one file for the index. Cheap to import: the second reading process starts with it."""
 
 import hashlib
 import time
@@ -12,37 +10,35 @@ from preread.index import imports, words
 from preread.languages import Role, left_out_by_text
 from preread.project.tree import is_young
 
-# Files are read again when it is another one. Rules of outlines change it by themselves; raise it
-# for those of words.
+# Files are read again when it changes. Changed outline rules change it by themselves; raise the
+# number when word rules change.
 ANALYSIS = f"1.{syntax.edition()}:"
-UNREAD = frozenset({"generated", "data"})  # roles of files that are listed by path alone
+UNREAD = frozenset({"generated", "data"})  # roles of files whose text is not indexed
 
 
 class Way(NamedTuple):
-    """How the index takes one file. Where the letters are others than last time, the file is read
-    again.
-    """
+    """How the index treats one file. When the letters change, the file is read again."""
 
     role: Role
-    # "-" left out, "+" asked for, else the beginnings of the kinds that its text may still make it
+    # "-" excluded, "+" included, else the initials of the kinds that its text may still reveal
     letters: str
 
 
 class Order(NamedTuple):
-    """A file to be read."""
+    """A file to read."""
 
-    row: int  # the number that it gets when its content is new
+    row: int  # its new row, used when its content is new
     path: str
     size: int
     mtime: int
-    role: Role  # as far as its path says
+    role: Role  # as far as its path decides it
     letters: str
-    known: str  # the digest of the content that is indexed in the same way; "" for none
+    known: str  # the digest of the content indexed with the same letters; "" if none
 
 
 class Read(NamedTuple):
-    """What was read: a row of the index, or no more than when, where its content is the one
-    already indexed.
+    """A row of the index. When the content is already indexed, only the fields up to `way` are
+    set.
     """
 
     row: int
@@ -53,11 +49,11 @@ class Read(NamedTuple):
     digest: str
     way: str
     role: str = ""
-    names: str = ""  # of definitions, each once, a name a line
+    names: str = ""  # of definitions, each once, one per line
     defines: int = 0  # definitions and headings
     defs: str = ""
     modules: tuple[imports.Link, ...] = ()
-    body: str | None = None  # None: the content is the one already indexed
+    body: str | None = None  # None: the content is already indexed
 
     @property
     def stat(self) -> tuple[int, int, bool, str, str]:
@@ -65,12 +61,12 @@ class Read(NamedTuple):
 
 
 def digest_of(text: str) -> str:
-    """What the index knows a text by, and the way in which it was read."""
+    """The hash of a text, prefixed with the version of the analysis."""
     return ANALYSIS + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read(order: Order, text_of: Callable[[str], str | None]) -> Read:
-    """One file, its text given by `text_of`: None for what is no text."""
+    """Read one file. `text_of` returns its text, or None for a binary file."""
     trusted = not is_young(order.mtime, time.time_ns())
     text = "" if order.role in UNREAD else text_of(order.path) or ""
     digest = digest_of(text)
@@ -88,9 +84,7 @@ def read(order: Order, text_of: Callable[[str], str | None]) -> Read:
 
 
 def role_by_text(path: str, way: Way, text: str) -> Role:
-    """The role of a file once it is read: what a generator wrote into it, or how long its lines
-    are, may count.
-    """
+    """The role of a file by its text too: a generator's mark or very long lines may change it."""
     if way.role not in {"source", "test", "support"} or way.letters == "+":
         return way.role
     kind = left_out_by_text(path, text)

@@ -20,7 +20,7 @@ Whole = TypeVar("Whole", Outline, Details)
 
 
 class _Kind(NamedTuple):
-    """One kind of record, and which of its fields are tuples: JSON has them as lists."""
+    """One kind of record, and the positions of its tuple fields, which are lists in JSON."""
 
     record: Any
     tuples: tuple[int, ...]
@@ -49,8 +49,8 @@ def pack(whole: Outline | Details) -> str:
 
 
 def unpack(kind: type[Whole], text: str) -> Whole:
-    """What `pack` was given; the empty record for no text. Raises ValueError, TypeError,
-    LookupError for garbage.
+    """The inverse of `pack`; an empty record for an empty text. Raises ValueError, TypeError or
+    LookupError for corrupt data.
     """
     groups = json.loads(text) if text else [[]] * len(KINDS[kind])
     return kind(*(_records(of, rows) for of, rows in zip(KINDS[kind], groups, strict=True)))

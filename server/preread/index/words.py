@@ -1,4 +1,4 @@
-"""Words of identifiers and sentences, and which of them count as the same word."""
+"""Split identifiers and sentences into words, and stem them."""
 
 import itertools
 import re
@@ -6,17 +6,17 @@ from collections import Counter
 from functools import lru_cache
 from operator import mul
 
-LONGEST = 61  # characters of an identifier
-IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{LONGEST - 1}}}|\$[\w$]{{1,{LONGEST - 1}}}")
+MAX_LENGTH = 61  # characters of an identifier
+IDENTIFIER = re.compile(rf"[^\W\d$][\w$]{{1,{MAX_LENGTH - 1}}}|\$[\w$]{{1,{MAX_LENGTH - 1}}}")
 _WORDS = bytes(
     c if chr(c) in "$_" or (c < 128 and chr(c).isalnum()) else ord(" ") for c in range(256)
 )
-PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-MARKS = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
+WORD_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+TEST_MARK = re.compile(r"^tests?_|_tests?$|[._-](test|tests|spec|e2e|cy|fixture)$|Tests?$|Spec$")
 LETTERS = re.compile(r"[^\W\d_]+")
-REPEAT = 30  # more mentions than this say nothing more about a file
-MAX_SPLIT = 200_000  # words whose tokens are kept
-STOP = frozenset(
+REPEAT = 30  # occurrences of a word in a file beyond this do not count
+MAX_SPLIT = 200_000  # words whose tokens are cached
+STOP_WORDS = frozenset(
     """
     a about above after again all also an and any are as at be because been before being below
     between both but by can could did do does done down during each else ever every few for from
@@ -35,35 +35,37 @@ STOP = frozenset(
 )
 
 
-TROUBLE = frozenset(  # what reports say of anything: in a title it tells no more than in the text
-    """
+REPORT_WORDS = (
+    frozenset(  # common in reports of all kinds: no more telling in a title than in the text
+        """
     actual behavior behaviour break breaking breaks broken bug bugs crash crashed crashes crashing
     error errors exception exceptions expected fail failed failing fails failure failures
     inconsistent incorrect incorrectly missing problem problems raise raised raises raising
     regression report running sometimes strange throw throwing thrown throws trying unexpected
     unexpectedly version versions weird working wrong wrongly
     """.split()
+    )
 )
 
 
 @lru_cache(maxsize=200_000)
 def parts(identifier: str) -> tuple[str, ...]:
-    """`placeOrder2` → place, order, 2: lower case, in their order. Words of other letters stay
-    whole.
+    """`placeOrder2` → place, order, 2: lower case, in order. Non-ASCII words are split at
+    non-letters only.
     """
     if not identifier.isascii():
         return tuple(LETTERS.findall(identifier.lower()))
     if identifier.islower() and identifier.isalpha():
         return (identifier,)
-    return tuple(map(str.lower, PART.findall(identifier)))
+    return tuple(map(str.lower, WORD_PART.findall(identifier)))
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """A word without its plural and verb endings; enough to meet `payment` by `payments`,
-    `rounding` by `rounded`.
+    """A word without plural and verb endings, so that `payment` matches `payments` and `rounding`
+    matches `rounded`.
     """
-    for ending, kept in (
+    for ending, replacement in (
         ("ies", "y"),
         ("sses", "ss"),
         ("ing", ""),
@@ -75,9 +77,9 @@ def stem(word: str) -> str:
         if (
             word.endswith(ending)
             and not word.endswith("ss")
-            and len(word) - len(ending) + len(kept) >= 3
+            and len(word) - len(ending) + len(replacement) >= 3
         ):
-            word = word[: len(word) - len(ending)] + kept
+            word = word[: len(word) - len(ending)] + replacement
             break
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
 
@@ -89,35 +91,33 @@ def stems(identifier: str) -> frozenset[str]:
 
 
 def of_sentence(text: str) -> tuple[str, ...]:
-    """The words of a sentence that can be searched for, each once, in their order: no stop words,
-    no numbers.
-    """
+    """The searchable words of a sentence, each once, in order: no stop words, no numbers."""
     found: dict[str, None] = {}
     for identifier in IDENTIFIER.findall(text):
         whole = identifier.lower().strip("_$")
         split = parts(identifier)
         if len(split) > 1 and len(whole) > 3:
-            found[whole] = None  # an identifier spelled out is worth more than its parts
+            found[whole] = None  # a whole identifier is more specific than its parts
         for part in split:
-            if len(part) > 1 and part not in STOP and not part.isdigit():
+            if len(part) > 1 and part not in STOP_WORDS and not part.isdigit():
                 found[part] = None
     return tuple(found)
 
 
 def of_feature(feature: str) -> tuple[str, ...]:
-    """The words of a feature's name; all of them, even common ones, when it has no others."""
+    """The words of a feature's name; stop words count only if there are no others."""
     split = [part for part in feature.split("-") if part]
-    return tuple(part for part in split if part not in STOP and len(part) > 1) or tuple(split)
+    return tuple(part for part in split if part not in STOP_WORDS and len(part) > 1) or tuple(split)
 
 
 def compounds(feature: str) -> tuple[str, ...]:
-    """How the whole name reads as one identifier: tmp-path → tmp_path, tmppath."""
+    """The whole name as one identifier: tmp-path → tmp_path, tmppath."""
     split = feature.split("-")
     return ("_".join(split), "".join(split)) if len(split) > 1 else ()
 
 
 class _Tokens(dict[str, tuple[str, ...]]):
-    """What the full-text index is given for a word, each token with a blank behind it; nothing for
+    """The tokens that the full-text index gets for a word, each followed by a space; none for
     numbers.
     """
 
@@ -126,36 +126,35 @@ class _Tokens(dict[str, tuple[str, ...]]):
             return ()
         if len(self) >= MAX_SPLIT:
             self.clear()
-        if 1 < len(word) <= LONGEST and not word[0].isdigit():
+        if 1 < len(word) <= MAX_LENGTH and not word[0].isdigit():
             found = self[word] = _split(word)
             return found
         return tuple([token for name in IDENTIFIER.findall(word) for token in _split(name)])
 
 
-class _Capped(dict[int, int]):
+class _CappedCounts(dict[int, int]):
     def __missing__(self, n: int) -> int:
         return REPEAT
 
 
-_tokens, _capped = _Tokens(), _Capped({n: n for n in range(REPEAT)})
+_tokens, _repeats = _Tokens(), _CappedCounts({n: n for n in range(REPEAT)})
 
 
 def _split(identifier: str) -> tuple[str, ...]:
-    """Its parts and, if it has several, itself, each with a blank behind it."""
+    """An identifier's parts and, if it has several, the identifier; each followed by a space."""
     lower = identifier.lower()
     if lower == identifier and lower.isascii() and lower.isalpha():
         return (f"{lower} ",)
     whole = lower.strip("$")
-    # As `parts` does, without keeping what is kept here: of a hundred thousand names it would be
-    # felt.
-    split = PART.findall(identifier) if identifier.isascii() else LETTERS.findall(lower)
+    # Like `parts`, but without its cache: the tokens are cached here, and a second cache is slow.
+    split = WORD_PART.findall(identifier) if identifier.isascii() else LETTERS.findall(lower)
     if len(split) != 1 or len(split[0]) != len(whole):
         split.append(whole)
     return tuple([f"{token} " for token in map(str.lower, split)])
 
 
 def identifiers(text: str) -> list[str]:
-    """Nearly what IDENTIFIER finds: for plain letters, words at several times its speed."""
+    """Roughly what IDENTIFIER finds, several times faster for ASCII text."""
     return (
         text.encode().translate(_WORDS).decode().split()
         if text.isascii()
@@ -164,20 +163,20 @@ def identifiers(text: str) -> list[str]:
 
 
 def bag(text: str) -> str:
-    """What the full-text index is given for a text: every identifier's parts and, if it has
-    several, itself.
+    """The text to put into the full-text index: each identifier's parts and, if it has several,
+    the identifier.
     """
     counts: dict[str, int] = {}
     known = counts.get
     for word, n in Counter(identifiers(text)).items():
         for token in _tokens[word]:
             counts[token] = known(token, 0) + n
-    return "".join(map(mul, counts, map(_capped.__getitem__, counts.values())))
+    return "".join(map(mul, counts, map(_repeats.__getitem__, counts.values())))
 
 
 def stems_of(text: str) -> frozenset[str]:
-    """The stems of all words of a text, and of neighbours written together: `time-out` holds
-    `timeout` too.
+    """The stems of all words of a text and of adjacent words joined: `time-out` also yields
+    `timeout`.
     """
     split = [part for identifier in IDENTIFIER.findall(text) for part in parts(identifier)]
     joined = (a + b for a, b in itertools.pairwise(split))
@@ -185,7 +184,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def stem_of(path: str) -> str:
-    """A file's name without its endings and what marks it as a test."""
+    """A file's name without its suffix and the marks of a test, in lower case."""
     name = path.rpartition("/")[2]
     name = name.rpartition(".")[0] or name
-    return MARKS.sub("", name).removeprefix("_").lower()
+    return TEST_MARK.sub("", name).removeprefix("_").lower()

@@ -1,9 +1,8 @@
-"""Many files read by two processes: this one, and a second that reads in the same way and says what
-it found.
+"""Read many files in two processes: this one and a second one that runs the same code.
 
-Reading is nearly all Python, and a process runs Python on one processor at a time. Orders go to the
-second process, and answers come from it, as lines of JSON: a line that is no answer does no harm.
-What is not answered is read here.
+Reading is nearly all Python, and a process runs Python on one processor at a time. The second
+process gets orders and sends answers as lines of JSON. Invalid answers are ignored, and whatever it
+does not answer is read here.
 """
 
 import json
@@ -31,15 +30,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Part = list[Order]
-ENOUGH = 4_000_000  # bytes to be read: of fewer, most are read before a second process is there
-PART = 20  # files that are asked for at once
-AHEAD = 2  # parts that are asked for before the first is answered
-WAITING = 4  # answers that may wait to be taken
-SLICE = 0.1  # seconds between looks at whether to go on
-LINGER = 5.0  # seconds for the second process to end by itself
-LONGEST = 86_400.0  # seconds for all its work; the deadline of the request ends it before
-# What the second process runs: it finds packages where this one does, and ends at once when it is
-# told to.
+MIN_BYTES = (
+    4_000_000  # bytes to read: with fewer, most are read before a second process has started
+)
+PART_SIZE = 20  # files per order line
+PIPELINED = 2  # parts sent before the first is answered
+MAX_QUEUED = 4  # answers that may wait in the queue
+POLL = 0.1  # seconds between checks for cancellation
+EXIT_TIMEOUT = 5.0  # seconds for the second process to exit by itself
+MAX_SECONDS = 86_400.0  # a bound on its run; the request's deadline comes first
+# What the second process runs: it has this process's import path and exits at once on SIGINT.
 PROGRAM = """
 import json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -50,42 +50,43 @@ serve(root)
 
 
 def is_worth_it(size: int) -> bool:
-    """Whether so many bytes are read sooner with a second process."""
+    """Whether a second process makes reading this many bytes faster."""
     processors = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    return size >= ENOUGH and processors > 1
+    return size >= MIN_BYTES and processors > 1
 
 
-def both(services: "Services", orders: Part) -> Generator[list[Read], None, None]:
-    """All that is ordered, part by part, in no order; each row is the one that this process alone
-    would read.
+def with_second_process(services: "Services", orders: Part) -> Generator[list[Read], None, None]:
+    """Read all orders, part by part, in no fixed order; the rows are the same as from
+    `in_this_process`.
     """
-    second = _Second(
-        services, deque(orders[begin : begin + PART] for begin in range(0, len(orders), PART))
+    second = _SecondProcess(
+        services,
+        deque(orders[begin : begin + PART_SIZE] for begin in range(0, len(orders), PART_SIZE)),
     )
     with ThreadPoolExecutor(1) as thread:
         conversation = thread.submit(second.converse)
         try:
-            while second.answers_come or second.parts:
-                if part := _next(second.parts.popleft):
-                    yield _here(services, part)
-                yield from second.taken()
+            while second.is_answering or second.parts:
+                if part := _take_part(second.parts.popleft):
+                    yield _read_here(services, part)
+                yield from second.received()
         finally:
-            second.left.set()
+            second.stopped.set()
     conversation.result()
 
 
-def alone(services: "Services", orders: Part) -> Generator[list[Read], None, None]:
-    """All that is ordered, part by part, by this process."""
-    for begin in range(0, len(orders), PART):
-        yield _here(services, orders[begin : begin + PART])
+def in_this_process(services: "Services", orders: Part) -> Generator[list[Read], None, None]:
+    """Read all orders, part by part, in this process alone."""
+    for begin in range(0, len(orders), PART_SIZE):
+        yield _read_here(services, orders[begin : begin + PART_SIZE])
 
 
-def behind(work: Callable[[T], object], items: Iterable[T]) -> None:
-    """Do the work of each item in a thread while the next item is made."""
+def in_background(work: Callable[[T], object], items: Iterable[T]) -> None:
+    """Process each item in a thread while the next one is produced."""
     doing: Future[object] | None = None
-    with ThreadPoolExecutor(1) as thread:  # its end waits for what is being done, cancelled or not
+    with ThreadPoolExecutor(1) as thread:  # leaving it waits for the running work, cancelled or not
         for item in items:
             if doing is not None:
                 doing.result()
@@ -94,80 +95,82 @@ def behind(work: Callable[[T], object], items: Iterable[T]) -> None:
             doing.result()
 
 
-class _Second:
-    """What the second process is asked and answers, in a thread that talks with it: see
-    `converse`.
-    """
+class _SecondProcess:
+    """The second process and its queue of answers; `converse` runs in a thread of its own."""
 
     def __init__(self, services: "Services", parts: deque[Part]) -> None:
-        self.parts = parts  # that nobody reads yet: from the left here, from the right there
-        self.left = threading.Event()  # nobody takes the answers any more
-        self.answers_come = True
+        self.parts = (
+            parts  # not read yet: this process takes from the left, the second from the right
+        )
+        self.stopped = threading.Event()  # nobody reads the answers any more
+        self.is_answering = True
         self._services = services
-        self._asked: deque[Part] = deque()
-        self._answers: Queue[list[Read] | str] = Queue(WAITING)
+        self._pending: deque[Part] = deque()
+        self._answers: Queue[list[Read] | str] = Queue(MAX_QUEUED)
 
-    def taken(self) -> Iterator[list[Read]]:
-        """The answers that are there; all that come, when nothing is left to be read here."""
-        while self.answers_come and not (self.parts and self._answers.empty()):
+    def received(self) -> Iterator[list[Read]]:
+        """The answers available now; once no part is left to read here, all answers to come."""
+        while self.is_answering and not (self.parts and self._answers.empty()):
             self._services.progress.check()
             with suppress(Empty):
-                answer = self._answers.get(timeout=SLICE)
+                answer = self._answers.get(timeout=POLL)
                 if not isinstance(answer, str):
                     yield answer
                     continue
-                self.answers_come = False
+                self.is_answering = False
                 if answer:
                     self._services.progress.say(answer)
 
     def converse(self) -> None:
-        """Put answers, then a text: why not everything was answered, if so. That is given back."""
+        """Queue the answers, then a text: empty, or why some parts went unanswered. Those parts are
+        put back.
+        """
         try:
             with self._services.child(
                 [sys.executable, "-I", "-X", f"utf8={sys.flags.utf8_mode}", "-c", PROGRAM],
                 cwd=self._services.layout.root,
                 environ=self._services.environ,
-                deadline=time.monotonic() + LONGEST,
+                deadline=time.monotonic() + MAX_SECONDS,
                 check=self._check,
             ) as child:
-                places = [os.path.abspath(place) for place in sys.path]  # noqa: PTH100 - it is to keep what is none
-                child.send(_line([str(self._services.layout.root), places]))
-                for _ in range(AHEAD):
-                    self._ask(child)
+                import_paths = [os.path.abspath(path) for path in sys.path]  # noqa: PTH100 - entries need not be paths
+                child.send(_line([str(self._services.layout.root), import_paths]))
+                for _ in range(PIPELINED):
+                    self._send_part(child)
                 for line in child.lines():
-                    if not self._asked or (answer := _answer(line, self._asked[0])) is None:
+                    if not self._pending or (answer := _answer(line, self._pending[0])) is None:
                         break
                     self._put(answer)
-                    self._asked.popleft()
-                    self._ask(child)
+                    self._pending.popleft()
+                    self._send_part(child)
         finally:
-            self.parts.extend(self._asked)
+            self.parts.extend(self._pending)
             self._put(
                 "a second process that read has failed; the rest is read by this one"
-                if self._asked
+                if self._pending
                 else ""
             )
 
-    def _ask(self, child: "Child") -> None:
-        if part := _next(self.parts.pop):
-            self._asked.append(part)
+    def _send_part(self, child: "Child") -> None:
+        if part := _take_part(self.parts.pop):
+            self._pending.append(part)
             child.send(_line(part))
-        elif not self._asked:
-            child.close_input(LINGER)
+        elif not self._pending:
+            child.close_input(EXIT_TIMEOUT)
 
     def _check(self) -> None:
         self._services.progress.check()
-        if self.left.is_set():
+        if self.stopped.is_set():
             raise Cancelled
 
     def _put(self, answer: list[Read] | str) -> None:
-        while not self.left.is_set():
+        while not self.stopped.is_set():
             with suppress(Full):
-                self._answers.put(answer, timeout=SLICE)
+                self._answers.put(answer, timeout=POLL)
                 return
 
 
-def _here(services: "Services", part: Part) -> list[Read]:
+def _read_here(services: "Services", part: Part) -> list[Read]:
     found = []
     for order in part:
         services.progress.check()
@@ -175,8 +178,8 @@ def _here(services: "Services", part: Part) -> list[Read]:
     return found
 
 
-def _next(take: Callable[[], Part]) -> Part:
-    """A part that nobody reads yet; nothing when the other has just taken the last."""
+def _take_part(take: Callable[[], Part]) -> Part:
+    """A part not read yet; empty when the other process has just taken the last one."""
     try:
         return take()
     except IndexError:
@@ -188,7 +191,7 @@ def _line(value: object) -> bytes:
 
 
 def _answer(line: bytes, part: Part) -> list[Read] | None:
-    """The answer to a part, or None for a line that is none."""
+    """The answer to a part, or None for an invalid line."""
     try:
         rows = json.loads(line)
         found = [
@@ -201,9 +204,7 @@ def _answer(line: bytes, part: Part) -> list[Read] | None:
 
 
 def serve(root: str) -> None:
-    """Answer what stands on standard input until it ends. This is what the second process does,
-    and all.
-    """
+    """The second process: answer each line of standard input until it ends."""
     out = sys.stdout.buffer
 
     def text_of(path: str) -> str | None:
@@ -218,5 +219,5 @@ def serve(root: str) -> None:
             orders = [Order(*values) for values in json.loads(line)]
             yield _line([reader.read(order, text_of) for order in orders])
 
-    behind(say, answers())
-    os._exit(0)  # to take all of its memory apart would be waited for
+    in_background(say, answers())
+    os._exit(0)  # freeing all memory first would keep the caller waiting

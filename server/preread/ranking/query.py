@@ -62,7 +62,7 @@ def query_of(request: Request, ticket_text: str) -> Query:
     whole, more = words.compounds(request.feature), description[MAX_WORDS:] + ticket[MAX_WORDS:]
     text = f"{request.description}\n{ticket_text}"
     title = SENTENCE.split((request.description or ticket_text).strip(), maxsplit=1)[0]
-    opening = tuple(word for word in words.of_sentence(title) if word not in words.TROUBLE)[
+    opening = tuple(word for word in words.of_sentence(title) if word not in words.REPORT_WORDS)[
         :MAX_OPENING
     ]
     scope = f"{request.scope}/" if request.scope else ""

@@ -172,7 +172,7 @@ class Asked:
         return {row: -score / rarity for row, score in rows}
 
     @cached_property
-    def commits(self) -> dict[int, commits.Past]:
+    def commits(self) -> dict[int, commits.PastCommit]:
         return commits.commits(self.connection)
 
 

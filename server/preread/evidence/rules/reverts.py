@@ -37,7 +37,7 @@ def find(view: View) -> Iterator[Found]:
 
 def _original(view: View, revert: Commit) -> Commit | None:
     """The commit that a revert took back, by the id that it gives; no revert itself."""
-    named = gitlog.TAKES_BACK.search(revert.body)
+    named = gitlog.REVERTS_COMMIT.search(revert.body)
     found = gitlog.one(view.analyses.log, named[1]) if named is not None and named[1] else None
     return found if found is not None and not found.is_revert else None
 

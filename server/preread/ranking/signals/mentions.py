@@ -130,7 +130,7 @@ def _names(text: str) -> dict[str, float]:
         bare = name.strip("_$")
         if WRITTEN_AS_CODE.search(bare):
             found[bare.lower()] = 1.0
-        elif len(bare) > 3 and bare.lower() not in words.STOP:
+        elif len(bare) > 3 and bare.lower() not in words.STOP_WORDS:
             found.setdefault(bare.lower(), PLAIN)
     return dict(sorted(found.items(), key=lambda item: -item[1])[:MAX_NAMES])
 
@@ -154,6 +154,6 @@ def _written_as_code(text: str) -> list[str]:
     for code, quote, option in QUOTED.findall(text):
         told = words.IDENTIFIER.findall(code or quote or option.replace("-", "_"))
         found += [name.lower().strip("_$") for name in told]
-    return [name for name in dict.fromkeys(found) if len(name) > 2 and name not in words.STOP][
-        :MAX_NAMES
-    ]
+    return [
+        name for name in dict.fromkeys(found) if len(name) > 2 and name not in words.STOP_WORDS
+    ][:MAX_NAMES]

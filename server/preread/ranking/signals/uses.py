@@ -36,7 +36,7 @@ def _defined_by_best(search: Search) -> dict[str, float]:
     found: dict[str, float] = {}
     for n, path in enumerate((search.sources or search.fused)[:SEEDS]):
         for name in sorted(asked.names_of(asked.rows[path])):
-            if len(name) >= SHORTEST and name not in words.STOP:
+            if len(name) >= SHORTEST and name not in words.STOP_WORDS:
                 found[name] = found.get(name, 0.0) + 1 / (3 + n)
     return dict(sorted(found.items(), key=lambda item: -item[1])[:MAX_NAMES])
 
