@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from _evidence_project import services
 from preread.index import indexer, workers
-workers.ENOUGH = int(sys.argv[3])
+workers.MIN_BYTES = int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
 indexer.update(services(Path(sys.argv[1]), lambda message, *_: print(message, flush=True)))
@@ -97,7 +97,7 @@ def more(root: Path, files: int) -> int:
     return len(FILES) + files
 
 
-def worker(root: Path, enough: int = workers.ENOUGH) -> "subprocess.Popen[str]":
+def worker(root: Path, enough: int = workers.MIN_BYTES) -> "subprocess.Popen[str]":
     """A process that brings the index up to date once it is told to, and says how far it is."""
     return subprocess.Popen(
         [sys.executable, "-c", UPDATE, str(root), str(Path(__file__).parent), str(enough)],

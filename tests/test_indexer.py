@@ -118,7 +118,7 @@ def test_data_and_generated_files_are_known_by_their_path_alone(tmp_path: Path) 
     assert "needle" not in str(found["package-lock.json"])
 
 
-@pytest.mark.parametrize("enough", [workers.ENOUGH, 0], ids=["one process", "two processes"])
+@pytest.mark.parametrize("enough", [workers.MIN_BYTES, 0], ids=["one process", "two processes"])
 def test_an_index_that_was_killed_while_it_was_made_is_finished_by_the_next(
     root: Path, enough: int
 ) -> None:

@@ -25,20 +25,20 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     once, or failed.
     """
     paths: list[str] = []
-    heard, here, put = threading.Event(), workers._here, workers._Second._put
+    heard, here, put = threading.Event(), workers._read_here, workers._SecondProcess._put
 
     def waits(asked: Services, part: list[Order]) -> list[Read]:
         assert heard.wait(60)
         paths.extend(order.path for order in part)
         return here(asked, part)
 
-    def hears(second: workers._Second, answer: list[Read] | str) -> None:
+    def hears(second: workers._SecondProcess, answer: list[Read] | str) -> None:
         heard.set()
         put(second, answer)
 
     monkeypatch.setattr(workers, "is_worth_it", lambda _: True)
-    monkeypatch.setattr(workers, "_here", waits)
-    monkeypatch.setattr(workers._Second, "_put", hears)
+    monkeypatch.setattr(workers, "_read_here", waits)
+    monkeypatch.setattr(workers._SecondProcess, "_put", hears)
     return paths
 
 

@@ -7,7 +7,7 @@ from preread.evidence import quoting
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 from preread.index import commits
-from preread.index.commits import Past
+from preread.index.commits import PastCommit
 
 MAX_FILES, MAX_PARTNERS = 4, 4
 SMALL = 10  # files: a larger commit says little about which belong together
@@ -34,7 +34,7 @@ def find(view: View) -> Iterator[Found]:
             yield _fact(view, file.path, own, partners, 1 / (1 + rank))
 
 
-def _partners(view: View, path: str, own: list[Past]) -> list[tuple[str, int]]:
+def _partners(view: View, path: str, own: list[PastCommit]) -> list[tuple[str, int]]:
     """The files of today that changed with one, the most often first."""
     counts = Counter(other for one in own for other in one.paths if other != path)
     least = max(MIN_SHARED, SHARE * len(own))
@@ -43,7 +43,7 @@ def _partners(view: View, path: str, own: list[Past]) -> list[tuple[str, int]]:
 
 
 def _fact(
-    view: View, path: str, own: list[Past], partners: list[tuple[str, int]], score: float
+    view: View, path: str, own: list[PastCommit], partners: list[tuple[str, int]], score: float
 ) -> Found:
     counted = ", ".join(f"{_name(view, other)} {count}" for other, count in partners)
     latest = next(one for one in own if partners[0][0] in one.paths)
