@@ -118,7 +118,7 @@ def test_every_operation_follows_an_alias(cli: Cli, tmp_path: Path) -> None:
         == "login"
     )
     extended = cli("extend", "sign-in", "no-such-file", cwd=project)
-    assert "is no file of a dossier" in extended.err
+    assert "is not a file of a dossier" in extended.err
     fact = cli("show", "login", "--ids", "--json", cwd=project).json["facts"][0]["id"]
     assert (
         cli("wrong", fact, "--feature", "sign-in", "--json", cwd=project).json["dropped"][0][

@@ -52,7 +52,7 @@ def test_a_good_run_is_published_recorded_and_cached_until_its_template_changes(
     texts = scene.texts
     assert {name: texts[name] for name in STANDARD} == STANDARD
     assert sorted(texts) == sorted(first["files"])
-    assert set(texts) == {*STANDARD, "anti-patterns.md", "failures.md"}, (
+    assert set(texts) == {*STANDARD, "anti-patterns.md", "failures.md", "requirements.md"}, (
         "where the static builder has facts"
     )
     assert "compare before counting" in texts["anti-patterns.md"]

@@ -135,7 +135,7 @@ def assert_stands_in(project: Project, code: str, words: str, hint: str, **env: 
     assert built.reply["next"] == "Retry the write."
     assert (built.manifest["drafted"], built.manifest["missing"]) == ([], list(STANDARD))
     assert built.run["outcome"]["fault"]["code"] == code
-    assert "token-ada" in built.texts["patterns.md"]
+    assert "`login` in 3 of 3 tests" in built.texts["patterns.md"]
     assert set(STANDARD) <= set(built.texts)
     assert is_clean(project)
     again = project.load(**env)

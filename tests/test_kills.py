@@ -54,7 +54,7 @@ def generations(project: Path) -> tuple[list[dict[str, bytes]], float]:
         found.append(bytes_of(project))
     assert all(
         len({each.get(name) for each in found}) == 2
-        for name in ("patterns.md", "summary.md", MANIFEST)
+        for name in ("codebase.md", "failures.md", MANIFEST)
     )
     return found, min(spent)
 

@@ -85,10 +85,10 @@ def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Ca
             if rank is None:
                 place = places[absence] = places.get(absence, -1) + 1
                 rank = (ABSENCE if absence else WEIGHT[draft.name]) * DECAY**place
-                rank *= SUMMARY_FACTOR if draft.name == "summary.md" else 1
                 in_codebase = draft.name == "codebase.md"
             else:
                 in_codebase = False
+            rank *= SUMMARY_FACTOR if draft.name == "summary.md" else 1
             yield _Candidate(rank, (number, s, i), section, item, in_codebase)
 
 

@@ -63,7 +63,7 @@ class Relevance:
     def of(self, *texts: str) -> float:
         """How much these texts together are about the request, 0 to 1."""
         held = frozenset().union(*map(self.stems_in, texts))
-        return min(1.0, sum(self.weights[stem] for stem in held) / self.full)
+        return min(1.0, math.fsum(self.weights[stem] for stem in held) / self.full)
 
     def has_feature(self, *texts: str) -> bool:
         """Whether these texts together contain every word of the feature's name."""
@@ -84,7 +84,7 @@ class Relevance:
     def body(self, stems: Iterable[str]) -> float:
         """How much a span is about the request, by the stems that occur in it; saturated."""
         counts = Counter(stems)
-        total = sum(self.weights[stem] * n / (n + SATURATION) for stem, n in counts.items())
+        total = math.fsum(self.weights[stem] * n / (n + SATURATION) for stem, n in counts.items())
         return min(1.0, total / self.full)
 
     def definition(self, file: FileView, name: str, container: str, body: float) -> float:

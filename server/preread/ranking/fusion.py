@@ -168,11 +168,10 @@ def _reasons(
     rest = [term.word for term in lookup.terms if row in term.rows and term.word not in in_path]
     if rest:
         reasons.append(f"it mentions {_listed(rest)}")
-    reasons += [
-        s.reason
-        for s in (*FIRST_PASS, *SECOND_PASS)
-        if s.reason and fused.places.get(s.name, DEPTH) <= 10
-    ]
+    found_by = [s for s in (*FIRST_PASS, *SECOND_PASS) if s.reason and s.name in fused.places]
+    reasons += [s.reason for s in found_by if fused.places[s.name] <= 10]
+    if not reasons and found_by:
+        reasons.append(min(found_by, key=lambda s: fused.places[s.name]).reason)
     return tuple(dict.fromkeys(reasons))
 
 

@@ -127,7 +127,7 @@ RULE = Rule(
     name="comments",
     file="anti-patterns.md",
     heading="Comments with a reason",
-    weight=0.08,
+    weight=0.12,
     find=find,
     example="`source`: `Write bytes, otherwise Windows translates LF to CRLF.`",
 )

@@ -173,7 +173,7 @@ RULE = Rule(
     name="disagreements",
     file="anti-patterns.md",
     heading="Documents and code disagree",
-    weight=0.05,
+    weight=0.15,
     find=find,
     example="`max_redirects` is `30` docs/limits.md:12, but `20` src/config.py:248",
 )

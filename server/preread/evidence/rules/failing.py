@@ -22,7 +22,7 @@ RULE = Rule(
     name="failing",
     file="failures.md",
     heading="Failing in the latest report",
-    weight=0.05,
+    weight=0.08,
     find=find,
     example="`test_pay` failed 3 times, last 2026-11-20, with `assertion`: AssertionError: boom",
 )

@@ -56,7 +56,7 @@ def _users(view: View) -> dict[_Name, list[Test]]:
         for call in test.file.calls_between(test.case.start, test.case.end):
             if match := CALLED.match(call.callee):
                 names.add(_Name(match[1] or match[2], is_fixture=False))
-        for name in names:
+        for name in sorted(names):
             found[name].append(test)
     return found
 

@@ -93,7 +93,9 @@ def _rewrites(view: View, told: set[str]) -> Iterator[Found]:
     owners = _owners(view, paths)
     found: dict[str, _Rewrite] = {}
     for patch in gitlog.patches_of(view.analyses.log, paths) if owners else ():
-        names = Counter(owners.get((patch.path, line.strip())) for line in set(patch.added))
+        names = Counter(
+            owners.get((patch.path, line.strip())) for line in dict.fromkeys(patch.added)
+        )
         names.pop(None, None)
         commit = small.get(patch.commit.sha)
         name, lines = names.most_common(1)[0] if names else ("", 0)

@@ -68,7 +68,7 @@ RULE = Rule(
     name="reverts",
     file="anti-patterns.md",
     heading="Reverted",
-    weight=0.05,
+    weight=0.08,
     find=find,
     example="2026-04 `Retry a charge` was taken back 3 days later: `It charged twice.`",
 )

@@ -94,7 +94,7 @@ RULE = Rule(
     name="skipped",
     file="existing-tests.md",
     heading="Skipped or expected to fail",
-    weight=0.03,
+    weight=0.06,
     find=find,
     example='`@pytest.mark.skipif(WIN, reason="No pipes.")` on `test_pager` tests/test_pager.py:12',
 )

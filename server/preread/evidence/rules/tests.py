@@ -19,9 +19,10 @@ SHARED = 3  # tests that call one helper, for it to name their group
 def find(view: View) -> Iterator[Found]:
     """The tests of each ranked test file; those with the request's words come first."""
     best = max((one.score for one in view.cases), default=0.0) or 1.0
-    files = list(dict.fromkeys((*view.tests[:MAX_FILES], *(one.file for one in view.cases))))
+    ranked = list(dict.fromkeys((*view.tests, *(one.file for one in view.cases))))
+    files = ranked[:MAX_FILES]
     for rank, file in enumerate(files):
-        own = [one for one in view.cases if one.file is file]
+        own = [one for one in view.cases if one.file is file and _is_quotable(one)]
         if view.thin:
             own = own[:2]
         for number in range(0, len(own), TIER):
@@ -31,9 +32,14 @@ def find(view: View) -> Iterator[Found]:
             score = 0.65 * tier[0].score / best
             score += 0.35 / (1 + 0.25 * rank) / (1 + 0.5 * number / TIER)
             yield Found(_listed(file, tier), (), score, file.path)
-    further = [file.path for file in view.tests[MAX_FILES:]]
+    further = [file.path for file in view.tests if file not in files]
     if further and not view.thin:
         yield Found("further tests with these words", tuple(map(quoting.file_source, further)), 0.5)
+
+
+def _is_quotable(one: Test) -> bool:
+    """Whether a title reads as a name with its line: else its whole line would not check out."""
+    return quoting.can_be_anchored(one.case.name)
 
 
 def _listed(file: FileView, tier: Sequence[Test]) -> str:
@@ -67,7 +73,7 @@ def _helpers(file: FileView) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for test in file.outline.tests:
         called = {call.callee for call in file.calls_between(test.start, test.end)}
-        counts.update(called & own.keys())
+        counts.update(name for name in own if name in called)
     return {name: own[name] for name, count in counts.most_common(4) if count >= SHARED}
 
 

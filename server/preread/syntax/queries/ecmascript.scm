@@ -73,10 +73,22 @@
         (arrow_function body: (_) @body)
         (function_expression body: (_) @body)]))]))) @definition.function
   (#match? @_wraps "^(\\w+\\.)?(memo|forwardRef|cache|reactCache|observer|useCallback|debounce|throttle|with[A-Z]\\w*)$"))
-(assignment_expression
+((assignment_expression
   left: (member_expression property: (property_identifier) @name)
   right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)])
   @definition.function
+  (#not-eq? @name "exports"))
+; module.exports = function named() {}
+((assignment_expression
+  left: (member_expression property: (property_identifier) @_exports)
+  right: (function_expression name: (identifier) @name body: (_) @body))
+  @definition.function
+  (#eq? @_exports "exports"))
+((assignment_expression
+  left: (member_expression property: (property_identifier) @name)
+  right: (function_expression !name body: (_) @body))
+  @definition.function
+  (#eq? @name "exports"))
 (export_statement value: [
     (arrow_function body: (_) @body)
     (function_expression body: (_) @body)

@@ -1,4 +1,4 @@
-"""What is kept between builds saves work and changes nothing that is found, whatever became of it."""
+"""What is kept between builds saves work and changes no finding, whatever becomes of it."""
 
 import sqlite3
 import zlib
@@ -30,8 +30,13 @@ def cart_total(items, rounding):
 """
 FILES = {
     "src/cart.py": CART,
-    "src/shop.py": "from src.cart import cart_total\n\n\ndef checkout(cart):\n    return cart_total(cart, 2)\n",
-    "tests/test_cart.py": "from src.cart import cart_total\n\n\ndef test_cart():\n    assert cart_total([1], 2) == 1\n",
+    "src/shop.py": (
+        "from src.cart import cart_total\n\n\ndef checkout(cart):\n    return cart_total(cart, 2)\n"
+    ),
+    "tests/test_cart.py": (
+        "from src.cart import cart_total\n\n\n"
+        "def test_cart():\n    assert cart_total([1], 2) == 1\n"
+    ),
     ".gitignore": ".project/\n",
 }
 FORMS = ("--format=%s", "--", ".")
@@ -164,13 +169,20 @@ def test_a_changed_file_gets_new_details_and_only_it(root: Path, read: list[str]
     assert read == []
 
 
-def test_details_belong_to_a_path_since_a_test_is_read_otherwise(
+def test_details_belong_to_a_path_because_a_test_is_read_otherwise(
     root: Path, read: list[str]
 ) -> None:
     found(root)
     read.clear()
     (root / "src/cart.py").rename(root / "src/cart_test.py")
     found(root)
+    text = (root / "src/cart_test.py").read_text()
+    db.use(
+        services(root).layout,
+        lambda connection: AnalysisCache(services(root).tree, connection).details(
+            "src/cart_test.py", text
+        ),
+    )
     assert "src/cart_test.py" in read
 
 

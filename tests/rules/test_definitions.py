@@ -1,0 +1,215 @@
+"""The definitions of a feature's files: the main ones in detail, the others by name."""
+
+from pathlib import Path
+
+import pytest
+from _own import make_thin, own, texts
+
+from _evidence_project import write
+
+LOGIN = "def login_user(name):\n    return name\n"
+
+
+def detail(root: Path, name: str) -> str:
+    """What is told of the definition with this name, which has to be one fact."""
+    (found,) = [text for text in texts(root, "definitions") if text.startswith(f"`{name}`")]
+    return found
+
+
+# -- one definition in detail
+
+
+def test_a_main_definition_has_parameters_calls_callers_and_tests(tmp_path: Path) -> None:
+    code = (
+        "def login_user(name, password='x', *args, **more):\n    check_name(name)\n"
+        "    return token_for(name)\n\n\ndef check_name(name):\n    return name\n\n\n"
+        "def token_for(name):\n    return name\n"
+    )
+    web = "from auth import login_user\n\n\ndef sign_in(form):\n    return login_user(form)\n"
+    tests = (
+        "def test_one():\n    assert login_user('a')\n\n\ndef test_two():\n    login_user('b')\n\n\n"
+        "def test_other():\n    assert my_login_user_name\n"
+    )
+    root = write(tmp_path, {"src/auth.py": code, "src/web.py": web, "tests/test_auth.py": tests})
+    (finding,) = [one for one in own(root, "definitions") if "login_user" in one.text]
+    assert finding.text == (
+        "`login_user` (name, password, args, more) → `check_name` :2, `token_for` :3 "
+        "← `sign_in` src/web.py:5; 2 tests name it"
+    )
+    assert (finding.section, finding.sources) == ("src/auth.py", ("src/auth.py:1-3",))
+
+
+SIGNATURES = {
+    "login.go": """package a
+
+func LoginUser(ctx context.Context, name, mail string, o ...Option) {
+}
+""",
+    "login.ts": """export function loginUser(name: string, opts: { a: number, b: string } = {},
+    done?: (x: number) => void): string {
+  return name;
+}
+""",
+    "login.rs": """impl A {
+    pub fn login_user(&self, name: &str, mut count: usize) -> u8 {
+        1
+    }
+}
+""",
+    "Login.java": """class Login {
+  String loginUser(final String name, int count) {
+    return name;
+  }
+}
+""",
+    "login.py": """class Login:
+    def login_user(self, name: dict[str, int], *, mail=(1, 2)):
+        return 1
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("login.go", "`LoginUser` (ctx, name, mail, o)"),
+        ("login.ts", "`loginUser` (name, opts, done)"),
+        ("login.rs", "`A.login_user` (name, count)"),
+        ("Login.java", "`Login.loginUser` (name, count)"),
+        ("login.py", "`Login.login_user` (name, mail)"),
+    ],
+)
+def test_parameters_are_told_by_their_names(tmp_path: Path, path: str, said: str) -> None:
+    assert said in texts(write(tmp_path, {f"src/{path}": SIGNATURES[path]}), "definitions")
+
+
+def test_of_many_parameters_the_first_eight_are_told(tmp_path: Path) -> None:
+    code = f"def login({', '.join(f'p{n}' for n in range(12))}):\n    return 1\n"
+    root = write(tmp_path, {"src/login.py": code})
+    assert texts(root, "definitions") == ["`login` (p0, p1, p2, p3, p4, p5, p6, p7, …)"]
+
+
+def test_overloads_are_told_once_by_their_implementation(tmp_path: Path) -> None:
+    code = (
+        "from typing import overload\n\n\n@overload\ndef login(name: str) -> str: ...\n@overload\n"
+        "def login(name: int) -> int: ...\ndef login(name, retries=3):\n    if name:\n"
+        "        return name\n    return name\n"
+    )
+    (finding,) = own(write(tmp_path, {"src/login.py": code}), "definitions")
+    assert (finding.text, finding.sources) == ("`login` (name, retries)", ("src/login.py:8-11",))
+
+
+def test_calls_of_other_libraries_are_left_out(tmp_path: Path) -> None:
+    code = "import json\n\n\ndef login(name):\n    json.dumps(name)\n    print(name)\n"
+    root = write(tmp_path, {"src/login.py": code})
+    assert texts(root, "definitions") == ["`login` (name)"]
+
+
+# -- callers
+
+
+def test_of_many_callers_two_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    uses = {f"src/u{n}.py": f"def use_{n}():\n    return login_user({n})\n" for n in range(5)}
+    root = write(tmp_path, {"src/login.py": LOGIN} | uses)
+    assert detail(root, "login_user") == (
+        "`login_user` (name) ← `use_0` src/u0.py:2, `use_1` src/u1.py:2 and 3 more"
+    )
+
+
+def test_a_method_that_two_classes_have_is_called_by_its_own_class_only(tmp_path: Path) -> None:
+    code = "".join(
+        f"class Login{name}:\n    def login_open(self, name):\n        return name\n\n"
+        f"    def login_{name.lower()}(self):\n        return self.login_open(1)\n\n\n"
+        for name in "AB"
+    )
+    other = "def go(one):\n    return one.login_open('x')\n"  # of which class is unknown
+    root = write(tmp_path, {"src/login.py": code, "src/other.py": other})
+    for name, line in (("A", 6), ("B", 14)):
+        said = detail(root, f"Login{name}.login_open")
+        assert (
+            said == f"`Login{name}.login_open` (name) ← `login_{name.lower()}` src/login.py:{line}"
+        )
+
+
+def test_a_name_that_two_files_define_has_no_callers(tmp_path: Path) -> None:
+    code = {f"src/{name}.py": LOGIN for name in "ab"}
+    use = {"src/use.py": "def use():\n    return login_user(1)\n"}
+    root = write(tmp_path, code | use)
+    assert not any("←" in text for text in texts(root, "definitions"))
+
+
+def test_a_function_that_calls_itself_is_no_caller_from_elsewhere(tmp_path: Path) -> None:
+    code = "def login_user(name):\n    return login_user(name[1:]) if name else name\n"
+    assert texts(write(tmp_path, {"src/login.py": code}), "definitions") == ["`login_user` (name)"]
+
+
+def test_plain_words_are_neither_looked_for_in_code_nor_in_tests(tmp_path: Path) -> None:
+    files = {
+        "src/login.py": "def login(name):\n    return name\n",
+        "src/use.py": "def use():\n    return login(1)\n",
+        "tests/test_login.py": "def test_it():\n    assert login(1)\n",
+    }
+    assert detail(write(tmp_path, files), "login") == "`login` (name)"
+
+
+# -- the outline of the others
+
+
+def test_other_names_of_a_file_are_listed_twelve_in_a_fact_members_behind_their_class(
+    tmp_path: Path,
+) -> None:
+    others = "".join(f"\n\ndef paint_{n}(x):\n    return x\n" for n in range(13))
+    paint = "\n\nclass Paint:\n    def red(self):\n        return 1\n"
+    root = write(tmp_path, {"src/login.py": LOGIN + others + paint})
+    first, second, third = texts(root, "definitions")
+    assert first == "`login_user` (name)"
+    assert second == ", ".join(f"`paint_{n}` :{5 + 4 * n}" for n in range(12))
+    assert third == "`paint_12` :53, `Paint` :57; in `Paint` `red` :58"
+
+
+def test_what_is_inside_a_function_is_left_out(tmp_path: Path) -> None:
+    code = "def login_user(name):\n    def inner(x):\n        return x\n\n    return inner(name)\n"
+    root = write(tmp_path, {"src/login.py": code})
+    assert not any("`inner` :2" in text for text in texts(root, "definitions"))
+
+
+def test_names_with_the_requests_words_are_listed_first(tmp_path: Path) -> None:
+    others = "".join(f"\n\ndef paint_{n}():\n    return {n}\n" for n in range(30))
+    code = LOGIN + others + "\n\nLOGIN_LIMIT = 3\n"
+    _, second, *_ = texts(write(tmp_path, {"src/login.py": code}), "definitions")
+    assert "`LOGIN_LIMIT` :125" in second
+
+
+def test_after_ten_files_the_further_ones_are_only_named(tmp_path: Path) -> None:
+    root = write(tmp_path, {f"src/m{n}.py": LOGIN.replace("user", str(n)) for n in range(13)})
+    *detailed, last = own(root, "definitions")
+    assert len({one.section for one in detailed}) == 10
+    assert (last.section, last.text) == ("Further files", "further files with these words")
+    assert len(last.sources) == 3
+    assert not {one.section for one in detailed} & set(last.sources)
+
+
+def test_a_feature_that_the_project_does_not_know_has_no_definitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write(tmp_path, {"src/login.py": LOGIN})
+    assert texts(root, "definitions")
+    make_thin(monkeypatch)
+    assert texts(root, "definitions") == []
+
+
+def test_of_the_whole_project_the_most_used_definitions_come_in_detail(tmp_path: Path) -> None:
+    files = {
+        "src/cart.py": "def cart_add(item):\n    return item\n\n\ndef alone():\n    return 1\n"
+    }
+    files |= {f"src/u{n}.py": f"def use_{n}():\n    return cart_add({n})\n" for n in range(4)}
+    root = write(tmp_path, files)
+    said = [text for text in texts(root, "definitions", "_project") if "`cart_add` (" in text]
+    assert said == ["`cart_add` (item) ← `use_0` src/u0.py:2, `use_1` src/u1.py:2 and 2 more"]
+
+
+@pytest.mark.parametrize("name", ["$login_user", "loginÜser", "login_用户"])
+def test_odd_names_check_out_or_are_left_out(tmp_path: Path, name: str) -> None:
+    code = f"export function {name}(名, $b, {{ c, d }}, [e]) {{\n  return {name}(1);\n}}\n"
+    root = write(tmp_path, {"src/login x.js": code})
+    assert texts(root, "definitions")

@@ -1,0 +1,171 @@
+"""The tests of a feature by file and line, grouped as a reader finds them."""
+
+from pathlib import Path
+
+import pytest
+from _own import make_thin, own, texts
+
+from _evidence_project import write
+
+SOURCE = {"src/login.py": "def login(name):\n    return name\n"}
+
+
+def listed(root: Path, **tests: str) -> list[str]:
+    """What is told of test files in Python."""
+    write(root, SOURCE | {f"tests/{name}.py": text for name, text in tests.items()})
+    return texts(root, "tests")
+
+
+def functions(*names: str, body: str = "assert login(1)") -> str:
+    return "\n\n".join(f"def {name}():\n    {body}\n" for name in names)
+
+
+def test_tests_are_listed_in_the_order_of_their_file_under_its_path(tmp_path: Path) -> None:
+    text = functions("test_paint", body="assert 1") + "\n\n" + functions("test_login")
+    root = write(tmp_path, {**SOURCE, "tests/test_all.py": text})
+    (finding,) = own(root, "tests")
+    assert finding.text == "`test_paint` :1, `test_login` :5"
+    assert (finding.file, finding.section) == ("existing-tests.md", "tests/test_all.py")
+
+
+def test_methods_are_grouped_by_their_class(tmp_path: Path) -> None:
+    text = (
+        "class TestLogin:\n    def test_works(self):\n        assert login('a')\n\n"
+        "    def test_fails(self):\n        assert login('b')\n\n\n" + functions("test_alone")
+    )
+    assert listed(tmp_path, test_login=text) == [
+        "`TestLogin`: `test_works` :2, `test_fails` :5; `test_alone` :9"
+    ]
+
+
+def test_tests_that_share_a_helper_are_labelled_by_it(tmp_path: Path) -> None:
+    helper = "def signed(name):\n    return login(name)\n\n\n"
+    shared = functions("test_a", "test_b", "test_c", body="assert signed(1)")
+    text = helper + shared + "\n\n" + functions("test_apart")
+    assert listed(tmp_path, test_login=text) == [
+        "helper `signed` :1 in `test_a` :5, `test_b` :9, `test_c` :13; `test_apart` :17"
+    ]
+
+
+def test_a_helper_of_two_tests_labels_nothing(tmp_path: Path) -> None:
+    text = "def signed(name):\n    return login(name)\n\n\n" + functions(
+        "test_a", "test_b", body="assert signed(1)"
+    )
+    assert listed(tmp_path, test_login=text) == ["`test_a` :5, `test_b` :9"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "said"),
+    [
+        pytest.param(
+            "web/login.test.ts",
+            """describe('login', () => {
+  it('opens a session', () => {
+    expect(login(1)).toBe(1);
+  });
+
+  it("says why it doesn't", () => {
+    expect(login(2)).toBe(2);
+  });
+});
+""",
+            "`login`: `opens a session` :2, `says why it doesn't` :6",
+            id="titles in words",
+        ),
+        pytest.param(
+            "tests/login.rs",
+            """rgtest!(login_works, |dir: Dir| {
+    login(1);
+});
+
+rgtest!(login_fails, |dir: Dir| {
+    login(2);
+});
+""",
+            "`login_works` :1, `login_fails` :5",
+            id="macros that define tests",
+        ),
+        pytest.param(
+            "src/login.rs",
+            """pub fn login(n: u8) -> u8 {
+    n
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn login_works() {
+        assert_eq!(login(1), 1);
+    }
+
+    #[tokio::test]
+    async fn login_waits() {
+        assert_eq!(login(2), 2);
+    }
+}
+""",
+            "`tests`: `login_works` :8, `login_waits` :13",
+            id="tests beside the code",
+        ),
+        pytest.param(
+            "login_test.go",
+            """package a
+
+func TestLogin(t *testing.T) {
+\tt.Run("works", func(t *testing.T) {
+\t\tLogin(1)
+\t})
+}
+""",
+            "`TestLogin` :3; `TestLogin`: `works` :4",
+            id="subtests",
+        ),
+    ],
+)
+def test_tests_of_other_languages_are_listed_by_their_names_and_titles(
+    tmp_path: Path, path: str, code: str, said: str
+) -> None:
+    assert texts(write(tmp_path, {**SOURCE, path: code}), "tests") == [said]
+
+
+def test_many_tests_of_a_file_are_several_facts_with_the_requests_words_first(
+    tmp_path: Path,
+) -> None:
+    paint = functions(*(f"test_paint_{n}" for n in range(9)), body="assert 1")
+    first, second = listed(tmp_path, test_all=paint + "\n\n" + functions("test_login"))
+    assert "`test_login` :37" in first
+    assert first.count("`test_") == 8
+    assert "login" not in second
+
+
+def test_a_test_file_of_the_feature_comes_before_others(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        SOURCE
+        | {
+            "tests/test_a.py": functions("test_a") + "\n\n" + functions("test_b", body="pass"),
+            "tests/test_login.py": functions("test_login_works", "test_login_fails"),
+        },
+    )
+    assert own(root, "tests")[0].section == "tests/test_login.py"
+
+
+def test_a_feature_that_the_project_does_not_know_gets_two_tests_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_thin(monkeypatch)
+    text = functions(*(f"test_login_{n}" for n in range(5)))
+    assert listed(tmp_path, test_login=text) == ["`test_login_0` :1, `test_login_1` :5"]
+
+
+def test_a_project_without_tests_has_none_listed(tmp_path: Path) -> None:
+    assert listed(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "title", ["login `a` (b.ts:1)", "login ``` x", "login ü «b»:3", "login, (web/a.ts:1-2)"]
+)
+def test_hostile_titles_check_out_or_are_left_out(tmp_path: Path, title: str) -> None:
+    code = f'test("{title}", () => {{\n  login(1);\n}});\n\ntest("login ok", () => login(2));\n'
+    root = write(tmp_path, {**SOURCE, "web/login.test.ts": code})
+    assert "`login ok` :5" in "".join(texts(root, "tests"))

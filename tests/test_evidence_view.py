@@ -1,0 +1,96 @@
+"""What rules look at: a feature's definitions and tests, each list best first."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from _evidence_project import request, services, write
+from preread.evidence import collect
+from preread.evidence.view import MAX_MAIN, View
+from preread.index import indexer
+from preread.infra import db
+
+T = TypeVar("T")
+FILES = {
+    "src/login.py": (
+        "LOGIN_LIMIT = 3\n\n\ndef login_user(name):\n    def inner():\n        return login\n\n"
+        "    return inner()\n\n\nclass Paint:\n    def red(self):\n        return 1\n"
+    ),
+    "tests/test_login.py": (
+        "def test_login_works():\n    assert login_user('a')\n\n\ndef test_it():\n    assert 1\n"
+    ),
+    "tests/test_paint.py": (
+        "def test_paint():\n    assert Paint()\n\n\ndef test_paint_after_login():\n"
+        "    assert login_user('b')\n"
+    ),
+}
+
+
+def seen(root: Path, look: Callable[[View], T], feature: str = "login") -> T:
+    """What is seen of the view of a feature."""
+    asked = services(root)
+    indexer.update(asked)
+    return db.use(
+        asked.layout,
+        lambda connection: look(collect.viewed(asked, request(feature), connection)),
+    )
+
+
+def test_definitions_come_by_score_without_what_is_inside_functions(tmp_path: Path) -> None:
+    found = seen(write(tmp_path, FILES), lambda view: [one.full_name for one in view.definitions])
+    assert set(found) == {"login_user", "LOGIN_LIMIT", "Paint", "Paint.red"}
+    assert set(found[:2]) == {"login_user", "LOGIN_LIMIT"}
+
+
+def test_the_main_definitions_are_those_that_the_feature_is_about(tmp_path: Path) -> None:
+    root = write(tmp_path, FILES)
+    assert set(seen(root, lambda view: [one.full_name for one in view.mains])) == {
+        "login_user",
+        "LOGIN_LIMIT",
+    }
+
+
+def test_there_are_only_so_many_main_definitions(tmp_path: Path) -> None:
+    text = "\n\n".join(f"def login_{n}():\n    return {n}\n" for n in range(30))
+    root = write(tmp_path, {"src/login.py": text})
+    assert seen(root, lambda view: len(view.mains)) == MAX_MAIN
+
+
+def test_a_definition_cites_its_lines(tmp_path: Path) -> None:
+    root = write(tmp_path, FILES)
+    cited = seen(root, lambda view: {one.full_name: one.cite for one in view.definitions})
+    assert cited["login_user"] == "src/login.py:4-8"
+
+
+def test_main_tests_are_those_with_the_words_and_all_of_a_file_named_after_it(
+    tmp_path: Path,
+) -> None:
+    root = write(tmp_path, FILES)
+    names = seen(root, lambda view: [one.case.name for one in view.main_cases])
+    assert set(names) == {"test_login_works", "test_it", "test_paint_after_login"}
+    assert names[0] == "test_login_works"
+    assert seen(root, lambda view: [file.path for file in view.test_files])[0] == (
+        "tests/test_login.py"
+    )
+
+
+def test_the_index_says_which_files_define_a_name_and_which_may_hold_it(tmp_path: Path) -> None:
+    root = write(tmp_path, FILES)
+    assert seen(root, lambda view: view.defining("login_user")) == ["src/login.py"]
+    assert seen(root, lambda view: view.candidates("login_user", ("test",))) == [
+        "tests/test_login.py",
+        "tests/test_paint.py",
+    ]
+    for odd in ("", "_", '"', "no_such_name"):
+        assert seen(root, lambda view, odd=odd: view.defining(odd)) == []
+        assert seen(root, lambda view, odd=odd: view.candidates(odd, ("source",))) == []
+
+
+def test_what_rules_share_is_worked_out_once(tmp_path: Path) -> None:
+    calls: list[View] = []
+
+    def work(view: View) -> int:
+        calls.append(view)
+        return len(calls)
+
+    assert seen(write(tmp_path, FILES), lambda view: (view.once(work), view.once(work))) == (1, 1)

@@ -1,0 +1,63 @@
+"""How much a name or a text is about a request."""
+
+import pytest
+
+from preread.evidence.relevance import Relevance
+from preread.models import Request
+from preread.ranking.query import query_of
+
+WORDS = ("login", "token", "retry")  # what files of the project contain
+
+
+def relevance(feature: str, description: str = "", **rarities: float) -> Relevance:
+    query = query_of(Request(feature=feature, description=description), "")
+    return Relevance(query, {word: rarities.get(word, 1.0) for word in WORDS})
+
+
+@pytest.mark.parametrize(
+    "text", ["login", "LoginPage", "do_login", "LOGINS", "a sentence on the login"]
+)
+def test_a_text_with_the_feature_s_word_is_about_it_in_every_spelling(text: str) -> None:
+    assert relevance("login").of(text) == 1.0
+
+
+@pytest.mark.parametrize("text", ["", "paint", "blogging", "log in", "日本"])
+def test_a_text_without_the_words_is_about_something_else(text: str) -> None:
+    assert relevance("login").of(text) == 0.0
+
+
+def test_texts_count_together_and_each_word_once() -> None:
+    known = relevance("login-token")
+    assert 0 < known.of("login") < known.of("login", "token") == 1.0
+    assert known.of("login login login") == known.of("login")
+
+
+def test_a_rare_word_says_more_than_a_frequent_one() -> None:
+    known = relevance("login-token", login=0.1, token=2.0)
+    assert known.of("token") > known.of("login") > 0
+
+
+def test_the_feature_s_words_say_more_than_the_description_s() -> None:
+    known = relevance("login", "Nothing. What happens after a retry of it")
+    assert known.of("login") > known.of("retry") > 0
+
+
+def test_a_name_in_one_word_is_the_feature_s() -> None:
+    known = relevance("login-token")
+    assert known.has_feature("logintoken_page")
+    assert known.has_feature("login", "token")
+    assert not known.has_feature("login")
+
+
+def test_occurrences_are_told_with_their_lines() -> None:
+    lines = ["def login():", "    pass", "    return token(login)"]
+    assert [line for line, _ in relevance("login-token").counts(lines)] == [1, 3, 3]
+
+
+def test_further_occurrences_in_a_body_count_less_and_less() -> None:
+    known = relevance("login-token")
+    (_, login), *_ = known.counts(["login"])
+    once, twice, often = (known.body([login] * n) for n in (1, 2, 50))
+    assert 0 < once < twice < often < 1.0
+    assert twice - once < once
+    assert known.body([]) == 0.0
