@@ -13,6 +13,7 @@ MAP_VERSION = "9"  # raise it when rules or their sections change, so that dossi
 BEFORE = "Before you write"
 URGENT = ("disagreements", "failing", "reverts")  # rules whose first finding the summary links to
 TAGS = {
+    "C#": "csharp",
     "TypeScript": "ts",
     "TSX": "tsx",
     "JavaScript": "js",

@@ -11,6 +11,7 @@ BARE_SHARE = 0.62  # of the words' weight, found in one passage: then it is abou
 # With a description, thin means less than NAME_SHARE of the name's weight and less than
 # REQUEST_SHARE of the whole request's. Measured on past commits' messages (under 2 % are thin).
 NAME_SHARE, REQUEST_SHARE = 0.25, 0.3
+MIN_FILES, MAX_SHARE = 3, 0.1  # of the files: a word that more of them define is a common one
 PASSAGE = 30  # lines: words further apart than this are unrelated
 
 
@@ -31,8 +32,15 @@ def is_thin(query: Query, lookup: Lookup, hits: Mapping[str, Sequence[Hit]]) -> 
         return False
     if not query.text.strip():
         return True
+    if any(_is_defined(lookup, word) for word in (*query.feature, *query.opening)):
+        return False
     described = _weights(lookup, (*query.feature, *query.opening, *query.description))
     return not _reach(described, _passages(lookup, paths), REQUEST_SHARE)
+
+
+def _is_defined(lookup: Lookup, word: str) -> bool:
+    """Whether a few files define a name with this word: enough for a description to go by."""
+    return 0 < len(lookup.defined(word)) <= max(MIN_FILES, MAX_SHARE * len(lookup.files))
 
 
 def _weights(lookup: Lookup, terms: Sequence[str]) -> dict[str, float]:

@@ -167,7 +167,7 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
 def _tests_naming(view: View, one: Definition) -> int:
     """How many tests have this name in their text; 0 for names that are plain words."""
     name = one.symbol.name
-    if not DISTINCTIVE.search(name):
+    if not DISTINCTIVE.search(name) or len(view.defining(name)) > 1:
         return 0
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
     count = 0

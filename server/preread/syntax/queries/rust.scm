@@ -11,7 +11,20 @@
       (macro_invocation macro: (_) @runner (token_tree . (identifier) @name)) @test
       (expression_statement
         (macro_invocation macro: (_) @runner (token_tree . (identifier) @name)) @test)])]
-  (#match? @runner "test"))
+  (#match? @runner "test")
+  (#not-eq? @name "name"))
+; test! { name: a_name, … }
+([
+    (source_file [
+      (macro_invocation macro: (_) @runner (token_tree . (identifier) @_label . (identifier) @name)) @test
+      (expression_statement
+        (macro_invocation macro: (_) @runner (token_tree . (identifier) @_label . (identifier) @name)) @test)])
+    (declaration_list [
+      (macro_invocation macro: (_) @runner (token_tree . (identifier) @_label . (identifier) @name)) @test
+      (expression_statement
+        (macro_invocation macro: (_) @runner (token_tree . (identifier) @_label . (identifier) @name)) @test)])]
+  (#match? @runner "test")
+  (#eq? @_label "name"))
 
 (function_item) @definition.function
 (function_signature_item) @definition.function
