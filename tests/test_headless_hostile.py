@@ -203,7 +203,7 @@ def test_a_secret_in_a_draft_is_dropped_and_remains_nowhere(scene, api):
         assert [place for place in scene.holding(secret) if not place.startswith("request")] == []
         assert secret not in json.dumps(reply)
     after = [m["content"] for m in api.requests[-1].messages if m["role"] == "user"][-1]
-    assert "holds what looks like a secret" in json.dumps(after), "the drafts came back"
+    assert "contains what looks like a secret" in json.dumps(after), "the drafts came back"
     assert not any(secret in json.dumps(after) for secret in KNOWN.values())
     assert scene.texts["patterns.md"] == PATTERNS
 
