@@ -94,3 +94,12 @@ def test_what_rules_share_is_worked_out_once(tmp_path: Path) -> None:
         return len(calls)
 
     assert seen(write(tmp_path, FILES), lambda view: (view.once(work), view.once(work))) == (1, 1)
+
+
+def test_a_module_that_only_wraps_a_class_is_no_definition_of_its_own(tmp_path: Path) -> None:
+    body = "".join(f"    def login_{n}\n      {n}\n    end\n" for n in range(6))
+    files = {"lib/login.rb": f"module Shop\n  class Login\n{body}  end\nend\n"}
+    found = seen(write(tmp_path, files), lambda view: {one.full_name for one in view.definitions})
+    assert "Shop.Login" in found
+    assert "Shop.Login.login_0" in found
+    assert "Shop" not in found

@@ -20,6 +20,7 @@ from preread.services import Services
 from preread.syntax import Outline, Symbol, TestCase
 
 MAX_MAIN, MAIN_FLOOR = 10, 0.45  # definitions shown in detail; the share of the best one's score
+WRAPPED = 0.8  # of a type's lines: if one inner type has as many, the outer is its namespace
 PLAIN = frozenset({"constant", "type"})
 FUNCTIONS = frozenset({"function", "method", "component"})
 TESTED_SOURCES = 4  # sources whose own lines may contain tests
@@ -97,7 +98,7 @@ class View:
         symbols = [symbol for symbol in file.outline.symbols if symbol.kind != "heading"]
         functions = {symbol.name for symbol in symbols if symbol.kind in FUNCTIONS}
         spans = _Spans(self.relevance.counts(file.lines))
-        for symbol in _without_overloads(symbols):
+        for symbol in _without_namespaces(_without_overloads(symbols)):
             if symbol.container.rpartition(".")[2] in functions:
                 continue
             body = self.relevance.body(spans.between(symbol.start, symbol.end))
@@ -235,6 +236,22 @@ def _without_overloads(symbols: Iterable[Symbol]) -> list[Symbol]:
         if known is None or symbol.end - symbol.start > known.end - known.start:
             longest[symbol.container, symbol.name] = symbol
     return sorted(longest.values(), key=lambda symbol: symbol.start)
+
+
+def _without_namespaces(symbols: Sequence[Symbol]) -> list[Symbol]:
+    """Leave out what is nothing but the outer layer of one type, as Ruby's modules mostly are."""
+    inner: dict[str, Symbol] = {}
+    for symbol in symbols:
+        if symbol.kind == "class":
+            inner.setdefault(symbol.container, symbol)
+
+    def wraps(symbol: Symbol) -> bool:
+        name = f"{symbol.container}.{symbol.name}" if symbol.container else symbol.name
+        own = inner.get(name) if symbol.kind == "class" else None
+        lines = symbol.end - symbol.start
+        return own is not None and own.end - own.start >= WRAPPED * lines
+
+    return [symbol for symbol in symbols if not wraps(symbol)]
 
 
 class _Spans:
