@@ -1,7 +1,8 @@
 """What Preread adds around the headless child: everything of a `load` but the child's own run.
 
-    python bench/headless.py            the example shop, and 1,600 made files; PREREAD_TEST_CLAUDE
-    names the program
+    python bench/headless.py   the example shop, and 1,600 made files
+
+PREREAD_TEST_CLAUDE names the program.
 
 The real Claude Code, with a scripted model (tests/_messages_api.py), so its own run is short and
 costs nothing. A wrapper around it notes when each of its runs begins and ends; the difference to

@@ -1,8 +1,8 @@
 """How long the evidence index takes, and how much memory: cold, warm, one file changed.
 
-    python bench/index.py                       two made trees: 1,600 files of 28 MB, 30,000 files
-    of 150 MB python bench/index.py --only 1600           one of them python bench/index.py --repo
-    DIR            a clone or a plain folder of yours (it is copied first)
+    python bench/index.py                 two made trees: 1,600 files of 28 MB, 30,000 of 150 MB
+    python bench/index.py --only 1600     one of them
+    python bench/index.py --repo DIR      a clone or a plain folder of yours (it is copied first)
 
 Each is a whole process; one file changed is timed in a process that has started, too, as a server's
 is. Cold, a second process helps to read: the memory is that of the larger one. The baseline is
@@ -28,31 +28,31 @@ SIZES = {1600: 17_500, 30_000: 5_000}  # files of a made tree: bytes of each
 UPDATE = """
 import os
 from pathlib import Path
-from preread.evidence import index
+from preread.index import indexer
 from preread.operations.registry import services_of
-index.update(services_of(Path("."), os.environ))
+indexer.update(services_of(Path("."), os.environ))
 """
 # As a server does it: the process has started, and only the file that was just changed is new to
 # the index.
 AGAIN = """
 import os, sys, time
 from pathlib import Path
-from preread.evidence import index
+from preread.index import indexer
 from preread.operations.registry import services_of
-index.update(services_of(Path("."), os.environ))
+indexer.update(services_of(Path("."), os.environ))
 best = []
 for _ in range(5):
     with open(sys.argv[1], "a") as file:
         file.write("\\n")
     begun, cpu = time.perf_counter(), time.process_time()
-    index.update(services_of(Path("."), os.environ))
+    indexer.update(services_of(Path("."), os.environ))
     best.append((time.perf_counter() - begun, time.process_time() - cpu))
 with open(sys.argv[2], "w") as file:
     print(*min(best), file=file)
 """
 BASELINE = """
 import os, sqlite3, subprocess, sys
-from preread.evidence.reading import UNREAD
+from preread.index.reader import UNREAD
 from preread.languages import role_of
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF")

@@ -1,9 +1,8 @@
 """How long `preread load` takes from process start, and how much memory: cold, one file changed,
 cached.
 
-    python bench/load.py                        two made repositories, of 300 and 1,600 source files
-    python bench/load.py --repo DIR FEATURE     a clone of a repository of yours (it is copied
-    first)
+    python bench/load.py                      two made repositories, of 300 and 1,600 source files
+    python bench/load.py --repo DIR FEATURE   a clone of a repository of yours (it is copied first)
 
 Each figure is the median of the runs; each is also given as a ratio to a baseline timed in the same
 run.

@@ -3,6 +3,7 @@ table.
 """
 
 import ast
+import importlib
 import re
 import sys
 from collections.abc import Iterator
@@ -226,3 +227,20 @@ def test_a_call_that_spawns_or_removes_is_seen(tmp_path: Path) -> None:
         "place.unlink",
         "os.replace",
     }
+
+
+IMPORT = re.compile(r"^\s*from (preread[\w.]*) import (\w[\w, ]*)$", re.MULTILINE)
+
+
+def test_what_the_benchmarks_import_exists() -> None:
+    """Also in the programs that they start, which are texts to a type checker."""
+    imports = {
+        (module, name.split(" as ")[0].strip())
+        for path in (ROOT / "bench").rglob("*.py")
+        for module, names in IMPORT.findall(path.read_text(encoding="utf-8"))
+        for name in names.split(",")
+    }
+    assert len(imports) > 10
+    for module, name in sorted(imports):
+        if not hasattr(importlib.import_module(module), name):
+            importlib.import_module(f"{module}.{name}")  # a module that nothing has imported yet

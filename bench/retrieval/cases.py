@@ -1,8 +1,7 @@
 """Cases: a commit's message → the sources and the tests it changed, against the tree and the
 history before it.
 
-    python bench/retrieval/cases.py [--repo NAME]      how many there are, and the digest that
-    belongs into the manifest
+    python bench/retrieval/cases.py [--repo NAME]   how many there are, and the manifest's digest
 
 All of it follows from the manifest. A case's tree is its commit's first parent. A subject that an
 earlier commit had too (a backport, a second attempt) is no case, so that the history before a case

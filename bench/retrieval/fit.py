@@ -1,9 +1,8 @@
 """What each signal weighs in the ranking: fitted to the tuning repositories' cases, written as a
 table that ships.
 
-    python bench/retrieval/fit.py --step 2 --issues     every second case; reads the cases, fits,
-    writes weights.py python bench/retrieval/fit.py --step 2 --check      also fits without each
-    repository in turn, to judge it by that
+    python bench/retrieval/fit.py --step 2 --issues   every second case; writes weights.py
+    python bench/retrieval/fit.py --step 2 --check    also without each repository in turn
 
 A signal gives a file the score weight / (RRF_K + place); a file's score is the sum. Weights are
 those under which the changed files are likeliest to be drawn by softmax over the scores, at least

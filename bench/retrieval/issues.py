@@ -1,8 +1,8 @@
 """Issue texts as questions: what people reported → the sources that the fix changed, in the tree
 before it.
 
-    python bench/retrieval/issues.py --split tuning [--show]     how many cases there are, and their
-    digests python bench/retrieval/run.py --issues --split tuning
+    python bench/retrieval/issues.py --split tuning [--show]   how many cases, and their digests
+    python bench/retrieval/run.py --issues --split tuning      what is found for them
 
 The texts belong to their authors: they are read at run time from two public collections that
 issues.toml names by URL, commit and path, and none is committed. Which cases there are, and what
