@@ -124,13 +124,21 @@ def _squash(data: bytes) -> bytes:
 def _is_in_sources(view: View, text: str) -> bool:
     """Whether tests inside sources or documents have it: unit tests beside the code, doctests."""
     longest = max(words.IDENTIFIER.findall(text), key=len, default="")
+    tests = view.once(_tests_in_sources)
     for path in view.candidates(longest, ("source",)):
-        if text in view.any_file(path).text and (
-            _is_for_tests(path) or any(text in line for line in _test_lines(view, path))
-        ):
+        if text not in view.any_file(path).text:
+            continue
+        if path not in tests:  # one file is asked for each of a feature's names and messages
+            tests[path] = "\n".join(_test_lines(view, path))
+        if _is_for_tests(path) or text in tests[path]:
             return True
     documents = (view.any_file(path).text for path in view.candidates(longest, ("doc",)))
     return any(text in found and DOCTESTED.search(found) for found in documents)
+
+
+def _tests_in_sources(_view: View) -> dict[str, str]:
+    """By path, the lines of a source that are tests; filled with what is asked for."""
+    return {}
 
 
 def _is_for_tests(path: str) -> bool:
