@@ -53,7 +53,7 @@ with open(sys.argv[2], "w") as file:
 BASELINE = """
 import os, sqlite3, subprocess, sys
 from preread.index.reader import UNREAD
-from preread.languages import role_of
+from preread.roles import role_of
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF")
 connection.executescript("CREATE VIRTUAL TABLE words USING fts5 (body); BEGIN")

@@ -4,7 +4,7 @@ A client gives a server 30 seconds to start, and packages may take longer to ins
 answers the handshake and the lists at once, from answers.json, which was recorded from the real
 server. Everything else waits in the pipe of a second start, the child. Once that has its packages
 it becomes the server, and from its first message on the relay only passes bytes. If the child
-fails, calls get the reason, and the next call tries again.
+fails, or takes too long, calls get the reason, and the next call tries again.
 
 Only the standard library, and the syntax of Python 3.8.
 """
@@ -15,21 +15,27 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
-from contextlib import suppress
+import time
 from typing import Any
 
-CHUNK = 2**16
+sys.dont_write_bytecode = True  # the plugin's folder may be read-only
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from child import CHUNK, Child, write  # noqa: E402 - beside this file, which -I leaves out
+
 MAX_WAITING = 2**20  # bytes that wait for the server; beyond them the client has to wait
-MAX_REASON = 2000  # characters of the reason in the reply to a call
+# Seconds that a call waits for the server to start. The error then opens the gates.
+PATIENCE = 120.0
 # Seconds for the server to end. Claude Code kills the relay 0.5 s after its first signal.
 AFTER_SIGNAL, AFTER_INPUT = 0.35, 1.5
-HANDSHAKE = ("initialize", "server/discover")
+# The only answer of ours that the server has to repeat. A client's probe for the newer protocol,
+# `server/discover`, ends here: the server settles on an era at its first request, and a client that
+# got no answer in time has fallen back to the older one by then.
+HANDSHAKE = "initialize"
 # In the newer protocol, each request names the version.
 VERSION = "io.modelcontextprotocol/protocolVersion"
 INTERNAL = -32603
-FROM_CLIENT, TO_CLIENT, ERRORS = 0, 1, 2
+FROM_CLIENT, TO_CLIENT = 0, 1
 
 
 class Ended(Exception):  # noqa: N818 - not an error
@@ -38,69 +44,6 @@ class Ended(Exception):  # noqa: N818 - not an error
     def __init__(self, status: int, seconds: float) -> None:
         super().__init__(status)
         self.status, self.seconds = status, seconds
-
-
-class Child:
-    """The second start: a process behind pipes, in its own session."""
-
-    def __init__(self, command: list[str]) -> None:
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-        )
-        self.streams = (self.process.stdin, self.process.stdout, self.process.stderr)
-        self.input, self.output, self.errors = (
-            stream.fileno()  # type: ignore[union-attr]
-            for stream in self.streams
-        )
-        os.set_blocking(self.input, False)
-        os.set_blocking(self.errors, False)
-        self.readers = [self.output, self.errors]
-        self.waiting = bytearray()  # to be written to its input
-        self.error_text = ""  # the end of its standard error
-
-    def write(self) -> None:
-        """Write as much of what waits as the pipe takes."""
-        try:
-            del self.waiting[: os.write(self.input, self.waiting)]
-        except BlockingIOError:
-            pass
-        except OSError:  # it has ended, which its output shows
-            self.waiting.clear()
-
-    def listen(self) -> bool:
-        """Pass on what it wrote to standard error; false when there was nothing."""
-        try:
-            data = os.read(self.errors, CHUNK)
-        except BlockingIOError:
-            return False
-        if not data:
-            self.readers = [self.output]
-        with suppress(OSError):
-            _write(ERRORS, data)
-        self.error_text = (self.error_text + data.decode("utf-8", "replace"))[-MAX_REASON:]
-        return bool(data)
-
-    def end(self, seconds: float) -> None:
-        """End it and its installer, waiting at most so many seconds."""
-        self._signal(signal.SIGTERM)
-        while select.select([self.output], [], [], seconds)[0] and os.read(self.output, CHUNK):
-            pass
-        self._signal(signal.SIGKILL)
-        self.process.wait()
-
-    def status(self) -> int:
-        """Its exit status, once its output has ended."""
-        while self.listen():
-            pass
-        for stream in self.streams:
-            with suppress(OSError):
-                stream.close()  # type: ignore[union-attr]
-        return self.process.wait()
-
-    def _signal(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)
 
 
 class Relay:
@@ -114,6 +57,7 @@ class Relay:
         # Ids of requests that were answered here, and that the child will answer again.
         self.duplicates: list[Any] = []
         self.waiting: list[dict[str, Any]] = []  # requests that only the server can answer
+        self.deadline = 0.0  # of the first of them
         # Incomplete lines from the client and from the child.
         self.client_rest, self.child_rest = b"", b""
 
@@ -124,7 +68,10 @@ class Relay:
             readers = [self.signals, *(child.readers if child else [])]
             readers += [] if child and len(child.waiting) > MAX_WAITING else [FROM_CLIENT]
             writers = [child.input] if child and child.waiting else []
-            readable, writable, _ = select.select(readers, writers, [])
+            patience = max(0.0, self.deadline - time.monotonic()) if self.waiting else None
+            readable, writable, _ = select.select(readers, writers, [], patience)
+            if self.waiting and time.monotonic() >= self.deadline:
+                self.too_slow()
             if self.signals in readable:
                 raise Ended(128 + os.read(self.signals, 1)[0], AFTER_SIGNAL)
             if child and writable:
@@ -168,8 +115,9 @@ class Relay:
         if answer is not None:
             self.reply(message, result=answer)
         elif is_request:
+            self.deadline = self.deadline if self.waiting else time.monotonic() + PATIENCE
             self.waiting.append(message)
-        if method in HANDSHAKE and answer is not None:
+        if method == HANDSHAKE and answer is not None:
             self.handshake.append(line)
             self.duplicates.append(message["id"])
         elif method == "notifications/initialized":
@@ -190,7 +138,7 @@ class Relay:
         era = meta.get(VERSION) if isinstance(meta, dict) else None
         found = self.answers.get(str(era or "legacy"), {}).get(method)
         if (
-            method == "initialize"
+            method == HANDSHAKE
             and found
             and params.get("protocolVersion") in self.answers["versions"]
         ):
@@ -230,12 +178,24 @@ class Relay:
         """Reply to the requests that wait: the child ended before it became the server."""
         child.status()
         why = child.error_text.strip() or f"it ended with status {child.process.returncode}"
-        text = (
+        self.child, self.child_rest = None, b""
+        self.refuse(
             f"Preread's server could not be started. {why}\n"
             "Tell the person. When it is fixed, or to try again, call this tool again."
         )
-        self.child, waiting = None, self.waiting
-        self.waiting, self.child_rest = [], b""
+
+    def too_slow(self) -> None:
+        """Reply to the requests that wait, and swallow what the child will answer them."""
+        self.duplicates += [message["id"] for message in self.waiting]
+        self.refuse(
+            f"Preread's server has not started within {PATIENCE:g} seconds; it may still be "
+            "installing its packages. Go on without it, tell the person, and call this tool again "
+            "later."
+        )
+
+    def refuse(self, text: str) -> None:
+        """Reply to the requests that wait that there is no server."""
+        waiting, self.waiting = self.waiting, []
         for message in waiting:
             if message["method"] == "tools/call":
                 content = [{"type": "text", "text": text}]
@@ -258,15 +218,9 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
 def _send(data: bytes) -> None:
     try:
-        _write(TO_CLIENT, data)
+        write(TO_CLIENT, data)
     except OSError:  # the client is gone
         raise Ended(0, AFTER_INPUT) from None
 

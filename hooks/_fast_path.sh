@@ -122,7 +122,7 @@ writes_nothing() {
       ;;
   esac
   text=" ${text//[\"\'\\]/} "
-  case $text in *preread*gates*) return 1 ;; esac
+  case $text in *preread*gates* | *preread*--undo*) return 1 ;; esac
   case $text in *[!a-zA-Z0-9_.-]rm[!a-zA-Z0-9_.-]* | *[!a-zA-Z0-9_.-][cm][pv][!a-zA-Z0-9_.-]*) return 1 ;; esac
   case $text in *[!a-zA-Z0-9_.-]tee[!a-zA-Z0-9_.-]*) return 1 ;; esac
   case $text in

@@ -30,6 +30,16 @@ read_event() {
   fi 2>/dev/null
 }
 
+# Whether `$1` may hold the Python: not a relative folder, nor one in the project, which must not
+# choose what runs.
+is_outside() {
+  case $1 in
+    "$PWD" | "$PWD"/* | "${CLAUDE_PROJECT_DIR:-$PWD}" | "${CLAUDE_PROJECT_DIR:-$PWD}"/*) return 1 ;;
+    /*) return 0 ;;
+  esac
+  return 1
+}
+
 # Sets `python`: the launcher's, else the first on PATH that is not a shim, without starting any.
 find_python() {
   local folder name shim='' IFS=:
@@ -38,7 +48,7 @@ find_python() {
   for name in python3 python; do
     for folder in ${PATH:-} /usr/local/bin /opt/homebrew/bin /usr/bin /bin; do
       python=$folder/$name
-      is_program "$python" || continue
+      is_outside "$folder" && is_program "$python" || continue
       case $OSTYPE:$folder in
         *:*/shims | *:*/WindowsApps) shim=${shim:-$python} ;;
         # Without its developer tools, Apple's stub asks the person to install them.

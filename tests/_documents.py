@@ -23,17 +23,50 @@ def commands() -> str:
     rows = [
         (" ".join((op.command, *(name.upper() for name in op.positional))), op.doc)
         for op in every()
+        if op.command
     ]
     rows.append(("mcp", (mcp.help or "").partition("\n")[0]))
     lines = [f"| `preread {words}` | {doc} |" for words, doc in rows]
     return "\n".join(["| command | what it does |", "| --- | --- |", *lines])
 
 
-def settings() -> str:
+def conditions() -> str:
+    from preread.operations.workflow.definitions import CONDITIONS
+
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in CONDITIONS.items()]
+    return "\n".join(["| condition | is met when |", "| --- | --- |", *rows])
+
+
+def operations() -> str:
+    from preread.operations import every
+    from preread.operations.arguments import signature
+
+    rows = [
+        f"| `{op.name}` | {signature(op.request)} | {op.effect}{', people' * op.people_only} | {op.doc} |"
+        for op in every()
+    ]
+    return "\n".join(
+        ["| operation | params | effect | what it does |", "| --- | --- | --- | --- |", *rows]
+    )
+
+
+# What README shows; docs/settings.md has them all.
+MAIN_SETTINGS = (
+    "level", "timeout", "model", "max_usd", "deepen", "mcp", "exclude", "share", "allow"
+)  # fmt: skip
+
+
+def main_settings() -> str:
+    return settings(MAIN_SETTINGS)
+
+
+def settings(only: tuple[str, ...] = ()) -> str:
     from preread.settings import Settings
 
     lines = []
     for key, field in Settings.model_fields.items():
+        if only and key not in only:
+            continue
         default = field.get_default(call_default_factory=True)
         shown = "none" if default in ("", []) else f"`{default}`"
         if isinstance(default, list) and default:
@@ -104,8 +137,11 @@ def evidence() -> str:
 
 
 TABLES = {
-    "README.md": {"commands": commands, "settings": settings},
+    "README.md": {"commands": commands, "settings": main_settings},
+    "docs/settings.md": {"settings": settings},
     "docs/errors.md": {"errors": errors},
+    "docs/operations.md": {"operations": operations},
+    "docs/workflows.md": {"conditions": conditions},
     "docs/prompt.md": {"variables": variables},
     "docs/evidence.md": {"rules": rules},
 }

@@ -23,6 +23,7 @@ from filelock import FileLock
 
 from _files_project import BASIC, put, services
 from preread import publish, published
+from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.published import Published
 
@@ -112,9 +113,9 @@ def recover(root: Path, step: int) -> None:
 def manifest_last(layout: Layout) -> None:
     """A published manifest names published files: readers without the package may rely on it."""
     folder = layout.dossier("login")
-    manifest = published.parse_manifest(published.plain_bytes(folder / "manifest.json"), "login")
+    manifest = published.parse_manifest(plain_bytes(folder / "manifest.json"), "login")
     for name, value in manifest.files.items() if manifest.recipe == "B" else ():
-        assert published.digest(published.plain_bytes(folder / name) or b"") == value, (
+        assert published.digest(plain_bytes(folder / name) or b"") == value, (
             f"{name} comes after its manifest"
         )
 

@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ GATES = "**/{feature}.spec.ts\n!legacy/**\n"
 CHILD = "Output directory: "  # only in the prompt of a build's child
 CALL = re.compile(r"Call (\S+) with (\{[^}]*\})")
 ALLOWED = ("Bash", "Write", "Edit", "Read", "Agent", LOAD)
-PATIENCE = 120.0
+PATIENCE = 300.0  # several run at once, on a machine that may be busy
 
 
 def drafting(request: Request) -> Answer:
@@ -78,9 +78,8 @@ class Flow:
             "PREREAD_CLAUDE": str(claude),
             "PREREAD_LEVEL": "standard",
         }
-        own["MCP_CONNECTION_NONBLOCKING"] = (
-            "0"  # the first turn waits for the server, however busy the machine is
-        )
+        # The first turn waits for the server, however busy the machine is.
+        own |= {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": "240000"}
         self.environ = bare_environ(api, self.home) | own
         api.play(drafting, when=CHILD)
 
@@ -95,14 +94,24 @@ class Flow:
         return done.stdout.decode()
 
     def session(
-        self, script: Callable[[Request], Answer], *flags: str, **options: Any
+        self, script: Callable[[Request], Answer], *flags: str, prompt: str = "GO", **options: Any
     ) -> "Session":
-        """One run, with `GO` as the person's prompt; the plugin is the repository's by default."""
+        """One run; `GO` is in the person's prompt. The plugin is the repository's by default."""
         self.api.play(script, when="GO")
+        return self.run(*flags, prompt=prompt, **options)
+
+    def run(
+        self,
+        *flags: str,
+        prompt: str = "GO",
+        allowed: Iterable[str] = ALLOWED,
+        **options: Any,
+    ) -> "Session":
+        """One more run, with the script that was played last; several may run at once."""
         before = len(self.api.requests)
-        arguments = [*(flags or ("--plugin-dir", str(self.plugin))), "--allowedTools", *ALLOWED]
+        arguments = [*(flags or ("--plugin-dir", str(self.plugin))), "--allowedTools", *allowed]
         out = self.claude_says(
-            "-p", "GO", "--output-format", "stream-json", "--verbose", *arguments, **options
+            "-p", prompt, "--output-format", "stream-json", "--verbose", *arguments, **options
         )
         events = [json.loads(line) for line in out.splitlines()]
         return Session(events, self.api.requests[before:])
@@ -126,7 +135,9 @@ class Session:
     def __init__(self, events: list[Mapping[str, Any]], requests: list[Request]) -> None:
         self.init = next(event for event in events if event.get("subtype") == "init")
         self.result = next(event for event in events if event["type"] == "result")
-        self.own = [request for request in requests if CHILD not in request.prompt]
+        said = [event for event in events if event.get("subtype") == "informational"]
+        self.notices = [event["content"] for event in said]  # what hooks told the person
+        self.own = [r for r in requests if r.session == self.init["session_id"]]
         self.children = [request for request in requests if CHILD in request.prompt]
 
     @property

@@ -236,15 +236,27 @@ def complete(roots: Iterable[str]) -> list[str]:
     )
 
 
-def time_in(path: str, *, forever: bool = False) -> float | None:
+def time_in(path: str) -> float | None:
     """The epoch seconds in a regular file; None when it contains no time."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
         text = file.read().strip()
-    if forever and text == b"forever":
-        return math.inf
     return float(text) if re.fullmatch(rb"[0-9]+(\.[0-9]+)?", text) else None
+
+
+def switched_off(path: str) -> float | None:
+    """Until when the person switched the gates off; None when the file does not count."""
+    if not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        found = re.fullmatch(
+            rb"\s*([0-9]+(?:\.[0-9]+)?|forever)\s*\n\s*by (preread gates off|/preread:gates)\s*",
+            file.read(),
+        )
+    if not found:
+        return None
+    return math.inf if found[1] == b"forever" else float(found[1])
 
 
 # -- near names

@@ -29,6 +29,7 @@ from _gate_project import (
     project_of_folder,
     read_rules,
     slug,
+    switched_off,
     time_in,
 )  # fmt: skip
 
@@ -98,7 +99,7 @@ class Gate:
             path = os.path.join(each, ".project", ".state", "gates-off")
             if not os.path.lexists(path):
                 continue
-            until = time_in(path, forever=True)
+            until = switched_off(path)
             if until is None:
                 self.notes += ["preread: ", "gates-off"]
             elif until > time.time():

@@ -356,6 +356,8 @@ def switches_off(name: str, words: list[str | None]) -> bool:
         words = words[module + 2 :]
     elif name != "preread":
         return False
+    if {"init", "--undo"} <= set(words):
+        return True
     return "gates" in words and "off" in words[words.index("gates") :]
 
 

@@ -127,6 +127,15 @@ def dossier(rng: random.Random, scene: Scene, project: str, feature: str) -> Non
         scene.write(f"{project}.project/.cache/stale/{feature}", b"")
 
 
+WRITERS = (
+    "\nby preread gates off\n",
+    "\nby /preread:gates",
+    " \n by preread gates off\n",
+    "",
+    "\nme\n",
+)
+
+
 def hints(rng: random.Random, scene: Scene, project: str) -> None:
     now = int(time.time())
     times = (
@@ -145,7 +154,7 @@ def hints(rng: random.Random, scene: Scene, project: str) -> None:
     if rng.random() < 0.08:
         scene.write(
             f"{project}.project/.state/gates-off",
-            rng.choice((*times, "forever", "forever\n")).encode(),
+            (rng.choice((*times, "forever")) + rng.choice(WRITERS)).encode(),
         )
 
 

@@ -47,7 +47,7 @@ SUMMARY = f"""# Summary: login
 - all of it is in `def login(` (login.py:{line("def login(")})
 """
 STANDARD = {
-    "patterns.md": PATTERNS, "codebase.md": CODEBASE, "existing-tests.md": EXISTING_TESTS,
+    "existing-tests.md": EXISTING_TESTS, "patterns.md": PATTERNS, "codebase.md": CODEBASE,
     "summary.md": SUMMARY,
 }  # fmt: skip
 

@@ -344,7 +344,13 @@ class MessagesAPI(ThreadingHTTPServer):
             place = self._places.setdefault((number, request.session), 0)
             self._places[number, request.session] += 1
         if callable(script):
-            return script(request)  # outside the lock: a script may wait for something
+            try:
+                return script(request)  # outside the lock: a script may wait for something
+            except ConnectionError:
+                raise
+            except Exception as error:  # a refusal ends the run; a cut would be tried 10 times
+                self.errors.append(repr(error))
+                return Fail(400, "invalid_request_error", "the script failed")
         if place < len(script):
             return script[place]
         self.errors.append(

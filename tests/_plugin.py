@@ -99,7 +99,7 @@ def manifests(plugin: Path) -> Problems:
     for field in ("name", "description", "author", "license", "keywords"):
         if not own.get(field):
             yield f".claude-plugin/plugin.json: no {field}"
-    for field in ("hooks", "agents", "skills", "commands", "mcpServers"):
+    for field in ("hooks", "agents", "skills", "commands"):
         if field in own:
             yield f".claude-plugin/plugin.json: {field} are found by their folder; named here they would count twice"
     listed = [entry for entry in market["plugins"] if entry["name"] == own["name"]]
@@ -125,6 +125,21 @@ def tools_of(plugin: Path) -> tuple[str, frozenset[str]]:
 
 
 def servers(plugin: Path) -> Problems:
+    """The manifest's servers replace those of .mcp.json, which a project may have word for word:
+    Claude Code starts only one of two servers that are the same, and that is the project's.
+    """
+    shared = _json(plugin, ".mcp.json")["mcpServers"]
+    manifest = _json(plugin, ".claude-plugin/plugin.json")
+    own = manifest.get("mcpServers", {})
+    wheel = _json(plugin, ".claude-plugin/wheel.json")
+    if {**manifest, "mcpServers": wheel["mcpServers"]} != wheel or own.keys() != shared.keys():
+        yield ".claude-plugin/wheel.json: differs from plugin.json in more than how a server starts"
+    if own.keys() != shared.keys():
+        yield f".claude-plugin/plugin.json: its servers are {sorted(own)}, those of .mcp.json {sorted(shared)}"
+    for name, server in own.items():
+        words = " ".join([server["command"], *server.get("args", ())])
+        if "${CLAUDE_PLUGIN_ROOT}/bin/preread" not in words or server == shared.get(name):
+            yield f".claude-plugin/plugin.json: {name} is not the plugin's own start"
     for name, server in _json(plugin, ".mcp.json")["mcpServers"].items():
         words = " ".join([server["command"], *server.get("args", ())])
         yield from _paths(plugin, f".mcp.json: {name}", words)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from _claude import STAGING
-from preread import settings
+from preread import settings_loading
 from preread.builders import command
 from preread.builders.claude import message
 from preread.layout import Layout
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 def services(project: Path, environ: Mapping[str, str]) -> Services:
     layout = Layout(project.resolve())
-    return Services(layout, settings.load(layout, environ), environ=environ)
+    return Services(layout, settings_loading.load(layout, environ), environ=environ)
 
 
 @contextmanager

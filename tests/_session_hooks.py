@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -135,6 +136,11 @@ def context_of(answer: Any) -> str:
 def reason_of(answer: Any) -> str:
     """Why a call was denied; empty when it was not."""
     return (answer or {}).get("hookSpecificOutput", {}).get("permissionDecisionReason", "")
+
+
+def plain(text: str) -> str:
+    """A text without the marks around what it quotes."""
+    return re.sub(r"</?data-[0-9a-f]{12}[^>]*>", "", text)
 
 
 def make_older(path: Path, seconds: float) -> None:

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,12 +15,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from _claude import api, claude, machine, one_file  # noqa: F401 - fixtures of every file
 from _loaded import Loaded, read_at_start
+
+if TYPE_CHECKING:
+    from _mcp_process import SlowGit
 
 ROOT = Path(__file__).resolve().parents[1]
 MAKING = threading.Lock()
@@ -94,7 +98,7 @@ def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[
     config = home / "gitconfig"
     config.write_text(GIT_CONFIG)
     for name in tuple(os.environ):
-        if name.startswith(("PREREAD_", "CLAUDE", "ANTHROPIC_", "GIT_", "XDG_")):
+        if name == "CI" or name.startswith(("PREREAD_", "CLAUDE", "ANTHROPIC_", "GIT_", "XDG_")):
             monkeypatch.delenv(name)
     own = {
         "HOME": str(home),
@@ -109,6 +113,14 @@ def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[
     for name, value in own.items():
         monkeypatch.setenv(name, value)
     return own
+
+
+def pytest_configure() -> None:
+    """Receive interrupts even in a script's background job, where they are ignored: child processes
+    would inherit that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -160,13 +172,22 @@ def _loaded() -> Loaded:
 
 
 def run_cli(
-    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = 120
+    *arguments: str,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 120,
+    input: str | None = None,  # noqa: A002 - as in subprocess.run
 ) -> Ran:
     """`preread` with these arguments as a real process; it need not load the interpreter anew
     (_loaded).
     """
     environ = child_environ(env)
-    if read_at_start(environ) == loaded().environ:
+    if input is not None:
+        done = subprocess.run(
+            [sys.executable, "-m", "preread", *arguments],
+            cwd=cwd, env=environ, input=input.encode(), capture_output=True, timeout=timeout,
+        )  # fmt: skip
+    elif read_at_start(environ) == loaded().environ:
         done = loaded().run(arguments, cwd, environ, timeout)
     else:
         done = subprocess.run(
@@ -198,6 +219,22 @@ def git(folder: Path, *arguments: str) -> str:
         ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
     )
     return done.stdout
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """What runs asynchronous tests; Preread itself uses no other."""
+    return "asyncio"
+
+
+@pytest.fixture
+def slow_git(tmp_path: Path) -> "Iterator[SlowGit]":
+    """A `git` that waits to be released, so that a build takes as long as a test wants."""
+    from _mcp_process import SlowGit  # which imports this file
+
+    git = SlowGit(tmp_path / "slow")
+    yield git
+    git.close()
 
 
 def make_repository(folder: Path) -> None:

@@ -255,8 +255,9 @@ def test_variables_of_the_surrounding_session_are_removed(
         "GOOGLE_APPLICATION_CREDENTIALS HTTPS_PROXY"
         " no_proxy NODE_EXTRA_CA_CERTS CLAUDE_CODE_MAX_RETRIES MCP_TIMEOUT"
     ).split()
-    found = prepared(one_file, dict.fromkeys((*gone, *kept), "7"))
-    assert {name: found.environ.get(name) for name in kept} == dict.fromkeys(kept, "7")
+    given = dict.fromkeys((*gone, *kept), "7") | {"PATH": "/7"}  # relative folders are left out
+    found = prepared(one_file, given)
+    assert {name: found.environ.get(name) for name in kept} == {name: given[name] for name in kept}
     assert not found.environ.keys() & set(gone)
     assert found.environ.items() >= command.QUIET.items()
     plain = prepared(one_file, {})

@@ -651,7 +651,7 @@ def test_turns_and_money_are_limited(run: Runs) -> None:
     assert found is not None
     assert (found.code, found.reason) == (
         "E_MONEY",
-        "the build reached its spending limit ($0.0001)",
+        "the drafts reached their spending limit ($0.0001)",
     )
     assert transcript.cost_usd is not None
     assert transcript.cost_usd > 0.0001

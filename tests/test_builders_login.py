@@ -1,6 +1,7 @@
 """The child gets the person's login, and the MCP servers that settings and person agree on."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -137,17 +138,11 @@ def configure(project: Path, mcp: list[str], tools: tuple[str, ...] = (), **file
     write(project, {".mcp.json": json.dumps({"mcpServers": files})})
 
 
-CAME = "`tracker` is left out: its definition came with this clone"
+UNAPPROVED = "`tracker` is left out: this project's .mcp.json defines it, and you have not approved"
 APPROVE = (
     "run `claude` in the project once, which asks, or name it in the environment variable "
     "PREREAD_MCP."
 )
-
-
-def cloned(project: Path) -> None:
-    """Make a project what a clone is: all its files tracked, and a remote."""
-    make_repository(project)
-    git(project, "remote", "add", "origin", "https://example.invalid/shop.git")
 
 
 def person(home: Path, project: Path, here: Mapping[str, Any] = {}, **own: Any) -> dict[str, str]:
@@ -171,7 +166,11 @@ def test_servers_are_those_that_the_settings_name_from_the_project_or_the_person
         tracker=TRACKER,
         more=mine,
     )
-    here = {"mcpServers": {"local": local}, "enabledMcpjsonServers": ["tracker"]}
+    here = {
+        "mcpServers": {"local": local},
+        "enabledMcpjsonServers": ["tracker"],
+        "hasTrustDialogAccepted": True,
+    }
     config, rules, warnings = servers(
         one_file, person(tmp_path / "home", one_file, here, mine=mine, unasked=mine)
     )
@@ -264,86 +263,70 @@ def test_a_server_with_a_similar_name_is_not_taken_for_ours(one_file: Path, tmp_
         ({}, {}, {}, "tracker", True),
     ],
 )
-def test_a_server_that_came_with_a_clone_runs_only_when_the_person_approved_it(
+def test_a_server_of_the_project_runs_only_when_the_person_approved_it(
     one_file: Path, tmp_path: Path, here: Any, user: Any, local: Any, env: str, approved: bool
 ) -> None:
     configure(one_file, ["tracker"], ("tracker.x",), tracker=TRACKER)
-    cloned(one_file)
     environ = person(tmp_path / "home", one_file, here)
     write(tmp_path / "home" / ".claude", {"settings.json": json.dumps(user)})
     write(one_file / ".claude", {"settings.local.json": json.dumps(local)})
     config, _, warnings = servers(one_file, {**environ, **({"PREREAD_MCP": env} if env else {})})
     assert bool(config) == approved
-    assert (CAME in warnings and APPROVE in warnings) != approved
+    assert (UNAPPROVED in warnings and APPROVE in warnings) != approved
 
 
-def test_servers_of_a_clone_and_of_the_person_are_distinguished(
-    one_file: Path, tmp_path: Path
-) -> None:
-    environ = person(tmp_path / "home", one_file)
-
-    def is_used(**files: Any) -> bool:
-        write(one_file, {".mcp.json": json.dumps({"mcpServers": files}, indent=2)})
-        config, _, warnings = servers(one_file, environ)
-        assert (CAME in warnings) != bool(config)
-        return bool(config)
-
-    configure(one_file, ["tracker"], ("tracker.x",), tracker=TRACKER)
-    assert is_used(tracker=TRACKER), "no repository"
-    make_repository(one_file)
-    assert is_used(tracker=TRACKER), "a repository without a remote"
-    git(one_file, "remote", "add", "origin", "https://example.invalid/shop.git")
-    assert not is_used(tracker=TRACKER)
-    assert not is_used(tracker=TRACKER, mine={"command": "mine"}), (
-        "the file is changed, its definition is not"
-    )
-    assert is_used(tracker={**TRACKER, "url": "https://mine.example"})
-    git(one_file, "rm", "-q", "--cached", ".mcp.json")
-    assert is_used(tracker=TRACKER), "the person's own file"
-
-
-IDENT = {"command": "sh", "args": ["$Id$"]}
-
-
-@pytest.mark.parametrize(
-    ("tracked", "attributes", "found"),
-    [
-        ("json", ".mcp.json text eol=crlf ident", {"command": "sh", "args": ["$Id: 0123abcd $"]}),
-        ("pointer", ".mcp.json filter=lfs", IDENT),
-        ("link", "", IDENT),
-        ("other case", "", IDENT),
-    ],
-)
-def test_a_clone_cannot_pass_its_servers_off_as_the_persons(
-    one_file: Path, tmp_path: Path, tracked: str, attributes: str, found: Any
-) -> None:
-    place = one_file / ".mcp.json"
-    configure(one_file, ["tracker"], ("tracker.x",), tracker=IDENT)
-    text = place.read_text()
-    if tracked == "pointer":
-        place.write_text("version https://git-lfs.github.com/spec/v1\n")
-    elif tracked == "link":
-        place.rename(one_file / "other.json")
-        place.symlink_to("other.json")
-    elif tracked == "other case":
-        place.rename(one_file / ".MCP.json")
-    write(one_file, {".gitattributes": attributes})
-    cloned(one_file)
-    if tracked != "link":
-        place.write_text(text.replace("$Id$", found["args"][0]).replace("\n", "\r\n"))
-    config, _, warnings = servers(one_file, person(tmp_path / "home", one_file))
-    assert not config
-    assert CAME in warnings
-
-
-def test_where_git_does_not_answer_a_server_of_the_project_waits_for_approval(
-    one_file: Path, tmp_path: Path
+@pytest.mark.parametrize("state", ["archive", "repository", "clone", "untracked", "broken"])
+def test_where_a_project_came_from_approves_nothing(
+    one_file: Path, tmp_path: Path, state: str
 ) -> None:
     configure(one_file, ["tracker"], ("tracker.x",), tracker=TRACKER)
-    (one_file.parent / ".git").write_text("gitdir: nowhere\n")
+    if state == "broken":
+        (one_file / ".git").write_text("gitdir: nowhere\n")
+    elif state != "archive":
+        make_repository(one_file)
+    if state in {"clone", "untracked"}:
+        git(one_file, "remote", "add", "origin", "https://example.invalid/shop.git")
+    if state == "untracked":
+        git(one_file, "rm", "-q", "--cached", ".mcp.json")
     config, _, warnings = servers(one_file, person(tmp_path / "home", one_file))
     assert not config
-    assert CAME in warnings
+    assert UNAPPROVED in warnings
+
+
+def test_the_persons_servers_for_all_projects_wait_until_they_trust_the_folder(
+    one_file: Path, tmp_path: Path
+) -> None:
+    configure(one_file, ["tracker"], ("tracker.send_mail",))
+    home = tmp_path / "home"
+    config, _, warnings = servers(one_file, person(home, one_file, tracker=TRACKER))
+    assert not config
+    assert "it is yours, but this project's settings name it, and you have not trusted" in warnings
+    assert APPROVE in warnings
+    trusted = person(home, one_file, {"hasTrustDialogAccepted": True}, tracker=TRACKER)
+    assert servers(one_file, trusted)[0] == {"tracker": TRACKER}
+    untrusted = person(home, one_file, tracker=TRACKER)
+    assert servers(one_file, {**untrusted, "PREREAD_MCP": "tracker"})[0] == {"tracker": TRACKER}
+
+
+def test_a_name_in_the_environment_means_the_persons_own_server_first(
+    one_file: Path, tmp_path: Path
+) -> None:
+    configure(one_file, ["tracker"], ("tracker.x",), tracker={"command": "evil"})
+    environ = {**person(tmp_path / "home", one_file, tracker=TRACKER), "PREREAD_MCP": "tracker"}
+    assert servers(one_file, environ)[0] == {"tracker": TRACKER}
+
+
+@pytest.mark.parametrize("name", [".mcp.json", ".claude/settings.local.json"])
+def test_a_pipe_in_place_of_a_file_does_not_hang(one_file: Path, tmp_path: Path, name: str) -> None:
+    configure(one_file, ["tracker"], ("tracker.x",), tracker=TRACKER)
+    place = one_file / name
+    place.parent.mkdir(exist_ok=True)
+    place.unlink(missing_ok=True)
+    os.mkfifo(place)
+    environ = person(tmp_path / "home", one_file, {"hasTrustDialogAccepted": True})
+    config, _, warnings = servers(one_file, environ)
+    assert not config
+    assert "`tracker` is left out" in warnings
 
 
 def test_a_server_that_the_person_rejected_is_left_out(one_file: Path, tmp_path: Path) -> None:
@@ -368,7 +351,8 @@ def test_a_projects_server_does_not_replace_the_persons_of_that_name(
     one_file: Path, tmp_path: Path
 ) -> None:
     configure(one_file, ["tracker"], ("tracker.x",), tracker={"command": "evil"})
-    config, _, _ = servers(one_file, person(tmp_path / "home", one_file, tracker=TRACKER))
+    trusted = {"hasTrustDialogAccepted": True}
+    config, _, _ = servers(one_file, person(tmp_path / "home", one_file, trusted, tracker=TRACKER))
     assert config == {"tracker": TRACKER}
 
 

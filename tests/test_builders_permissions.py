@@ -15,7 +15,7 @@ from _claude import bare_environ
 from _messages_api import Answer, Block, MessagesAPI, Result, text, tool
 from _trees import write
 from conftest import git
-from preread import settings
+from preread import settings_loading
 from preread.builders import command
 from preread.builders.claude import message
 from preread.layout import Layout
@@ -67,7 +67,7 @@ class Scene:
     def services(self, **extra: str) -> Services:
         environ = {**bare_environ(self.api, self.home), "PREREAD_CLAUDE": str(self.claude), **extra}
         layout = Layout(self.project.resolve())
-        return Services(layout, settings.load(layout, environ), environ=environ)
+        return Services(layout, settings_loading.load(layout, environ), environ=environ)
 
     def ask(self, *turns: list[Block], prompt: str = "Go.", **extra: str) -> Seen:
         """The model makes these calls, a list each turn, in a child as `prepare` has it."""
@@ -216,6 +216,10 @@ def everything(folder: Path, but: Path) -> dict[str, str | bytes]:
     return found
 
 
+def edit(place: str, old: str, new: str) -> Block:
+    return tool("Edit", file_path=place, old_string=old, new_string=new)
+
+
 def test_only_the_staging_folder_is_written_to(make_scene: Callable[..., Scene]) -> None:
     scene = make_scene(
         files={
@@ -251,10 +255,17 @@ def test_only_the_staging_folder_is_written_to(make_scene: Callable[..., Scene])
         top / "new", scene.home / ".bashrc", "~/.bashrc", scene.home / ".claude/settings.json",
         scene.home / ".claude/projects" / str(scene.project).replace("/", "-") / "memory/MEMORY.md",
     ]  # fmt: skip
-    bad = [tool("Write", file_path=str(place), content="evil") for place in (*places, *over)]
-    again = tool("Write", file_path=str(staging / "patterns.md"), content="one again")
-    seen = scene.ask(good + reads, [*bad, again])
-    assert not seen.refused([*good, *reads, again])
+    everywhere = [str(place) for place in (*places, *over)]
+    bad = [tool("Write", file_path=place, content="evil") for place in everywhere]
+    bad += [edit(place, "", "evil") for place in everywhere]
+    bad += [edit(str(place), "P", "evil") for place in over]
+    own = str(staging / "patterns.md")
+    again = [
+        tool("Write", file_path=own, content="one again"),
+        edit(f"{RUN}/codebase.md", "two", "2"),
+    ]
+    seen = scene.ask(good + reads, [*bad, *again])
+    assert not seen.refused([*good, *reads, *again])
     assert seen.refused(bad) == [shown(call) for call in bad]
     assert everything(top, staging) == before
     assert not (scene.home / ".claude" / "settings.json").exists()
@@ -264,7 +275,7 @@ def test_only_the_staging_folder_is_written_to(make_scene: Callable[..., Scene])
         for path in staging.rglob("*")
         if path.is_file() and not path.is_symlink()
     }
-    assert written == {"patterns.md": "one again", "codebase.md": "two", "deep.md": "three"}
+    assert written == {"patterns.md": "one again", "codebase.md": "2", "deep.md": "three"}
 
 
 def test_no_other_tool_can_be_called(make_scene: Callable[..., Scene]) -> None:
@@ -289,7 +300,7 @@ def test_no_other_tool_can_be_called(make_scene: Callable[..., Scene]) -> None:
     assert seen.refused(calls) == [shown(call) for call in calls]
     assert not mark.exists()
     assert not scene.api.asides, "nothing was fetched"
-    assert set(seen.init["tools"]) <= {"Read", "Grep", "Glob", "Write"}
+    assert set(seen.init["tools"]) <= {"Read", "Grep", "Glob", "Write", "Edit"}
     assert seen.init["mcp_servers"] == []
     assert (scene.project / "shop.py").read_text() == PLAIN["shop.py"]
 

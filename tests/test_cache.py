@@ -22,7 +22,7 @@ from _files_project import (
 )
 from preread import cache, inputs, publish, published, wrong_marks
 from preread.infra import db, subprocesses
-from preread.models import Fault, Request
+from preread.models import Fault, Request, Wording
 from preread.published import RunRecord
 
 FILES = {
@@ -64,7 +64,7 @@ def why(root, request=LOGIN, recipe="r", **settings):
 
 
 def test_there_is_nothing_to_cover_a_first_request(root):
-    assert look(root) == (False, "no dossier", None)
+    assert look(root) == (False, "no dossier", None, "build", "")
 
 
 def test_a_dossier_covers_the_same_request_and_is_returned(root):
@@ -138,6 +138,19 @@ def test_another_description_is_not_covered_and_white_space_does_not_count(root)
         why(root, Request(feature="login", description="log out"))
         == "it was built without a description"
     )
+    build(root, wordings=(Wording(digest=cache.wording("log  out")),))
+    assert why(root, Request(feature="login", description="log out")) == ""
+
+
+def test_a_new_description_alone_is_told_from_what_needs_a_build(root):
+    build(root, "src/login.py:1-2")
+    asked = Request(feature="login", description="log out")
+    assert look(root, asked).needs == "words"
+    assert look(root).needs == "nothing"
+    assert look(root, asked.model_copy(update={"force": True})).needs == "build"
+    assert look(root, asked.model_copy(update={"level": "full"})).needs == "build"
+    (root / "src" / "login.py").write_text("def login(name):\n    return None\n")
+    assert look(root, asked).needs == "refresh"
 
 
 def test_changed_settings_and_templates_are_not_covered(root):

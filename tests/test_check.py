@@ -15,6 +15,7 @@ from preread import check as checks
 from preread import dossier, pipeline, publish, published, wrong_marks
 from preread.layout import BY_NAME, FILES
 from preread.models import Checked, Draft, Fact, Fence, Manifest, Section
+from preread.moves import Followed
 
 CODE = """\
 # Rounding each line half up
@@ -67,6 +68,15 @@ def codes(checked: Checked) -> list[tuple[int, str]]:
         ("why: `spread over two comments`", "src/a.py:9-10", "quoted"),
         ("of `Basket`, by its name", "src/a.py:5", "quoted"),
         ("of `total`, by its name", "src/a.py:6-7", "quoted"),
+        ("of `Basket.total`, by its whole name", "src/a.py:6", "quoted"),
+        ("of `Basket::total` in another language", "src/a.py:6", "quoted"),
+        ("of `Basket#total` in a third", "src/a.py:6", "quoted"),
+        ("of `(*Basket).total` in Go", "src/a.py:6", "quoted"),
+        ("of `total()`, called", "src/a.py:6", "quoted"),
+        ("of `Basket.total()`, called by its whole name", "src/a.py:6", "quoted"),
+        ("of `a.Basket.total`, with its module", "src/a.py:6", "quoted"),
+        ("a definition in the lines, `Basket.total`", "src/a.py:3-4", "quoted"),
+        ("it calls `sum()` with arguments", "src/a.py:5", "quoted"),
         ("a test, `test_total`", "t/test_a.py::test_total", "quoted"),
         ("quotes nothing", "src/b.py:1", "located"),
         ("quotes `x`, too short to prove anything", "src/b.py:1", "located"),
@@ -92,6 +102,9 @@ def test_a_valid_fact_has_the_state_that_its_sources_give(
         ("says `alpha`, elsewhere", "src/b.py:2", "E_QUOTE"),
         ("says `Alpha = 1`", "src/b.py:1", "E_QUOTE"),
         ("of `Basket`, out of it", "src/a.py:1", "E_QUOTE"),
+        ("of `aske`, a part of a name", "src/a.py:6", "E_QUOTE"),
+        ("of `Shelf.total`, another's", "src/a.py:6", "E_QUOTE"),
+        ("of `um()`, a part of a call", "src/a.py:5", "E_QUOTE"),
         ("too far", "src/b.py:3", "E_SOURCE_LINES"),
         ("no such file", "src/c.py:1", "E_SOURCE_FILE"),
         ("from a server that was never asked", "quoth://doc/1", "E_SOURCE_EXTERNAL"),
@@ -107,6 +120,56 @@ def test_an_invalid_fact_is_dropped_counted_and_reported_with_its_line(
     assert checked.dropped == 1
     assert [fact.text for fact in checked.drafts[0].facts] == ["holds"]
     assert checked.spans.keys() == {"src/b.py:1"}
+
+
+def messages(root: Path, *bullets: str) -> list[str]:
+    """What is reported for these facts, as a model writes them."""
+    rows = "".join(f"- {bullet}\n" for bullet in bullets)
+    read, problems = dossier.parse("patterns.md", "login", f"# Patterns: login\n\n## A\n{rows}")
+    assert problems == []
+    return [problem.message for problem in check(root, [read]).problems]
+
+
+def test_every_failing_quote_of_a_fact_is_reported_at_once(root: Path) -> None:
+    assert messages(root, "`alpha`, then `delta`, or `gone` (src/b.py:1)") == [
+        "`delta` does not appear in any of its sources",
+        "`gone` does not appear in any of its sources",
+    ]
+    anchored = "`beta` src/b.py:1, `alpha` :1, `gamma` :2 and `delta`"
+    assert messages(root, anchored) == [
+        "`beta` is not at src/b.py:1; it is at src/b.py:2",
+        "`gamma` is not at src/b.py:2",
+        "`delta` does not appear in any of its sources",
+    ]
+
+
+def test_a_quote_elsewhere_in_a_cited_file_is_answered_with_its_lines(root: Path) -> None:
+    write(root, {"src/c.py": "x = 1\n# y\n\ncall(\n    x\n)\ncall(x)\n" * 2})
+    assert messages(
+        root,
+        "says `beta` (src/b.py:1)",
+        "says `call( x )` (src/c.py:1)",
+        "says `beta`, too far down (src/b.py:9)",
+        "says `class Basket:` (src/b.py:1, src/a.py:1)",
+    ) == [
+        "`beta` does not appear in any of its sources; it is at src/b.py:2",
+        "`call( x )` does not appear in any of its sources; it is at src/c.py:4 and src/c.py:11",
+        "`src/b.py` has 2 lines, not 9-9; `beta` is at src/b.py:2",
+        "`class Basket:` does not appear in any of its sources; it is at src/a.py:3",
+    ]
+
+
+def test_a_bracket_in_mid_sentence_is_said_to_be_no_source(root: Path) -> None:
+    [said] = messages(root, "first `class Basket:` (src/a.py:3), then `alpha` (src/b.py:1)")
+    why = "`(src/a.py:3)` is not read as a source in mid-sentence: move it to the end"
+    assert said == f"`class Basket:` does not appear in any of its sources; {why}"
+
+
+def test_a_file_that_proves_nothing_is_not_searched_for_a_quote(root: Path) -> None:
+    write(root, {".env": "PORT=3000\n", ".gitignore": ".env\n"})
+    assert messages(root, "says `PORT=3000` (.env:7)") == [
+        "`.env:7` is a .env file that git does not track; it may hold secrets"
+    ]
 
 
 def test_a_quote_may_be_in_any_one_of_the_sources(root: Path) -> None:
@@ -788,7 +851,9 @@ def add(root: Path, name: str, line: str, feature: str = "total") -> None:
     path.write_text(path.read_text() + f"\n## Ours\n{line}\n")
 
 
-def test_a_user_s_fact_survives_every_rebuild_while_it_is_valid(root: Path) -> None:
+def test_a_user_s_fact_survives_every_rebuild_and_is_unverified_without_its_lines(
+    root: Path,
+) -> None:
     build(root)
     add(root, "codebase.md", "- only cents: `alpha = 1` (src/b.py:1)\n- gone soon (src/b.py:2)")
     for _ in range(3):
@@ -796,9 +861,11 @@ def test_a_user_s_fact_survives_every_rebuild_while_it_is_valid(root: Path) -> N
         assert text.count("- only cents: `alpha = 1`") == 1
         assert text.count("gone soon") == 1
     write(root, {"src/b.py": "alpha = 1\n"})
-    text = build(root).texts["codebase.md"]
-    assert "- only cents: `alpha = 1`" in text
-    assert "gone soon" not in text
+    found = build(root)
+    assert "- only cents: `alpha = 1`" in found.texts["codebase.md"]
+    assert "- gone soon (b.py:2)" in found.texts["codebase.md"]
+    assert found.manifest is not None
+    assert found.manifest.unverified == ("gone soon",)
 
 
 def test_a_user_s_fact_that_was_removed_stays_removed(root: Path) -> None:
@@ -821,7 +888,7 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": dossier.render(standing)})
-    assert checks.with_user_facts(services(root), "login", []) == ((), frozenset())
+    assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), {})
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:

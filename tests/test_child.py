@@ -4,6 +4,7 @@ import hashlib
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -237,12 +238,30 @@ def test_the_program_gets_its_environment_its_streams_and_no_more(fakes: Fakes) 
 
 @needs_proc
 def test_the_program_starts_with_no_signal_ignored_or_blocked(fakes: Fakes) -> None:
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ignored = (signal.SIGINT, signal.SIGQUIT)  # as in a background job of a script
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
     try:
         lines, _ = talk(fakes, ["grep", "-E", "Sig(Ign|Blk)", "/proc/self/status"])
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     assert [int(line.split()[1], 16) for line in lines] == [0, 0]
+
+
+def test_the_tests_get_interrupts_even_in_a_background_job_of_a_script(tmp_path: Path) -> None:
+    test = tmp_path / "test_signals.py"
+    test.write_text(
+        "import signal\n\n\ndef test_them():\n"
+        "    for number in (signal.SIGINT, signal.SIGQUIT):\n"
+        "        assert signal.getsignal(number) != signal.SIG_IGN\n"
+    )
+    pytest_of_ours = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-c", os.devnull]
+    done = subprocess.run(
+        ["sh", "-c", "trap '' INT QUIT; exec \"$@\"", "sh", *pytest_of_ours, str(test)],
+        env=child_environ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}),
+        cwd=tmp_path, capture_output=True, timeout=LONG,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # How it ends

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from _trees import write
 from conftest import ROOT, Cli, make_repository
 from preread import __version__
 from preread.errors import CODES
@@ -15,13 +16,15 @@ from preread.operations import every
 OPERATIONS = every()
 
 COMMANDS = (
-    "load extend show status evidence failures facts check wrong init doctor gates mcp".split()
-)
+    "load extend show status evidence failures facts check wrong remove workflow ready log replay init doctor "
+    "settings gates ops call mcp"
+).split()
 
 
 def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:
-    assert [operation.command for operation in OPERATIONS] == COMMANDS[:-1]
-    for operation in OPERATIONS:
+    commands = [operation for operation in OPERATIONS if operation.command]
+    assert [operation.command for operation in commands] == COMMANDS[:-1]
+    for operation in commands:
         done = cli(operation.command, "--help")
         assert done.status == 0
         words = " ".join(done.out.split())
@@ -42,6 +45,44 @@ def test_help_lists_the_commands_in_the_order_of_a_days_work(cli: Cli) -> None:
     assert re.findall(r"^  (\w+)  ", done.out, re.MULTILINE) == COMMANDS
 
 
+@pytest.mark.parametrize("command", [[], ["load"], ["facts"]])
+def test_h_asks_for_help(cli: Cli, command: list[str]) -> None:
+    assert cli(*command, "-h") == cli(*command, "--help")
+    assert cli(*command, "-h").status == 0
+
+
+@pytest.mark.parametrize(
+    ("shell", "line", "expected"),
+    [
+        ("bash", "preread show ch", ["checkout"]),
+        ("bash", "preread load ", ["cart", "checkout"]),
+        ("zsh", "preread facts x --feature ca", ["cart"]),
+        ("fish", "preread sh", ["show"]),
+    ],
+)
+def test_a_shell_completes_commands_and_features(
+    cli: Cli, project: Path, shell: str, line: str, expected: list[str]
+) -> None:
+    for name in ("cart", "checkout"):
+        cli("load", name, cwd=project)
+    words = line.split()
+    last = "" if line.endswith(" ") else words[-1]
+    env = {"COMP_WORDS": line if shell != "fish" else " ".join(words[:-1]), "COMP_CWORD": last}
+    if shell != "fish":
+        env["COMP_CWORD"] = str(len(words) - (last != ""))
+    done = cli(cwd=project, env={"_PREREAD_COMPLETE": f"{shell}_complete", **env})
+    assert done.status == 0
+    assert [word for word in expected if word not in done.out] == []
+    assert ("cart" in done.out) == ("cart" in expected)
+    assert "_PREREAD_COMPLETE" in cli(env={"_PREREAD_COMPLETE": f"{shell}_source"}).out
+
+
+def test_hints_name_options_as_the_command_line_has_them(cli: Cli, tmp_path: Path) -> None:
+    done = cli("load", "zeppelin", cwd=write(tmp_path, {"shop.py": "x = 1\n"}))
+    assert "`--description`" in done.out
+    assert "say more in `description`" not in done.out
+
+
 def test_version_is_the_one_of_the_package(cli: Cli) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert __version__ == declared
@@ -60,6 +101,8 @@ def test_no_command_at_all_prints_the_help_and_is_bad_usage(cli: Cli) -> None:
     [
         (["load"], "Missing argument 'FEATURE'"),
         (["nope"], "No such command 'nope'"),
+        (["laod", "a"], "No such command 'laod'. Did you mean 'load'?"),
+        (["Stauts"], "Did you mean 'status'?"),
         (["load", "a", "b"], "unexpected extra argument"),
         (["load", "a", "--forse"], "Did you mean '--force'"),
         (["load", "a", "--level", "deep"], "'light', 'standard', 'full'"),
@@ -129,7 +172,7 @@ def test_a_bad_name_is_refused_with_the_slug_that_would_do(
     assert done.status == 2
     assert done.json["code"] == "E_FEATURE_NAME"
     assert done.json["details"] == {"slug": slug}
-    assert (f'feature="{slug}"' in done.json["hint"]) == bool(slug)
+    assert (f'name "{slug}"' in done.json["hint"]) == bool(slug)
     assert "\x1b" not in done.out
     assert [path.name for path in tmp_path.iterdir()] == [".project"]
     assert not list((tmp_path / ".project").iterdir())

@@ -64,7 +64,9 @@ def test_a_rule_of_more_weight_has_more_turns_before_another(
     assert sum(text.startswith("light") for text in best) == 2
 
 
-@pytest.mark.parametrize("odd", ["\x1b[2J", "\u202e", "\u2066", "\U000e0041", "\x00"])
+@pytest.mark.parametrize(
+    "odd", ["\x1b[2J", "\u200b", "\u202e", "\ufeff", "\u2066", "\U000e0041", "\x00"]
+)
 def test_what_a_reader_cannot_see_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
 ) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from _headless import headless
+from _messages_api import MessagesAPI
 from _trees import ordinary, write
 from conftest import ROOT, Cli, Ran
 from preread.operations.doctor_machine import PACKAGES
@@ -53,7 +55,7 @@ def test_a_healthy_project_passes_every_check_and_exits_0(cli: Cli, project: Pat
     )
     assert found["dossiers"] == "1: checkout"
     assert found["database"].startswith("healthy, ")
-    assert found["builder"] == "load would use the static builder at level light, at most 180 s"
+    assert found["builder"] == "load would use the static builder at level light, at most 240 s"
 
 
 def test_the_text_for_people_has_a_line_per_check(cli: Cli, project: Path) -> None:
@@ -136,6 +138,37 @@ def test_a_claude_that_does_not_run_is_a_warning(
     assert looks(done)["claude"]["state"] == "warn"
     assert "the static builder serves" in looks(done)["claude"]["found"]
     assert "--version" in looks(done)["claude"]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "found"),
+    [
+        ("/nowhere/claude", "there is no Claude Code program: PREREAD_CLAUDE=/nowhere/claude"),
+        ("bin/claude", "PREREAD_CLAUDE=bin/claude is not an absolute path"),
+        ("no-such-program", "there is no Claude Code program: PREREAD_CLAUDE=no-such-program"),
+    ],
+)
+def test_a_wrong_path_to_claude_fails(cli: Cli, project: Path, setting: str, found: str) -> None:
+    done = cli("doctor", "--json", cwd=project, env={"PREREAD_CLAUDE": setting})
+    assert done.status == 1
+    assert looks(done)["claude"]["state"] == "fail"
+    assert looks(done)["claude"]["found"].startswith(found)
+    assert looks(done)["claude"]["hint"]
+
+
+def test_the_real_claude_says_whether_it_is_logged_in(
+    cli: Cli, project: Path, claude: Path, api: MessagesAPI, tmp_path: Path
+) -> None:
+    env = headless(claude, api, tmp_path)
+    logged_in = looks(cli("doctor", "--json", cwd=project, env=env))["claude"]
+    assert logged_in["state"] == "ok"
+    del env["ANTHROPIC_API_KEY"]
+    done = cli("doctor", "--json", cwd=project, env=env)
+    look = looks(done)["claude"]
+    assert (done.status, look["state"]) == (0, "warn")
+    assert look["found"].endswith("is not logged in")
+    assert "/login" in look["hint"]
+    assert not api.requests  # the service is not asked
 
 
 def test_without_git_and_claude_it_says_what_that_means(cli: Cli, tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def test_the_dossier_document_names_every_file_source_and_state() -> None:
             .replace("<ID>", "X-1")
             .replace("<path>", "a.py")
             .replace("<glob>", "t/**")
+            .replace("<who>@<date>", "ada@2026-11-22")
         )
         filled = (
             filled.replace("<literal>", "x")

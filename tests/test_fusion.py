@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _evidence_project import CALM, commit, evidence, write
+from _evidence_project import CALM, commit, evidence, services, write
 from preread.index import words
+from preread.infra import db
 from preread.models import Ranked, Request
 from preread.ranking import search
 from preread.ranking.query import OPENING, TICKET, query_of
@@ -75,6 +76,30 @@ def test_a_feature_meets_every_spelling_of_its_name(tmp_path: Path, spelling: st
 def test_plural_and_verb_endings_meet(tmp_path: Path) -> None:
     write(tmp_path, {**FILLER, "src/holder.py": "def x():\n    return payments_rounded(1)\n"})
     assert paths(evidence(tmp_path, "payment-rounding").files) == ["src/holder.py"]
+
+
+def test_in_a_test_folder_what_contains_tests_is_a_test(tmp_path: Path) -> None:
+    test = "test('coupon', () => { coupon(); });\n"
+    helper = "export const couponOf = (user) => coupon(user);\n"
+    fixture = {"test/fixtures/coupon.ts": test, "test/coupon-helpers.ts": helper}
+    write(
+        tmp_path, {**FILLER, **fixture, "test/coupon.ts": test, "IntegrationTests/coupon.ts": test}
+    )
+    evidence(tmp_path, "coupon")
+    sql = "SELECT path FROM files WHERE role = 'test' ORDER BY path"
+    tests = db.use(services(tmp_path).layout, lambda index: index.execute(sql).fetchall())
+    assert tests == [("IntegrationTests/coupon.ts",), ("test/coupon.ts",)]
+
+
+def test_tests_that_mention_the_best_sources_come_first(tmp_path: Path) -> None:
+    sources = {"src/coupon_rules.ts": "export class CouponRules { coupon() {} }\n"}
+    body = "it('works', () => { expect(new {}().get()).toBe(1); });\n"
+    tests = {f"test/{n}.test.ts": body.replace("{}", f"Thing{n}", 1) for n in "abcdef"}
+    tests["test/z.test.ts"] = body.replace("{}", "CouponRules", 1)
+    write(tmp_path, {**FILLER, **sources, **tests})
+    best = evidence(tmp_path, "coupon").tests[0]
+    assert best.path == "test/z.test.ts"
+    assert "it mentions a source above" in best.reasons
 
 
 def test_a_description_decides_between_files_of_one_feature(tmp_path: Path) -> None:

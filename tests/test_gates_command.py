@@ -71,8 +71,12 @@ def switch(project: Path) -> Path:
 def test_off_for_a_time_ends_then(gated: Path, words: str, seconds: int) -> None:
     before = time.time()
     reply = call(gated, action="off", for_=words)
-    assert before + seconds - 1 <= int(switch(gated).read_text()) <= time.time() + seconds + 1
-    assert (reply["mode"], reply["off_until"]) == ("off", int(switch(gated).read_text()))
+    assert (
+        before + seconds - 1
+        <= int(switch(gated).read_text().split()[0])
+        <= time.time() + seconds + 1
+    )
+    assert (reply["mode"], reply["off_until"]) == ("off", int(switch(gated).read_text().split()[0]))
     assert reply["says"][0] == "Switched off."
     assert reply["says"][1].startswith("The gates are off until 20")
 
@@ -82,7 +86,7 @@ def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) ->
         "Switched off.\nThe gates are off until they are switched on. To switch them on: preread "
         "gates on\n"
     )
-    assert switch(gated).read_text() == "forever\n"
+    assert switch(gated).read_text() == "forever\nby preread gates off\n"
     assert call(gated, action="test", paths=("login.spec.ts",))["ok"]
     assert (
         cli("gates", "on", cwd=gated).out
@@ -330,15 +334,18 @@ def test_an_agent_can_neither_see_nor_call_it(gated: Path) -> None:
 async def neither(client: Client) -> None:
     listed = await client.list_tools()
     catalogue = json.dumps([tool.model_dump(mode="json") for tool in listed.tools])
-    assert "config.doctor" in catalogue
-    assert "config.gates" not in catalogue
+    assert "gates" not in catalogue
+    ops = await client.call_tool("context_operation", {"method": "ops"})
+    listed_there = str(ops.structured_content)
+    assert "config.doctor" in listed_there
+    assert "config.gates" not in listed_there
     for method in ("config.gates", "gates"):
         params = {"method": method, "params": {"action": "off"}}
         refused = await client.call_tool("context_operation", params)
         assert refused.is_error
-        assert refused.structured_content["error"]["code"] == "E_USAGE"
+        assert refused.structured_content["error"]["code"] == "E_NOT_ALLOWED"
         assert "is for people" in refused.content[0].text
         assert "off" not in refused.content[0].text
     unknown = await client.call_tool("context_operation", {"method": "gate"})
     assert "config.gates" not in unknown.content[0].text
-    assert "context.load" in unknown.content[0].text
+    assert "config.ops" in unknown.content[0].text

@@ -40,11 +40,6 @@ CALM = {
 }  # the test's client gives up on a call after 30 s
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def load(client, feature="login", **given):
     """The final reply; calls again as long as the reply is `building`."""
     while True:
@@ -360,6 +355,7 @@ def test_the_child_gets_none_of_our_servers_and_a_disguised_one_refuses_it(claud
         "Grep",
         "Glob",
         "Write",
+        "Edit",
         *(f"mcp__notes__{name}" for name in ("load_context", "context_operation")),
     }
     [marked] = seen

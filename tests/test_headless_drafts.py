@@ -8,9 +8,20 @@ import time
 import pytest
 
 from _claude import PINNED
-from _headless import CODEBASE, EXISTING_TESTS, PATTERNS, STANDARD, SUMMARY, line, writing
-from _headless_scene import DONE, Scene, turns, writes
-from _messages_api import Turn
+from _headless import (
+    CODEBASE,
+    EXISTING_TESTS,
+    PATTERNS,
+    STANDARD,
+    SUMMARY,
+    line,
+    output,
+    sessions,
+    writing,
+)
+from _headless_scene import DONE, Scene, turns
+from _messages_api import Turn, tool
+from _processes import LOGIN
 
 SONNET = "claude-sonnet"
 DRAFTED = sorted(STANDARD)
@@ -162,15 +173,59 @@ def test_a_draft_that_comes_back_corrected_is_published_whole(scene, api):
     assert scene.ledger[0]["cost_usd"] == reply["stats"]["cost_usd"]
 
 
-def test_a_draft_that_loses_a_quarter_or_less_is_not_sent_back(scene, api):
+def test_a_single_dropped_fact_of_many_goes_back_too(scene, api):
     more = [
-        f"- a line of its own {n}: `ATTEMPTS = 5` (login.py:{line('ATTEMPTS')})" for n in range(3)
+        f"- a line of its own {n}: `ATTEMPTS = 5` (login.py:{line('ATTEMPTS')})" for n in range(9)
     ]
     text = PATTERNS + "\n".join([*more, next(iter(INVENTED))]) + "\n"
     api.play(writing({**STANDARD, "patterns.md": text}))
     reply = scene.load()
-    assert (reply["status"], reply["stats"]["dropped"], len(api.requests)) == ("ok", 1, 2)
+    assert (reply["status"], reply["stats"]["dropped"], len(api.requests)) == ("ok", 1, 3)
     assert "invented" not in scene.texts["patterns.md"]
+    [findings] = second_messages(api)
+    assert f"E_SOURCE_LINES `login.py` has {len(LOGIN.splitlines())} lines" in findings
+    assert f"`token-` is at login.py:{line('token-')}" in findings
+    assert scene.record["outcome"]["sent_back"] is True
+
+
+def test_a_model_corrects_just_the_lines_that_failed(scene, api):
+    """It edits its drafts in place; whatever else it tries to edit stays as it is."""
+    wrong = next(iter(INVENTED))
+    right = wrong.replace("9999", str(line("token-"))).replace("invented", "right")
+    before = (scene.project / "login.py").read_bytes()
+    calls = []
+
+    def corrects(request):
+        own, other = output(request) / "patterns.md", scene.project / "login.py"
+        calls.append(tool("Edit", file_path=str(own), old_string=wrong, new_string=right))
+        calls.append(tool("Edit", file_path=str(other), old_string="5", new_string="6"))
+        return calls
+
+    bad = {**STANDARD, "patterns.md": f"{PATTERNS}{wrong}\n"}
+    api.play(turns(bad, lambda _: DONE, corrects))
+    reply = scene.load()
+    assert (reply["status"], reply["stats"]["dropped"]) == ("ok", 0)
+    assert scene.texts["patterns.md"] == f"{PATTERNS}{right}\n"
+    assert [failed for _, failed in scene.results(calls)] == [False, True]
+    assert (scene.project / "login.py").read_bytes() == before
+
+
+def test_what_loses_no_fact_is_not_sent_back(scene, api):
+    """A heading of another feature, the same fact twice: nothing a model could mend."""
+    twice = PATTERNS.splitlines()[-1]
+    text = PATTERNS.replace("login\n", "log-in\n", 1) + twice + "\n"
+    api.play(writing({**STANDARD, "patterns.md": text}))
+    reply = scene.load()
+    assert (reply["status"], len(api.requests)) == ("ok", 2)
+    assert scene.texts["patterns.md"] == PATTERNS
+    assert {code for _, code in scene.codes} == {"E_TITLE", "E_FACT_TWICE"}
+    assert scene.record["outcome"]["sent_back"] is False
+
+
+def dear(tokens, goes_on=True):
+    """A turn that costs so many tokens, after which the model would go on, or is done."""
+    blocks = [tool("Read", file_path="login.py")] if goes_on else DONE
+    return lambda request: Turn(blocks, usage={"input_tokens": tokens})
 
 
 @pytest.mark.parametrize("short", ["time", "money"])
@@ -178,22 +233,47 @@ def test_a_draft_is_not_sent_back_when_time_or_money_is_short(scene, api, short)
     bad = {**STANDARD, "patterns.md": with_invented(PATTERNS)}
 
     def slow(request):
-        """Answers when less than the share of the time is left that a second round may need."""
-        ends = float(scene.layout.building("login").read_text()) - 60
-        threading.Event().wait(
-            max(0.0, ends - 2.8 - time.time())
-        )  # of 10; the file rounds to whole seconds
+        """Answers when less than a tenth of the time is left for a second round."""
+        ends = scene.layout.building("login").stat().st_mtime + 14  # its text has whole seconds
+        threading.Event().wait(max(0.0, ends - 1.1 - time.time()))
         return DONE
 
-    def dear(request):
-        return Turn(writes(request, bad), usage={"input_tokens": 100_000})
-
-    api.play(turns(bad, slow) if short == "time" else turns(dear))
-    reply = scene.load(**({"timeout": 10} if short == "time" else {"max_usd": 0.3}))
+    api.play(turns(bad, slow if short == "time" else dear(140_000)))
+    reply = scene.load(**({"timeout": 14} if short == "time" else {"max_usd": 0.3}))
     assert (reply["status"], reply["stats"]["dropped"]) == ("ok", len(INVENTED))
     assert len(api.requests) == 2
     assert scene.texts["patterns.md"] == PATTERNS
     assert second_messages(api) == []
+
+
+@pytest.mark.parametrize(
+    "last", [dear(115_000, goes_on=False), dear(125_000)], ids=["nearly", "beyond"]
+)
+def test_drafts_that_used_up_their_money_are_corrected_with_what_was_kept_for_it(scene, api, last):
+    """A fifth of the limit is kept: the run that drafts ends, and another one corrects."""
+    wrong = next(iter(INVENTED))
+    right = wrong.replace("9999", str(line("token-"))).replace("invented", "right")
+    bad = {**STANDARD, "patterns.md": f"{PATTERNS}{wrong}\n"}
+
+    def corrects(request):
+        path = str(output(request) / "patterns.md")
+        edit = tool("Edit", file_path=path, old_string=wrong, new_string=right)
+        return [[tool("Read", file_path=path)], [edit], DONE][request.turn]
+
+    api.play(turns(bad, last))
+    api.play(corrects, when="In an earlier run you drafted")
+    reply = scene.load(max_usd=0.3)
+    assert (reply["status"], reply["builder"], reply["stats"]["dropped"]) == ("ok", "claude", 0)
+    assert scene.texts["patterns.md"] == f"{PATTERNS}{right}\n"
+    drafting, correcting = sessions(api)
+    sessions_of = [request.session for request in api.requests]
+    assert sessions_of == [drafting] * 2 + [correcting] * 3
+    assert "E_SOURCE_LINES" in api.requests[2].prompt
+    costs = [row["cost_usd"] for row in scene.ledger]
+    assert len(costs) == 2
+    assert 0.24 * 0.9 < costs[0] < sum(costs) < 0.3
+    assert reply["stats"]["cost_usd"] == pytest.approx(sum(costs))
+    assert scene.record["outcome"]["sent_back"] is True
 
 
 # -- drafts that are none
@@ -240,7 +320,7 @@ def test_a_required_file_that_is_missing_degrades_and_an_optional_one_does_not(s
     manifest = scene.manifest
     assert (manifest["drafted"], manifest["missing"]) == (
         ["patterns.md", "summary.md"],
-        ["codebase.md", "existing-tests.md"],
+        ["existing-tests.md", "codebase.md"],
     )
 
     api.play(

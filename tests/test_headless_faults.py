@@ -132,15 +132,23 @@ def assert_stands_in(project: Project, code: str, words: str, hint: str, **env: 
     assert words in built.manifest["fault"]["reason"] == built.run["reason"]
     assert hint in built.reply["hint"] == built.manifest["fault"]["hint"]
     assert any(built.manifest["fault"]["reason"] in warning for warning in built.reply["warnings"])
-    assert built.reply["next"] == "Retry the write."
+    assert built.reply["next"].startswith(
+        "Go on. If a gate refused a write, a dispatch or a command"
+    )
+    assert "FEATURE" not in built.reply["hint"]
+    assert "{" not in built.reply["hint"]
     assert (built.manifest["drafted"], built.manifest["missing"]) == ([], list(STANDARD))
     assert built.run["outcome"]["fault"]["code"] == code
     assert "`login` in 3 of 3 tests" in built.texts["patterns.md"]
     assert set(STANDARD) <= set(built.texts)
     assert is_clean(project)
     again = project.load(**env)
-    assert (again.reply["state"], *again.said) == ("cached", "degraded", code)
-    assert again.run == built.run
+    if code == "E_CHILD":  # its hint is to try again
+        assert (again.reply["state"], *again.said) == ("built", "degraded", code)
+        assert again.run["finished"] > built.run["finished"]
+    else:
+        assert (again.reply["state"], *again.said) == ("cached", "degraded", code)
+        assert again.run == built.run
     return built
 
 
@@ -206,8 +214,8 @@ def test_all_files_in_time_are_a_whole_dossier_although_the_model_went_on_to_the
 @pytest.mark.parametrize(
     ("setting", "code", "words", "hint"),
     [
-        ({"max_turns": 2}, "E_TURNS", "used all its turns (2)", "Raise `max_turns`"),
-        ({"max_usd": 0.01}, "E_MONEY", "its spending limit ($0.01)", "Raise `max_usd`"),
+        ({"max_turns": 2}, "E_TURNS", "used all its turns (2)", "Set PREREAD_MAX_TURNS"),
+        ({"max_usd": 0.01}, "E_MONEY", "their spending limit ($0.008)", "Set PREREAD_MAX_USD"),
     ],
     ids=["turns", "money"],
 )
@@ -236,15 +244,15 @@ def test_out_of_turns_or_money_valid_drafts_are_kept(
     ("answer", "code", "words", "hint"),
     [
         (UNAUTHORIZED, "E_LOGIN", "login or key was refused", "`/login`"),
-        (rate_limit(), "E_RATE_LIMIT", "limits the rate of requests", "Call again later"),
-        (rate_limit(3600), "E_RATE_LIMIT", "limits the rate of requests", "Call again later"),
-        (OVERLOADED, "E_OVERLOADED", "is overloaded", "Call again later"),
-        (BROKEN, "E_OVERLOADED", "is failing", "Call again later"),
+        (rate_limit(), "E_RATE_LIMIT", "limits the rate of requests", "Try again later"),
+        (rate_limit(3600), "E_RATE_LIMIT", "limits the rate of requests", "Try again later"),
+        (OVERLOADED, "E_OVERLOADED", "is overloaded", "Try again later"),
+        (BROKEN, "E_OVERLOADED", "is failing", "Try again later"),
         (
             Turn([text("So ")], cut="line"),
             "E_NETWORK",
             "connection to the model's service was lost",
-            "Call again",
+            "Try again",
         ),
     ],
     ids=["401", "429", "429-retry-after", "529", "500", "cut"],
@@ -281,7 +289,7 @@ def test_a_service_that_is_overloaded_for_all_the_time_is_blamed_for_it(
         project,
         "E_OVERLOADED",
         "is overloaded, until the time was up",
-        "Call again",
+        "Try again",
         timeout=SOON,
     )
     assert built.seconds < SOON + 10
@@ -372,7 +380,9 @@ def test_a_failing_rebuild_keeps_earlier_drafts_as_far_as_they_are_valid(
         "earlier" in warning and "patterns.md" in warning for warning in built.reply["warnings"]
     )
     again = project.load("--force", "--description", "reset by mail")
-    assert again.manifest["drafted"] == []  # of another request nothing is kept
+    assert set(again.manifest["drafted"]) == set(STANDARD) - {"codebase.md"}
+    again = project.load("--force", "--ticket", "SHOP-2")
+    assert again.manifest["drafted"] == []  # for another ticket nothing is kept
     assert again.reply["builder"] == "static"
 
 
@@ -437,7 +447,7 @@ def test_noise_long_lines_and_a_flood_of_errors_are_lived_through(faked: Callabl
 @pytest.mark.parametrize(
     ("behaviour", "code", "words", "hint", "cost"),
     [
-        ("begin(); os._exit(0)", "E_CHILD", "ended without a result (exit status 0)", "Call again",
+        ("begin(); os._exit(0)", "E_CHILD", "ended without a result (exit status 0)", "Try again",
         None),
         ("begin(); result(is_error=True, result='It broke.')", "E_CHILD", "failed: It broke.",
         "preread status", 0.25),
@@ -445,11 +455,11 @@ def test_noise_long_lines_and_a_flood_of_errors_are_lived_through(faked: Callabl
             "os.write(2, b'Invalid API key - Please run /login\\n'); os._exit(1)",
             "E_LOGIN", "is not logged in", "`/login`", None,
         ),
-        ("begin(); os.kill(os.getpid(), 11)", "E_CHILD", "was ended by signal 11", "Call again",
+        ("begin(); os.kill(os.getpid(), 11)", "E_CHILD", "was ended by signal 11", "Try again",
         None),
         (
             "begin(); result(); sys.stdin.readline(); result()",
-            "E_DRAFTS", "no fact of the model's patterns.md and codebase.md", "force", 0.25,
+            "E_DRAFTS", "no fact of the model's existing-tests.md and patterns.md", "force", 0.25,
         ),
     ],
     ids=["no-result", "is_error-success", "login", "crash", "nothing-drafted"],
@@ -460,7 +470,7 @@ def test_a_program_that_fails_is_recognised(
     project, fake = faked(behaviour)
     built = assert_stands_in(project, code, words, hint)
     assert built.costs == [cost]
-    assert len(fake.started()) == 1
+    assert len(fake.started()) == (2 if code == "E_CHILD" else 1)
     assert fake.left() == set()
     fake.behave(GOOD)
     assert_tried_again(project)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from _mcp_process import BOUND, connect
 from _messages_api import tool
 from _processes import bytes_of, left_behind
 from _trees import write
-from conftest import git
 
 TRACKER = Path(__file__).with_name("_tracker.py")
 
@@ -323,6 +323,12 @@ def defined(**servers):
     return json.dumps({"mcpServers": servers})
 
 
+def approve(scene, *names):
+    """What Claude Code keeps once the person has approved these servers of the project."""
+    said = {"projects": {str(scene.project): {"enabledMcpjsonServers": names}}}
+    write(scene.tmp / "home", {".claude.json": json.dumps(said)})
+
+
 def asks(issue="SHOP-1"):
     return tool("mcp__tracker__get_issue", issue=issue)
 
@@ -330,6 +336,7 @@ def asks(issue="SHOP-1"):
 def test_what_a_configured_server_answers_can_be_cited_and_nothing_else(scene, api, tmp_path):
     calls = tmp_path / "calls"
     scene.make({".project/config.toml": CONFIG, ".mcp.json": defined(tracker=tracker(calls))})
+    approve(scene, "tracker")
     good, bad = asks(), tool("mcp__tracker__delete_issue", issue="SHOP-1")
     invented = (
         "- the other issue says so (tracker://issue/SHOP-2)\n- a part of it "
@@ -371,6 +378,7 @@ def test_external_facts_alone_do_not_send_a_draft_back(scene, api, tmp_path):
     scene.make(
         {".project/config.toml": CONFIG, ".mcp.json": defined(tracker=tracker(tmp_path / "calls"))}
     )
+    approve(scene, "tracker")
     api.play(turns(lambda _: [asks()], {**STANDARD, "patterns.md": CITING}))
     assert scene.load()["stats"]["external"] == 1
     assert len(api.requests) == 3
@@ -388,6 +396,7 @@ def test_servers_that_fail_or_that_nobody_knows_are_warned_about_and_the_build_g
         ".mcp.json": defined(tracker=tracker(tmp_path / "calls"), broken=broken),
     }
     scene.make(files)
+    approve(scene, "tracker", "broken")
     api.play(turns(lambda _: [asks()], {**STANDARD, "patterns.md": CITING}))
     reply = scene.load()
     assert (reply["status"], reply["stats"]["external"]) == ("ok", 1)
@@ -403,12 +412,12 @@ def test_servers_that_fail_or_that_nobody_knows_are_warned_about_and_the_build_g
     assert list(scene.record["outcome"]["warnings"]) == reply["warnings"]
 
 
-def test_a_server_that_came_with_a_clone_runs_once_the_person_approved_it(
+def test_a_server_of_an_unpacked_archive_runs_once_the_person_approved_it(
     scene, api, claude, tmp_path
 ):
     calls = tmp_path / "calls"
     scene.make({".project/config.toml": CONFIG, ".mcp.json": defined(tracker=tracker(calls))})
-    git(scene.project, "remote", "add", "origin", "https://example.invalid/shop.git")
+    shutil.rmtree(scene.project / ".git")
     api.play(turns(lambda _: [asks()], {**STANDARD, "patterns.md": CITING}))
     env = headless(claude, api, tmp_path, level="standard")
 
@@ -428,7 +437,8 @@ def test_a_server_that_came_with_a_clone_runs_once_the_person_approved_it(
     )
     [warning] = reply["warnings"]
     assert warning.startswith(
-        "The MCP server `tracker` is left out: its definition came with this clone"
+        "The MCP server `tracker` is left out: this project's .mcp.json defines it, and you have "
+        "not approved it;"
     )
     assert (
         "run `claude` in the project once, which asks, or name it in the environment variable "
@@ -436,8 +446,7 @@ def test_a_server_that_came_with_a_clone_runs_once_the_person_approved_it(
     )
     assert not calls.exists()
 
-    said = {"projects": {str(scene.project): {"enabledMcpjsonServers": ["tracker"]}}}
-    (tmp_path / "home" / ".claude.json").write_text(json.dumps(said))
+    approve(scene, "tracker")
     for settings in ({}, {"mcp": "tracker"}):
         reply = scene.load("--force", **settings)
         assert (reply["warnings"], reply["stats"]["external"]) == ([], 1)

@@ -248,16 +248,29 @@ def test_a_decision_that_hangs_ends_by_itself() -> None:
 def test_the_launchers_python_is_used_and_a_shim_is_not(
     data: Path, gated: bytes, tmp_path: Path
 ) -> None:
+    (work := tmp_path / "work").mkdir()
     shim = program(
         tmp_path / "shims" / "python3", "#!/bin/sh\necho - ; touch 'the shim ran'\n"
     ).parent
     found = program(tmp_path / "found" / "python3", '#!/bin/sh\necho \'{"from": "PATH"}\'\n').parent
     (tmp_path / "folders" / "python3").mkdir(parents=True)
     env = {"PATH": f"{shim}:{tmp_path / 'folders'}:{found}", "CLAUDE_PLUGIN_DATA": str(data)}
-    assert run(HOOKS / "pre-spec-write", gated, env, cwd=tmp_path) == {"from": "PATH"}
+    assert run(HOOKS / "pre-spec-write", gated, env, cwd=work) == {"from": "PATH"}
     program(data / "python", '#!/bin/sh\necho \'{"from": "data"}\'\n')
-    assert run(HOOKS / "pre-spec-write", gated, env, cwd=tmp_path) == {"from": "data"}
-    assert not (tmp_path / "the shim ran").exists()
+    assert run(HOOKS / "pre-spec-write", gated, env, cwd=work) == {"from": "data"}
+    assert not (work / "the shim ran").exists()
+
+
+def test_a_python_of_the_project_is_not_used(data: Path, gated: bytes, tmp_path: Path) -> None:
+    (work := tmp_path / "work").mkdir()
+    evil = program(work / "python3", "#!/bin/sh\ntouch 'it ran'\n").parent
+    found = program(tmp_path / "found" / "python3", '#!/bin/sh\necho \'{"from": "PATH"}\'\n').parent
+    env = {"PATH": f".:{evil}::{found}", "CLAUDE_PLUGIN_DATA": str(data)}
+    assert run(HOOKS / "pre-spec-write", gated, env, cwd=work) == {"from": "PATH"}
+    elsewhere = {**env, "CLAUDE_PROJECT_DIR": str(work)}
+    (other := tmp_path / "other").mkdir()
+    assert run(HOOKS / "pre-spec-write", gated, elsewhere, cwd=other) == {"from": "PATH"}
+    assert not (work / "it ran").exists()
 
 
 # -- the surroundings of a call

@@ -329,9 +329,8 @@ def test_a_record_is_one_line_as_in_the_reference(scene: Scene) -> None:
     )
     (record,) = scene.results
     assert list(record) == [
-        "id", "at", "session", "outcome", "kind", "features", "command", "targets", "failed",
-        "passed", "failures",
-        "message", "seconds",
+        "id", "at", "session", "outcome", "kind", "features", "command", "targets", "named",
+        "code", "fix", "prompt", "failed", "passed", "failures", "message", "seconds",
     ]  # fmt: skip
     assert before <= record["at"] <= time.time()
     assert record["session"] == SESSION

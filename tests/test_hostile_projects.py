@@ -26,14 +26,20 @@ def test_load_gives_a_dossier_with_valid_sources_only(cli: Cli, tmp_path: Path, 
     before = everything(tmp_path)
     done = cli("load", "login", "--json", cwd=tree)
     assert "Traceback" not in done.err
-    assert (done.status, done.json["status"], done.err) == (0, "ok", "")
+    # Without git's answer, what there is may be incomplete: it says so, and is built again.
+    fails = name == "broken repository"
+    expected = ("degraded", "E_READ") if fails else ("ok", None)
+    assert (done.status, done.json["status"], done.err) == (0, expected[0], "")
+    assert done.json.get("code") == expected[1]
+    assert not fails or "git ls-files failed" in str(done.json["warnings"])
     assert done.json["state"] == "built"
     assert (done.json["stats"]["facts"] > 0) == ("empty" not in name)
     folder = tree / ".project" / "context" / "login"
     assert {path.name for path in folder.iterdir()} == {*done.json["files"], "manifest.json"}
     checked = cli("check", "login", cwd=tree)
     assert checked.status == 0, checked.out
-    assert cli("load", "login", "--json", cwd=tree).json["state"] == "cached"
+    again = cli("load", "login", "--json", cwd=tree).json
+    assert again["state"] == ("built" if fails else "cached")
     assert everything(tmp_path) == before
 
 
@@ -117,6 +123,19 @@ def test_a_file_where_a_folder_belongs_is_a_clear_error(
     assert done.status == 1
     assert done.err.startswith("error: E_WRITE: ")
     assert (app / ".project" / name).read_text() == "in the way\n"
+
+
+def test_a_dossier_that_was_there_serves_when_it_cannot_be_refreshed(
+    cli: Cli, tmp_path: Path
+) -> None:
+    app = ordinary(tmp_path / "app")
+    assert cli("load", "login", cwd=app).status == 0
+    write(app, {"other.py": "x = 1\n"})
+    (app / ".project" / ".cache" / "staging").rmdir()
+    write(app, {".project/.cache/staging": "in the way\n"})
+    done = cli("load", "login", "--json", cwd=app)
+    assert (done.status, done.json["state"]) == (0, "cached")
+    assert "could not be refreshed" in done.json["warnings"][-1]
 
 
 def test_a_feature_name_with_a_command_in_it_runs_nothing(cli: Cli, tmp_path: Path) -> None:

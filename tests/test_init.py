@@ -11,8 +11,9 @@ from _trees import TEST, write
 from conftest import ROOT, Cli, git, make_repository
 from preread.layout import Layout
 from preread.operations.conventions import FRAMEWORKS
-from preread.project.tree import glob_pattern
-from preread.settings import Settings, load, personal_keys
+from preread.project.globs import glob_pattern
+from preread.settings import Settings, personal_keys
+from preread.settings_loading import load
 
 # One small project a framework: its files, and the gate rules that they become.
 PROJECTS: dict[str, tuple[dict[str, str], list[str]]] = {
@@ -275,3 +276,92 @@ def test_an_installed_package_finds_its_templates_inside_itself(cli: Cli, tmp_pa
     broken = cli("init", cwd=write(tmp_path / "other", {}), env={"PYTHONPATH": str(site)})
     assert broken.status == 3
     assert "reinstall preread" in broken.err
+
+
+def test_the_configuration_of_a_runner_is_no_test(cli: Cli, tmp_path: Path) -> None:
+    files = {
+        "vitest.config.e2e.ts": "export default { test: {} };\n",
+        "package.json": '{"devDependencies": {"vitest": "3"}}\n',
+        "e2e/login.e2e.ts": "test('a', f);\n",
+    }
+    done = cli("init", "--json", cwd=write(tmp_path, files))
+    assert "vitest.config" not in str(done.json["found"])
+    assert all(found["rules"] != ["**/{feature}.e2e.ts"] for found in done.json["found"])
+
+
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        ("def test_login():\n    assert True\n", "pytest"),
+        ("import pytest\n\n\nclass TestLogin:\n    def test_a(self): ...\n", "pytest"),
+        (
+            "import unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self): ...\n",
+            "unittest",
+        ),
+    ],
+)
+def test_python_tests_are_told_by_what_they_say(
+    cli: Cli, tmp_path: Path, text: str, framework: str
+) -> None:
+    done = cli("init", "--json", cwd=write(tmp_path, {"tests/test_login.py": text}))
+    assert [found["framework"] for found in done.json["found"]] == [framework]
+
+
+def status_of_git(root: Path) -> str:
+    return git(root, "status", "--porcelain", "--untracked-files=all")
+
+
+def test_before_init_git_sees_nothing_of_a_load(cli: Cli, tmp_path: Path) -> None:
+    root = write(tmp_path / "app", {"login.py": "def login():\n    pass\n"})
+    make_repository(root)
+    cli("load", "login", cwd=root)
+    assert status_of_git(root) == ""
+    cli("init", cwd=root)
+    assert "context/" in (root / ".project" / ".gitignore").read_text()
+    seen = status_of_git(root)
+    assert ".project/gates" in seen
+    assert "context" not in seen
+
+
+def test_a_folder_does_not_become_a_project_silently(cli: Cli, tmp_path: Path) -> None:
+    root = write(tmp_path / "app", {"login.py": "def login():\n    pass\n"})
+    first = cli("load", "login", "--json", cwd=root).json
+    assert f"{root} had neither .project nor .git" in first["warnings"][0]
+    assert "--project DIR" in first["warnings"][0]
+    assert cli("load", "other", "--json", cwd=root).json["warnings"][:1] != first["warnings"][:1]
+
+
+def test_the_home_folder_is_no_project_unless_it_is_made_one(cli: Cli, tmp_path: Path) -> None:
+    home = write(tmp_path / "home", {"login.py": "def login():\n    pass\n"})
+    done = cli("load", "login", cwd=home, env={"HOME": str(home)})
+    assert (done.status, done.err.split(": ")[1]) == (1, "E_PROJECT_DIR")
+    assert not (home / ".project").exists()
+    (home / ".project").mkdir()
+    assert cli("load", "login", cwd=home, env={"HOME": str(home)}).status == 0
+
+
+def test_undo_removes_what_init_wrote_and_copies_what_was_changed(cli: Cli, tmp_path: Path) -> None:
+    root = write(tmp_path / "app", {"tests/test_login.py": TEST})
+    make_repository(root)
+    cli("init", "--share", cwd=root)
+    done = cli("init", "--undo", "--json", cwd=root)
+    assert set(done.json["removed"]) >= {".project/gates", ".project/config.toml"}
+    assert not (root / ".project").exists()
+    assert status_of_git(root) == ""
+    nothing = cli("init", "--undo", cwd=root)
+    assert (nothing.status, "nothing to undo" in nothing.out) == (0, True)
+
+    cli("init", cwd=root)
+    gates = root / ".project" / "gates"
+    changed = gates.read_text() + "mode warn\n"
+    gates.write_text(changed)
+    (root / ".project" / "knowledge.md").write_text("# Knowledge\n")
+    done = cli("init", "--undo", "--json", cwd=root)
+    assert not gates.exists()
+    copy = root / ".project" / ".state" / "backups" / "_init" / "gates.1"
+    assert copy.read_text() == changed
+    assert any("gates.1" in note for note in done.json["notes"])
+    assert ".project/knowledge.md" in done.json["kept"]
+    assert (root / ".project" / ".gitignore").exists()
+    assert cli("init", cwd=root).status == 0
+    assert gates.exists()

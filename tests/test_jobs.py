@@ -22,11 +22,6 @@ pytestmark = pytest.mark.anyio
 BOUND = 10  # seconds; nothing here takes one
 
 
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
 async def silent(message, done, total):
     pass
 

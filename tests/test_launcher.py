@@ -30,6 +30,12 @@ MODERN = {
     }
 }
 
+LEGACY = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "claude-code", "version": "2.1.329"},
+}
+
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
@@ -262,7 +268,7 @@ def test_arguments_and_the_exit_status_are_passed_on(machine: Machine, uv: Uv) -
     status, _, err = machine.run("load", name)
     assert status == 2
     assert "E_FEATURE_NAME" in err
-    assert 'feature="a-b-c-touch-pwned"' in err
+    assert 'Use the name "a-b-c-touch-pwned".' in err
     assert machine.run("show", "login", "summary.md")[0] == 1
     assert not (machine.project / "pwned").exists()
 
@@ -288,7 +294,7 @@ def test_nothing_is_imported_from_the_folder_it_is_started_in_nor_from_the_envir
     installed(machine)
 
 
-@pytest.mark.parametrize("name", ["launch.py", "install.py", "relay.py"])
+@pytest.mark.parametrize("name", ["launch.py", "install.py", "relay.py", "child.py"])
 def test_an_old_python_can_read_the_launcher(name: str) -> None:
     ast.parse((ROOT / "bin" / name).read_text(), feature_version=(3, 8))
 
@@ -397,6 +403,56 @@ def test_the_same_for_clients_of_the_later_era(machine: Machine, uv: Uv) -> None
         assert (
             server.ask("probe-1", "server/discover", **MODERN)["result"] == known["server/discover"]
         )
+
+
+@pytest.mark.parametrize("cold", [True, False])
+def test_a_client_that_fell_back_while_the_server_was_starting_is_served_in_the_older_era(
+    machine: Machine, uv: Uv, cold: bool
+) -> None:
+    if not cold:
+        with machine.server() as server:
+            server.initialize()
+            server.call(1)
+            assert server.receive()["result"]["structuredContent"]["status"] == "ok"
+    with machine.server() as server:
+        server.send(id="probe", method="server/discover", params=MODERN)
+        server.send(id=0, method="initialize", params=LEGACY)
+        server.send(method="notifications/initialized")
+        server.send(id=1, method="tools/list", params={})
+        server.call(2)
+        found = {answer["id"]: answer for answer in (server.receive() for _ in range(3))}
+        if "probe" in found:  # the answer to a probe that the client gave up may come or not
+            found |= {(answer := server.receive())["id"]: answer}
+        known = answers()["legacy"]
+        assert found[0]["result"] == {**known["initialize"], "protocolVersion": "2025-11-25"}
+        assert found[1]["result"] == known["tools/list"]
+        assert found[2]["result"]["structuredContent"]["status"] == "ok"
+
+
+def test_a_call_does_not_wait_for_ever_for_a_server_that_does_not_start(tmp_path: Path) -> None:
+    plugin = copy_plugin(tmp_path / "plugin")
+    relay = plugin / "bin" / "relay.py"
+    text = relay.read_text()
+    relay.write_text(text.replace("PATIENCE = 120.0", "PATIENCE = 1.0"))
+    assert relay.read_text() != text
+    machine = Machine(tmp_path, plugin)
+    uv = Uv(machine.path, tmp_path / "uv")
+    uv.hold()
+    with machine.server() as server:
+        server.initialize()
+        server.call(1)
+        result = server.receive()["result"]
+        assert result["isError"]
+        assert "has not started within 1 seconds" in result["content"][0]["text"]
+        uv.entered()
+        uv.let_go()
+        for ident in range(2, 99):
+            server.call(ident)
+            answer = server.receive()
+            assert answer["id"] == ident  # what the server answers to an earlier call is swallowed
+            if not answer["result"].get("isError"):
+                break
+        assert answer["result"]["structuredContent"]["status"] == "ok"
 
 
 def test_an_answer_of_megabytes_and_a_call_split_anywhere_pass_through(

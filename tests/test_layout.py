@@ -78,7 +78,7 @@ def test_an_identifier_or_a_heading_is_replaced_by_its_slug(name: str, feature: 
 def test_any_other_name_is_rejected_with_a_slug_to_use(name: str, usable: str) -> None:
     error = refused("E_FEATURE_NAME", feature_name, name)
     assert error.details == {"slug": usable}
-    assert (f'feature="{usable}"' in error.hint) if usable else ("Choose" in error.hint)
+    assert (error.hint == f'Use the name "{usable}".') if usable else ("Choose" in error.hint)
     str(error).encode()  # what is shown of the name can be printed anywhere
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from _evidence_project import CALM, evidence, write
 from preread import syntax
 from preread.models import Request
-from preread.ranking import lines
+from preread.ranking import lines, parts
 from preread.ranking.lines import Span
 from preread.ranking.query import query_of
 
@@ -77,7 +77,7 @@ def test_of_a_long_function_the_piece_that_matters_is_cited() -> None:
     found = spans("run.py", text, "refund")
     assert held(found, at(text, "refund"))
     assert found[0].symbols == ("run",)
-    assert found[0].end - found[0].start < 1.5 * lines.PART
+    assert found[0].end - found[0].start < 1.5 * parts.PART
 
 
 def test_a_file_that_is_about_it_everywhere_is_not_cited_whole() -> None:
@@ -126,7 +126,7 @@ def test_a_language_without_a_grammar_is_cited_in_pieces() -> None:
     )
     found = spans("notes.zig", text, "refund")
     assert held(found, at(text, "refund"))
-    assert found[0].end - found[0].start < 1.5 * lines.PART
+    assert found[0].end - found[0].start < 1.5 * parts.PART
 
 
 def test_a_request_of_one_endless_word_is_no_work() -> None:

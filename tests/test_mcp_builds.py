@@ -8,26 +8,14 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from _mcp_process import BOUND, MODES, SlowGit, connect, left_behind, shop, wired
+from _mcp_process import BOUND, MODES, connect, left_behind, shop, wired
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def project(tmp_path):
     return shop(tmp_path / "shop")
-
-
-@pytest.fixture
-def slow_git(tmp_path):
-    git = SlowGit(tmp_path / "slow")
-    yield git
-    git.close()
 
 
 async def gone(process_id):

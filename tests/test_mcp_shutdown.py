@@ -9,7 +9,7 @@ import anyio
 import psutil
 import pytest
 
-from _mcp_process import BOUND, SlowGit, left_behind, shop, wired
+from _mcp_process import BOUND, left_behind, shop, wired
 
 pytestmark = [
     pytest.mark.anyio,
@@ -19,20 +19,8 @@ AT_ONCE = 0.5  # seconds after the first signal Claude Code kills
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def project(tmp_path):
     return shop(tmp_path / "shop")
-
-
-@pytest.fixture
-def slow_git(tmp_path):
-    git = SlowGit(tmp_path / "slow")
-    yield git
-    git.close()
 
 
 @asynccontextmanager

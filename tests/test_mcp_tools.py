@@ -1,5 +1,7 @@
 """The tools made from a registry of test operations: names, coercion, refusals, bugs."""
 
+import json
+import re
 from pathlib import Path
 
 import anyio
@@ -7,20 +9,19 @@ import pytest
 from mcp import Client
 from pydantic import Field
 
+from _answers import FIRST, PLACE
 from preread.errors import PrereadError
 from preread.jobs import Jobs
-from preread.mcp import arguments, operation_tool, tools
+from preread.mcp import tools
 from preread.mcp.server import Handlers
 from preread.models import Model
+from preread.operations import arguments, dispatch
 from preread.operations.load import OPERATION as LOAD
 from preread.operations.registry import Operation
+from preread.settings import Settings
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
+MAX_LISTED, CHARACTERS_PER_TOKEN = 900, 4  # tokens that every session pays for
 
 
 class Asked(Model):
@@ -54,13 +55,16 @@ def operation(name, effect="read", run=say):
     )  # fmt: skip
 
 
-TOYS = (
-    operation("toys.say"),
-    operation("toys.twice"),
-    operation("other.twice"),
-    operation("toys.launch", effect="execute"),
-    operation("toys.fail", run=fail),
-)
+TOYS = {
+    each.name: each
+    for each in (
+        operation("toys.say"),
+        operation("toys.twice"),
+        operation("other.twice"),
+        operation("toys.launch", effect="execute"),
+        operation("toys.fail", run=fail),
+    )
+}
 
 
 def parsed(**given):
@@ -117,33 +121,31 @@ def test_what_does_not_fit_is_named():
 
 
 def test_a_bare_name_works_if_only_one_operation_has_it():
-    assert operation_tool.find(TOYS, "say").name == "toys.say"
-    assert operation_tool.find(TOYS, "other.twice").name == "other.twice"
+    assert dispatch.find(TOYS, "say").name == "toys.say"
+    assert dispatch.find(TOYS, "other.twice").name == "other.twice"
     with pytest.raises(PrereadError, match="more than one operation") as caught:
-        operation_tool.find(TOYS, "twice")
+        dispatch.find(TOYS, "twice")
     assert caught.value.hint == "Use `toys.twice` or `other.twice`."
 
 
-@pytest.mark.parametrize("method", ["toys.launch", "launch"])
-def test_an_operation_that_runs_programs_is_refused(method):
-    with pytest.raises(PrereadError, match="not allowed over MCP") as caught:
-        operation_tool.find(TOYS, method)
-    assert caught.value.hint == "A person can run it: preread toys.launch"
-
-
-def test_an_operation_that_is_refused_is_not_listed():
-    assert "toys.launch" not in operation_tool.catalogue(TOYS)
-    assert (
-        "- toys.say(name, note?, often?, loud?, tags?): Do toys.say."
-        in operation_tool.catalogue(TOYS)
-    )
+def test_an_operation_that_runs_programs_is_neither_permitted_nor_offered_to_agents():
+    launch = TOYS["toys.launch"]
+    with pytest.raises(PrereadError, match="agents are not allowed") as caught:
+        dispatch.permit(launch, Settings())
+    assert caught.value.code == "E_NOT_ALLOWED"
+    assert "A person can run it: preread toys.launch" in caught.value.hint
+    assert launch not in dispatch.offered(TOYS.values(), Settings())
+    allowed = Settings(allow=["read", "execute"])
+    dispatch.permit(launch, allowed)
+    assert launch in dispatch.offered(TOYS.values(), allowed)
+    dispatch.permit(TOYS["toys.say"], allowed)
 
 
 def test_the_tool_of_an_operation_is_named_after_it_and_says_whether_it_only_reads():
-    row = tools.of_operation(TOYS[0])
+    row = tools.of_operation(TOYS["toys.say"])
     assert (row.tool.name, row.tool.title, row.tool.description) == (
-        "say_toys",
-        "Say toys",
+        "toys_say",
+        "Toys say",
         "Do toys.say.",
     )
     assert row.tool.annotations.read_only_hint is True
@@ -171,7 +173,10 @@ def connected(request, tmp_path):
 
 async def test_an_operation_in_the_registry_needs_no_line_in_the_server(connected):
     reply = await connected.call(method="say", params={"name": "x", "often": "2"})
-    assert reply.structured_content["result"] == {"words": "x x"}
+    result = reply.structured_content["result"]
+    [(mark, words)] = re.findall(r"<data-(\w+)>(.*)</data-\1>", result["words"])
+    assert words == "x x"
+    assert mark in result["quoted"]
 
 
 async def test_a_bug_is_reported_without_a_traceback_and_logged_with_one(connected):
@@ -196,3 +201,18 @@ async def test_a_bug_in_a_project_without_a_log_goes_to_standard_error(connected
     )
     assert "Traceback" in capsys.readouterr().err
     assert not (connected.start / ".project").exists()
+
+
+def test_what_is_listed_by_default_is_short_and_says_that_calling_again_is_free() -> None:
+    """Names, descriptions and schemas of the tools, and the server's instructions."""
+    for era, answers in json.loads(PLACE.read_text(encoding="utf-8")).items():
+        if era == "versions":
+            continue
+        tools = answers["tools/list"]["tools"]
+        shown = [
+            {key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools
+        ]
+        text = json.dumps(shown, separators=(",", ":")) + answers[FIRST[era]]["instructions"]
+        assert len(text) / CHARACTERS_PER_TOKEN <= MAX_LISTED
+        (load,) = (tool for tool in tools if tool["name"] == "load_context")
+        assert "Calling again with another `description` is free" in load["description"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 
 import anyio
@@ -11,11 +12,6 @@ from _mcp_process import BOUND, connect, environ, shop, wired
 from preread.mcp import transport
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 @pytest.fixture
@@ -87,6 +83,60 @@ async def test_a_message_may_arrive_in_pieces_and_several_at_once(project):
         for start in range(0, len(data), 7):
             await wire.send(data[start : start + 7])
         assert sorted([(await wire.receive())["id"] for _ in range(3)]) == [1, 2, 3]
+
+
+HALF = ["\ud800", "\udfff", "a\udc80b", "\udfff\ud800", "🦊\ud83e"]
+
+
+def spellings(value) -> list[bytes]:
+    """A message as a line with escapes, and with the bytes that UTF-8 forbids."""
+    raw = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return [json.dumps(value).encode() + b"\n", raw + b"\n"]
+
+
+def with_half_pairs(half: str) -> list[dict]:
+    """Messages with half a surrogate pair where a server may echo it."""
+    inner = json.dumps({"feature": half, half: [half]})
+    state = {"method": "facts", "params": inner, "metadata": json.dumps({half: {"a": half}})}
+    call = {"jsonrpc": "2.0", "id": 5, "method": "tools/call"}
+    operation = {"name": "context_operation", "arguments": state}
+    return [
+        {"jsonrpc": "2.0", "id": half, "method": "ping"},
+        {"jsonrpc": "2.0", "id": [half], "method": half},
+        {"jsonrpc": "2.0", "method": half, "params": {half: half}},
+        {"jsonrpc": "2.0", "id": 5, "result": {half: half}},
+        {"jsonrpc": "2.0", "id": 5, "method": half},
+        call | {"params": {"name": half}},
+        call | {"params": {"name": "load_context", "arguments": {"feature": half, half: half}}},
+        call | {"params": operation},
+        call | {"params": operation | {"arguments": state | {"params": "{}"}}},
+        call | {"params": operation | {"arguments": state | {"method": half, "options": inner}}},
+        call | {"params": operation | {"_meta": {"progressToken": half}}},
+    ]
+
+
+@pytest.mark.parametrize("half", HALF)
+async def test_half_a_surrogate_pair_anywhere_never_ends_the_server(project, half):
+    async with wired(project) as wire:
+        await wire.initialize()
+        for number, message in enumerate(with_half_pairs(half)):
+            for line in spellings(message):
+                await wire.send(line)
+                await wire.request(f"ping {number}", "ping")
+                assert (await wire.answer(f"ping {number}"))["result"] == {}, line
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are Unicode")
+async def test_a_project_whose_name_is_no_text_is_served(tmp_path):
+    folder = shop(tmp_path / os.fsdecode(b"caf\xe9"))
+    async with wired(folder) as wire:
+        await wire.initialize()
+        await wire.request(
+            1, "tools/call", name="context_operation", arguments={"method": "status"}
+        )
+        root = (await wire.answer(1))["result"]["structuredContent"]["result"]["root"]
+        # A long path is fenced, since its names can say as much as a sentence.
+        assert re.sub(r"</?data-[0-9a-f]{12}>", "", root).endswith("/caf?")
 
 
 UNSERVED = [

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from conftest import Cli, child_environ, git
 from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
-from preread.layout import FILES, REQUIRED
+from preread.layout import FILES, REQUIRED, Layout
 from preread.models import Model
-from preread.operations import every
+from preread.operations import ALIASES, ROWS, every
 from preread.operations.registry import Context
 
 OPERATIONS = every()
@@ -61,13 +61,18 @@ def dossier(project: Path, feature: str = "checkout") -> Path:
 
 
 def test_names_commands_and_effects_are_unambiguous() -> None:
-    assert len(BY_NAME) == len(OPERATIONS) == len({operation.command for operation in OPERATIONS})
-    assert {operation.effect for operation in OPERATIONS} == {"read", "write"}
+    commands = [operation.command for operation in OPERATIONS if operation.command]
+    assert len(BY_NAME) == len(OPERATIONS)
+    assert len(commands) == len(set(commands))
+    assert [(row.name, row.command) for row in ROWS] == [(o.name, o.command) for o in OPERATIONS]
+    assert set(ALIASES.values()) <= set(BY_NAME)
+    assert not set(ALIASES) & set(BY_NAME)
     for operation in OPERATIONS:
         category, _, word = operation.name.partition(".")
-        assert category in {"context", "knowledge", "config"}
+        assert category.isidentifier()
         assert word.isidentifier()
-        assert operation.example.startswith(f"preread {operation.command}")
+        called = operation.command or f"call {operation.name}"
+        assert operation.example.startswith(f"preread {called}")
         assert set(operation.positional) <= set(operation.request.model_fields)
 
 
@@ -389,3 +394,38 @@ def test_wrong_waits_for_a_build_of_the_same_feature(cli: Cli, loaded: Path) -> 
     assert (process.returncode, err) == (0, "")
     assert f"dropped {fact['id']}" in out
     assert fact["text"] not in (dossier(loaded) / "patterns.md").read_text()
+
+
+# -- remove
+
+
+def test_remove_keeps_copies_and_what_is_not_ours(cli: Cli, loaded: Path) -> None:
+    layout = Layout(loaded)
+    folder = layout.dossier("checkout")
+    (folder / "notes.txt").write_text("mine\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = cli("remove", "checkout", "--json", cwd=loaded)
+    assert done.status == 0
+    assert {path.name for path in folder.iterdir()} == {"notes.txt"}
+    assert done.json["kept"] == [".project/context/checkout/notes.txt"]
+    copies = layout.backups("checkout")
+    assert done.json["backups"] == ".project/.state/backups/checkout/"
+    for name in before.keys() - {"notes.txt"}:
+        assert (copies / f"{name}.1").read_bytes() == before[name]
+    assert not layout.run_record("checkout").exists()
+    assert cli("show", "checkout", cwd=loaded).status == 1
+    assert cli("facts", "checkout", "--json", cwd=loaded).json["facts"] == [] or all(
+        fact["feature"] != "checkout"
+        for fact in cli("facts", "checkout", "--json", cwd=loaded).json["facts"]
+    )
+    again = cli("remove", "checkout", cwd=loaded)
+    assert (again.status, again.err.split(": ")[1]) == (1, "E_NOT_FOUND")
+    assert cli("load", "checkout", "--json", cwd=loaded).json["state"] == "built"
+    assert cli("remove", "checkout", cwd=loaded).status == 0
+    assert cli("remove", "../checkout", cwd=loaded).status == 2
+
+
+def test_facts_of_a_feature_without_a_dossier_are_not_found(cli: Cli, loaded: Path) -> None:
+    done = cli("facts", "checkout", "--feature", "chekout", cwd=loaded)
+    assert (done.status, done.err.split(": ")[1]) == (1, "E_NOT_FOUND")
+    assert "The most similar is checkout" in done.err

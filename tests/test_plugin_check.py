@@ -251,6 +251,10 @@ BROKEN: dict[str, tuple[Change, str]] = {
         edit(OWN, lambda d: d.update(version="9.9.9")),
         r"versions differ: .*9\.9\.9",
     ),
+    "a wheel's version that drifts": (
+        edit(".claude-plugin/wheel.json", lambda d: d.update(version="9.9.9")),
+        r"wheel\.json: differs from plugin\.json",
+    ),
     "a version of the package": (
         replace("pyproject.toml", 'version = "', 'version = "9'),
         r"versions differ",

@@ -88,6 +88,7 @@ def test_a_blocked_write_leads_to_a_build_by_a_real_child_and_then_passes(flow: 
         "Grep",
         "Glob",
         "Write",
+        "Edit",
     }
     starts = flow.starts.read_text().splitlines()
     assert len([line for line in starts if line.endswith("launch.py mcp")]) == 1
@@ -203,6 +204,22 @@ def test_the_repository_opened_as_a_project_has_a_server_that_starts(
     assert seen.server == [("preread", "connected")]
 
 
+def test_an_identical_server_of_the_project_does_not_displace_the_plugins(flow: Flow) -> None:
+    shutil.copy2(Path(__file__).parents[1] / ".mcp.json", flow.project)
+    state = {"projects": {str(flow.project): {"hasTrustDialogAccepted": True}}}
+    (flow.home / ".claude.json").write_text(json.dumps(state))
+    settings = json.dumps({"enabledMcpjsonServers": ["preread"]})
+    spec = flow.spec("tests/login.spec.ts")
+    seen = flow.session(
+        lambda request: [spec] if request.turn == 0 else DONE,
+        "--plugin-dir", str(flow.plugin), "--settings", settings,
+    )  # fmt: skip
+    assert (SERVER, "connected") in seen.server
+    assert len(seen.server) == 2
+    assert f"Call {LOAD} with" in seen.told(spec)[0]
+    assert LOAD in seen.own[0].tools
+
+
 @pytest.mark.parametrize(
     "what", [".", ".claude-plugin/marketplace.json", ".claude-plugin/plugin.json"]
 )
@@ -210,3 +227,12 @@ def test_claude_code_reports_no_problem(flow: Flow, tmp_path: Path, what: str) -
     plugin = copy_plugin(tmp_path / "plugin")
     shutil.copy2(Path(__file__).parents[1] / "README.md", plugin)
     flow.claude_says("plugin", "validate", "--strict", str(plugin / what))
+
+
+def test_a_project_that_does_not_use_it_gets_one_line_a_session(flow: Flow) -> None:
+    shutil.rmtree(flow.project / ".project")
+    seen = flow.session(lambda request: DONE)
+    said = [line for line in seen.own[0].whole.split("\\n") if "Preread can tell" in line]
+    assert len(said) == 1
+    assert LOAD in said[0]
+    assert not flow.there(".project")

@@ -9,21 +9,22 @@ from pathlib import Path
 import psutil
 import pytest
 
-from _evidence_project import services, write
+from _evidence_project import check, commit, draft, services, write
 from conftest import ROOT
 from preread import dossier, prompt
 from preread.errors import PrereadError
 from preread.evidence.collect import collect
+from preread.evidence.rules import RULES
 from preread.infra import sandbox
 from preread.layout import FILES
 from preread.models import Evidence, Finding, Problem, Ranked, Request
-from preread.prompt import app_access, outside, render, values, variables
+from preread.prompt import app_access, history, outside, render, values, variables
 from preread.services import Progress, Services
 
 SNAPSHOT = ROOT / "tests" / "data" / "prompt-checkout.md"
 TEMPLATE = (ROOT / "prompts" / prompt.NAME).read_text(encoding="utf-8")
 ALL = tuple(row.name for row in FILES)
-STANDARD = ("patterns.md", "codebase.md", "existing-tests.md", "summary.md")
+STANDARD = ("existing-tests.md", "patterns.md", "codebase.md", "summary.md")
 EXTENDS = '{% extends "default/context-builder.md.j2" %}\n'
 WHERE = "Output directory: {{ output_directory }}\n"
 
@@ -85,7 +86,7 @@ def finding(
     section: str = "Not covered",
     source: str = "src/a.py:1",
     file: str = "existing-tests.md",
-    rule: str = "r",
+    rule: str = "unmentioned",
     score: float = 0.5,
 ) -> Finding:
     return Finding(rule=rule, file=file, section=section, text=text, sources=(source,), score=score)
@@ -157,11 +158,11 @@ def examples() -> tuple[str, list[str]]:
 
 
 def test_the_good_example_breaks_no_rule_of_the_format() -> None:
-    draft, problems = dossier.parse("anti-patterns.md", "login", examples()[0])
+    draft, problems = dossier.parse("anti-patterns.md", "retry", examples()[0])
     assert problems == []
     assert len(draft.facts) == 5
     assert all(dossier.quotes(fact.text) and fact.sources for fact in draft.facts)
-    assert draft.facts[-1].sources == ("tests/auth.setup.ts:14",)
+    assert draft.facts[-1].sources == ("tests/conftest.py:14",)
 
 
 def test_each_bad_example_breaks_the_rule_that_it_names() -> None:
@@ -177,8 +178,8 @@ def test_each_bad_example_breaks_the_rule_that_it_names() -> None:
     ]
     assert codes == [["E_PROSE"], ["E_FACT_SOURCE"]]
     [fact] = dossier.parse("patterns.md", "login", f"# Patterns: login\n## X\n{whole}")[0].facts
-    assert (fact.sources, dossier.quotes(fact.text)) == (("tests/login.spec.ts",), [])
-    assert "`networkIdle`" in misquoted
+    assert (fact.sources, dossier.quotes(fact.text)) == (("tests/test_retry.py",), [])
+    assert "`Idle`" in misquoted
     assert ":10-80)" in outline
 
 
@@ -285,25 +286,110 @@ def test_budget_time_and_turns_are_those_of_the_settings(tmp_path: Path) -> None
     own, _ = split(told(given))
     assert "At most 7 facts and 900 tokens" in own
     assert "`codebase.md` at most 225 tokens" in own
-    assert "About 77 seconds and at most 9 turns" in own
+    # A fifth of the time and turns is left for corrections.
+    assert "About 62 seconds, 60 look-ups (Read, Grep, Glob) and at most 7 turns" in own
 
 
-def test_leads_come_by_file_with_the_most_valuable_first(tmp_path: Path) -> None:
+def test_a_full_dossier_has_more_room_and_time_unless_the_settings_say_otherwise(
+    tmp_path: Path,
+) -> None:
+    full, _ = split(told(tmp_path))
+    assert "60 facts and 2500 tokens" in full
+    assert "About 432 seconds, 60 look-ups" in full
+    standard, _ = split(told(tmp_path, level="standard"))
+    assert "60 facts and 2000 tokens" in standard
+    assert "About 192 seconds, 40 look-ups" in standard
+    own, _ = split(told(services(tmp_path, max_tokens=1500, timeout=100)))
+    assert "60 facts and 1500 tokens" in own
+    assert "About 80 seconds" in own
+
+
+def test_only_findings_to_check_are_leads_and_what_no_code_says_comes_first(
+    tmp_path: Path,
+) -> None:
     leads = [
-        finding("s", "Symbols", file="codebase.md"),
-        finding("d", "Disagreements", file="anti-patterns.md"),
-        finding("w", "Ways", file="patterns.md"),
-        finding("i", "Index", file="summary.md"),
-        finding("f", "Failing", file="failures.md"),
+        finding("s", "Symbols", rule="definitions"),
+        finding("n", "Names", rule="unmentioned"),
+        finding("d", "Flaky", rule="flaky"),
+        finding("h", "Headings", rule="documents"),
+        finding("f", "Failing", rule="failing"),
+        *(finding(f"c{n}", "Comments", rule="comments", score=n / 20) for n in range(20)),
     ]
     _, blocks = split(told(tmp_path, Evidence(feature="checkout", words=(), findings=tuple(leads))))
     assert re.findall(r"^(.+):$", blocks["findings"], re.MULTILINE) == [
-        "Failing", "Disagreements", "Ways", "Symbols",
+        "Failing", "Flaky", "Comments", "Names",
     ]  # fmt: skip
+    shown = re.findall(r"^- c(\d+) ", blocks["findings"], re.MULTILINE)
+    assert shown == ["19", "18", "17", "16", "15", "14"]
 
 
-def test_every_file_but_the_summary_has_its_place_in_that_order() -> None:
-    assert {row.name for row in FILES} - {"summary.md"} == set(values.LEADS)
+def test_every_rule_of_a_lead_exists() -> None:
+    assert set(values.LEADS) | set(history.RULES) <= {rule.name for rule in RULES}
+
+
+def places(path: str, *lines: tuple[int, int], names: tuple[str, ...] = ()) -> Ranked:
+    return Ranked(path=path, score=1, reasons=("its path",), lines=lines, symbols=names)
+
+
+def test_files_tests_and_documents_are_places_without_reasons(tmp_path: Path) -> None:
+    leads = Evidence(
+        feature="checkout",
+        words=(),
+        docs=(places("docs/a.md", (3, 9), names=("Options",)),),
+        files=(
+            places("src/a.py", (1, 2), (5, 9), names=("", "Cart.add, Cart.drop")),
+            places("src/weak.py"),
+            *(places(f"src/{n}.py", (1, 1)) for n in range(9)),
+        ),
+        tests=(places("tests/weak.py"),),
+    )
+    own, blocks = split(told(tmp_path, leads))
+    assert blocks["documents"] == "docs/a.md: 3-9 Options"
+    rows = blocks["files"].split("\n")
+    assert rows[0] == "src/a.py: 1-2; 5-9 Cart.add, Cart.drop"
+    assert rows[1:] == [f"src/{n}.py: 1-1" for n in range(5)]
+    assert blocks["tests"] == "tests/weak.py", "the only one there is"
+    assert own.index("Documents about it") < own.index("Its tests") < own.index("Its code")
+
+
+def test_a_commit_comes_with_its_message_and_the_two_lines_that_tell_most(tmp_path: Path) -> None:
+    before = "import os\n\ndef pay(cart):\n    limit = 3\n    return cart.sum() * 2\n"
+    commit(tmp_path, {"src/a.py": before, "docs/a.md": "limit is 3\n"}, "Begin")
+    sha = commit(
+        tmp_path,
+        {"src/a.py": before.replace("limit = 3", "limit = 5").replace("os", "sys, os")},
+        "Raise the limit\n\nThree were too few.\n\nSigned-off-by: A B <a@b.c>",
+    )
+    gone = finding("x", rule="history", source="commit:deadbeef1", score=0.9)
+    named = finding("x", rule="history", source=f"commit:{sha[:9]}")
+    _, blocks = split(
+        told(tmp_path, Evidence(feature="checkout", words=(), findings=(gone, named)))
+    )
+    shown = blocks["history"]
+    assert re.fullmatch(
+        rf"commit:{sha[:9]} \d{{4}}-\d\d-\d\d Raise the limit\n    Three were too few\.\n"
+        r"    in src/a\.py:\n    - limit = 3\n    \+ limit = 5",
+        shown,
+    )
+    facts = [("`Three were too few.`", f"commit:{sha[:9]}"), ("`limit = 3`", f"commit:{sha[:9]}")]
+    assert [one.state for one in check(tmp_path, [draft(*facts)]).verdicts] == ["quoted"] * 2
+
+
+def test_commits_of_a_project_without_git_are_not_looked_up(tmp_path: Path) -> None:
+    named = finding("x", rule="history", source="commit:abcdef123")
+    _, blocks = split(told(tmp_path, Evidence(feature="checkout", words=(), findings=(named,))))
+    assert "history" not in blocks
+
+
+@pytest.mark.parametrize("page", ["src/Cart.tsx", "web/playwright.config.ts"])
+def test_pages_are_spoken_of_only_where_there_are_any(tmp_path: Path, page: str) -> None:
+    write(tmp_path, {"src/a.py": ""})
+    without, _ = split(told(tmp_path))
+    assert not re.search(r"(?i)selector|log in|log-in|page object", without)
+    write(tmp_path, {page: ""})
+    files = (places(page, (1, 1)),) if page.endswith(".tsx") else ()
+    own, _ = split(told(tmp_path, Evidence(feature="checkout", words=(), files=files)))
+    assert "log in, select elements; which page objects" in own
 
 
 def test_there_is_a_bound_to_everything_from_outside(tmp_path: Path) -> None:
@@ -324,23 +410,15 @@ def test_there_is_a_bound_to_everything_from_outside(tmp_path: Path) -> None:
     assert len(text) < 200_000
 
 
-def test_evidence_takes_at_most_three_thousand_tokens_by_estimate_and_the_best_stays(
-    tmp_path: Path,
-) -> None:
-    found = [
-        finding(
-            f"{n} " + "says `this` " * 12, "Gaps", source=f"src/{n}.py:1", score=0.4 if n else 0.9
-        )
-        for n in range(300)
-    ]
-    files = tuple(
-        Ranked(path=f"src/{'d' * 60}{n}.py", score=1, reasons=("its path",)) for n in range(40)
+def test_leads_take_at_most_three_thousand_tokens_by_estimate(tmp_path: Path) -> None:
+    found = tuple(
+        finding(f"{n} " + "says `this` " * 90, "Gaps", rule=rule)
+        for rule in values.LEADS
+        for n in range(6)
     )
-    leads = Evidence(feature="checkout", words=(), files=files, tests=files, findings=tuple(found))
+    leads = Evidence(feature="checkout", words=(), findings=found)
     _, blocks = split(told(tmp_path, leads))
-    shown = [blocks[name] for name in ("files", "tests", "findings")]
-    assert 2700 < sum(map(dossier.tokens, shown)) <= values.MAX_TOKENS
-    assert blocks["findings"].startswith("Gaps:\n- 0 ")
+    assert 2700 < dossier.tokens(blocks["findings"]) <= values.MAX_TOKENS
 
 
 # -- the documented list of variables
@@ -383,7 +461,7 @@ def test_the_documents_example_of_an_own_template_works(tmp_path: Path) -> None:
     example = re.search(r"```jinja\n(.*?)```", text, re.DOTALL)
     assert example is not None
     own, _ = split(told(override(tmp_path, example[1])))
-    assert "6. **Code**, the least of all" in own
+    assert "6. **Proven ways**" in own
     assert "7. **Accessibility**" in own
 
 
@@ -406,9 +484,9 @@ a\x1b[2J\x00\x01\x02\x08b\rc
 
 def everywhere(text: str) -> Evidence:
     """Evidence that says `text` wherever the project could make it say something."""
-    row = Ranked(path=text, score=1, reasons=(text,), lines=((1, 2),))
+    row = Ranked(path=text, score=1, reasons=(text,), lines=((1, 2),), symbols=(text,))
     example = Finding(
-        rule="r",
+        rule="comments",
         file="patterns.md",
         section=text,
         text=text,
@@ -421,6 +499,7 @@ def everywhere(text: str) -> Evidence:
         words=(text,),
         files=(row,),
         tests=(row,),
+        docs=(row,),
         findings=(example, finding(text)),
         notes=(text,),
     )
@@ -508,7 +587,7 @@ def test_text_with_a_secret_is_left_out_and_counted(tmp_path: Path) -> None:
         findings=(
             finding("kept"),
             finding(f"key `{KEY}`"),
-            finding("x").model_copy(update={"fence": (f"k = {KEY}",)}),
+            finding("x", source=f"src/{KEY}.py:1"),
         ),
         notes=(f"cannot read {KEY}",),
     )
@@ -546,7 +625,7 @@ def test_a_projects_own_template_is_used_instead_of_ours(tmp_path: Path) -> None
     text = told(
         override(tmp_path, f"{WHERE}{{{{ feature }}}} at {{{{ level }}}}, list {{{{ version }}}}\n")
     )
-    assert text == f"Output directory: {staging(tmp_path)}\ncheckout at full, list 2\n"
+    assert text == f"Output directory: {staging(tmp_path)}\ncheckout at full, list 3\n"
 
 
 def test_a_template_that_extends_ours_replaces_blocks(tmp_path: Path) -> None:
@@ -757,18 +836,17 @@ def test_each_problem_is_listed_once_with_its_place_and_code() -> None:
     text = prompt.review_message([*problems(2), *problems(2)])
     assert text.count("patterns.md:1: E_SOURCE_FILE `src/1.py` is not there\n") == 1
     assert "These 2 lines failed" in text
-    assert "summary.md last" in text
+    assert "with the Edit tool" in text
 
 
 def test_a_flood_of_problems_is_cut_off_and_the_rest_counted() -> None:
     many, long = (
         prompt.review_message(problems(500)),
-        prompt.review_message(problems(40, "x" * 5000)),
+        prompt.review_message(problems(120, "x" * 5000)),
     )
-    assert "These 40 lines (and 460 more like them) failed" in many
-    assert len(many) < 8000
-    assert re.search(r"These 1\d lines \(and 2\d more like them\) failed", long)
-    assert len(long) < 8000
+    assert "These 120 lines (and 380 more like them) failed" in many
+    assert re.search(r"These 4\d lines \(and 7\d more like them\) failed", long)
+    assert max(len(many), len(long)) < 21_000
 
 
 def test_problems_cannot_close_their_block_either() -> None:

@@ -17,6 +17,7 @@ from _files_project import (
     text_of,
 )
 from preread import published, wrong_marks
+from preread.infra.reading import plain_bytes
 from preread.models import Stats
 from preread.published import RunRecord
 
@@ -205,9 +206,6 @@ def test_only_plain_files_have_bytes(tmp_path):
     (tmp_path / "file").write_bytes(b"x")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     os.mkfifo(tmp_path / "pipe")
-    got = {
-        name: published.plain_bytes(tmp_path / name)
-        for name in ("file", "link", "pipe", "absent", ".")
-    }
+    got = {name: plain_bytes(tmp_path / name) for name in ("file", "link", "pipe", "absent", ".")}
     assert got == {"file": b"x", "link": None, "pipe": None, "absent": None, ".": None}
-    assert published.plain_bytes(Path("/dev/null")) is None
+    assert plain_bytes(Path("/dev/null")) is None

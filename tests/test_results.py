@@ -68,7 +68,7 @@ def texts(root: Path, outcomes: str, **other: Any) -> list[str]:
         ("FEE", f"`{NAME}` failed on {WHEN}: {MESSAGE}"),
         (
             "FPFPP",
-            f"`{NAME}` passes and fails by turns: failed in 2 of 5 runs, last {WHEN}: {MESSAGE}",
+            f"`{NAME}` is flaky: failed in 2 of 5 runs, last {WHEN}: {MESSAGE}",
         ),
         ("FFFP", ""),
         ("PFP", ""),
@@ -86,7 +86,7 @@ def test_a_failing_or_flaky_test_is_reported_and_a_fixed_one_is_not(
 def test_a_finding_cites_its_last_runs_newest_first(tmp_path: Path) -> None:
     (finding,) = told(tmp_path, [run(n, "failed") for n in range(5)])
     assert finding.sources == tuple(f"run:20261121T00000{n}-3f9c21" for n in (4, 3, 2))
-    assert finding.section == "Failing or flaky by recorded runs"
+    assert finding.section == "Failing or flaky in recorded runs"
 
 
 def test_kinds_that_differ_are_counted_and_unknown_ones_left_out(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_new_run_keeps_a_dossier_valid_and_a_missing_cited_one_does_not(
     )
     assert cli("check", "login", cwd=project).status == 0
     record(project, run(2, "passed"))
-    assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+    assert cli("load", "login", "--json", cwd=project).json["state"] in {"cached", "refreshed"}
     forced = cli("load", "login", "--force", "--json", cwd=project).json
     assert "2026-11-21" not in forced["dossier"]
     record(project, run(3, "failed", failed=[name]))

@@ -305,7 +305,7 @@ def test_the_command_prints_problems_like_other_checks_and_exits_1(
     line = text.split("\n").index("- nowhere.py") + 1
     assert done.out.split("\n") == [
         f".project/runs/login.md:{line}: E_RUN_FILE `nowhere.py` is not a file of the project",
-        "login: run log at RUN, 2 runs, 0 rounds of fixes, 1 problems",
+        "login: run log at RUN, 2 runs, 0 rounds of fixes, 1 problem",
         "",
     ]
     assert done.status == 1

@@ -111,6 +111,30 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "src/a.test.ts",
         ("npx vitest run src/a.test.ts", "", "package.json"),
     ),
+    "a variable in quotes": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "NODE_OPTIONS=\\"--a b\\" NO=\'x y\' jest"\n }\n}\n',
+            "src/a.test.ts": PLAIN,
+        },
+        "src/a.test.ts",
+        ("NODE_OPTIONS='--a b' NO='x y' npx jest src/a.test.ts", "", "package.json"),
+    ),
+    "types tested by vitest": (
+        {
+            "package.json": '{\n  "scripts": {\n    "test": "vitest"\n  }\n}\n',
+            "src/a.test-d.ts": VITEST,
+        },
+        "src/a.test-d.ts",
+        ("npx vitest run --typecheck src/a.test-d.ts", "", "package.json"),
+    ),
+    "types that tsd checks, beside jest": (
+        {
+            "package.json": '{\n  "scripts": {\n    "test": "jest",\n    "types": "tsc && tsd"\n  }\n}\n',
+            "test/a.test-d.ts": 'import { expectType } from "tsd";\nexpectType<string>("a");\n',
+        },
+        "test/a.test-d.ts",
+        ("npx tsd --files test/a.test-d.ts", "", "package.json"),
+    ),
     "vitest projects at the root": (
         {
             "vitest.config.ts": 'export default { test: { projects: ["packages/*"] } };\n',
@@ -203,7 +227,10 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         ("ctest -R args-test", "<build folder>", "test/CMakeLists.txt"),
     ),
     "a target of a Makefile": (
-        {"Makefile": "build:\n\tcc a.c\n\ntest: build\n\t./a.out\n", "tests/test_a.c": "int main() {}\n"},
+        {
+            "Makefile": "tests:\n\tcc a.c\n\ntest: tests\n\t./a.out\n",
+            "tests/test_a.c": "int main() {}\n",
+        },
         "tests/test_a.c",
         ("make test", "", "Makefile"),
     ),
@@ -225,6 +252,10 @@ def test_the_command_is_the_one_that_the_settings_prove(name: str, tmp_path: Pat
     [
         ({"tests/test_a.py": PYTEST}, "tests/test_a.py"),
         ({"package.json": "not JSON", "test/a.test.js": PLAIN}, "test/a.test.js"),
+        (
+            {"package.json": '{"scripts": {\n"test": "jest"}}\n', "a.test-d.ts": PLAIN},
+            "a.test-d.ts",
+        ),
         ({"Cargo.toml": "[package", "tests/api.rs": RUST}, "tests/api.rs"),
         (
             {"settings.gradle": "", "lib/build.gradle": "plugins {}\n", "lib/ATest.java": "class A {}\n"},

@@ -328,3 +328,19 @@ def test_without_env_files_shapes_are_still_found(
     found = Credentials(tmp_path)
     assert found.values == ()
     assert found.found(FOUND["GitHub token"][0]) == "GitHub token"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_caught"),
+    [
+        ("ADMIN_PASSWORD = 'x1'", True), ("salt: \"x9\"", True), ("ghp_" + "a1B2" * 9, True),
+        ("postgres://shop:S3cr3tV9@db.corp.net/x", True), ("S3cr3tValue99xK", True),
+        ('login("ada", "hunter2")', False), ("PASSWORD=hunter2", False),
+        ("'hun' + 'ter2'", False),
+    ],
+)  # fmt: skip
+def test_what_the_readme_says_is_caught_and_what_is_not(
+    tmp_path: Path, text: str, is_caught: bool
+) -> None:
+    (tmp_path / ".env").write_text("SHOP=S3cr3tValue99xK\n")
+    assert bool(Credentials(tmp_path).found(f"it is `{text}`")) is is_caught

@@ -1,12 +1,13 @@
 """Settings: defaults, where they come from, what is refused, and which of them shape a dossier."""
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from preread import settings
+from preread import settings, settings_loading
 from preread.errors import PrereadError
 from preread.layout import Layout
 from preread.settings import Settings
@@ -14,6 +15,9 @@ from preread.settings import Settings
 # Another value for each key, so that a new key without one is noticed.
 OTHER: dict[str, Any] = {
     "level": "full",
+    "allow": ["read"],
+    "tools": "full",
+    "max_debt": 3,
     "max_facts": 7,
     "max_tokens": 900,
     "inline_tokens": 1,
@@ -31,6 +35,7 @@ OTHER: dict[str, Any] = {
     "reply_within": 3,
     "max_builds": 2,
     "degraded_for": 1,
+    "rebuild_after": 0.5,
     "reports": ["out/*.xml"],
     "exclude": ["gen/**"],
     "include": ["vendored", "gen/**"],
@@ -50,13 +55,13 @@ def refused(
     layout: Layout, environ: dict[str, str] | None = None, arguments: dict[str, Any] | None = None
 ) -> PrereadError:
     with pytest.raises(PrereadError) as caught:
-        settings.load(layout, environ or {}, arguments)
+        settings_loading.load(layout, environ or {}, arguments)
     assert caught.value.code == "E_SETTINGS"
     return caught.value
 
 
 def test_without_a_file_every_key_has_its_default(layout: Layout) -> None:
-    found = settings.load(layout, {})
+    found = settings_loading.load(layout, {})
     assert found == Settings()
     assert (found.max_facts, found.max_tokens, found.inline_tokens, found.level) == (
         60,
@@ -80,12 +85,12 @@ def test_arguments_win_over_the_environment_and_that_over_the_file(layout: Layou
         "PREREAD_UNKNOWN": "x",
         "MAX_FACTS": "1",
     }
-    found = settings.load(layout, environ, {"timeout": 50, "max_facts": None})
+    found = settings_loading.load(layout, environ, {"timeout": 50, "max_facts": None})
     assert (found.max_facts, found.max_tokens, found.timeout) == (10, 1100, 50)
 
 
 def test_a_list_in_the_environment_is_split_as_search_paths_are(layout: Layout) -> None:
-    found = settings.load(
+    found = settings_loading.load(
         layout, {"PREREAD_EXCLUDE": os.pathsep.join(["gen/**", "", "**/*.min.js"])}
     )
     assert found.exclude == ["gen/**", "**/*.min.js"]
@@ -185,12 +190,58 @@ def test_a_repository_s_file_cannot_choose_the_program(layout: Layout) -> None:
     assert "which only the environment may set" in error.message
     assert "PREREAD_CLAUDE" in error.hint
     layout.config.write_text("")
-    assert settings.load(layout, {"PREREAD_CLAUDE": "/opt/claude"}).claude == "/opt/claude"
+    assert settings_loading.load(layout, {"PREREAD_CLAUDE": "/opt/claude"}).claude == "/opt/claude"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "used"),
+    [
+        ("max_usd = 1000", "max_usd", 1.0),
+        ('max_usd = "1000"', "max_usd", 1.0),
+        ("max_usd = 1.01", "max_usd", 1.0),
+        ("max_usd = 0.2", "max_usd", 0.2),
+        ("max_turns = 1000", "max_turns", 100),
+        ("max_turns = 3", "max_turns", 3),
+        ("max_builds = 64", "max_builds", 4),
+        ('model = "opus"', "model", "sonnet"),
+        ('model = "claude-opus-4-1-20250805"', "model", "sonnet"),
+        ('model = "sonnet[1m]"', "model", "sonnet"),
+        ('model = "opus-sonnet"', "model", "sonnet"),
+        ('model = "claude-3-5-haiku-20241022"', "model", "claude-3-5-haiku-20241022"),
+        ('model = "claude-sonnet-4-5"', "model", "claude-sonnet-4-5"),
+        ('model = "haiku"', "model", "haiku"),
+        ('fallback_model = "opus"', "fallback_model", "haiku"),
+        ('fallback_model = ""', "fallback_model", ""),
+    ],
+)
+def test_a_project_lowers_what_a_build_may_cost_and_never_raises_it(
+    layout: Layout, text: str, key: str, used: object
+) -> None:
+    layout.config.write_text(f"{text}\n")
+    found = settings_loading.load(layout, {})
+    assert getattr(found, key) == used
+    asked = Settings.model_validate(tomllib.loads(text))
+    is_refused = getattr(asked, key) != used
+    assert [f"PREREAD_{key.upper()}" in warning for warning in found.warnings] == [True][
+        : int(is_refused)
+    ]
+
+
+def test_the_person_s_own_limits_are_used_as_they_are(layout: Layout) -> None:
+    layout.config.write_text('max_usd = 900\nmodel = "opus"\nmax_turns = 900\n')
+    own = {"PREREAD_MAX_USD": "5", "PREREAD_MODEL": "opus"}
+    found = settings_loading.load(layout, own)
+    assert (found.max_usd, found.model, found.max_turns) == (5, "opus", 100)
+    [warning] = found.warnings
+    assert warning == (
+        ".project/config.toml asks for max_turns = 900, and 100 is used: a project cannot raise "
+        "that. To allow it, set PREREAD_MAX_TURNS in your environment."
+    )
 
 
 def test_seconds_of_single_levels_go_before_the_general_ones(layout: Layout) -> None:
     layout.config.write_text("timeout = 100\ntimeouts = { full = 300 }\n")
-    found = settings.load(layout, {})
+    found = settings_loading.load(layout, {})
     assert [found.child_seconds(level) for level in ("light", "standard", "full")] == [
         100,
         100,
@@ -200,7 +251,9 @@ def test_seconds_of_single_levels_go_before_the_general_ones(layout: Layout) -> 
         100,
         300 + settings.FINISHING,
     )
-    assert settings.load(layout, {"PREREAD_TIMEOUTS": f"full=20{os.pathsep}light=5"}).timeouts == {
+    assert settings_loading.load(
+        layout, {"PREREAD_TIMEOUTS": f"full=20{os.pathsep}light=5"}
+    ).timeouts == {
         "full": 20,
         "light": 5,
     }
@@ -215,6 +268,6 @@ def test_a_model_is_a_name_and_not_an_option(layout: Layout, model: str) -> None
 
 
 def test_settings_do_not_change_once_loaded(layout: Layout) -> None:
-    found = settings.load(layout, {})
+    found = settings_loading.load(layout, {})
     with pytest.raises(ValueError):
         found.max_facts = 1  # type: ignore[misc]

@@ -33,11 +33,6 @@ YOUNG = 2.1  # seconds; what changed later than two seconds ago is not trusted, 
 
 
 @pytest.fixture
-def anyio_backend():
-    return "asyncio"
-
-
-@pytest.fixture
 def project(tmp_path):
     return small(tmp_path / "p", PASSING)
 
@@ -116,7 +111,8 @@ def test_status_of_a_feature_shows_everything_about_its_last_run(claude, api, tm
     outcome = run["outcome"]
     assert outcome["model"].startswith("claude-sonnet")
     assert re.fullmatch(r"\d+\.\d+\.\d+", outcome["version"])
-    assert (outcome["turns"], outcome["tokens"]["output"]) == (2, 20)
+    # A fact that does not check out goes back to the model once: one more turn.
+    assert (outcome["turns"], outcome["tokens"]["output"]) == (3, 30)
     assert (
         run["stats"]["cost_usd"]
         == ledger(project)[0]["cost_usd"]
@@ -139,8 +135,8 @@ def test_status_of_a_feature_shows_everything_about_its_last_run(claude, api, tm
     shown = run_cli("status", "login", cwd=project, env=env).out
     model = f"{outcome['model']} by Claude Code {outcome['version']}"
     for words in (
-        f"{model}: 2 turns, {outcome['seconds']:.1f} s, $0.00",
-        "20 output", f"prompt {outcome['prompt']}", "refused: Read", "E_QUOTE `no such words`",
+        f"{model}: 3 turns, {outcome['seconds']:.1f} s, $0.00",
+        "30 output", f"prompt {outcome['prompt']}", "refused: Read", "E_QUOTE `no such words`",
         "1 dropped",
         "stderr: a word of warning",
     ):  # fmt: skip
@@ -212,17 +208,15 @@ def test_at_a_terminal_a_person_is_asked_once_a_month_and_a_pipe_never(
     assert (piped["status"], piped["code"], piped["builder"]) == ("degraded", "E_MONEY", "static")
     assert "$0.00 of the $0.50" in piped["warnings"][0]
     assert "may cost $1.00" in piped["warnings"][0]
-    command = re.search(r"`preread (load FEATURE[^`]*)` in a terminal", piped["hint"])[1].replace(
-        "FEATURE", "login"
-    )
+    command = re.search(r"`preread (load login[^`]*)` in a terminal", piped["hint"])[1]
     assert not api.requests
 
     with Terminal(project, env, *command.split()) as refusing:  # as the hint says
         refusing.until(QUESTION)
         refusing.answer("n")
         assert refusing.ended() == 0
-    assert "degraded: built by static" in refusing.seen
-    assert "hint: Raise `month_usd`" in refusing.seen
+    assert ": built by static" in refusing.seen
+    assert ": Raise `month_usd`" in refusing.seen
     assert not api.requests
 
     api.play(writing(STANDARD))
@@ -230,11 +224,11 @@ def test_at_a_terminal_a_person_is_asked_once_a_month_and_a_pipe_never(
         agreeing.until(QUESTION)
         agreeing.answer("y")
         assert agreeing.ended() == 0
-    assert "ok: built by claude (standard)" in agreeing.seen
+    assert ": built by claude (standard)" in agreeing.seen
 
     with Terminal(project, env, "load", "login", "--force") as again:  # not asked again this month
         assert again.ended() == 0
-    assert "ok: built by claude (standard)" in again.seen
+    assert ": built by claude (standard)" in again.seen
     assert QUESTION not in again.seen
     assert load(project, env, "--force")["status"] == "ok"  # nor does a pipe need to
     assert len(sessions(api)) == len(ledger(project)) == 3

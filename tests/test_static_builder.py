@@ -117,12 +117,6 @@ def drafts_of(*findings: Finding, ranked: tuple[str, ...] = ()) -> dict[str, Dra
 # -- what the shop has planted
 
 
-def test_documents_and_code_of_the_shop_disagree_on_the_time_out(shop: Path) -> None:
-    said = section(checked(shop, "checkout"), "anti-patterns.md", "Documents and code disagree")
-    assert "`payment_timeout_s` is `30` docs/checkout.md:18, but `10.0`" in said
-    assert "`payment_attempts` is in no code" in said
-
-
 def test_deprecated_helpers_of_the_shop_are_told_with_their_replacement(shop: Path) -> None:
     said = section(checked(shop, "stock"), "anti-patterns.md", "Deprecated")
     assert said == "`reserve_one`: `Stock.reserve_one is deprecated, use Stock.reserve`"
@@ -161,7 +155,7 @@ def test_the_worst_planted_traps_survive_the_budget(shop: Path, trap: str) -> No
 
 def test_half_as_large_a_budget_again_holds_the_other_traps(shop: Path) -> None:
     said = "".join(build(shop, "checkout", max_tokens=3000).values())
-    for trap in ("payment_attempts", "#61"):
+    for trap in ("It charged twice: a bank that declines at first", "#61"):
         assert trap in said
 
 
@@ -410,7 +404,7 @@ def test_sections_of_files_with_odd_names_read_back(tmp_path: Path, path: str) -
 
 def test_an_example_is_shown_whole_under_its_source() -> None:
     lines = ('    test("a", () => {', "      `x`;", "    });")
-    made = drafts_of(finding("a", heading="A short test", source="web/a.spec.ts:3-5", fence=lines))
+    made = drafts_of(finding("a", heading="Example test", source="web/a.spec.ts:3-5", fence=lines))
     assert (
         'Source: web/a.spec.ts:3-5\n```ts\ntest("a", () => {\n  `x`;\n});\n```\n'
         in dossier.render(made["patterns.md"])
@@ -434,11 +428,11 @@ def test_the_summary_points_to_what_is_urgent_and_repeats_only_the_command(shop:
     assert [part.heading for part in summary.sections] == ["Where", static.BEFORE, "Run"]
     pointers = [fact.text for fact in summary.sections[1].facts]
     assert pointers == [
-        "Documents and code disagree: `payment_timeout_s`, see anti-patterns.md",
         (
             "Failing in the latest report: `a declined card can be replaced by another`, "
             "see failures.md"
         ),
+        "Reverted: `shop: retry declined payments automatically`, see anti-patterns.md",
     ]
     [command] = summary.sections[2].facts
     assert any(one.text.startswith(command.text) for one in found.findings if one.rule == "run")

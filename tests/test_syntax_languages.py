@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from preread.languages import LANGUAGES, language_of, role_of
+from preread.languages import LANGUAGES, language_of
+from preread.roles import role_of
 from preread.syntax import (
     Details,
     Outline,

@@ -15,7 +15,8 @@ from _evidence_project import CALM, commit, services, write
 from conftest import git
 from preread.errors import Cancelled
 from preread.layout import Layout
-from preread.project.tree import Tree, glob_pattern, is_young
+from preread.project.globs import glob_pattern
+from preread.project.tree import Tree, is_young
 from preread.services import Progress, Services
 from preread.settings import Settings
 
@@ -92,6 +93,13 @@ def test_without_git_folders_of_tools_are_skipped(tmp_path: Path) -> None:
 
 
 # -- .prereadignore and .gitattributes
+
+
+@pytest.mark.parametrize("line", ["!", "\\", "a\\", "[z-a]", "/", "//"])
+def test_a_line_that_is_no_rule_is_ignored_as_git_does(tmp_path: Path, line: str) -> None:
+    files = {"kept.py": "x = 1\n", "left/out.py": "x = 1\n"}
+    own = write(tmp_path, {".prereadignore": f"left/\n{line}\n", **files})
+    assert set(services(own).tree.files) == {".prereadignore", "kept.py"}
 
 
 @pytest.mark.parametrize("tracked", [True, False])

@@ -13,10 +13,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,9 +36,10 @@ _QUOTED = re.compile(r'`+([^`\n]+)`+|"((?:[^"\n\\]|\\.)+)"')
 _COMMAND = re.compile(
     r"(cd \S+ && )?(\w+=\S+ )*(python3?|pytest|tox|nox|hatch|poetry|uv|make|just|go|cargo|npx|npm"
     r"|yarn|pnpm|bunx?|node|mocha|vitest|jest|mvn|gradle|bundle|rspec|rake|ruby|composer|php"
-    r"|vendor/\S+|\./\w+|bin/\w+|script/\w+) "
+    r"|ctest|vendor/\S+|\./\w+|bin/\w+|script/\w+) "
 )
-_FOLDER = re.compile(r"\s*,? in `?([\w./@\-]+)`?")
+_FOLDER = re.compile(r"\s*,? in `?([\w./@\-]+|<build folder>)`?")
+BUILD = "build"  # where the manifest's setups build what CMake describes
 
 
 class Runner(NamedTuple):
@@ -56,13 +59,14 @@ _GO = r"^(Test|Example|Benchmark|Fuzz)"
 _NPX = r"^(\w+=\S+ )*((npx|yarn|pnpm( exec)?) )?"
 _VITEST = r"vitest( run| watch)?"
 RUNNERS = (
-    _runner(r"\bpytest\b", r"$", " --collect-only -q", r"^\d+(/\d+)? tests? collected|^\S+::"),
+    _runner(r"\bpytest\b", r"$", " --collect-only -q", r"^(=+ )?\d+(/\d+)? tests? collected|^\S+::"),
     _runner(r"\bgo test\b.* -run\b", r" -run[ =]", " -list ", _GO),
     _runner(r"\bgo test\b", r"\bgo test\b", "go test -list .", _GO),
     _runner(rf"{_NPX}vitest\b.* -t\b", _VITEST, "vitest list", r" > "),
     _runner(rf"{_NPX}vitest\b", _VITEST, "vitest list --filesOnly", r"^(\[\S+\] )?[\w./@-]+\.\w+$"),
     _runner(r"\bjest\b", r"$", " --listTests", r"^/"),
     _runner(r"\bmocha\b", r"$", " --dry-run", r"^\s*[1-9]\d* passing"),
+    _runner(r"^ctest\b", r"$", " -N", r"^Total Tests: [1-9]"),
     # What cannot list is run: its tests may fail, but there have to be some.
     _runner("", r"$", "", r"Tests run: [1-9]|^. tests [1-9]|--- PASS"
             r"|Tests?:? +.*[1-9]\d* (passed|failed)"
@@ -98,11 +102,26 @@ def commands(dossier: str) -> list[tuple[str, str]]:
         text = " ".join((quoted[1] or quoted[2]).replace('\\"', '"').split())
         if _COMMAND.match(f"{text} "):
             folder = _FOLDER.match(section, quoted.end())
-            found[text, folder[1] if folder else "."] = None
+            place = folder[1] if folder else "."
+            found[text, BUILD if place.startswith("<") else place] = None
     return list(found)
 
 
+def drawn(root: Path, count: int, server: Path) -> list[tuple[str, str]]:
+    """The commands for so many test files; a file without one has an empty command."""
+    done = subprocess.run(
+        [sys.executable, HERE / "drawn.py", root, str(count)],
+        env={**os.environ, "PYTHONPATH": str(server)}, check=True, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    return [
+        (run or f"# nothing for {path}", BUILD if folder.startswith("<") else folder)
+        for path, run, folder in json.loads(done.stdout)
+    ]
+
+
 def tried(command: str, folder: str, root: Path) -> Tried:
+    if command.startswith("#"):
+        return Tried(command, folder, command, False, "no command")
     if re.match(r"cargo test\b", command):
         missing = unknown(command, root / folder)
         return Tried(command, folder, "cargo metadata", not missing, ", ".join(missing))
@@ -123,15 +142,21 @@ def shell(command: str, folder: Path, root: Path) -> tuple[int, str]:
     environ["PATH"] = ":".join((*map(str, own), environ["PATH"]))
     environ |= {"CI": "1", "NO_COLOR": "1"}
     environ["npm_config_yes"] = "false"  # what is not installed is not fetched to run it
+    process = subprocess.Popen(
+        ["bash", "-c", command], cwd=folder, env=environ, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        text=True, errors="replace",
+    )  # fmt: skip
     try:
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=folder, env=environ, timeout=SECONDS, check=False,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            text=True, errors="replace",
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as late:
-        return 124, f"{late.output or ''}\nafter {SECONDS} seconds"
-    return done.returncode, done.stdout
+        out, _ = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return 124, f"after {SECONDS} seconds"
+    else:
+        return process.returncode, out
+    finally:  # also what a runner started and left: watchers, browsers, servers
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def entries() -> list[tuple[Entry, dict[str, str]]]:
@@ -154,6 +179,9 @@ def main() -> None:
     parser.add_argument(
         "--only-show", action="store_true", help="the commands, without running them"
     )
+    parser.add_argument(
+        "--files", type=int, default=0, help="also the commands for so many test files, drawn"
+    )
     parser.add_argument("--server", type=Path, default=SERVER, help="whose dossiers: its `server`")
     parser.add_argument("--clones", type=Path, default=Path.home() / ".cache" / "preread-bench")
     parser.add_argument("--source", default="", help="instead of the URL, like /mirrors/{slug}")
@@ -170,10 +198,11 @@ def main() -> None:
         clone = Clone.of(entry, folder, options.source)
         state = clone.checkout(entry.commit)
         shutil.rmtree(clone.tree / ".project", ignore_errors=True)
-        told = commands(
-            built(state, row["feature"], row["description"], options.server.resolve()).text
-        )
-        print(f"{entry.name}: {len(told)} commands", flush=True)
+        server = options.server.resolve()
+        told = commands(built(state, row["feature"], row["description"], server).text)
+        own = len(told)
+        told += [one for one in drawn(clone.tree, options.files, server) if one not in told]
+        print(f"{entry.name}: {own} commands, and {len(told) - own} for drawn files", flush=True)
         ready = clone.git_dir / "ready"  # what was set up, so that it is done once
         if (
             not options.only_show

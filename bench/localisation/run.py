@@ -191,6 +191,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--split", choices=("tuning", "held-out"), default="tuning")
     parser.add_argument("--repo", action="append", help="owner/name, of either split")
     parser.add_argument("--limit", type=int, help="at most so many cases a repository, evenly")
+    parser.add_argument("--part", default="1/1", help="2/3: of each repository's cases, these")
+    parser.add_argument("--manifest", type=Path, default=HERE / "manifest.toml")
     parser.add_argument("--show", metavar="CASE", help="one case in full, by its commit's begin")
     parser.add_argument("--cases", action="store_true", help="only list the cases")
     parser.add_argument("--no-baselines", action="store_true", help="the dossier alone: quicker")
@@ -217,7 +219,8 @@ def main() -> None:
     options.to.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)  # its work trees are moved about
-    plan = manifest(HERE / "manifest.toml")
+    plan = manifest(options.manifest)
+    part, parts = map(int, options.part.split("/"))
     target = options.to / f"localisation-{time.strftime('%Y%m%d-%H%M%S')}.json"
     rows: Rows = {}
     kept: list[dict[str, object]] = []
@@ -226,7 +229,7 @@ def main() -> None:
         cases = cases_of(clone, plan)
         if digest_of(cases) != entry.digest:
             sys.exit(f"{entry.name}: cases {digest_of(cases)}, the manifest has {entry.digest}")
-        cases = taken(cases, options.limit)
+        cases = taken(cases, options.limit)[part - 1 :: parts]
         if options.show:
             cases = [case for case in cases if case.commit.startswith(options.show)]
         print(f"{entry.name}: {len(cases)} cases", file=sys.stderr, flush=True)

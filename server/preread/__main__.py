@@ -39,7 +39,7 @@ def _run(argv: list[str]) -> int:
     import click
 
     from preread.cli import commands
-    from preread.errors import BUG, USAGE, PrereadError
+    from preread.errors import BUG, USAGE, PrereadError, of_system
 
     in_json = "--json" in argv
     _print_any_text()
@@ -59,11 +59,12 @@ def _run(argv: list[str]) -> int:
         return USAGE
     except click.Abort:
         return 130
-    except PrereadError as error:
-        commands.print_error(error, in_json=in_json)
-        return error.exit_status
     except (BrokenPipeError, SystemExit):
         raise
+    except (PrereadError, OSError) as error:
+        failure = of_system(error) if isinstance(error, OSError) else error
+        commands.print_error(failure, in_json=in_json)
+        return failure.exit_status
     except Exception as error:
         hint = f"Please report it with the end of {_log(error, argv)}."
         bug = PrereadError("E_INTERNAL", f"{type(error).__name__}: {error}", hint)
@@ -91,11 +92,11 @@ def _log(error: BaseException, argv: list[str]) -> str:
     head = f"{time.strftime('%Y-%m-%d %H:%M:%S')} preread {__version__}, {system}"
     text = f"\n{head}\n{argv}\n{''.join(traceback.format_exception(error))}"
     try:
+        from preread.infra import atomic
         from preread.operations.registry import log_file
 
         path = log_file(_project(argv))
-        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        atomic.append(path, text.encode("utf-8", "backslashreplace"))
     except Exception:  # a log that cannot be written must not hide the bug
         handle, name = tempfile.mkstemp(prefix="preread-", suffix=".log")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -1,19 +1,23 @@
 """Checks the drafts of all builders and puts them together into one dossier."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from preread import check, dossier, prompt
+from preread import check, dossier, prompt, sources
 from preread.build_plan import SUMMARY, Plan
 from preread.builders import static
 from preread.infra import atomic
 from preread.layout import REQUIRED
-from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem
+from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem, SpanMark
+from preread.relocation import Relocator
 from preread.services import Services
 
 BODY = tuple(name for name in REQUIRED if name != SUMMARY)  # the required files with facts
-MAX_LOST = 0.25  # a draft that loses a larger share of its facts goes back to the model
+# Problems by which no fact is lost that the model could correct.
+HARMLESS = frozenset({"E_FACT_TWICE", "E_FACT_WRONG", "E_FILE_NAME", "E_TITLE"})
+MAX_TOLD = 6  # facts that rest on somebody's word and rank before the rest
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class Assembled:
     # Ids of the facts that people did not write: they go when a builder no longer finds them.
     own_facts: tuple[str, ...]
     model_contributed: bool  # whether any draft of the model passed the check
+    marks: dict[str, SpanMark]
 
     @property
     def status(self) -> str:
@@ -36,23 +41,22 @@ class Assembled:
         return "degraded" if not self.model_contributed or body_is_missing else "partial"
 
 
-def review(services: Services, plan: Plan, staging: Path, answers: Iterable[str]) -> str:
-    """What is wrong with the model's drafts, in words for the model; empty if they will do."""
-    drafts, checked = _check_model_drafts(services, plan, staging, answers)
-    facts = {draft.name: len(draft.facts) for draft in checked.drafts}
-    missing = [name for name in plan.to_draft if name in BODY and not facts.get(name)]
-    lost = [
-        draft.name
-        for draft in drafts
-        if facts.get(draft.name, 0) < (1 - MAX_LOST) * len(draft.facts)
-    ]
-    if not (missing or lost):
-        return ""
-    absent = (
+def review(
+    services: Services, plan: Plan, staging: Path, answers: Iterable[str], *, alone: bool
+) -> str:
+    """What is wrong with the model's drafts, in words for the model; empty if nothing is lost.
+
+    `alone`: for a model that did not draft them.
+    """
+    checked = _check_model_drafts(services, plan, staging, answers)
+    with_facts = {draft.name for draft in checked.drafts if draft.facts}
+    missing = tuple(
         Problem(name, 1, "E_FILE_MISSING", "is required, and has no fact that checks out")
-        for name in missing
+        for name in plan.to_draft
+        if name in BODY and name not in with_facts
     )
-    return prompt.review_message((*absent, *checked.problems))
+    problems = tuple(problem for problem in checked.problems if problem.code not in HARMLESS)
+    return prompt.review_message((*missing, *problems), staging if alone else None)
 
 
 def assemble(
@@ -60,9 +64,12 @@ def assemble(
 ) -> Assembled:
     """Check the files together: the model's, those that were there before, the static builder's."""
     services.progress.say("checking every source", 4, 5)
-    _, alone = _check_model_drafts(services, plan, staging, outcome.external)
+    alone = _check_model_drafts(services, plan, staging, outcome.external)
     valid = {draft.name: draft for draft in alone.drafts if draft.facts}
     fault = outcome.fault or _fault_of_empty_drafts(plan, valid)
+    if fault is not None:
+        hint = fault.hint.replace("{feature}", plan.request.feature)
+        fault = fault.model_copy(update={"hint": hint})
     lacking = [name for name in plan.to_draft if name not in valid] if fault else []
     earlier = [plan.earlier[name] for name in lacking if name in plan.earlier]
     still_valid = _still_valid(services, plan, (*earlier, *plan.kept))
@@ -79,28 +86,27 @@ def assemble(
         fault=fault,
         own_facts=own_facts,
         model_contributed=bool(valid),
+        marks=_marks(services, chosen, own_facts, checked),
     )
 
 
 def _check_model_drafts(
     services: Services, plan: Plan, staging: Path, answers: Iterable[str]
-) -> tuple[tuple[Draft, ...], Checked]:
-    """The model's drafts, as written and as checked.
+) -> Checked:
+    """The model's drafts, checked by themselves.
 
     External sources count only if servers gave them among the `answers` of this run.
     """
     drafts, problems = _model_drafts(services, plan, staging)
-    feature = plan.request.feature
-    checked = check.check(
+    return check.check(
         services,
-        feature,
+        plan.request.feature,
         drafts,
         problems=problems,
         budget=False,
         external=answers,
         trust_published=False,
     )
-    return drafts, checked
 
 
 def _model_drafts(
@@ -130,7 +136,7 @@ def _fault_of_empty_drafts(plan: Plan, valid: dict[str, Draft]) -> Fault | None:
     return Fault(
         code="E_DRAFTS",
         reason=f"no fact of the model's {' and '.join(names)} checks out",
-        hint="See what was dropped and why: preread status FEATURE. Build again with force.",
+        hint="See what was dropped and why: `preread status {feature}`. Build again with `force`.",
     )
 
 
@@ -147,18 +153,60 @@ def _check_together(
     Returns the ids of the builders' facts as well.
     """
     request = plan.request
-    everything, people = check.with_user_facts(services, request.feature, drafts)
+    everything, people = check.with_user_facts(services, request.feature, drafts, plan.followed)
     checked = check.check(
         services,
         request.feature,
         everything,
         problems=alone.problems,
         budget=True,
-        ranks={finding.text: finding.score for finding in evidence.findings},
+        level=request.level,
+        ranks=_ranks(plan, evidence),
         before=replace(alone, drafts=(), verdicts=()),
         external=outcome.external,
+        people=people,
     )
-    return checked, tuple(sorted(_ids(checked.drafts) - people))
+    return checked, tuple(sorted(_ids(checked.drafts) - people.keys()))
+
+
+def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
+    """Which findings to keep within the budget. A refresh prefers those that are published."""
+    told = _told(evidence)
+    ranks = {one.text: one.score + (one.text in told) for one in evidence.findings}
+    if plan.how != "refreshed" or plan.published is None:
+        return ranks
+    texts = plan.published.texts.items()
+    drafts = [dossier.parse(name, plan.request.feature, text)[0] for name, text in texts]
+    known = {_shape(fact.text) for _, _, fact in dossier.all_facts(drafts)}
+    return {text: score + (_shape(text) in known) for text, score in ranks.items()}
+
+
+def _told(evidence: Evidence) -> set[str]:
+    """What only people could tell: it stands nowhere in the code, so it must not be cut first."""
+    said = [one for one in evidence.findings if check.only_said(one.sources)]
+    return {one.text for one in sorted(said, key=lambda one: -one.score)[:MAX_TOLD]}
+
+
+def _shape(text: str) -> str:
+    """A fact's text without its numbers: lines and counts change as the code does."""
+    return re.sub(r"\d+", "0", text)
+
+
+def _marks(
+    services: Services, chosen: Iterable[str], own_facts: Iterable[str], checked: Checked
+) -> dict[str, SpanMark]:
+    """What is at the lines that a model's or a person's facts cite, to find them again."""
+    relocator, own = Relocator(services.tree), set(own_facts)
+    cited = {
+        source
+        for draft, section, fact in dossier.all_facts(checked.drafts)
+        if draft.name in chosen or dossier.fact_id(draft.name, fact.text) not in own
+        for source in (*fact.sources, section.source)
+        if source in checked.spans
+    }
+    refs = {source: ref for source in sorted(cited) if (ref := sources.parse(source)) is not None}
+    found = {source: relocator.mark(ref) for source, ref in refs.items()}
+    return {source: mark for source, mark in found.items() if mark is not None}
 
 
 def _ids(drafts: tuple[Draft, ...]) -> set[str]:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from preread import (
     assembly,
+    cache,
     check,
     dossier,
     facts,
+    inputs,
     prompt,
     publish,
     published,
@@ -19,12 +21,13 @@ from preread import (
 )
 from preread.assembly import Assembled
 from preread.build_key import build_key
-from preread.build_plan import Plan, make_plan
+from preread.build_plan import Plan, make_plan, raises_level, refresh_plan
 from preread.builders import CLAUDE, STATIC
-from preread.errors import Cancelled, PrereadError
+from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.evidence.collect import collect
 from preread.infra import atomic
-from preread.models import Evidence, LoadReply, Manifest, Order, Outcome, Request
+from preread.models import Evidence, Fault, LoadReply, Manifest, Order, Outcome, Request, Wording
+from preread.published import Published
 from preread.services import Services, step
 
 BACKGROUND = (
@@ -33,20 +36,45 @@ BACKGROUND = (
 )
 
 
-async def build(services: Services, request: Request) -> LoadReply:
-    """Build the requested dossier, or add files to the published one.
+async def build(services: Services, request: Request, stale: Published | None = None) -> LoadReply:
+    """Build the requested dossier, add files to the published one, or refresh it if it is `stale`.
 
     With the setting `deepen = "background"`, a dossier without the model's new drafts is offered
     to the caller first.
     """
     started = time.time()
+    services.progress.say("reading the project's files", 0, 5)
+    signature = await step(_project_signature, services)
     evidence = await step(collect, services, request)
-    plan = await step(make_plan, services, request, evidence)
+    if stale is None or raises_level(request, evidence):
+        plan = await step(make_plan, services, request, evidence)
+    else:
+        plan = await step(refresh_plan, services, request, stale)
+    if plan.to_draft and services.settings.deepen == "background":
+        await _offer(services, plan, evidence, started)
+    reply = await make(services, plan, evidence, started)
+    cache.note_computed(services, request.feature, signature)
+    return reply
+
+
+def _project_signature(services: Services) -> str:
+    return cache.project_signature(services.tree)
+
+
+async def _offer(
+    services: Services, plan: Plan, evidence: Evidence, started: float, fault: Fault | None = None
+) -> None:
+    """Offer a dossier without the model's new drafts; `fault` says why the model takes longer."""
     offer = services.progress.offer
-    if plan.to_draft and services.settings.deepen == "background" and offer is not None:
-        reply = await _early(services, plan, evidence, started)
-        offer(reply.model_copy(update={"warnings": (*reply.warnings, BACKGROUND)}))
-    return await _make(services, plan, evidence, started)
+    if offer is None:
+        return
+    reply = await _early(services, plan, evidence, started)
+    update: dict[str, object] = {"warnings": (*reply.warnings, BACKGROUND)}
+    if fault is not None:
+        why = f"This is the static builder's stand-in: {fault.reason}."
+        update = {"status": "degraded", "code": fault.code, "hint": fault.hint or None}
+        update["warnings"] = (*reply.warnings, why, BACKGROUND)
+    offer(reply.model_copy(update=update))
 
 
 async def _early(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
@@ -56,16 +84,19 @@ async def _early(services: Services, plan: Plan, evidence: Evidence, started: fl
         return replies.from_published(services, plan.request, plan.published, "cached", seconds)
     light = plan.request.model_copy(update={"level": "light"})
     early = replace(plan, request=light, to_draft=(), kept=tuple(plan.earlier.values()))
-    return await _make(services, early, evidence, started)
+    return await make(services, early, evidence, started)
 
 
-async def _make(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
+async def make(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
+    """Draft, check and publish what the plan says."""
     request = plan.request
     staging = await step(publish.stage, services, request.feature)
     try:
-        outcome = await _draft(services, plan, evidence, staging)
+        outcome = await _draft(services, plan, evidence, staging, started)
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
         manifest = _manifest(services, plan, evidence, outcome, made)
+        if plan.how == "refreshed" and plan.published and plan.published.manifest:
+            manifest = _of_refresh(manifest, plan.published.manifest)
         nothing_added = request.extend and not made.model_contributed
         if not nothing_added:
             await step(publish.publish, services, staging, manifest)
@@ -76,19 +107,29 @@ async def _make(services: Services, plan: Plan, evidence: Evidence, started: flo
             await anyio.to_thread.run_sync(atomic.remove, staging)
     outcome = outcome.model_copy(update={"fault": made.fault})
     run = replies.run_record(manifest, made.checked, outcome, started)
+    seconds = run.stats.seconds
+    if plan.how == "refreshed":
+        run = replies.refreshed_record(published.recorded(services.layout, request.feature), run)
     published.record(services.layout, request.feature, run)
     warnings = [*evidence.notes, *outcome.warnings]
+    if services.tree.unreadable:
+        warnings.append(f"Without what cannot be read: {services.tree.troubles}.")
     if plan.published is None:
         warnings += await step(similar.warnings, services.layout, manifest)
     if nothing_added and made.fault is not None:
         return replies.not_extended(services, request, run, made.fault, warnings)
-    return replies.built(services, request, run, plan.how, [*warnings, *await _index(services)])
+    warnings += await index(services)
+    reply = replies.built(services, request, seconds, plan.how, warnings)
+    if plan.how == "refreshed" and plan.published is not None:
+        return replies.refreshed(services, reply, plan.published, plan.lost)
+    return reply
 
 
 def _manifest(
     services: Services, plan: Plan, evidence: Evidence, outcome: Outcome, made: Assembled
 ) -> Manifest:
     request, earlier = plan.request, plan.published.manifest if plan.published else None
+    failure = _failure(services)
     model = outcome.model
     if not made.model_contributed:
         model = earlier.model if earlier and made.drafted else ""
@@ -100,19 +141,50 @@ def _manifest(
         level=request.level,
         builder=CLAUDE.name if made.drafted else STATIC.name,
         model=model,
-        status=made.status,
-        fault=made.fault if made.missing else None,
+        status=made.status if failure is None else "degraded",
+        fault=failure or (made.fault if made.missing else None),
         drafted=made.drafted,
         missing=made.missing,
         recipe=build_key(services, request.level),
-        used=evidence.used,
+        used=evidence.used | inputs.unread(services.tree),
         spans=made.checked.spans,
+        marks=made.marks,
+        unverified=tuple(
+            verdict.fact.text for verdict in made.checked.verdicts if verdict.state == "unverified"
+        ),
         facts=made.own_facts,
+        wordings=_wordings(plan, made),
         thin=evidence.thin,
     )
 
 
-async def _index(services: Services) -> list[str]:
+def _of_refresh(manifest: Manifest, earlier: Manifest) -> Manifest:
+    """The manifest of a refresh, which leaves what a model could not draft as it was."""
+    kept = ("status", "fault", "missing", "model")
+    return manifest.model_copy(update={name: getattr(earlier, name) for name in kept})
+
+
+def _failure(services: Services) -> Fault | None:
+    """Why the evidence is incomplete. A file that cannot be read only costs its own facts."""
+    if not services.tree.failed:
+        return None
+    reason = "; ".join(services.tree.failed)
+    return Fault(code=Unreadable.CODE, reason=reason, hint="Fix that, then try again.")
+
+
+def _wordings(plan: Plan, made: Assembled) -> tuple[Wording, ...]:
+    """The other descriptions that a dossier still serves after files were added to it."""
+    earlier = plan.published.manifest if plan.published else None
+    if earlier is None or plan.how not in {"extended", "refreshed"}:
+        return ()
+    now = cache.wording(plan.request.description)
+    left = [one for one in earlier.wordings if set(one.facts) <= set(made.own_facts)]
+    if earlier.description:
+        left.append(Wording(digest=cache.wording(earlier.description)))
+    return tuple(one for one in left if one.digest != now)
+
+
+async def index(services: Services) -> list[str]:
     """Index the facts. The index is derived, so the dossier is published even if this fails."""
     try:
         await step(facts.index, services, check.check_unbudgeted)
@@ -123,17 +195,42 @@ async def _index(services: Services) -> list[str]:
     return []
 
 
-async def _draft(services: Services, plan: Plan, evidence: Evidence, staging: Path) -> Outcome:
+async def _draft(
+    services: Services, plan: Plan, evidence: Evidence, staging: Path, started: float
+) -> Outcome:
     """Have the model draft its files; the cost of each run is recorded, however it ends."""
-    if not plan.to_draft:
-        return Outcome()
+    if not plan.to_draft or services.tree.failed:
+        return Outcome(fault=_failure(services))  # no model is paid for a part of the evidence
     existing = {draft.name: dossier.render(draft) for draft in plan.kept}
-    text = await step(
+    render = partial(
         prompt.prepare, services, plan.request, evidence, staging, plan.to_draft, existing
     )
+    warnings: tuple[str, ...] = ()
+    try:
+        text = await step(render)
+    except PrereadError as error:
+        if error.code != "E_PROMPT":
+            raise
+        warnings = (f"{error.message} {error.hint} Preread's own template was used instead.",)
+        text = await step(render, own=False)
     if not await step(spending.allows, services):
         return Outcome(fault=spending.refusal(services))
     review = partial(assembly.review, services, plan, staging)
     spent = partial(spending.add, services, plan.request.feature)
-    order = Order(plan.request, evidence, staging, plan.to_draft, text, review, spent)
-    return await CLAUDE.build(services, order)
+    delayed = partial(_offer_delayed, services, plan, evidence, started)
+    order = Order(plan.request, evidence, staging, plan.to_draft, text, review, spent, delayed)
+    outcome = await CLAUDE.build(services, order)
+    return outcome.model_copy(update={"warnings": (*warnings, *outcome.warnings)})
+
+
+def _offer_delayed(
+    services: Services, plan: Plan, evidence: Evidence, started: float, fault: Fault
+) -> None:
+    """Called in the builder's thread; with `deepen = "background"` it was offered before.
+
+    In an event loop of its own: the caller's may be cancelled while its thread waits here.
+    """
+    import anyio
+
+    if services.settings.deepen == "wait":
+        anyio.run(_offer, services, plan, evidence, started, fault)

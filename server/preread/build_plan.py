@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from functools import partial
 
-from preread import cache, dossier, published
+from preread import cache, dossier, moves, published
 from preread.build_key import build_key
-from preread.builders import DRAFTED
-from preread.layout import FILES
+from preread.builders import DRAFTED, DRAFTING_ORDER
 from preread.models import Draft, Evidence, How, Manifest, Request
+from preread.moves import Followed, Lost
 from preread.published import Published
 from preread.services import Services
 
@@ -26,46 +26,97 @@ class Plan:
     earlier: dict[str, Draft] = field(default_factory=dict)
     published: Published | None = None
     how: How = "built"
+    # What became of the published dossier's sources; people's facts follow them.
+    followed: Followed = field(default_factory=Followed)
+    lost: tuple[Lost, ...] = ()  # the model's facts that no source supports any more
 
 
 def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
-    if request.auto and any(finding.rule in HISTORY for finding in evidence.findings):
+    """The plan of a build: a new dossier, other files for one, or a deeper one."""
+    if raises_level(request, evidence):
         request = request.model_copy(update={"level": "full"})
     to_draft = DRAFTED[request.level]
     found = published.read(services.layout, request.feature)
     manifest = found.manifest if found is not None else None
     if found is None or manifest is None:
         return Plan(request, _in_order(request.extend or to_draft))
-    earlier = _earlier_drafts(request, found, manifest)
+    where = moves.follow(services, manifest)
+    earlier = _earlier_drafts(request, found, manifest, where)
     extend = request.extend
     if earlier and not extend:
         extend = _files_of_deeper_level(services, request, manifest)
     if extend:
         extend = _in_order((*extend, SUMMARY))
         kept = tuple(draft for name, draft in earlier.items() if name not in extend)
-        return Plan(request, extend, kept, earlier, found, "extended")
+        return Plan(request, extend, kept, earlier, found, "extended", where)
     if request.force:
-        return Plan(request, to_draft, earlier=earlier, published=found)
+        return Plan(request, to_draft, earlier=earlier, published=found, followed=where)
     # A build at a lower level does not throw away what a model has drafted.
     kept = () if to_draft else tuple(earlier.values())
     to_draft = _in_order((*to_draft, *earlier)) if to_draft else ()
-    return Plan(request, to_draft, kept, earlier, found)
+    return Plan(request, to_draft, kept, earlier, found, followed=where)
 
 
-def _earlier_drafts(request: Request, found: Published, manifest: Manifest) -> dict[str, Draft]:
-    """The published files that a model drafted for the same request."""
-    asked_for = ("ticket", "description", "scope")
-    if any(getattr(request, key) != getattr(manifest, key) for key in asked_for):
+def raises_level(request: Request, evidence: Evidence) -> bool:
+    """Whether a history of failures raises a level that was left open."""
+    found = any(finding.rule in HISTORY for finding in evidence.findings)
+    return request.auto and request.level != "full" and found
+
+
+def refresh_plan(services: Services, request: Request, found: Published) -> Plan:
+    """The plan that brings a published dossier up to date, with a model only if too much is lost.
+
+    Then the model drafts the files that lost their facts. `request` is the one it was built for.
+    """
+    manifest = found.manifest
+    if manifest is None:
+        raise ValueError("only a dossier with a manifest can be refreshed")
+    where = moves.follow(services, manifest)
+    kept: list[Draft] = []
+    lost: list[Lost] = []
+    facts = 0
+    for draft in _drafted(found, manifest).values():
+        now, without = moves.followed(draft, where)
+        kept.append(now)
+        lost += without
+        facts += len(draft.facts)
+    again = {one.file for one in lost}
+    if len(lost) <= services.settings.rebuild_after * facts:
+        again = set()
+    to_draft = _in_order(tuple(again))
+    return Plan(
+        request,
+        to_draft,
+        tuple(draft for draft in kept if draft.name not in again),
+        {draft.name: draft for draft in kept},
+        found,
+        "built" if to_draft else "refreshed",
+        where,
+        tuple(lost),
+    )
+
+
+def _earlier_drafts(
+    request: Request, found: Published, manifest: Manifest, where: Followed
+) -> dict[str, Draft]:
+    """The published files that a model drafted for the same ticket and scope, where still valid."""
+    if (request.ticket, request.scope) != (manifest.ticket, manifest.scope):
         return {}
+    drafted = _drafted(found, manifest).items()
+    return {name: moves.followed(draft, where)[0] for name, draft in drafted}
+
+
+def _drafted(found: Published, manifest: Manifest) -> dict[str, Draft]:
+    """The published files that a model drafted."""
     return {
-        name: dossier.parse(name, request.feature, text)[0]
+        name: dossier.parse(name, manifest.feature, text)[0]
         for name, text in found.texts.items()
         if name in manifest.drafted
     }
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(row.name for row in FILES if row.name in names)
+    return tuple(name for name in DRAFTING_ORDER if name in names)
 
 
 def _files_of_deeper_level(
@@ -74,7 +125,9 @@ def _files_of_deeper_level(
     """The files that a deeper level adds to a dossier which is valid otherwise; none to rebuild."""
     if request.force or manifest.status != "ok" or manifest.level == "light":
         return ()
-    shallower = request.model_copy(update={"level": manifest.level, "auto": False})
+    # Another description does not make the files that are there worth another build.
+    without = {"level": manifest.level, "auto": False, "description": ""}
+    shallower = request.model_copy(update=without)
     if not cache.lookup(services, shallower, partial(build_key, services)).covers:
         return ()
     existing = {*DRAFTED[manifest.level], *manifest.drafted}

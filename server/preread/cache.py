@@ -6,21 +6,30 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from preread import inputs, published, sources
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
 from preread.infra import db
 from preread.layout import REQUIRED
 from preread.models import LEVELS, Manifest, Request
-from preread.project.tree import Tree, glob_pattern, is_young
+from preread.project.globs import glob_pattern
+from preread.project.read import data_at
+from preread.project.tree import Tree, is_young
 from preread.published import Published
 from preread.services import Services
 from preread.settings import Level
 from preread.sources import Ref, SourceError
 
 BuildKey = str | Callable[[Level], str]
+TRIED_AT_ONCE = frozenset({"E_CHILD"})  # the next call may well succeed, without any change
 SLOW = frozenset({"absent", "test", "doc"})  # they search many files, parse one or open a document
+
+
+# What a dossier needs before it covers a request: `refresh` if it is the one that was asked for
+# and only what it was made from has changed; `words` if it is asked for in other words.
+Needs = Literal["nothing", "words", "refresh", "build"]
 
 
 class Lookup(NamedTuple):
@@ -29,6 +38,8 @@ class Lookup(NamedTuple):
     covers: bool
     why: str
     published: Published | None
+    needs: Needs
+    doubt: str = ""  # what could not be read, so that it may not cover the request after all
 
 
 def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
@@ -38,15 +49,40 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
     """
     found = published.read(services.layout, request.feature)
     if found is None:
-        return Lookup(False, "no dossier", None)
-    why = next(_misses(services, request, build_key, found), "")
-    return Lookup(not why, why, found)
+        return Lookup(False, "no dossier", None, "build")
+    if why := next(_own_misses(services, request, build_key, found), ""):
+        return Lookup(False, why, found, "build")
+    tree = services.tree
+    try:
+        why = next(_content_misses(services, request, found), "")
+    except Unreadable as error:
+        return Lookup(True, "", found, "nothing", error.message)
+    if doubt := tree.troubles:  # a rebuild would drop what was found where nothing can be read now
+        return Lookup(True, "", found, "nothing", doubt)
+    if why:
+        return Lookup(False, why, found, "refresh")
+    if found.manifest and (why := next(_new_description(request, found.manifest), "")):
+        return Lookup(False, why, found, "words")
+    return Lookup(True, "", found, "nothing")
 
 
-def _misses(
+def _new_description(request: Request, manifest: Manifest) -> Iterator[str]:
+    if not request.description or request.description.split() == manifest.description.split():
+        return
+    if wording(request.description) not in {one.digest for one in manifest.wordings}:
+        has_one = bool(manifest.description)
+        yield f"it was built {'for another' if has_one else 'without a'} description"
+
+
+def wording(description: str) -> str:
+    """The digest of a description, as manifests list those that their dossiers also serve."""
+    return published.digest(" ".join(description.split()).encode("utf-8", "surrogatepass"))
+
+
+def _own_misses(
     services: Services, request: Request, build_key: BuildKey, found: Published
 ) -> Iterator[str]:
-    """Reasons why the dossier does not cover the request, found one after the other."""
+    """Reasons in the dossier itself why it does not cover the request."""
     manifest = found.manifest
     if request.force:
         yield "a rebuild was asked for"
@@ -58,6 +94,11 @@ def _misses(
     )
     yield from _different_request(request, build_key, manifest)
     yield from _degraded(services, manifest)
+
+
+def _content_misses(services: Services, request: Request, found: Published) -> Iterator[str]:
+    """Reasons in what the dossier was made from, found one after the other."""
+    manifest = found.manifest or Manifest(feature=request.feature)
     yield from _changed_inputs(services, request, manifest)
     yield from _changed_spans(services, manifest)
 
@@ -68,9 +109,6 @@ def _different_request(request: Request, build_key: BuildKey, manifest: Manifest
         yield f"it was built at level {manifest.level}, not {request.level}"
     if request.ticket and request.ticket != manifest.ticket:
         yield f"it was built for {f'ticket {manifest.ticket}' if manifest.ticket else 'no ticket'}"
-    if request.description and request.description.split() != manifest.description.split():
-        has_one = bool(manifest.description)
-        yield f"it was built {'for another' if has_one else 'without a'} description"
     if request.scope and request.scope != manifest.scope:
         yield f"it was built for {manifest.scope or 'the whole project'}, not for {request.scope}"
     current = build_key if isinstance(build_key, str) else build_key(manifest.level)
@@ -81,15 +119,52 @@ def _different_request(request: Request, build_key: BuildKey, manifest: Manifest
 def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
     if manifest.status != "degraded":
         return
+    if manifest.fault is not None and manifest.fault.code == Unreadable.CODE:
+        yield f"it is degraded ({manifest.fault.reason})"
+    if manifest.fault is not None and manifest.fault.code in TRIED_AT_ONCE:
+        yield f"it is degraded ({manifest.fault.reason}), and its hint is to try again"
+        return
     run = published.recorded(services.layout, manifest.feature)
     if run is None or not 0 <= time.time() - run.finished < services.settings.degraded_for:
         why = manifest.fault.reason if manifest.fault else "for an unknown reason"
         yield f"it is degraded ({why}), and it is time to try again"
 
 
+def is_computed(services: Services, feature: str) -> bool:
+    """Whether no file changed since the rules ran: they count, search and rank all files."""
+    try:
+        signature = project_signature(services.tree)
+    except Unreadable:  # nothing better can be computed now
+        return True
+    passed: dict[str, str] = {}
+    with suppress(PrereadError):  # a database that cannot be used only costs time
+        passed = db.use(services.layout, lambda connection: _passed(connection, [_key(feature)]))
+    return bool(signature) and passed.get(_key(feature)) == signature
+
+
+def note_computed(services: Services, feature: str, signature: str) -> None:
+    """Note that the dossier's facts were computed when the project had this signature."""
+    if signature:
+        _note(services, [(_key(feature), signature)])
+
+
+def _key(feature: str) -> str:
+    return f"computed {feature}"
+
+
+def project_signature(tree: Tree) -> str:
+    """A signature of all files and of HEAD; empty if a file changed too recently."""
+    files = _signature(tree, inputs.listed(tree), may_be_missing=True)
+    return f"{files} {_head_signature([], tree)}" if files else ""
+
+
 def _changed_inputs(services: Services, request: Request, manifest: Manifest) -> Iterator[str]:
     now = inputs.digests(services, request.model_copy(update={"ticket": manifest.ticket}))
     for key in sorted(manifest.used.keys() | now.keys()):
+        if key.startswith(inputs.UNREADABLE):
+            if inputs.is_readable_again(services.tree, key):
+                yield f"{key.removeprefix(inputs.UNREADABLE)} can be read now"
+            continue
         if manifest.used.get(key) != now.get(key):
             change = "changed"
             if key not in now:
@@ -138,8 +213,10 @@ def _changed(ref: Ref, digest: str, tree: Tree) -> Iterator[str]:
 
 def _missing_commits(names: list[str], tree: Tree) -> Iterator[str]:
     """Commits never change, so they are only looked for, all in one call of git."""
-    done = tree.git("rev-list", "--no-walk", "--ignore-missing", *names, "--")
-    known = done.out.decode().split()
+    known: list[str] = []
+    if tree.is_git:
+        done = tree.git("rev-list", "--no-walk", "--ignore-missing", *names, "--", must=True)
+        known = done.out.decode().split()
     for name in names:
         if not any(commit.startswith(name) for commit in known):
             yield f"a cited commit is gone: {name}"
@@ -168,8 +245,12 @@ def _run_unless_passed(services: Services, checks: dict[str, _Check]) -> Iterato
         yield from check.run()
     rows = [(key, check.signature) for key, check in remaining.items() if check.signature]
     if rows:
-        with suppress(PrereadError):
-            db.use(services.layout, lambda connection: _save_passed(connection, rows))
+        _note(services, rows)
+
+
+def _note(services: Services, rows: list[tuple[str, str]]) -> None:
+    with suppress(PrereadError):
+        db.use(services.layout, lambda connection: _save_passed(connection, rows))
 
 
 def _passed(connection: sqlite3.Connection, keys: Iterable[str]) -> dict[str, str]:
@@ -182,7 +263,7 @@ def _save_passed(connection: sqlite3.Connection, rows: list[tuple[str, str]]) ->
         connection.executemany("INSERT OR REPLACE INTO passed_checks VALUES (?, ?)", rows)
 
 
-def _signature(tree: Tree, paths: Iterable[str]) -> str:
+def _signature(tree: Tree, paths: Iterable[str], *, may_be_missing: bool = False) -> str:
     """A signature of the files that a source reads; empty if one changed too recently.
 
     Size and times stand for the content, as in git's index; see "racy git" in its documentation.
@@ -192,7 +273,10 @@ def _signature(tree: Tree, paths: Iterable[str]) -> str:
         try:
             info = os.stat(f"{tree.root}/{path}")  # noqa: PTH116 - a glob can match thousands
         except (OSError, ValueError):
-            return ""
+            if not may_be_missing:
+                return ""
+            parts.append(f"{path}\0")
+            continue
         if is_young(info.st_mtime_ns, now):
             return ""
         parts.append(f"{path}\0{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}")
@@ -204,16 +288,19 @@ def _head_signature(commits: list[str], tree: Tree) -> str:
     git = tree.root / ".git"
     try:
         if git.is_file():  # a worktree
-            git = tree.root / git.read_text().removeprefix("gitdir:").strip()
-        shared = git / "commondir"
-        common = git / shared.read_text().strip() if shared.exists() else git
-        head = (git / "HEAD").read_text().strip()
-        branch, packed = common / head.removeprefix("ref: "), common / "packed-refs"
-        tip = branch.read_text() if branch.is_file() else ""
+            git = tree.root / _line(git).removeprefix("gitdir:").strip()
+        common = git / _line(git / "commondir")
+        head = _line(git / "HEAD")
+        tip, packed = _line(common / head.removeprefix("ref: ")), common / "packed-refs"
         info = packed.stat() if packed.exists() else None
     except (OSError, ValueError):
         return ""
-    if head.startswith("ref: ") and not tip and info is None:
+    if not head or (head.startswith("ref: ") and not tip and info is None):
         return ""
     pack = f"{info.st_mtime_ns} {info.st_size}" if info else ""
     return published.digest("\n".join([*sorted(commits), head, tip, pack]).encode())
+
+
+def _line(path: Path) -> str:
+    """The text of a small file; empty for anything else, like a pipe."""
+    return (data_at(str(path)) or b"").decode().strip()

@@ -4,9 +4,10 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
-from preread import sources
+from preread import brackets, fact_notes, sources
 from preread.layout import BY_NAME
 from preread.models import Draft, Fact, Fence, Problem, Section
 from preread.sources import Ref
@@ -14,14 +15,12 @@ from preread.sources import Ref
 NO_FACTS = "No facts found."
 # Possessive, so that a long line of blanks takes linear time.
 FENCE = re.compile(r"(`{3,}|~{3,})\s*+([\w+-]*+)\s*+$")
-# Round brackets inside these do not delimit sources: a path in angle brackets, an absence's text.
-OPAQUE = re.compile(r'<[^<>]+>(?=:[1-9:]|#p|[,)]|$)|~"[^"]*"(?=[,)]|$)')
-SHORT = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?")  # lines of the section's source
 MIN_QUOTE = 4  # characters; shorter backticked texts prove nothing
 # Control characters, direction overrides, tags and lone surrogates: they change what a terminal
 # shows, or a model reads them and a person does not.
 INVISIBLE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb"
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
 FILE_KINDS = frozenset({"lines", "path", "test"})
@@ -42,6 +41,13 @@ def fact_id(file: str, text: str) -> str:
 def quotes(text: str) -> list[str]:
     """The backticked texts that the fact's sources have to contain."""
     return [q for q in (span.strip() for span in _code_spans(text)) if len(q) >= MIN_QUOTE]
+
+
+def own_words(text: str) -> str:
+    """A fact's text without what is in backticks: no source proves these words."""
+    for span in _code_spans(text):
+        text = text.replace(f"`{span}`", " ", 1)
+    return text
 
 
 def _code_spans(text: str) -> Iterator[str]:
@@ -74,33 +80,6 @@ def tokens(text: str) -> int:
     return (len(text) + 3) // 4
 
 
-def split_sources(bullet: str) -> tuple[str, list[str]]:
-    """Split a bullet into its text and the parts of the balanced round brackets it ends with.
-
-    There are no parts when it does not end with brackets.
-    """
-    if not bullet.endswith(")"):
-        return bullet, []
-    shape = OPAQUE.sub(lambda match: "x" * len(match[0]), bullet)
-    depth = 0
-    for i in range(len(shape) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(shape[i], 0)
-        if depth == 0:
-            return bullet[:i].rstrip(), _split(bullet[i + 1 : -1], shape[i + 1 : -1])
-    return bullet, []
-
-
-def _split(inner: str, shape: str) -> list[str]:
-    """Split `inner` at each `, ` outside brackets; `shape` is the same text with OPAQUE masked."""
-    parts, depth, start = [], 0, 0
-    for i, char in enumerate(shape):
-        depth += {"(": 1, ")": -1}.get(char, 0)
-        if depth == 0 and char == "," and shape.startswith(", ", i):
-            parts.append(inner[start:i])
-            start = i + 2
-    return [*parts, inner[start:]]
-
-
 class Anchor(NamedTuple):
     """A quote in a fact's text and its source: exactly these lines must contain the quote."""
 
@@ -108,9 +87,19 @@ class Anchor(NamedTuple):
     source: str
 
 
-def anchors(fact: Fact, base: str = "") -> list[Anchor]:
+def anchors(fact: Fact, base: str = "") -> tuple[Anchor, ...]:
     """The anchors of a parsed fact; `base` is its section's source, for lines without a path."""
-    return [Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(fact.text, base)]
+    return _anchors(fact.text, base)
+
+
+@lru_cache(maxsize=10_000)  # a build renders and checks every fact several times
+def _anchors(text: str, base: str) -> tuple[Anchor, ...]:
+    return tuple(Anchor(match["quote"].strip(), str(ref)) for match, ref in _anchored(text, base))
+
+
+def anchor_matches(text: str, base: str = "") -> list[re.Match[str]]:
+    """Where the anchors of a fact's text are, in the order of `anchors`."""
+    return [match for match, _ in _anchored(text, base)]
 
 
 def anchor_path(path: str) -> str:
@@ -179,9 +168,12 @@ def heading_source(heading: str) -> str:
 class _Reader:
     """Reads one file in one pass over its lines."""
 
-    def __init__(self, name: str, feature: str, text: str) -> None:
+    def __init__(self, name: str, feature: str, text: str, *, retired: bool) -> None:
         self.name, self.feature = name, feature
         self.lines = [line.rstrip("\r") for line in text.split("\n")]
+        self.is_dossier = name in BY_NAME
+        is_needed = not self.is_dossier and not retired
+        self.retired = fact_notes.retired(self.lines) if is_needed else frozenset()
         self.problems: list[Problem] = []
         self.sections: list[Section] = []
         self.items: list[Fact | Fence] = []
@@ -203,7 +195,7 @@ class _Reader:
         """
         found = []
         for part in parts:
-            short = SHORT.fullmatch(part)
+            short = brackets.SHORT.fullmatch(part)
             base = sources.parse(self.head.source) if self.head.source else None
             if short and base is not None and base.path:
                 ref: Ref | None = Ref("lines", base.path, int(short[1]), int(short[2] or short[1]))
@@ -214,8 +206,22 @@ class _Reader:
             found.append(self.paths.expand(ref, part))
         return found
 
-    def fact(self, number: int, bullet: str) -> None:
-        text, parts = split_sources(bullet)
+    def bullet(self, number: int, bullet: str) -> None:
+        """Read a bullet. In the project's knowledge, its comments are no part of the fact."""
+        comments = ""
+        if not self.is_dossier:
+            bullet, comments = fact_notes.split(bullet)
+        fact = self.fact(number, bullet)
+        if fact is None or fact_notes.read(comments).get("id") in self.retired:
+            return
+        if not fact.sources:
+            rule = "a fact must end with its sources in round brackets, like (src/a.py:12)"
+            self.problem(number, "E_FACT_SOURCE", rule + brackets.why_unread(bullet))
+        self.items.append(fact)
+
+    def fact(self, number: int, bullet: str) -> Fact | None:
+        """The fact of a bullet; None, and a problem, if it has no text."""
+        text, parts = brackets.split_sources(bullet)
         refs = self.refs(parts) if parts else None
         if not refs:
             text, refs = bullet, []
@@ -225,14 +231,8 @@ class _Reader:
             refs = [base]
         if not text.strip():
             self.problem(number, "E_FACT_EMPTY", "a fact needs text before its sources")
-            return
-        if not refs:
-            self.problem(
-                number,
-                "E_FACT_SOURCE",
-                "a fact must end with its sources in round brackets, like (src/a.py:12)",
-            )
-        self.items.append(Fact(text.strip(), tuple(str(ref) for ref in refs), number))
+            return None
+        return Fact(text.strip(), tuple(str(ref) for ref in refs), number)
 
     def anchored(self, text: str) -> tuple[str, list[Ref]]:
         """The text with full paths in its anchors, and the anchors as sources."""
@@ -288,7 +288,7 @@ class _Reader:
             if self.head.source:
                 self.paths.add(heading)
         elif line.startswith("- "):
-            self.fact(number, line[2:].strip())
+            self.bullet(number, line[2:].strip())
         elif match := re.match(r"Source:\s*(.+)", line):
             self.source_line(number, match[1].strip())
         elif line.strip() and line.strip() != NO_FACTS:
@@ -308,9 +308,14 @@ class _Reader:
         return Draft(self.name, self.feature, tuple(self.sections))
 
 
-def parse(name: str, feature: str, text: str) -> tuple[Draft, list[Problem]]:
-    """Parse one dossier file; lines that break the format are reported, everything else is kept."""
-    reader = _Reader(name, feature, text.removeprefix("\ufeff"))
+def parse(
+    name: str, feature: str, text: str, *, retired: bool = False
+) -> tuple[Draft, list[Problem]]:
+    """Parse one dossier file; lines that break the format are reported, everything else is kept.
+
+    Of the project's knowledge, facts that were replaced or forgotten are left out unless `retired`.
+    """
+    reader = _Reader(name, feature, text.removeprefix("\ufeff"), retired=retired)
     draft = reader.read()
     return draft, reader.problems
 
@@ -381,10 +386,7 @@ def _shortened(text: str, base: Ref | None, paths: _Paths) -> str:
 
 def _ends_in_sources(text: str) -> bool:
     """Whether a fact's text alone would be read as a fact with sources."""
-    _, parts = split_sources(text)
-    return bool(parts) and all(
-        SHORT.fullmatch(part) or sources.parse(part) is not None for part in parts
-    )
+    return brackets.are_sources(brackets.split_sources(text)[1])
 
 
 def all_facts(drafts: Iterable[Draft]) -> Iterator[tuple[Draft, Section, Fact]]:

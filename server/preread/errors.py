@@ -30,6 +30,9 @@ CODES: dict[str, Code] = {
     "E_WRITE": Code(
         -32007, FAILED, "a file cannot be written: disk full, read-only or not permitted"
     ),
+    "E_READ": Code(
+        -32015, FAILED, "a file or folder exists and cannot be read, or git does not answer"
+    ),
     "E_TIMEOUT": Code(-32008, FAILED, "the build did not finish within its deadline"),
     "E_CANCELLED": Code(-32009, INTERRUPTED, "the last caller that waited for the build went away"),
     "E_CHECK": Code(
@@ -42,6 +45,12 @@ CODES: dict[str, Code] = {
     "E_GATES": Code(-32013, FAILED, "Preread's own hooks are missing or do not answer"),
     "E_SCOPE": Code(
         -32014, USAGE, "the scope is neither a folder nor the name of exactly one package"
+    ),
+    "E_NOT_ALLOWED": Code(
+        -32016, USAGE, "the operation is for people, or the settings do not allow its effect"
+    ),
+    "E_REMEMBER": Code(
+        -32017, FAILED, "a fact may not be kept, such as a secret or one with an invalid source"
     ),
     # Why the static builder stood in: codes of `degraded` and `partial` replies, not of errors.
     "E_CLI": Code(-32020, FAILED, "Claude Code is not installed, too old or cannot be started"),
@@ -94,9 +103,26 @@ class PrereadError(Exception):
         return f"{self.code}: {self.message}" + (f" {self.hint}" if self.hint else "")
 
 
+class Unreadable(PrereadError):  # noqa: N818 - a state of a file, which is not that it is absent
+    """Something that exists, or may exist, cannot be read."""
+
+    CODE = "E_READ"
+
+    def __init__(self, path: object, error: OSError) -> None:
+        self.why = (error.strerror or str(error)).lower()
+        hint = "Fix its permissions or the disk, then call again. Nothing published has changed."
+        details = {"path": str(path), "errno": error.errno}
+        super().__init__(self.CODE, f"{path} cannot be read: {self.why}.", hint, details)
+
+
+def of_system(error: OSError) -> PrereadError:
+    """The expected failure that an error of the operating system is, wherever it comes from."""
+    return Unreadable(error.filename or "a file", error)
+
+
 class Cancelled(PrereadError):  # noqa: N818 - a state, not an error anyone made
     """The work was stopped: a person interrupted it, or its last caller cancelled."""
 
     def __init__(self, message: str = "The build was cancelled.") -> None:
-        hint = "Nothing that was published has changed; call again to build."
+        hint = "Nothing that was published has changed; load again to build."
         super().__init__("E_CANCELLED", message, hint)

@@ -1,4 +1,4 @@
-"""The fact index: full-text search of all dossiers and the project's knowledge."""
+"""The fact index: full-text search of all dossiers, the project's knowledge and a person's own."""
 
 import hashlib
 import json
@@ -64,9 +64,10 @@ def _files(services: Services) -> Iterator[_File]:
         for name, text in (found.texts if found else {}).items():
             path = f"{layout.relative(layout.dossier(feature))}/{name}"
             yield _File(feature, name, path, text)
-    knowledge = services.tree.read(layout.relative(layout.knowledge))
-    if knowledge is not None:
-        yield _File("", KNOWLEDGE, layout.relative(layout.knowledge), knowledge)
+    for path in map(layout.relative, (layout.knowledge, layout.personal_knowledge)):
+        knowledge = services.tree.read(path)
+        if knowledge is not None:
+            yield _File("", KNOWLEDGE, path, knowledge)
 
 
 def _index(services: Services, check: Check, connection: sqlite3.Connection) -> None:

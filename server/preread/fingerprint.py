@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from preread import inputs, sources
 from preread.layout import FILES, MANIFEST, Layout
 from preread.models import Manifest
+from preread.project.read import data_at
 from preread.project.tree import WALK_SKIPS, is_young
 from preread.services import Services
 from preread.sources import Ref
@@ -96,6 +97,8 @@ def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
         yield from _folders(layout.root / report, deep=deep)
     for path in inputs.report_paths(services.tree, services.settings):
         yield str(layout.root / path)
+    yield from (str(layout.root / path) for path in inputs.listed(services.tree))
+    yield from _folders(layout.root, deep=True)
     for text in manifest.spans:
         ref = sources.parse(text)
         if ref is not None:
@@ -153,9 +156,10 @@ def _git_paths(root: Path) -> Iterable[str]:
     git = root / ".git"
     names = ["HEAD", "packed-refs", "index", "info/exclude"]
     try:
-        head = (git / "HEAD").read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        # No repository, or a worktree, whose commits another repository keeps.
+        head = (data_at(str(git / "HEAD")) or b"").decode().strip()
+    except UnicodeDecodeError:
+        head = ""
+    if not head:  # no repository, or a worktree, whose commits another repository keeps
         return [str(git)]
     if head.startswith("ref: "):
         names.append(head.removeprefix("ref: "))

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
+from preread.gates.spans import decoded
 from preread.models import Request
-from preread.project.tree import WALK_SKIPS, Tree, glob_pattern
+from preread.project.globs import glob_pattern
+from preread.project.tree import WALK_SKIPS, Tree
 from preread.published import digest
 from preread.services import Services
 from preread.settings import Settings
@@ -16,12 +18,13 @@ from preread.settings import Settings
 if TYPE_CHECKING:
     from preread.reports.update import ReportState
 
+UNREADABLE = "unreadable:"
 MAX_ENTRIES = 20_000  # folder entries examined in one search for reports
 
 
 def ticket(tree: Tree, id: str) -> str | None:  # noqa: A002 - as in the registry
     """The text of a ticket's file; None when there is none. Raises E_TICKET_NAME."""
-    return tree.text(tree.layout.relative(tree.layout.ticket(id)))
+    return decoded(tree.required(tree.layout.relative(tree.layout.ticket(id))))
 
 
 def report_paths(tree: Tree, settings: Settings) -> list[str]:
@@ -50,8 +53,7 @@ def listed(tree: Tree) -> Iterable[str]:
     """The names in `tree.files`, and of links, without a `stat` of each: cached loads need this."""
     if not tree.is_git:
         return tree.files
-    done = tree.git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    return (name for name in os.fsdecode(done.out).split("\0") if not name.startswith(".project/"))
+    return (name for name in tree.names if not name.startswith(".project/"))
 
 
 def _any_of(globs: list[str]) -> re.Pattern[str]:
@@ -65,13 +67,27 @@ def digests(services: Services, request: Request) -> dict[str, str]:
     if request.ticket:
         files[f"ticket:{request.ticket}"] = tree.layout.ticket(request.ticket)
     for key, file in files.items():
-        data = tree.data(tree.layout.relative(file))
+        data = tree.required(tree.layout.relative(file))
         if data is not None:
             found[key] = digest(data)
     current = reports(services)
     if current is not None and current.failures_digest:
         found["failures"] = current.failures_digest
     return found
+
+
+def unread(tree: Tree) -> dict[str, str]:
+    """What a dossier lacks because these files cannot be read: keys beside those of `digests`."""
+    return {f"{UNREADABLE}{path}": why for path, why in tree.unreadable.items()}
+
+
+def is_readable_again(tree: Tree, key: str) -> bool:
+    """Whether a file that could not be read can be read now, or is gone."""
+    try:
+        tree.required(key.removeprefix(UNREADABLE))
+    except Unreadable:
+        return False
+    return True
 
 
 def reports(services: Services) -> "ReportState | None":
@@ -118,7 +134,7 @@ def _on_disk(tree: Tree, folder: str, *, deep: bool) -> Iterator[str]:
     while stack:
         tree.check()
         prefix = stack.pop()
-        for entry in _entries(tree.root / prefix):
+        for entry in _entries(tree, tree.root / prefix):
             seen += 1
             if seen > MAX_ENTRIES:
                 return
@@ -128,10 +144,11 @@ def _on_disk(tree: Tree, folder: str, *, deep: bool) -> Iterator[str]:
                 stack.append(f"{prefix}{entry.name}/")
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _entries(tree: Tree, folder: Path) -> list[os.DirEntry[str]]:
     """The entries of a folder, sorted, so that a search that hits its limit is reproducible."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
+    except OSError as error:
+        tree.note_folder(error)
         return []

@@ -50,7 +50,7 @@ def feature_name(name: str) -> str:
         "E_FEATURE_NAME",
         f"{shown} is not a feature name. Use lower-case letters, digits and single hyphens, at "
         f"most {MAX_LENGTH} characters, and no reserved device name.",
-        f'Call again with feature="{usable}".'
+        f'Use the name "{usable}".'
         if usable
         else "Choose a name like `login` or `checkout-coupon`.",
         {"slug": usable},
@@ -90,6 +90,11 @@ class Layout:
     @property
     def knowledge(self) -> Path:
         return self.project / "knowledge.md"
+
+    @property
+    def personal_knowledge(self) -> Path:
+        """What one person keeps to themselves: the format of `knowledge`, never committed."""
+        return self.state / "knowledge.md"
 
     @property
     def context(self) -> Path:
@@ -144,6 +149,11 @@ class Layout:
         return self.state / "spending.jsonl"
 
     @property
+    def audit(self) -> Path:
+        """The log of the calls that changed something, one line per call."""
+        return self.state / "audit.jsonl"
+
+    @property
     def agreement(self) -> Path:
         """The month, and the monthly limit that a person agreed to exceed in it."""
         return self.state / "spending-agreed"
@@ -166,9 +176,18 @@ class Layout:
         """Hint for the gates: why the dossier no longer covers the request it was built for."""
         return self.cache / "stale" / feature_name(feature)
 
+    @property
+    def run_logs(self) -> Path:
+        return self.project / "runs"
+
+    @property
+    def workflows(self) -> Path:
+        """The project's own workflows, a file each."""
+        return self.project / "workflows"
+
     def run_log(self, feature: str) -> Path:
         """The agent's log of one piece of work on a feature's tests."""
-        return self.project / "runs" / f"{feature_name(feature)}.md"
+        return self.run_logs / f"{feature_name(feature)}.md"
 
     def run_record(self, feature: str) -> Path:
         """How the feature's last build went."""
@@ -219,7 +238,8 @@ class Layout:
         folders += [self.lock(x).parent, self.building(x).parent, self.stale(x).parent]
         folders += [self.ticket(x).parent, self.run_log(x).parent, self.run_record(x).parent]
         files = [self.config, self.knowledge, self.db, self.wrong, self.results]
-        files += [self.spending, self.agreement, self.test_history]
+        files += [self.spending, self.agreement, self.test_history, self.audit]
+        files += [self.personal_knowledge]
         if feature is not None:
             folders += [self.dossier(feature), self.backups(feature)]
         for path in (*folders, *files):

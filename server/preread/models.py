@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from preread.settings import Level
 
-State = Literal["quoted", "computed", "external", "located"]
+# `said`: somebody said it, and nothing else proves it. `unverified`: a person wrote it, and its
+# sources no longer say it.
+State = Literal["quoted", "computed", "external", "located", "said", "unverified"]
 Status = Literal["ok", "building", "partial", "degraded", "error"]
 How = Literal["built", "cached", "refreshed", "extended", "joined"]
 LEVELS: tuple[Level, ...] = ("light", "standard", "full")
@@ -158,7 +160,7 @@ class Fault(Model):
 
     code: str
     reason: str
-    hint: str = ""
+    hint: str = Field("", description="`{feature}` stands for the feature until it is published.")
 
 
 class Request(Model):
@@ -176,6 +178,28 @@ class Request(Model):
     )
     force: bool = False
     extend: tuple[str, ...] = Field((), description="The only files that the model shall draft.")
+
+
+class Wording(Model):
+    """Another description that a dossier serves, and what the map added to it for that one."""
+
+    digest: str
+    facts: tuple[str, ...] = Field((), description="Ids of the facts that were added.")
+
+
+class SpanMark(Model):
+    """What was at a source's lines, so that they are found again when they move.
+
+    Digests are of text without white space, 12 hex digits of SHA-256.
+    """
+
+    size: int = Field(description="Characters of the lines, without white space.")
+    digest: str
+    before: str = Field(description="Digest of the nearest line before that is not blank.")
+    after: str = Field(description="Digest of the nearest line after that is not blank.")
+    symbol: str = Field("", description="The innermost definition or test around the lines.")
+    ordinal: int = Field(1, description="Which of the equal runs of lines in the file it is.")
+    copies: int = Field(1, description="How many equal runs of lines the file has.")
 
 
 class Manifest(Model):
@@ -203,8 +227,18 @@ class Manifest(Model):
     used: dict[str, str] = Field(default_factory=dict, description="Digest of each input.")
     files: dict[str, str] = Field(default_factory=dict, description="Digest of each file.")
     spans: dict[str, str] = Field(default_factory=dict, description="Digest of each cited span.")
+    marks: dict[str, SpanMark] = Field(
+        default_factory=dict,
+        description="What was at the lines of each source that a model or a person cited.",
+    )
     facts: tuple[str, ...] = Field(
         (), description="Ids of the facts that the build wrote; people added any others."
+    )
+    wordings: tuple[Wording, ...] = Field(
+        (), description="The other descriptions that the dossier serves, oldest first."
+    )
+    unverified: tuple[str, ...] = Field(
+        (), description="Texts of facts that a person wrote and whose sources no longer say it."
     )
     thin: bool = Field(False, description="The project says next to nothing about the feature.")
 
@@ -228,6 +262,9 @@ class Outcome(Model):
     denials: tuple[str, ...] = Field((), description="Tool calls that its permissions denied.")
     prompt: str = Field("", description="Digest of the prompt.")
     stderr: str = Field("", description="The end of its standard error.")
+    sent_back: bool = Field(
+        False, description="Whether drafts that failed the check went back to be corrected."
+    )
     fault: Fault | None = None
     warnings: tuple[str, ...] = Field(
         (), description="What it had to do without, such as a server that did not answer."
@@ -237,12 +274,23 @@ class Outcome(Model):
     )
 
 
-def _no_review(_answers: Iterable[str]) -> str:
+def _no_review(_answers: Iterable[str], /, *, alone: bool) -> str:  # noqa: ARG001 - by its name
     return ""
 
 
 def _no_ledger(_outcome: Outcome) -> None:
     """Record no cost."""
+
+
+def _not_told(_fault: Fault) -> None:
+    """Tell nobody that it takes longer."""
+
+
+class Review(Protocol):
+    """`alone`: the message is all that the model is told."""
+
+    def __call__(self, answers: Iterable[str], /, *, alone: bool) -> str:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +304,11 @@ class Order:
     prompt: Callable[[], str] = str  # pure; called while the program starts
     # Takes the answers of MCP servers so far. Returns what the model should correct in its
     # drafts, or nothing when that is not worth another turn.
-    review: Callable[[Iterable[str]], str] = _no_review
+    review: Review = _no_review
     # Called once for each run of a program, as soon as its cost is known or lost.
     spent: Callable[[Outcome], None] = _no_ledger
+    # Called once from the builder's thread when the model's service makes it wait, with the reason.
+    delayed: Callable[[Fault], None] = _not_told
 
 
 # -- the reply of `load`
@@ -272,6 +322,8 @@ class Stats(Model):
     computed: int = 0
     external: int = 0
     located: int = 0
+    said: int = 0
+    unverified: int = 0
     dropped: int = 0
     cut: int = 0
     tokens: int = Field(0, description="Estimated at 4 characters each.")

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from preread import cache, published, replies, spending, stale_hints
+from preread import cache, git_rules, published, replies, spending, stale_hints
 from preread import resolve as resolving
 from preread.build_key import build_key
 from preread.builders import locate
-from preread.errors import PrereadError
+from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.infra import atomic
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import LoadReply, Manifest, Request
@@ -44,10 +44,32 @@ async def load(services: Services, request: Request, jobs: "Jobs", caller: "Call
 
     The reply's status is `building` when the caller cannot wait that long.
     """
-    look_up = partial(_recover_and_look_up, services, request)
+    covering: list[published.Published] = []
+    look_up = partial(_recover_and_look_up, services, request, covering)
     if request.level != "light" and services.settings.month_usd:
-        await _confirm_spending(services, caller, look_up)
-    return await jobs.run(services, request, look_up, build, caller)
+
+        async def needs_model() -> bool:
+            return await step(_needs_model, services, request)
+
+        await _confirm_spending(services, caller, needs_model)
+    try:
+        return await jobs.run(services, request, look_up, build, caller)
+    except PrereadError as error:
+        # A dossier that this call published itself is none that could not be refreshed.
+        reply = await step(_not_refreshed, services, request, error) if covering else None
+        if reply is None:
+            raise
+        return reply
+
+
+def _not_refreshed(services: Services, request: Request, error: PrereadError) -> LoadReply | None:
+    """The published dossier, if all that could not be done was to run its rules again."""
+    found = cache.lookup(services, request, partial(build_key, services))
+    if isinstance(error, Cancelled) or not found.covers or found.published is None:
+        return None
+    reply = replies.from_published(services, request, found.published, "cached", 0.0)
+    why = f"Files changed since this was computed, and it could not be refreshed: {error.message}"
+    return reply.model_copy(update={"warnings": (*reply.warnings, why)})
 
 
 async def extend(
@@ -59,8 +81,11 @@ async def extend(
     async def look_up() -> None:
         return None
 
+    async def needs_model() -> bool:
+        return True
+
     if services.settings.month_usd:
-        await _confirm_spending(services, caller, look_up)
+        await _confirm_spending(services, caller, needs_model)
     return await jobs.run(services, request, look_up, build, caller)
 
 
@@ -82,7 +107,7 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
         raise PrereadError(
             "E_NOT_FOUND",
             f"There is no dossier of {name} to extend.",
-            f"Call load for {name} first.",
+            f"Load {name} first: the tool load_context, or `preread load {name}`.",
         )
     # Forced: neither the published dossier nor a running build will do.
     return as_built(manifest).model_copy(update={"feature": name, "force": True, "extend": names})
@@ -98,20 +123,39 @@ def cached_reply(services: Services, request: Request) -> LoadReply | None:
     return _look_up(services, request)
 
 
-async def _recover_and_look_up(services: Services, request: Request) -> LoadReply | None:
+async def _recover_and_look_up(
+    services: Services, request: Request, covering: list[published.Published]
+) -> LoadReply | None:
     if published.pending(services.layout, request.feature):
         await step(recover, services, request.feature)
-    return await step(_look_up, services, request)
+    return await step(_look_up, services, request, covering)
 
 
-def _look_up(services: Services, request: Request) -> LoadReply | None:
+def _look_up(
+    services: Services, request: Request, covering: list[published.Published] | None = None
+) -> LoadReply | None:
+    """The reply without a build; a dossier that covers the request is added to `covering`."""
     begun = time.monotonic()
     found = cache.lookup(services, request, partial(build_key, services))
     if not found.covers or found.published is None:
         return None
+    if covering is not None:
+        covering.append(found.published)
     stale_hints.clear(services.layout, request.feature)
+    if not _is_current(services, found):
+        return None
     seconds = time.monotonic() - begun
-    return replies.from_published(services, request, found.published, "cached", seconds)
+    reply = replies.from_published(services, request, found.published, "cached", seconds)
+    if not found.doubt:
+        return reply
+    doubt = f"It may be out of date: {found.doubt.rstrip('.')}."
+    return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
+
+
+def _needs_model(services: Services, request: Request) -> bool:
+    recover(services, request.feature)
+    found = cache.lookup(services, request, partial(build_key, services))
+    return found.needs == "build"
 
 
 def recover(services: Services, feature: str) -> None:
@@ -145,6 +189,12 @@ async def build(services: Services, request: Request) -> LoadReply:
 
     Also for `force`, a build by another process will do if it began after this call.
     """
+    notes = await step(git_rules.prepare, services.layout, services.settings)
+    reply = await _locked_build(services, request)
+    return reply.model_copy(update={"warnings": (*notes, *reply.warnings)}) if notes else reply
+
+
+async def _locked_build(services: Services, request: Request) -> LoadReply:
     from preread import publish  # a cached reply must be fast, and needs no module that builds
     from preread.build import build as make
 
@@ -152,13 +202,27 @@ async def build(services: Services, request: Request) -> LoadReply:
     await step(recover_all, services)
     async with feature_lock(services, request.feature):
         await step(publish.recover, services, request.feature)
+        stale, asked = None, request
         if not request.extend:
-            if (other := await _built_meanwhile(services, request, called)) is not None:
-                return other
-            request = await step(_with_published_inputs, services, request)
-        async with _building_hint(services, request):
+            looked = await step(_look_again, services, request, called)
+            if (served := await _served(services, request, looked)) is not None:
+                return served
+            asked = await step(_with_published_inputs, services, request)
+            if looked.needs != "build" and looked.published and looked.published.manifest:
+                stale = looked.published  # at a level that is as open as now
+                built_for = as_built(looked.published.manifest)
+                asked = built_for.model_copy(update={"auto": request.auto})
+        async with _building_hint(services, asked):
             await step(_hint_if_stale, services, request.feature)
-            return await make(services, request)
+            reply = await make(services, asked, stale)
+        if stale is not None:
+            again = await step(_look_again, services, request, called)
+            if again.needs == "words":
+                reply = await _served(services, request, again) or reply
+                now = await step(published.read, services.layout, request.feature)
+                if now is not None and now.texts == stale.texts:
+                    return reply.model_copy(update={"state": "cached"})
+        return reply
 
 
 def _hint_if_stale(services: Services, feature: str) -> None:
@@ -188,7 +252,7 @@ def _with_published_inputs(services: Services, request: Request) -> Request:
     """The request, with the published dossier's ticket, description and scope where it names none.
 
     An omitted input matches any dossier, so a build that only refreshes one must not lose its
-    requirements. `force` starts from scratch.
+    requirements; nor must one for another description. `force` starts from scratch.
     """
     found = published.read(services.layout, request.feature)
     if request.force or found is None or found.manifest is None:
@@ -199,23 +263,43 @@ def _with_published_inputs(services: Services, request: Request) -> Request:
         "description": manifest.description,
         "scope": manifest.scope,
     }
-    if any(getattr(request, key) not in {"", value} for key, value in inputs.items()):
+    if request.ticket not in {"", manifest.ticket} or request.scope not in {"", manifest.scope}:
         return request
     return request.model_copy(
         update={key: value for key, value in inputs.items() if not getattr(request, key)}
     )
 
 
-async def _built_meanwhile(services: Services, request: Request, called: float) -> LoadReply | None:
-    """Look again under the lock: another process may have built the dossier in the meantime."""
+def _look_again(services: Services, request: Request, called: float) -> cache.Lookup:
+    """Look up under the lock: another process may have built the dossier in the meantime.
+
+    For `force`, a build will do that began after this call.
+    """
     run = published.recorded(services.layout, request.feature)
-    if request.force and (run is None or run.started < called):
+    # A start in the future is one from before the clock was set back.
+    if not request.force or (run is not None and called <= run.started <= time.time()):
+        request = request.model_copy(update={"force": False})
+    return cache.lookup(services, request, partial(build_key, services))
+
+
+async def _served(services: Services, request: Request, looked: cache.Lookup) -> LoadReply | None:
+    """The reply without a build. A dossier of the feature serves other descriptions too."""
+    if looked.published is None:
         return None
-    unforced = request.model_copy(update={"force": False})
-    found = await step(cache.lookup, services, unforced, partial(build_key, services))
-    if not found.covers or found.published is None:
+    if looked.needs == "words":
+        from preread.widening import widen
+
+        unforced = request.model_copy(update={"force": False})
+        return await widen(services, unforced, looked.published)
+    if not looked.covers or not await step(_is_current, services, looked):
         return None
-    return replies.from_published(services, request, found.published, "joined", 0.0)
+    return replies.from_published(services, request, looked.published, "joined", 0.0)
+
+
+def _is_current(services: Services, looked: cache.Lookup) -> bool:
+    """Whether the rules need not run again; where something cannot be read, they must not."""
+    manifest = looked.published.manifest if looked.published else None
+    return bool(looked.doubt) or not manifest or cache.is_computed(services, manifest.feature)
 
 
 @asynccontextmanager
@@ -256,13 +340,13 @@ async def _building_hint(services: Services, request: Request) -> AsyncIterator[
 
 
 async def _confirm_spending(
-    services: Services, caller: "Caller", look_up: Callable[[], Awaitable[LoadReply | None]]
+    services: Services, caller: "Caller", needs_model: Callable[[], Awaitable[bool]]
 ) -> None:
     """Ask before the first build of a month that would exceed its limit.
 
-    Nobody is asked when a published dossier covers the request.
+    Nobody is asked when a published dossier serves the request.
     """
-    if caller.ask is None or await step(spending.allows, services) or await look_up() is not None:
+    if caller.ask is None or await step(spending.allows, services) or not await needs_model():
         return
     if await caller.ask(spending.question(services)):
         await step(spending.agree, services)

@@ -13,9 +13,10 @@ from pathlib import Path
 from preread import published, stale_hints
 from preread.errors import PrereadError
 from preread.infra import atomic
+from preread.infra.reading import names_in, plain_bytes
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout, feature_name
 from preread.models import Manifest
-from preread.published import MARK, READY, Ready, digest, plain_bytes
+from preread.published import MARK, READY, Ready, digest
 from preread.services import Services
 
 
@@ -50,10 +51,10 @@ def publish(services: Services, staging: Path, manifest: Manifest) -> None:
         _back_up_edited(layout, ready, name)
     # Write the texts again, because a process that the builder left may have its files open.
     marks = {MANIFEST: published.manifest_bytes(manifest), MARK: ready.model_dump_json().encode()}
-    for name, data in (texts | marks).items():
-        atomic.write(staging / name, data)
+    atomic.write_all(staging, texts | marks)
     complete = staging.with_name(staging.name + READY)
     atomic.replace(staging, complete)
+    atomic.sync_folder(layout.staging)
     _roll_forward(layout, ready, complete)
 
 
@@ -67,11 +68,20 @@ def recover(services: Services, feature: str) -> None:
     for ready, staging in published.ready(layout, feature):
         _roll_forward(layout, ready, staging)
     folders = (layout.dossier(feature), layout.backups(feature))
-    parts = [folder.glob(".*.part") for folder in folders]
-    files = (hint, layout.stale(feature), run)
-    parts += [path.parent.glob(f".{path.name}.*.part") for path in files]
+    parts = [_parts(folder) for folder in folders]
+    parts += [_parts(path.parent, path.name) for path in (hint, layout.stale(feature), run)]
     for path in chain(published.staged(layout, feature), *parts, [hint]):
         atomic.remove(path)
+
+
+def _parts(folder: Path, name: str = "") -> list[Path]:
+    """What killed writers left in a folder, of all files or of one."""
+    start = f".{name}." if name else "."
+    return [
+        folder / found
+        for found in names_in(folder)
+        if found.startswith(start) and found.endswith(".part")
+    ]
 
 
 def _staged_texts(staging: Path) -> dict[str, bytes]:
@@ -96,7 +106,9 @@ def _dossier_folder(layout: Layout, feature: str) -> Path:
     layout.real(layout.context)
     if folder.is_symlink():
         atomic.remove(folder)
-    atomic.make_folder(folder)
+    if not folder.exists():
+        atomic.make_folder(folder)
+        atomic.sync_folder(folder.parent)
     return folder
 
 
@@ -107,14 +119,26 @@ def _back_up_edited(layout: Layout, ready: Ready, name: str) -> None:
         raise PrereadError(
             "E_WRITE",
             f"{path} is a folder, where the dossier needs a file.",
-            "Move it, then call again.",
+            "Move it, then try again.",
         )
     data = plain_bytes(path)
     if data is None or digest(data) in {ready.before.get(name), ready.manifest.files.get(name)}:
         return
-    folder = layout.backups(ready.manifest.feature)
-    numbers = {file: file.suffix[1:] for file in folder.glob(f"{name}.*")}
-    backups = {int(number): file for file, number in numbers.items() if number.isdecimal()}
+    back_up(layout, ready.manifest.feature, name)
+
+
+def back_up(layout: Layout, feature: str, name: str) -> None:
+    """Copy a published file into the feature's backups, unless the same bytes are there already."""
+    data = plain_bytes(layout.dossier(feature) / name)
+    if data is None:
+        return
+    folder = layout.backups(feature)
+    numbers = {file: file.rpartition(".") for file in names_in(folder)}
+    backups = {
+        int(number): folder / file
+        for file, (of, _, number) in numbers.items()
+        if of == name and number.isdecimal()
+    }
     if not any(plain_bytes(file) == data for file in backups.values()):
         atomic.write(folder / f"{name}.{max(backups, default=0) + 1}", data, durable=True)
 
@@ -132,18 +156,18 @@ def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:
         for name in ready.remove:
             _back_up_edited(layout, ready, name)
             atomic.remove(folder / name)
+        atomic.sync_folder(folder)  # before what could be rolled forward again is gone
     stale_hints.clear(layout, ready.manifest.feature)
     atomic.remove(staging)
 
 
 def _is_intact(ready: Ready, staging: Path) -> bool:
     """Whether the staged files match the mark; a power cut can lose them and leave the mark."""
-    paths = {staging / name: value for name, value in ready.manifest.files.items()}
-    return all(
-        digest(plain_bytes(path) or b"") == value
-        for path, value in paths.items()
-        if os.path.lexists(path)
-    )
+    for name, value in ready.manifest.files.items():
+        data = plain_bytes(staging / name)
+        if digest(data or b"") != value and (data is not None or os.path.lexists(staging / name)):
+            return False
+    return True
 
 
 def _move(layout: Layout, ready: Ready, staging: Path, name: str) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import stat
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +10,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, ValidationError
 
+from preread.errors import Unreadable
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic
+from preread.infra.reading import names_in, plain_bytes, read_errors
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout
 from preread.models import Manifest, Model, Outcome, Stats
 
@@ -64,34 +65,9 @@ class RunRecord(Model):
     problems: Annotated[tuple[str, ...], AfterValidator(_bounded)] = ()
 
 
-# Follow no link and wait for no pipe. Flags that the platform lacks are 0.
-_PLAIN = os.O_RDONLY | sum(
-    getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
-)
-
-
 def digest(data: bytes) -> str:
     """SHA-256 of a file's bytes, first 16 hex digits. CR before LF is ignored: autocrlf adds it."""
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()[:16]
-
-
-def plain_bytes(path: Path) -> bytes | None:
-    """The bytes of a regular file; None if it is missing, unreadable, a link, folder or pipe."""
-    try:
-        if path.is_symlink():
-            return None
-        descriptor = os.open(path, _PLAIN)
-    except OSError:
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
 
 
 def _text(data: bytes) -> str:
@@ -114,11 +90,8 @@ def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
 
 def staged(layout: Layout, feature: str) -> list[Path]:
     """The staging folders of a feature."""
-    try:
-        names = os.listdir(layout.staging)  # noqa: PTH208 - part of every cached load
-    except OSError:
-        return []
-    return [layout.staging / name for name in sorted(names) if name.startswith(f"{feature}.")]
+    names = names_in(layout.staging)
+    return [layout.staging / name for name in names if name.startswith(f"{feature}.")]
 
 
 def pending(layout: Layout, feature: str) -> bool:
@@ -163,7 +136,8 @@ class _Snapshot(NamedTuple):
 
 def _identity(path: Path) -> tuple[int, ...]:
     try:
-        info = path.lstat()
+        with read_errors(path):
+            info = path.lstat()
     except OSError:
         return ()
     return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
@@ -171,31 +145,37 @@ def _identity(path: Path) -> tuple[int, ...]:
 
 def _snapshot(layout: Layout, feature: str) -> _Snapshot:
     """Read the dossier once. If a complete staging folder exists, its files are the dossier's."""
-    marked = ready(layout, feature)
+    latest = next(reversed(ready(layout, feature)), None)
     folder = layout.dossier(feature)
     if folder.is_symlink():
         return _Snapshot(None, True, True, ())
     before = _identity(folder / MANIFEST)
-    if marked:
-        manifest: Manifest | None = marked[-1][0].manifest
-    else:
-        manifest = parse_manifest(plain_bytes(folder / MANIFEST), feature)
-    files = manifest.files if manifest else {}
-    found: dict[str, bytes] = {}
-    for row in FILES:
-        # Staging first: a file moves from there into the dossier.
-        data = plain_bytes(marked[-1][1] / row.name) if marked and row.name in files else None
-        data = plain_bytes(folder / row.name) if data is None else data
-        if data is not None and not (marked and row.name in marked[-1][0].remove):
-            found[row.name] = data
-    edited = tuple(name for name, data in found.items() if files.get(name) != digest(data))
-    is_consistent = not edited and files.keys() == found.keys()
+    own = parse_manifest(plain_bytes(folder / MANIFEST), feature) if latest is None else None
+    manifest = own if latest is None else latest[0].manifest
+    found = _files(folder, latest)
     after = _identity(folder / MANIFEST)
     if manifest is None and not found and not after:
         return _Snapshot(None, True, True, ())
+    files = manifest.files if manifest else {}
+    edited = tuple(name for name, data in found.items() if files.get(name) != digest(data))
+    is_consistent = not edited and files.keys() == found.keys()
     texts = {name: _text(data) for name, data in found.items()}
-    state = (found, before, marked[-1] if marked else None)
+    state = (found, before, latest)
     return _Snapshot(Published(manifest, texts, edited), is_consistent, before == after, state)
+
+
+def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
+    """The dossier's files by name, as they are once the latest staging folder is published."""
+    removed = latest[0].remove if latest else ()
+    staged_files = latest[0].manifest.files if latest else {}
+    found = {}
+    for row in FILES:
+        # Staging first: a file moves from there into the dossier.
+        data = plain_bytes(latest[1] / row.name) if latest and row.name in staged_files else None
+        data = plain_bytes(folder / row.name) if data is None else data
+        if data is not None and row.name not in removed:
+            found[row.name] = data
+    return found
 
 
 def read(layout: Layout, feature: str) -> Published | None:
@@ -223,9 +203,8 @@ def features(layout: Layout) -> list[str]:
 
     This includes those whose publishing was killed before the first file was in place.
     """
-    names = {path.name.split(".")[0] for path in layout.staging.glob(f"*{READY}")}
-    if layout.context.is_dir():
-        names |= {folder.name for folder in layout.context.iterdir() if _has_dossier(folder)}
+    names = {name.split(".")[0] for name in names_in(layout.staging) if name.endswith(READY)}
+    names |= {name for name in names_in(layout.context) if _has_dossier(layout.context / name)}
     return sorted(name for name in names if is_feature(name))
 
 
@@ -237,10 +216,10 @@ def _has_dossier(folder: Path) -> bool:
 
 def recorded(layout: Layout, feature: str) -> RunRecord | None:
     """How the last build of a feature went; None without a readable record."""
-    data = plain_bytes(layout.run_record(feature))
     try:
+        data = plain_bytes(layout.run_record(feature))
         return RunRecord.model_validate_json(data) if data is not None else None
-    except ValidationError:
+    except (ValidationError, Unreadable):
         return None
 
 

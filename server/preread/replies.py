@@ -1,12 +1,24 @@
 """Replies of `load` and `extend`: the dossier itself, its counts, and what to do next."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
 
 from preread import dossier, published, spending
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
 from preread.layout import BY_NAME
-from preread.models import Checked, Fault, How, LoadReply, Manifest, Outcome, Request, Stats
+from preread.models import (
+    Checked,
+    Fault,
+    How,
+    LoadReply,
+    Manifest,
+    Outcome,
+    Request,
+    State,
+    Stats,
+)
+from preread.moves import Lost
 from preread.published import Published, RunRecord
 from preread.services import Services
 
@@ -15,7 +27,9 @@ INLINE_ORDER = (
     "summary.md", "anti-patterns.md", "failures.md", "patterns.md", "existing-tests.md",
     "requirements.md", "codebase.md",
 )  # fmt: skip
-RETRY = "Retry the write."
+# A reply does not know what a gate refused, if any did.
+RETRY = "Go on. If a gate refused a write, a dispatch or a command for want of this, retry it."
+MAX_LOST, MAX_SHOWN = 5, 160  # facts named in a warning, and characters of each
 
 
 def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
@@ -38,19 +52,21 @@ def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
     return "\n\n".join(parts), tuple(cut)
 
 
+def counts(checked: Checked) -> dict[str, int]:
+    """How many facts there are, in total and of each state, and their estimated tokens."""
+    states = [verdict.state for verdict in checked.verdicts]
+    by_state = {state: states.count(state) for state in get_args(State)}
+    tokens = sum(dossier.tokens(dossier.render(draft)) for draft in checked.drafts)
+    return {"facts": len(states), "tokens": tokens, **by_state}
+
+
 def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: float) -> RunRecord:
     """The record of a build: times, counts, and what was dropped and why. It is not committed."""
-    states = [verdict.state for verdict in checked.verdicts]
     finished = time.time()
     stats = Stats(
-        facts=len(states),
-        quoted=states.count("quoted"),
-        computed=states.count("computed"),
-        external=states.count("external"),
-        located=states.count("located"),
+        **counts(checked),
         dropped=checked.dropped,
         cut=checked.cut,
-        tokens=sum(dossier.tokens(dossier.render(draft)) for draft in checked.drafts),
         seconds=round(finished - started, 3),
         turns=outcome.turns,
         cost_usd=round(outcome.cost_usd or 0.0, 6),
@@ -68,8 +84,37 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
     )
 
 
+def refreshed_record(earlier: RunRecord | None, run: RunRecord) -> RunRecord:
+    """The record of the last build after a refresh: new counts, and what the build took."""
+    if earlier is None:
+        return run
+    cost = {name: getattr(earlier.stats, name) for name in ("turns", "cost_usd", "seconds")}
+    return earlier.model_copy(
+        update={"stats": run.stats.model_copy(update=cost), "problems": run.problems}
+    )
+
+
+def refreshed(
+    services: Services, reply: LoadReply, before: Published, lost: Sequence[Lost]
+) -> LoadReply:
+    """The reply to a refresh: which of the model's facts are gone; `cached` if nothing changed."""
+    now = published.read(services.layout, before.manifest.feature) if before.manifest else None
+    if now is not None and _shown(now) == _shown(before):
+        return reply.model_copy(update={"state": "cached"})
+    warnings = [*reply.warnings]
+    if lost:
+        shown = "; ".join(f"{one.file}: {one.text[:MAX_SHOWN]}" for one in lost[:MAX_LOST])
+        warnings.append(f"{len(lost)} facts are gone, because their lines changed: {shown}")
+    return reply.model_copy(update={"warnings": tuple(warnings)})
+
+
+def _shown(found: Published) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What a reader sees of a dossier: its texts, and which facts no longer check out."""
+    return found.texts, found.manifest.unverified if found.manifest else ()
+
+
 def built(
-    services: Services, request: Request, run: RunRecord, how: How, warnings: Iterable[str]
+    services: Services, request: Request, seconds: float, how: How, warnings: Iterable[str]
 ) -> LoadReply:
     """The reply to a build that was just published, with the build's warnings."""
     found = published.read(services.layout, request.feature)
@@ -77,9 +122,9 @@ def built(
         raise PrereadError(
             "E_NOT_FOUND",
             f"The dossier of {request.feature} vanished while it was being read.",
-            "Call again.",
+            "Try again.",
         )
-    reply = from_published(services, request, found, how, run.stats.seconds)
+    reply = from_published(services, request, found, how, seconds)
     return reply.model_copy(update={"warnings": (*reply.warnings, *warnings)})
 
 
@@ -87,7 +132,7 @@ def not_extended(
     services: Services, request: Request, run: RunRecord, fault: Fault, warnings: Iterable[str]
 ) -> LoadReply:
     """The reply when nothing could be added to a dossier, which stays as it was."""
-    reply = built(services, request, run, "cached", warnings)
+    reply = built(services, request, run.stats.seconds, "cached", warnings)
     why = f"Nothing was added, and the dossier is unchanged: {fault.reason}."
     failure = {"status": "degraded", "code": fault.code, "hint": fault.hint or None}
     return reply.model_copy(update={**failure, "warnings": (*reply.warnings, why)})
@@ -115,6 +160,10 @@ def from_published(
             "the dossier has what is nearest and how tests are written here. "
             "If it is known by other words, say more in `description`."
         )
+    warnings += [
+        f"A person wrote this, and its sources no longer say it: {text[:MAX_SHOWN]}"
+        for text in manifest.unverified[:MAX_LOST]
+    ]
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
     return LoadReply(
@@ -137,6 +186,9 @@ def from_published(
 
 def _fallback_warnings(manifest: Manifest, fault: Fault) -> Iterator[str]:
     """Who wrote the files that the model was to draft this time, and did not."""
+    if fault.code == Unreadable.CODE:
+        yield f"The dossier is incomplete, and is built again at the next call: {fault.reason}."
+        return
     if manifest.status == "degraded" and not manifest.drafted:
         yield f"The static builder wrote everything: {fault.reason}."
         return
@@ -176,7 +228,7 @@ def failed(error: PrereadError) -> LoadReply:
     """The reply that an expected failure makes; nothing published was changed."""
     return LoadReply(
         status="error",
-        next=error.hint or "Fix what the message says, then call again.",
+        next=error.hint or "Fix what the message says, then try again.",
         code=error.code,
         message=error.message,
         hint=error.hint,

@@ -27,6 +27,12 @@ def find_root(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / ".project").is_dir() or (folder / ".git").exists():
             return folder
+    if start in {Path(start.anchor), Path.home().resolve()}:
+        raise PrereadError(
+            "E_PROJECT_DIR",
+            f"{start} is no project: it contains neither .project nor .git, and all your files.",
+            "Name the project's folder with --project DIR, or start the session in it.",
+        )
     return start
 
 

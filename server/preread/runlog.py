@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from preread import dossier, published, sources
+from preread import brackets, dossier, published, sources
 from preread.layout import REQUIRED, Layout
 from preread.models import Problem
 from preread.reports import results
@@ -49,6 +49,7 @@ class Checked:
     rounds: int
     runs: int
     problems: tuple[Problem, ...]
+    unknown: tuple[str, ...] = ()  # what was learned and is not in the project's knowledge
 
 
 def check(services: Services, feature: str) -> Checked | None:
@@ -84,6 +85,7 @@ class _Checker:
     def __init__(self, services: Services, feature: str, path: str) -> None:
         self.services, self.feature, self.path = services, feature, path
         self.problems: list[Problem] = []
+        self.unknown: list[str] = []
 
     def problem(self, line: int, code: str, message: str) -> None:
         self.problems.append(Problem(self.path, line, code, dossier.INVISIBLE.sub("?", message)))
@@ -108,6 +110,7 @@ class _Checker:
             rounds=len(_rounds(stages["FIX"])) if "FIX" in stages else 0,
             runs=len(_cited(stages["RUN"])) if "RUN" in stages else 0,
             problems=tuple(sorted(self.problems, key=lambda problem: problem.line)),
+            unknown=tuple(self.unknown),
         )
 
     def _by_name(self, found: list[Stage]) -> dict[str, Stage]:
@@ -149,7 +152,7 @@ class _Checker:
 
     def plan(self, stage: Stage) -> None:
         for bullet in stage.bullets:
-            _, parts = dossier.split_sources(bullet.text)
+            _, parts = brackets.split_sources(bullet.text)
             errors = [self._source_error(part.strip()) for part in parts]
             if not errors:
                 message = "does not end with a source: what requires this test?"
@@ -215,10 +218,11 @@ class _Checker:
         ids = {dossier.fact_id("knowledge.md", fact.text) for fact in facts}
         for bullet in stage.bullets:
             by_id = FACT.fullmatch(bullet.text)
-            without_sources = dossier.split_sources(bullet.text)[0]
+            without_sources = brackets.split_sources(bullet.text)[0]
             if NOTHING.match(bullet.text) or (by_id and by_id[1] in ids):
                 continue
             if _words(without_sources) not in known and _words(bullet.text) not in known:
+                self.unknown.append(bullet.text)
                 message = "is not a fact in .project/knowledge.md"
                 self.problem(bullet.line, "E_RUN_LEARN", message)
 

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from preread.errors import Cancelled, PrereadError
+from preread.gates import search_path
 from preread.infra import subprocesses
 from preread.infra.subprocesses import Runner, Starter
 from preread.layout import Layout
@@ -70,6 +71,12 @@ class Services:
     @cached_property
     def tree(self) -> Tree:
         return Tree(self.layout, self.run, dict(self.environ), self.progress.check)
+
+    @cached_property
+    def program_environ(self) -> dict[str, str]:
+        """The environment of a program that is looked up by its name, or looks up others."""
+        path = search_path.outside(str(self.layout.root), self.environ)
+        return {**self.environ, "PATH": path}
 
 
 async def step(work: Callable[..., T], *arguments: object, **options: object) -> T:

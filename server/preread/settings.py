@@ -1,19 +1,16 @@
-"""The settings: each key with its default and a line of documentation, and how they are loaded."""
+"""The settings: each key with its default and a line of documentation."""
 
 import json
-import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-
-from preread.errors import PrereadError
-from preread.layout import Layout
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
 Level = Literal["light", "standard", "full"]
+Effect = Literal["read", "write", "execute"]
 LEFT_OUT = ("generated", "vendored", "minified", "lock")  # files evidence excludes by default
 # Marks of a key that changes the content of dossiers: of any, or of those a model drafted. After
 # such a change, existing dossiers no longer cover a request.
@@ -23,6 +20,12 @@ DRAFTED: "dict[str, JsonValue]" = {"content": "drafted"}
 PERSONAL: "dict[str, JsonValue]" = {"personal": True}
 # Seconds that a build has after its child's deadline: to end it, fill in, check and publish.
 FINISHING = 60.0
+# Share of a build's time, turns and money with which the model corrects what failed the check. The
+# prompt does not tell it of that time and those turns; no draft can spend that money.
+RESERVED = 0.2
+# What a level needs unless the settings say otherwise: measured with strong models.
+SECONDS_OF: "dict[Level, float]" = {"full": 540}
+TOKENS_OF: "dict[Level, int]" = {"full": 2500}
 MODEL = r"[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*"
 
 
@@ -46,7 +49,8 @@ class Settings(BaseModel):
         2000,
         ge=200,
         le=100_000,
-        description="Maximum tokens in one dossier, estimated at 4 characters each.",
+        description="Maximum tokens in one dossier, estimated at 4 characters each; 2500 at level "
+        "`full` unless set.",
         json_schema_extra=CONTENT,
     )
     inline_tokens: int = Field(
@@ -55,7 +59,12 @@ class Settings(BaseModel):
         le=100_000,
         description="How much of a dossier a reply includes, in estimated tokens.",
     )
-    timeout: float = Field(180, gt=0, le=3600, description="Seconds that one build may take.")
+    timeout: float = Field(
+        240,
+        gt=0,
+        le=3600,
+        description="Seconds that one build may take; 540 at level `full` unless set.",
+    )
     timeouts: dict[Level, Annotated[float, Field(gt=0, le=3600)]] = Field(
         default_factory=dict,
         description="Timeouts of single levels, overriding `timeout`, like `{ full = 300 }`.",
@@ -74,7 +83,7 @@ class Settings(BaseModel):
     model: str = Field(
         "sonnet",
         pattern=f"^{MODEL}$",
-        description="The headless builder's model.",
+        description="The headless builder's model; the file may name a haiku or a sonnet.",
         json_schema_extra=DRAFTED,
     )
     fallback_model: str = Field(
@@ -83,9 +92,18 @@ class Settings(BaseModel):
         description="The model to use while `model` is overloaded; empty for none.",
     )
     max_turns: int = Field(
-        60, ge=1, le=1000, description="Maximum turns of the model in one build."
+        100,
+        ge=1,
+        le=1000,
+        description="Maximum turns of the model in one build; the file can only lower it.",
     )
-    max_usd: float = Field(1.0, gt=0, le=1000, description="Maximum dollars one build may cost.")
+    max_usd: float = Field(
+        1.0,
+        gt=0,
+        le=1000,
+        description="Maximum dollars one build may cost, a fifth of them for corrections; "
+        "the file can only lower it.",
+    )
     month_usd: float = Field(
         0,
         ge=0,
@@ -110,12 +128,22 @@ class Settings(BaseModel):
         description="Seconds after which a call replies `building` instead of waiting longer.",
     )
     max_builds: int = Field(
-        4, ge=1, le=64, description="How many features one server builds at the same time."
+        4,
+        ge=1,
+        le=64,
+        description="How many features one server builds at the same time; the file can only "
+        "lower it.",
     )
     degraded_for: float = Field(
         600,
         ge=0,
         description="Seconds that a degraded dossier covers a request before the next attempt.",
+    )
+    rebuild_after: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="Share of a model's facts that may lose their sources before it drafts again.",
     )
     reports: list[str] = Field(
         default_factory=lambda: [
@@ -153,6 +181,38 @@ class Settings(BaseModel):
         False, description="Whether dossiers are committed; `init` writes git rules to match."
     )
 
+    max_debt: int = Field(
+        10,
+        ge=0,
+        description="TODO, FIXME, HACK and XXX in added lines with which `ready` still says yes.",
+    )
+    allow: list[Effect] = Field(
+        default=["read", "write"],
+        description="Effects of the operations that agents may run; the file cannot add to these. "
+        "`load_context` is always allowed.",
+    )
+    tools: Literal["few", "full"] = Field(
+        "few",
+        description="`full` lists every operation as an MCP tool of its own.",
+    )
+
+    _warnings: tuple[str, ...] = PrivateAttr(())
+    _broken: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a project's file asks for that only the person may set, for whoever builds."""
+        return self._warnings
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What is invalid where these settings come from: they have its defaults."""
+        return self._broken
+
+    def with_warnings(self, warnings: Iterable[str], broken: Iterable[str]) -> "Settings":
+        self._warnings, self._broken = tuple(warnings), tuple(broken)
+        return self
+
     @field_validator("include")
     @classmethod
     def _kinds_or_globs(cls, value: list[str]) -> list[str]:
@@ -163,7 +223,13 @@ class Settings(BaseModel):
 
     def child_seconds(self, level: Level) -> float:
         """Seconds until a build of this level ends its child process; or itself, without one."""
-        return self.timeouts.get(level, self.timeout)
+        default = self.timeout if "timeout" in self.model_fields_set else None
+        return self.timeouts.get(level) or default or SECONDS_OF.get(level, self.timeout)
+
+    def tokens(self, level: Level) -> int:
+        """Maximum tokens of a dossier of this level."""
+        is_set = "max_tokens" in self.model_fields_set
+        return self.max_tokens if is_set else TOKENS_OF.get(level, self.max_tokens)
 
     def build_seconds(self, level: Level, *, auto: bool = False, extends: bool = False) -> float:
         """Seconds that a build of this level may take in all; `auto` may still raise it to full."""
@@ -178,92 +244,9 @@ def personal_keys() -> list[str]:
     return [key for key, field in fields if field.json_schema_extra == PERSONAL]
 
 
-def _suggestion(key: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(key, list(Settings.model_fields), n=1, cutoff=0.5)
-    return f" Did you mean `{near[0]}`?" if near else ""
-
-
-def _from_file(layout: Layout) -> dict[str, Any]:
-    try:
-        text = layout.config.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise PrereadError("E_SETTINGS", f"{layout.config} cannot be read: {error}.") from error
-    import tomllib
-
-    try:
-        found = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PrereadError(
-            "E_SETTINGS",
-            f"{layout.config} is not TOML: {error}.",
-            "Fix that line, or delete the file.",
-        ) from error
-    for key in found:
-        if key in personal_keys():
-            raise PrereadError(
-                "E_SETTINGS",
-                f"{layout.config} sets `{key}`, which only the environment may set.",
-                f"Remove it, and set PREREAD_{key.upper()} in your environment.",
-            )
-    return found
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, field in Settings.model_fields.items():
-        raw = environ.get(f"PREREAD_{key.upper()}")
-        if raw is None:
-            continue
-        parts = [part for part in raw.split(os.pathsep) if part]
-        if field.annotation == list[str]:
-            found[key] = parts
-        elif key == "timeouts":
-            found[key] = dict(part.partition("=")[::2] for part in parts)
-        else:
-            found[key] = raw
-    return found
-
-
-def load(
-    layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None
-) -> Settings:
-    """Merge the settings: file < environment < arguments, where None means not given.
-
-    Raises E_SETTINGS.
-    """
-    places = (
-        (str(layout.config), _from_file(layout)),
-        ("the environment", _from_environment(environ)),
-        ("the arguments", {k: v for k, v in (arguments or {}).items() if v is not None}),
-    )
-    merged: dict[str, Any] = {}
-    for place, values in places:
-        for key in values:
-            if key not in Settings.model_fields:
-                known = ", ".join(sorted(Settings.model_fields))
-                raise PrereadError(
-                    "E_SETTINGS",
-                    f"{place} sets `{key}`, which is not a setting.{_suggestion(key)}",
-                    f"Settings: {known}.",
-                )
-        merged |= values
-        try:
-            settings = Settings.model_validate(merged)
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(str(part) for part in first["loc"])
-            message = f"{place} sets `{name}` to an invalid value: {first['msg']}."
-            raise PrereadError("E_SETTINGS", message) from error
-    return settings
-
-
 def content_key(settings: Settings, level: Level) -> str:
     """The settings that change the content of a dossier of this level, as canonical JSON."""
-    values = settings.model_dump(mode="json")
+    values = settings.model_dump(mode="json") | {"max_tokens": settings.tokens(level)}
     marks = [CONTENT] if level == "light" else [CONTENT, DRAFTED]
     fields = Settings.model_fields.items()
     content = {key: values[key] for key, field in fields if field.json_schema_extra in marks}

@@ -5,9 +5,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from preread import aliases, published, sources
+from preread.errors import Unreadable
 from preread.gates.feature_names import PROJECT
 from preread.gates.near_names import CONTAINED, SAME_NAME, SIMILAR, similarity
 from preread.gates.rules import Broken
+from preread.infra.reading import plain_bytes
 from preread.layout import MANIFEST, Layout
 from preread.models import Manifest
 
@@ -60,8 +62,10 @@ def _similar(
     for name in published.features(layout):
         if name in {feature, PROJECT} or name in aliased:
             continue
-        data = published.plain_bytes(layout.dossier(name) / MANIFEST)
-        manifest = published.parse_manifest(data, name)
+        manifest = None
+        with suppress(Unreadable):  # another feature's: only its name counts
+            data = plain_bytes(layout.dossier(name) / MANIFEST)
+            manifest = published.parse_manifest(data, name)
         theirs = set(_cited(manifest.spans)) if manifest is not None else set()
         shared = files & {path for path, _ in theirs}
         share = len(cited & theirs) / max(1, len(cited))

@@ -1,7 +1,8 @@
 """The table of source kinds: how each is parsed, written, resolved to lines and digested."""
 
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import PurePosixPath
@@ -24,7 +25,7 @@ DATA_SUFFIXES = frozenset(
 )
 # Files in these folders prove nothing: Preread or git wrote them, drafts included.
 OWN_FOLDERS = ((".project", ".cache"), (".project", ".state"), (".project", "context"), (".git",))
-MAX_WILDCARDS = 3  # of each sort in the glob of an absence
+MAX_TOGETHER = 40  # commits that one git process reads
 
 
 class SourceError(Exception):
@@ -43,7 +44,7 @@ class Ref:
     path: str = ""
     start: int = 0
     end: int = 0
-    name: str = ""  # a test's name, a commit, a run, a ticket, a literal, a URL
+    name: str = ""  # a test's name, a commit, a run, a ticket, who said it, a literal, a URL
 
     def __str__(self) -> str:
         return ROWS[self.kind].form(self)
@@ -51,14 +52,14 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a source resolved to: its lines and, on demand, the names of the enclosing symbols."""
+    """What a source resolved to: its lines and, on demand, the names of the symbols around."""
 
     lines: tuple[str, ...]
-    around: Callable[[], str] = str
+    around: Callable[[], frozenset[str]] = frozenset
 
     @property
-    def names(self) -> str:
-        """The names of the symbols that enclose the lines; this parses the file."""
+    def names(self) -> frozenset[str]:
+        """The names of the symbols in and around the lines; this parses the file."""
         return self.around()
 
     @property
@@ -77,6 +78,7 @@ class Row:
     local: bool = True  # whether it resolves from the project, not from another server's answer
 
 
+@lru_cache(maxsize=10_000)
 def quoted_path(path: str) -> str:
     """A path as a source writes it: in angle brackets if it would otherwise be misread."""
     depth = 0
@@ -112,20 +114,13 @@ def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
         raise SourceError("E_SOURCE_FILE", f"`{path}` is not a file of the project")
     if not 1 <= start <= end <= len(lines):
         raise SourceError("E_SOURCE_LINES", f"`{path}` has {len(lines)} lines, not {start}-{end}")
-    return Span(tuple(lines[start - 1 : end]), partial(_names_around, tree, path, start, end))
+    return Span(tuple(lines[start - 1 : end]), partial(_names_between, tree, path, start, end))
 
 
-def _names_around(tree: Tree, path: str, start: int, end: int) -> str:
+def _names_between(tree: Tree, path: str, start: int, end: int) -> frozenset[str]:
     from preread import syntax  # a cached reply needs no outlines
 
-    outline = tree.outline(path)
-    around = (syntax.enclosing(outline, start), syntax.enclosing(outline, end))
-    names = [f"{_container(s)} {s.name} {_container(s)}.{s.name}" for s in around if s is not None]
-    return " ".join(names)
-
-
-def _container(around: object) -> str:
-    return getattr(around, "container", "") or getattr(around, "group", "")
+    return syntax.names_between(tree.outline(path), path, start, end)
 
 
 # -- path:line, path:start-end
@@ -152,6 +147,7 @@ def _resolve_lines(ref: Ref, tree: Tree) -> Span:
 # -- path
 
 
+@lru_cache(maxsize=10_000)
 def is_path_shaped(text: str) -> bool:
     """Whether a text reads as a file: a known suffix or name, and no blanks unless in a folder."""
     # Imported here because a cached load that cites no such path need not load the table.
@@ -177,7 +173,8 @@ def _resolve_path(ref: Ref, tree: Tree) -> Span:
     lines = tree.lines(ref.path)
     if lines is None and not tree.exists(ref.path):
         raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a file of the project")
-    return Span(tuple(lines or ()))
+    lines = lines or []
+    return Span(tuple(lines), partial(_names_between, tree, ref.path, 1, len(lines)))
 
 
 # -- path::test_name
@@ -206,22 +203,42 @@ def _parse_commit(text: str) -> Ref | None:
     return Ref("commit", name=match[1]) if match else None
 
 
+def read_commits(names: Sequence[str], tree: Tree) -> None:
+    """Read several commits at once, because each start of git takes time; for `resolve` later.
+
+    If one of them does not exist, `resolve` reads each by itself.
+    """
+    names = [name for name in dict.fromkeys(names) if name not in tree.commits][:MAX_TOGETHER]
+    mark = os.urandom(16).hex()  # nothing in a commit can look like it
+    texts = _shown(names, tree, mark).split(f"{mark}\n")[1:] if len(names) > 1 else []
+    if len(texts) == len(names):
+        tree.commits.update(zip(names, map(_lines_of_commit, texts), strict=True))
+
+
 def _resolve_commit(ref: Ref, tree: Tree) -> Span:
     if ref.name not in tree.commits:
-        tree.commits[ref.name] = tuple(_shown_commit(ref.name, tree))
+        tree.commits[ref.name] = _lines_of_commit(_shown([ref.name], tree, ""))
+    if not tree.commits[ref.name]:
+        raise SourceError("E_SOURCE_COMMIT", f"this repository has no commit `{ref.name}`")
     return Span(tree.commits[ref.name])
 
 
-def _shown_commit(name: str, tree: Tree) -> list[str]:
-    options = "--no-ext-diff --no-textconv --no-color --format=%H%n%B --patch".split()
-    done = tree.git("show", *options, f"{name}^{{commit}}") if tree.is_git else None
-    if done is None or done.status != 0:
-        raise SourceError("E_SOURCE_COMMIT", f"this repository has no commit `{name}`")
-    text = done.out[:MAX_COMMIT].decode("utf-8", "replace")
-    # Without the diff's mark in the first column, lines read as they do in the file.
-    return without_carriage_returns(
-        [line[1:] if line[:1] in {"+", "-", " "} else line for line in text.split("\n")]
-    )
+def _shown(names: Sequence[str], tree: Tree, mark: str) -> str:
+    """Messages and patches of commits, each behind the mark; empty if one does not exist."""
+    options = "--no-ext-diff --no-textconv --no-color --patch".split()
+    layout = f"--format={mark}%n%H%n%B" if mark else "--format=%H%n%B"
+    commits = [f"{name}^{{commit}}" for name in names]
+    done = tree.git("show", *options, layout, *commits) if tree.is_git else None
+    return done.out.decode("utf-8", "replace") if done is not None and done.status == 0 else ""
+
+
+def _lines_of_commit(text: str) -> tuple[str, ...]:
+    """Without the diff's mark in the first column, lines read as they do in the file."""
+    if not text:
+        return ()
+    lines = text[:MAX_COMMIT].rstrip("\n").split("\n")  # git puts empty ones between commits
+    plain = [line[1:] if line[:1] in {"+", "-", " "} else line for line in (*lines, "")]
+    return tuple(without_carriage_returns(plain))
 
 
 # -- run:<id>, ticket:<id>, doc:<path>#p3
@@ -280,19 +297,25 @@ def _resolve_doc(ref: Ref, tree: Tree) -> Span:
     return Span(tuple(without_carriage_returns(pages[ref.start - 1].split("\n"))))
 
 
+# -- said:<who>@<date>
+
+
+def _parse_said(text: str) -> Ref | None:
+    match = re.fullmatch(r"said:(\w[\w.-]{0,63}@\d{4}-\d\d-\d\d)", text)
+    return Ref("said", name=match[1]) if match else None
+
+
+def _resolve_said(ref: Ref, _tree: Tree) -> Span:
+    """That somebody said it is all there is: no file proves it, and nothing is quoted from it."""
+    return Span((str(ref),))
+
+
 # -- absent:<glob>~"<literal>"
 
 
 def _parse_absent(text: str) -> Ref | None:
     match = re.fullmatch(r'absent:([^~"`]+)~"(.+)"', text)
-    return Ref("absent", match[1], name=match[2]) if match and _is_quick(match[1]) else None
-
-
-def _is_quick(glob: str) -> bool:
-    """Whether a glob has few wildcards: with a dozen, matching one file name can take minutes."""
-    wildcards = re.findall(r"\*\*/|\*\*|\*", glob)
-    folders = wildcards.count("**/")
-    return max(folders, len(wildcards) - folders) <= MAX_WILDCARDS
+    return Ref("absent", match[1], name=match[2]) if match else None
 
 
 def _resolve_absent(ref: Ref, tree: Tree) -> Span:
@@ -301,6 +324,8 @@ def _resolve_absent(ref: Ref, tree: Tree) -> Span:
         raise SourceError("E_SOURCE_GLOB", f"no file matches `{ref.path}`")
     if (path := tree.containing(ref.name, paths)) is not None:
         raise SourceError("E_SOURCE_PRESENT", f'`{path}` contains "{ref.name}"')
+    if unread := next((path for path in paths if path in tree.unreadable), None):
+        raise SourceError("E_SOURCE_UNREADABLE", f"`{unread}` cannot be read")
     return Span((f"absent {ref.path} {ref.name}",))
 
 
@@ -329,6 +354,7 @@ ROWS: dict[str, Row] = {
     "commit": Row(_parse_commit, lambda r: f"commit:{r.name}", _resolve_commit),
     "run": Row(_parse_run, lambda r: f"run:{r.name}", _resolve_run),
     "ticket": Row(_parse_ticket, lambda r: f"ticket:{r.name}", _resolve_ticket),
+    "said": Row(_parse_said, lambda r: f"said:{r.name}", _resolve_said),
     "doc": Row(_parse_doc, lambda r: f"doc:{quoted_path(r.path)}#p{r.start}", _resolve_doc),
     "test": Row(_parse_test, lambda r: f"{quoted_path(r.path)}::{r.name}", _resolve_test),
     "lines": Row(_parse_lines, _form_lines, _resolve_lines),

@@ -12,8 +12,8 @@ import time
 
 from pydantic import Field
 
-from preread import published
 from preread.infra import atomic
+from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Fault, Model, Outcome
 from preread.services import Services
@@ -48,7 +48,7 @@ def totals(layout: Layout, now: float | None = None) -> Spent:
     """The totals of the local day and month of `now`. An unreadable ledger has no runs."""
     now = time.time() if now is None else now
     day, month = _start(now, months=None), _start(now)
-    runs = [run for run in _runs(published.plain_bytes(layout.spending) or b"") if run[0] >= month]
+    runs = [run for run in _runs(plain_bytes(layout.spending) or b"") if run[0] >= month]
     today = [run for run in runs if run[0] >= day]
     return Spent(
         today=sum(cost or 0.0 for _, cost in today),
@@ -96,20 +96,20 @@ def add(
     from filelock import FileLock
 
     with atomic.write_errors(layout.spending), FileLock(layout.lock(LOCK), timeout=LOCK_SECONDS):
-        atomic.append(layout.spending, json.dumps(record).encode())
+        atomic.append(layout.spending, json.dumps(record).encode(), durable=True)
         if layout.spending.stat().st_size > MAX_BYTES:
             _shorten(layout, now)
 
 
 def _shorten(layout: Layout, now: float) -> None:
     """Drop invalid lines and the oldest months, but never this month. Requires the lock."""
-    lines = [match[0] for match in LINE.finditer(published.plain_bytes(layout.spending) or b"")]
+    lines = [match[0] for match in LINE.finditer(plain_bytes(layout.spending) or b"")]
     for months in range(MONTHS - 1, -1, -1):
         since = _start(now, months)
         recent = b"".join(line + b"\n" for line in lines if _runs(line)[0][0] >= since)
         if len(recent) <= MAX_BYTES * 3 // 4:  # leave room, or the next run would shorten again
             break
-    atomic.write(layout.spending, recent)
+    atomic.write(layout.spending, recent, durable=True)
 
 
 def allows(services: Services, now: float | None = None) -> bool:
@@ -134,7 +134,7 @@ def agree(services: Services, now: float | None = None) -> None:
 
 
 def _has_agreed(services: Services, now: float | None) -> bool:
-    return published.plain_bytes(services.layout.agreement) == _agreement(services, now)
+    return plain_bytes(services.layout.agreement) == _agreement(services, now)
 
 
 def _agreement(services: Services, now: float | None) -> bytes:
@@ -162,6 +162,6 @@ def refusal(services: Services) -> Fault:
     return Fault(
         code="E_MONEY",
         reason=_state(services),
-        hint="Raise `month_usd` in .project/config.toml, or run `preread load FEATURE --force` "
+        hint="Raise `month_usd` in .project/config.toml, or run `preread load {feature} --force` "
         "in a terminal, which asks.",
     )

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from preread import published
 from preread.infra import atomic
+from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Model
 
@@ -49,7 +50,7 @@ def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002
 
 def _read(layout: Layout) -> dict[str, Wrong] | None:
     """The marks; None when the file exists but cannot be read."""
-    data = published.plain_bytes(layout.wrong)
+    data = plain_bytes(layout.wrong)
     if data is None:
         return None if os.path.lexists(layout.wrong) else {}
     try:

@@ -54,3 +54,12 @@ def test_a_feature_the_project_hardly_mentions_gets_the_projects_calls(
 def test_hostile_lines_check_out_or_are_left_out(tmp_path: Path, value: str) -> None:
     root = write(tmp_path, project_with(*[f'login("{value}")'] * 2))
     assert len(texts(root, "calls")) == (value not in {"``", "x" * 300})
+
+
+def test_what_the_runner_gives_to_a_test_is_no_call_into_the_project(tmp_path: Path) -> None:
+    source = "export function login(name) {}\nexport function done() {}\n"
+    test = "".join(
+        f'it("logs in {n}", function (done) {{\n  login("bo");\n  done();\n}});\n' for n in range(3)
+    )
+    root = write(tmp_path, {"src/login.js": source, "tests/login.test.js": test})
+    assert texts(root, "calls") == ['`login` in 3 of 3 tests: `login("bo");` tests/login.test.js:2']

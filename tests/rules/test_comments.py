@@ -42,8 +42,16 @@ def test_what_gives_no_reason_in_words_is_left_out(tmp_path: Path, said: str) ->
     assert told(tmp_path, CODE.format(comment=f"# {said}")) == []
 
 
-def test_only_the_sentence_that_warns_is_quoted(tmp_path: Path) -> None:
+def test_a_short_comment_is_quoted_whole(tmp_path: Path) -> None:
     comment = "# Look it up. Names must be folded\n    # before that happens. Then go on."
+    assert told(tmp_path, CODE.format(comment=comment)) == [
+        "`login`: `Look it up. Names must be folded before that happens. Then go on.`"
+    ]
+
+
+def test_of_a_long_comment_only_the_sentence_that_warns_is_quoted(tmp_path: Path) -> None:
+    others = "The directory has the names of all users as they were typed. " * 4
+    comment = f"# {others}Names must be folded\n    # before that happens. {others}"
     assert told(tmp_path, CODE.format(comment=comment)) == [
         "`login`: `Names must be folded before that happens.`"
     ]

@@ -127,7 +127,8 @@ def test_a_method_that_two_classes_have_is_called_by_its_own_class_only(tmp_path
     for name, line in (("A", 6), ("B", 14)):
         said = detail(root, f"Login{name}.login_open")
         assert (
-            said == f"`Login{name}.login_open` (name) ← `login_{name.lower()}` src/login.py:{line}"
+            said == f"`Login{name}.login_open` (name) "
+            f"← `Login{name}.login_{name.lower()}` src/login.py:{line}"
         )
 
 
@@ -181,12 +182,14 @@ def test_names_with_the_requests_words_are_listed_first(tmp_path: Path) -> None:
 
 
 def test_after_ten_files_the_further_ones_are_only_named(tmp_path: Path) -> None:
-    root = write(tmp_path, {f"src/m{n}.py": LOGIN.replace("user", str(n)) for n in range(13)})
-    *detailed, last = own(root, "definitions")
+    root = write(tmp_path, {f"src/m{n}.py": LOGIN.replace("user", str(n)) for n in range(30)})
+    *detailed, likely, others = own(root, "definitions")
     assert len({one.section for one in detailed}) == 10
-    assert (last.section, last.text) == ("Further files", "further files with these words")
-    assert len(last.sources) == 3
-    assert not {one.section for one in detailed} & set(last.sources)
+    assert (likely.section, likely.text) == ("More files", "more files, the likeliest first")
+    assert (others.section, others.text) == ("More files", "less likely files")
+    assert (len(likely.sources), len(others.sources)) == (8, 10)
+    named = {*likely.sources, *others.sources}
+    assert not {one.section for one in detailed} & named
 
 
 def test_a_feature_that_the_project_does_not_know_has_no_definitions(
@@ -213,3 +216,25 @@ def test_odd_names_check_out_or_are_left_out(tmp_path: Path, name: str) -> None:
     code = f"export function {name}(名, $b, {{ c, d }}, [e]) {{\n  return {name}(1);\n}}\n"
     root = write(tmp_path, {"src/login x.js": code})
     assert texts(root, "definitions")
+
+
+def test_what_a_source_has_for_its_own_tests_is_no_definition_of_the_feature(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "pub fn login(name: &str) {}\n\n#[cfg(test)]\nmod tests {\n"
+        "    fn login_helper() {}\n\n    #[test]\n    fn login_works() {\n"
+        "        fn login_inner() {}\n        login_helper();\n    }\n}\n"
+    )
+    said = " ".join(texts(write(tmp_path, {"src/login.rs": code}), "definitions"))
+    assert "login" in said
+    assert "login_helper" not in said
+    assert "login_inner" not in said
+
+
+def test_names_that_only_share_a_file_fill_few_lines(tmp_path: Path) -> None:
+    paint = "".join(f"\n\ndef paint_{n}():\n    return {n}\n" for n in range(60))
+    files = {f"src/paint_{n}.py": LOGIN + paint for n in "abc"}
+    findings = own(write(tmp_path, files), "definitions")
+    lines = [sum("paint_" in one.text for one in findings if one.section == path) for path in files]
+    assert sorted(lines) == [1, 2, 2]

@@ -52,7 +52,7 @@ def test_a_revert_is_told_with_what_it_takes_back(tmp_path: Path) -> None:
     body = f'Revert "Login without a password"\n\nThis reverts commit {sha}.\n'
     change(tmp_path, body, "2025-04-01")
     (finding,) = found(tmp_path, "history", "login")
-    assert finding.text == "2025-03 `Login without a password`: login.py; taken back 2025-04"
+    assert finding.text == "2025-03 `Login without a password`: login.py; reverted 2025-04"
     assert finding.sources[1] == f"commit:{sha[:9]}"
 
 
@@ -80,7 +80,7 @@ def test_a_fix_of_a_main_definition_under_other_words_is_told_apart(tmp_path: Pa
     files = {"login.py": CODE + lines, "tests/test_login.py": TEST + "# more\n"}
     commit(tmp_path, files, "Fix a crash of nobody", date="2025-03-01")
     (finding,) = found(tmp_path, "history", "login")
-    assert finding.section == "Fixes of its lines under other words, newest first"
+    assert finding.section == "Other fixes of the same lines, newest first"
     assert finding.text == "2025-03 `Fix a crash of nobody`: 5 lines of login"
 
 

@@ -1,4 +1,4 @@
-"""What was taken back for a feature is told while it is still so."""
+"""What was reverted for a feature is told while it is still so."""
 
 from pathlib import Path
 
@@ -27,14 +27,14 @@ def test_a_revert_is_told_with_the_time_and_the_reason(tmp_path: Path) -> None:
     back = revert(tmp_path, sha, "Login by telephone", why)
     (finding,) = found(tmp_path, "reverts", "login")
     assert finding.text == (
-        "2025-03 `Login by telephone` was taken back 3 days later: `It called people at night.`"
+        "2025-03 `Login by telephone` was reverted 3 days later: `It called people at night.`"
     )
     assert finding.sources == (f"commit:{back[:9]}", f"commit:{sha[:9]}")
 
 
 def test_without_a_reason_only_the_fact_is_told(tmp_path: Path) -> None:
     revert(tmp_path, start(tmp_path), "Login by telephone", day="2025-03-01")
-    assert told(tmp_path) == ["2025-03 `Login by telephone` was taken back the same day"]
+    assert told(tmp_path) == ["2025-03 `Login by telephone` was reverted the same day"]
 
 
 def test_what_was_put_in_again_is_not_told(tmp_path: Path) -> None:
@@ -60,6 +60,15 @@ def test_a_revert_of_something_else_is_not_told(tmp_path: Path) -> None:
     commit(tmp_path, {"paint.py": "RED = 1  # of all colours\n"}, body, date="2025-03-03")
     assert told(tmp_path) == []
     assert told(tmp_path, "colours")
+
+
+def test_a_revert_of_a_file_named_after_it_is_told_whatever_its_subject_says(
+    tmp_path: Path,
+) -> None:
+    subject = "Call people by telephone"
+    revert(tmp_path, start(tmp_path, subject), subject)
+    assert told(tmp_path) == [f"2025-03 `{subject}` was reverted 3 days later"]
+    assert told(tmp_path, "paint") == []
 
 
 def test_hostile_words_check_out(tmp_path: Path) -> None:

@@ -61,8 +61,50 @@ def test_each_runner_has_one_line_with_its_folder(tmp_path: Path) -> None:
     told = sorted(texts(found(root, "run", "login")))
     assert told == [
         '"npx vitest run login.test.ts" in web/',
-        '"python -m pytest tests/test_login.py" in api/',
+        '"python -m pytest tests/test_login.py tests/test_login_twice.py" in api/',
     ]
+
+
+def test_files_of_one_name_are_not_run_together(tmp_path: Path) -> None:
+    root = write(
+        tmp_path,
+        {
+            "pytest.ini": "[pytest]\n",
+            "login.py": LOGIN,
+            "tests/unit/test_login.py": TEST,
+            "tests/api/test_login.py": TEST,
+        },
+    )
+    [told] = texts(found(root, "run", "login"))
+    assert told.count("test_login.py") == 1
+
+
+def test_one_command_runs_no_more_than_three_files(tmp_path: Path) -> None:
+    tests = {f"tests/test_login_{n}.py": TEST for n in range(5)}
+    root = write(tmp_path, {"pytest.ini": "[pytest]\n", "login.py": LOGIN, **tests})
+    [told] = texts(found(root, "run", "login"))
+    assert told.count("test_login_") == 3
+
+
+def test_a_runner_that_takes_one_file_gets_one(tmp_path: Path) -> None:
+    manifest = '{\n  "scripts": {\n    "test": "cypress run"\n  }\n}\n'
+    cypress = {f"cypress/e2e/login{n}.cy.js": "it('login works', () => {});\n" for n in (1, 2)}
+    root = write(
+        tmp_path, {"package.json": manifest, "login.js": "function login() {}\n", **cypress}
+    )
+    [told] = texts(found(root, "run", "login"))
+    assert told.count(".cy.js") == 1
+
+
+def test_a_script_for_all_tests_is_named_only_without_a_better_command(tmp_path: Path) -> None:
+    manifest = '{\n  "scripts": {\n    "test": "./all.sh"\n  }\n}\n'
+    known = {"login.test.js": "import test from 'node:test';\ntest('login works', () => {});\n"}
+    unknown = {"login2.test.js": "check('login works', () => login());\n"}
+    both = {"package.json": manifest, "login.js": "function login() {}\n", **known, **unknown}
+    root = write(tmp_path / "both", both)
+    assert texts(found(root, "run", "login")) == ['"node --test login.test.js"']
+    one = {"package.json": manifest, "login.js": "function login() {}\n", **unknown}
+    assert texts(found(write(tmp_path / "one", one), "run", "login")) == ['"npm test"']
 
 
 def test_where_nothing_proves_a_runner_nothing_is_said(tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ from _own import make_thin, texts
 
 from _evidence_project import write
 
+# Without a definition, one line about a bare name does not make its file about it.
+DEFINED = {"lib/login.py": "def login(): ...\n"}
+
 
 @pytest.mark.parametrize(
     ("path", "line"),
@@ -23,7 +26,7 @@ from _evidence_project import write
     ],
 )
 def test_variables_are_found_in_every_language(tmp_path: Path, path: str, line: str) -> None:
-    root = write(tmp_path, {path: f"{line}\n"})
+    root = write(tmp_path, {path: f"{line}\n", **DEFINED})
     assert f"`LOGIN_LIMIT` {path}:1" in texts(root, "settings")[0]
 
 
@@ -35,7 +38,7 @@ def test_keys_of_the_configuration_are_found(tmp_path: Path) -> None:
 
 def test_options_of_the_command_line_are_found(tmp_path: Path) -> None:
     code = 'parser.add_argument("--login-as")\nparser.add_argument("--other")\n'
-    root = write(tmp_path, {"src/app.py": code})
+    root = write(tmp_path, {"src/app.py": code, **DEFINED})
     assert texts(root, "settings") == ["`--login-as` src/app.py:1"]
 
 

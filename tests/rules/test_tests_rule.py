@@ -10,10 +10,13 @@ from _evidence_project import write
 SOURCE = {"src/login.py": "def login(name):\n    return name\n"}
 
 
+def write_tests(root: Path, tests: dict[str, str]) -> Path:
+    return write(root, SOURCE | {f"tests/{name}.py": text for name, text in tests.items()})
+
+
 def listed(root: Path, **tests: str) -> list[str]:
     """What is told of test files in Python."""
-    write(root, SOURCE | {f"tests/{name}.py": text for name, text in tests.items()})
-    return texts(root, "tests")
+    return texts(write_tests(root, tests), "tests")
 
 
 def functions(*names: str, body: str = "assert login(1)") -> str:
@@ -169,3 +172,27 @@ def test_hostile_titles_check_out_or_are_left_out(tmp_path: Path, title: str) ->
     code = f'test("{title}", () => {{\n  login(1);\n}});\n\ntest("login ok", () => login(2));\n'
     root = write(tmp_path, {**SOURCE, "web/login.test.ts": code})
     assert "`login ok` :5" in "".join(texts(root, "tests"))
+
+
+def test_tests_of_other_subjects_fill_one_line_of_a_file(tmp_path: Path) -> None:
+    paint = functions(*(f"test_paint_{n}" for n in range(40)), body="assert 1")
+    test = functions("test_login_1", "test_login_2") + paint
+    root = write(tmp_path, {**SOURCE, "tests/test_all.py": test})
+    lines = texts(root, "tests")
+    assert "test_login_1" in lines[0]
+    assert sum("paint" in line and "login" not in line for line in lines) <= 1
+
+
+def test_after_three_files_those_with_tests_of_other_subjects_are_only_named(
+    tmp_path: Path,
+) -> None:
+    related = {f"test_login_{n}": functions(f"test_login_{n}") for n in range(4)}
+    others = {
+        f"test_{name}": "from src.login import login\n\n\n"
+        + functions(f"test_{name}", body="assert 1")
+        for name in ("colour", "paint")
+    }
+    *detailed, named = own(write_tests(tmp_path, related | others), "tests")
+    assert {one.section for one in detailed} == {f"tests/{name}.py" for name in related}
+    assert (named.section, named.text) == ("More files", "more test files, the likeliest first")
+    assert set(named.sources) == {f"tests/{name}.py" for name in others}

@@ -20,7 +20,7 @@ def test_companions_are_counted_and_the_latest_shared_commit_is_cited(tmp_path: 
     change(tmp_path, 5, "login.py")
     finding = found(tmp_path, "together", "login")[0]
     assert finding.text == (
-        "of the last 5 small commits to login.py: session.py 4, test_login.py 4"
+        "of the last 5 small commits to login.py, 4 also changed session.py, 4 test_login.py"
     )
     assert finding.sources == (f"commit:{latest[:9]}",)
 
@@ -51,6 +51,6 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for number in range(1, 6):
         change(tmp_path, number, "a/login.py", "b/login.py")
     assert told(tmp_path) in (
-        ["of the last 5 small commits to a/login.py: b/login.py 5"],
-        ["of the last 5 small commits to b/login.py: a/login.py 5"],
+        ["of the last 5 small commits to a/login.py, 5 also changed b/login.py"],
+        ["of the last 5 small commits to b/login.py, 5 also changed a/login.py"],
     )

@@ -49,6 +49,14 @@ def test_documents_and_callers_are_no_tests(tmp_path: Path, path: str, text: str
     assert texts(write(tmp_path, {**FILES, path: text}), "unmentioned") == [NAMED]
 
 
+@pytest.mark.parametrize(("callers", "told"), [(98, [NAMED]), (100, [])])
+def test_what_very_many_sources_have_is_not_searched_for_tests_inside_them(
+    tmp_path: Path, callers: int, told: list[str]
+) -> None:
+    files = {f"src/caller{n}.py": "login_by_token(1)\n" for n in range(callers)}
+    assert texts(write(tmp_path, {**FILES, **files}), "unmentioned") == told
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -174,3 +182,11 @@ def test_hostile_messages_check_out_or_are_left_out(tmp_path: Path, message: str
     code = f"def login(name):\n    raise ValueError('''{message} of login''')\n"
     files = {"src/login.py": code, "tests/test_login.py": TEST}
     assert len(texts(write(tmp_path, files), "unmentioned")) <= 1
+
+
+def test_a_module_that_is_private_by_convention_is_not_asked_for(tmp_path: Path) -> None:
+    code = "mod private {\n    pub struct LoginService {}\n}\n"
+    files = {"src/login.rs": code, "tests/login.rs": "#[test]\nfn login() {}\n"}
+    assert texts(write(tmp_path / "a", files), "unmentioned") == []
+    files["src/login.rs"] = code.replace("private", "public")
+    assert texts(write(tmp_path / "b", files), "unmentioned") == ["`LoginService` src/login.rs:2"]

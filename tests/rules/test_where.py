@@ -54,6 +54,15 @@ def test_a_class_stands_for_its_methods(tmp_path: Path) -> None:
     assert "total_of_cart" not in code
 
 
+def test_a_method_is_named_with_its_class(tmp_path: Path) -> None:
+    python = "class Shop:\n    def __init__(self, cart): self.cart = cart_of(cart)\n"
+    script = "export class Till {\n  constructor(cart) { this.cart = cart.open(); }\n}\n"
+    files = {"src/shop.py": python, "src/till.js": script}
+    [code, *_] = texts(found(write(tmp_path, files), "where", "cart"))
+    assert "`Shop.__init__` src/shop.py:2" in code
+    assert "`Till.constructor` src/till.js:2" in code
+
+
 def test_a_source_without_a_definition_about_it_is_named_by_its_file(tmp_path: Path) -> None:
     files = {**SHOP, "shop/cart_view.py": "# cart\n\n\ncart = 1\n" + "cart\n" * 9}
     files["shop/cart.py"] = "# cart cart cart\nprint('cart')\n"
@@ -64,7 +73,7 @@ def test_a_source_without_a_definition_about_it_is_named_by_its_file(tmp_path: P
 
 def test_a_thin_feature_is_told_as_absent_first_and_then_what_is_nearest(tmp_path: Path) -> None:
     findings = found(write(tmp_path, SHOP), "where", "kubernetes-cart-sharding")
-    assert [one.section for one in findings] == ["Thin", "Thin"]
+    assert [one.section for one in findings] == ["Hardly mentioned", "Hardly mentioned"]
     assert findings[0].text == "the project does not mention `kubernetes`, `sharding`"
     assert findings[0].sources == ('absent:**~"kubernetes"', 'absent:**~"sharding"')
     assert findings[1].text.startswith("nearest names: `Cart` shop/cart.py:1")
@@ -114,3 +123,25 @@ def test_a_description_in_the_project_s_own_words_is_enough(tmp_path: Path) -> N
     root = write(tmp_path, SHOP)
     assert evidence(root, "zorro").thin
     assert not evidence(root, "zorro", "send mail for each cart that a user adds").thin
+
+
+def test_code_comes_before_its_type_declarations(tmp_path: Path) -> None:
+    files = {
+        "index.d.ts": "export interface CartOptions { cart: string; cartItems: string[] }\n",
+        "src/store.js": "export function openCart(cart) {\n  return cart.items;\n}\n",
+    }
+    [code, *_] = texts(found(write(tmp_path / "both", files), "where", "cart"))
+    assert code == "code: `openCart` src/store.js:1"
+    del files["src/store.js"]
+    [code, *_] = texts(found(write(tmp_path / "types", files), "where", "cart"))
+    assert "index.d.ts:1" in code
+
+
+def test_four_sources_are_named_and_a_fifth_that_is_nearly_as_good(tmp_path: Path) -> None:
+    same = {f"src/cart_{n}.js": f"export function cart_{n}() {{}}\n" for n in range(6)}
+    [code, *_] = texts(found(write(tmp_path / "alike", same), "where", "cart"))
+    assert code.count("src/") == 5
+    far = {path: text * 3 for path, text in list(same.items())[:4]}
+    others = {f"src/{name}.js": "// of the cart\n" + "x();\n" * 90 for name in "uvw"}
+    [code, *_] = texts(found(write(tmp_path / "apart", {**far, **others}), "where", "cart"))
+    assert code.count("src/") == 4

@@ -4,7 +4,6 @@ from typing import Protocol
 
 from preread.builders.claude import ClaudeBuilder
 from preread.builders.static import StaticBuilder
-from preread.layout import FILES
 from preread.models import Order, Outcome
 from preread.services import Services
 from preread.settings import Level
@@ -23,10 +22,15 @@ class Builder(Protocol):
 
 CLAUDE, STATIC = ClaudeBuilder(), StaticBuilder()
 BUILDERS: dict[str, Builder] = {builder.name: builder for builder in (CLAUDE, STATIC)}
+# In the order in which a model drafts them, so that a run that is cut off keeps the best.
+DRAFTING_ORDER = (
+    "anti-patterns.md", "existing-tests.md", "patterns.md", "codebase.md", "failures.md",
+    "requirements.md", "summary.md",
+)  # fmt: skip
 # The files that the model drafts at each level. The static builder writes every other file for
 # which there are facts.
 DRAFTED: dict[Level, tuple[str, ...]] = {
     "light": (),
-    "standard": ("patterns.md", "codebase.md", "existing-tests.md", "summary.md"),
-    "full": tuple(row.name for row in FILES),
+    "standard": ("existing-tests.md", "patterns.md", "codebase.md", "summary.md"),
+    "full": DRAFTING_ORDER,
 }

@@ -1,4 +1,8 @@
-"""The headless builder: one `claude -p` run per build, with one chance to correct its drafts."""
+"""The headless builder: `claude -p` drafts, and corrects once what fails the check.
+
+It corrects in the run that drafted. If that run has used its money or its turns, another one
+corrects, with the share of the money that drafting may not use.
+"""
 
 import hashlib
 import json
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from preread.models import Fault, Order, Outcome
 from preread.services import Services
+from preread.settings import RESERVED
 
 if TYPE_CHECKING:
     from preread.builders.command import Prepared, Program
@@ -16,10 +21,12 @@ if TYPE_CHECKING:
     from preread.infra.subprocesses import Child, Ended
 
 EXIT_SECONDS = 5.0  # time the child has to exit after its last result
-REVIEW_BEFORE = 0.6  # of the time and money; the rest has to do for writing the files again
+MIN_LEFT = 0.1  # of the time and money; with less, drafts are not sent back to be corrected
 POLL_SECONDS = 0.1
 PROGRESS_STEPS = 2.8  # how many of a build's five progress steps the child's run covers
 MIN_CHILD_SECONDS = 1.0  # starting a child for less is pointless
+# What ends a run whose drafts another one can correct.
+USED_UP = ("error_max_budget_usd", "error_max_turns")
 
 
 class ClaudeBuilder:
@@ -42,6 +49,9 @@ class _Run:
     deadline: float
     begun: float = field(default_factory=time.monotonic)
     attempts: list[Outcome] = field(default_factory=list)
+    sent_back: bool = False
+    is_owed: bool = False  # drafts were not sent back, for want of money or turns in their run
+    is_delayed: bool = False
 
     @property
     def seconds_left(self) -> float:
@@ -55,19 +65,30 @@ class _Run:
             budget if attempt.cost_usd is None else attempt.cost_usd for attempt in self.attempts
         )
 
+    def delay(self, fault: Fault) -> None:
+        """Let who waits have the static dossier meanwhile."""
+        if not self.is_delayed:
+            self.is_delayed = True
+            self.order.delayed(fault)
+
     def say(self, message: str) -> None:
+        if self.is_delayed:
+            message = f"{message}; meanwhile a dossier without it is there"
         passed, whole = time.monotonic() - self.begun, max(self.deadline - self.begun, 1e-3)
         done = 1 + PROGRESS_STEPS * min(1.0, passed / whole)
         self.services.progress.say(message, round(done, 3), 5)
 
-    def can_review(self, cost: float | None) -> bool:
-        """Whether enough time and money are left for the model to correct its drafts."""
-        needed = 1 - REVIEW_BEFORE
-        usd_left = self.usd_left - (cost or 0.0)
-        return (
-            self.seconds_left > needed * (self.deadline - self.begun)
-            and usd_left > needed * self.services.settings.max_usd
-        )
+    @property
+    def usd_for_drafts(self) -> float:
+        return self.usd_left - RESERVED * self.services.settings.max_usd
+
+    @property
+    def is_late(self) -> bool:
+        """Whether too little time is left for the model to correct its drafts."""
+        return self.seconds_left <= MIN_LEFT * (self.deadline - self.begun)
+
+    def is_enough(self, usd: float) -> bool:
+        return usd > MIN_LEFT * self.services.settings.max_usd
 
 
 def _build(services: Services, order: Order) -> Outcome:
@@ -89,14 +110,23 @@ def _build(services: Services, order: Order) -> Outcome:
         pause = None
         if outcome.fault:
             pause = faults.retry_after(outcome.fault, len(run.attempts), resets_at)
-        if pause is None or pause + MIN_CHILD_SECONDS > run.seconds_left or run.usd_left <= 0:
+        too_late = pause is None or pause + MIN_CHILD_SECONDS > run.seconds_left
+        if pause is None or too_late or run.usd_for_drafts <= 0:
             break
+        if outcome.fault:
+            run.delay(outcome.fault)
         _wait(run, pause, outcome.fault)
+    if problems := _owed(run):
+        run.sent_back = True
+        run.say("sending the drafts back to be corrected")
+        outcome, _ = _attempt(run, program, problems)
+        # Whatever became of the corrections: the drafts are complete, or why they are not.
+        run.attempts.append(outcome.model_copy(update={"fault": run.attempts[-1].fault}))
     return _combined(run.attempts)
 
 
-def _attempt(run: _Run, program: "Program") -> tuple[Outcome, float | None]:
-    """Run one child to its end.
+def _attempt(run: _Run, program: "Program", problems: str = "") -> tuple[Outcome, float | None]:
+    """Run one child to its end: it drafts, or corrects `problems`.
 
     Returns its outcome, and the epoch second at which the account's usage limit resets if that
     limit ended the run.
@@ -105,8 +135,12 @@ def _attempt(run: _Run, program: "Program") -> tuple[Outcome, float | None]:
     from preread.builders.stream import Transcript
 
     services, order = run.services, run.order
-    limited = services.settings.model_copy(update={"max_usd": run.usd_left})
-    services = replace(services, settings=limited)
+    settings = services.settings
+    limits: dict[str, float] = {"max_usd": run.usd_for_drafts}
+    if problems:
+        turns = max(1, round(RESERVED * settings.max_turns))
+        limits = {"max_usd": run.usd_left, "max_turns": turns}
+    services = replace(services, settings=settings.model_copy(update=limits))
     begun = time.monotonic()
     with command.prepare(services, program, order.staging, os.urandom(8).hex()) as prepared:
         transcript = Transcript(services.layout.root, prepared.servers)
@@ -120,7 +154,7 @@ def _attempt(run: _Run, program: "Program") -> tuple[Outcome, float | None]:
         ) as child:
             try:
                 run.say("waiting for Claude Code")
-                _converse(run, child, transcript)
+                _converse(run, child, transcript, problems)
             except BaseException:
                 # Record it now: whoever cancels may kill this process before the child has ended.
                 order.spent(_usage(transcript, begun).model_copy(update={"cost_usd": None}))
@@ -149,6 +183,7 @@ def _outcome(
             "denials": tuple(transcript.denials),
             "prompt": hashlib.sha256(prompt).hexdigest()[:16],
             "stderr": Credentials(run.services.layout.root).without(stderr),
+            "sent_back": run.sent_back,
             "fault": faults.of_run(transcript, ended),
             "warnings": (*prepared.warnings, *faults.server_warnings(transcript)),
             "external": tuple(transcript.external),
@@ -167,14 +202,17 @@ def _usage(transcript: "Transcript", begun: float) -> Outcome:
     )
 
 
-def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
+def _converse(run: _Run, child: "Child", transcript: "Transcript", problems: str) -> None:
     """Send the prompt, follow the run, and send drafts that fail the check back once."""
     from preread.builders import faults
 
-    child.send(message(run.order.prompt()))
-    reviewed = closed = False
+    child.send(message(problems or run.order.prompt()))
+    reviewed, closed = bool(problems), False
     for line in child.lines():
-        if said := transcript.feed(line):
+        said = transcript.feed(line)
+        if fault := faults.of_delay(transcript):
+            run.delay(fault)
+        if said:
             run.say(said)
         if not closed and faults.is_hopeless(transcript):
             closed = True
@@ -183,7 +221,7 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
             continue
         problems = "" if reviewed else _review(run, transcript)
         if problems:
-            reviewed = True
+            reviewed = run.sent_back = True
             run.say("sending the drafts back to be corrected")
             transcript.message_sent()
             child.send(message(problems))
@@ -194,10 +232,23 @@ def _converse(run: _Run, child: "Child", transcript: "Transcript") -> None:
 
 def _review(run: _Run, transcript: "Transcript") -> str:
     """The message that asks for corrections; empty when there is nothing to correct or no time."""
-    if transcript.failed or not run.can_review(transcript.cost_usd):
+    if transcript.failed:
+        run.is_owed = bool(transcript.result and transcript.result["subtype"] in USED_UP)
+        return ""
+    run.is_owed = not run.is_enough(run.usd_for_drafts - (transcript.cost_usd or 0.0))
+    if run.is_owed or run.is_late:
         return ""
     earlier = (text for attempt in run.attempts for text in attempt.external)
-    return run.order.review((*earlier, *transcript.external))
+    return run.order.review((*earlier, *transcript.external), alone=False)
+
+
+def _owed(run: _Run) -> str:
+    """The prompt for corrections in a run of their own; empty without drafts, time or money."""
+    is_possible = run.is_owed and not run.is_late and run.is_enough(run.usd_left)
+    if not is_possible or not any(run.order.staging.glob("*.md")):
+        return ""
+    external = (text for attempt in run.attempts for text in attempt.external)
+    return run.order.review(external, alone=True)
 
 
 def message(text: str) -> bytes:

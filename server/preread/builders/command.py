@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +94,7 @@ def find(services: Services) -> Program:
         [str(path), "--version"],
         cwd=services.layout.root,
         timeout=VERSION_SECONDS,
-        environ=_environ(services.environ),
+        environ=_environ(services),
         check=services.progress.check,
     )
     found = re.match(rb"\s*(\d+)\.(\d+)\.(\d+)", done.out)
@@ -118,6 +118,26 @@ def find(services: Services) -> Program:
     return Program(path, version, text)
 
 
+def is_logged_in(services: Services, program: Program) -> bool | None:
+    """What the program says about its login, without asking the service; None if it does not say.
+
+    It is run outside the project, whose settings could name a program to run.
+    """
+    done = services.run(
+        [str(program.path), "auth", "status", "--json"],
+        cwd=program.path.parent,
+        timeout=VERSION_SECONDS,
+        environ=_environ(services),
+        check=services.progress.check,
+    )
+    try:
+        found = json.loads(done.out)
+    except ValueError:
+        return None
+    logged_in = found.get("loggedIn") if isinstance(found, dict) else None
+    return logged_in if isinstance(logged_in, bool) else None
+
+
 @contextmanager
 def prepare(services: Services, program: Program, staging: Path, run: str) -> Iterator[Prepared]:
     """Everything that one run needs; its private files are removed afterwards."""
@@ -133,10 +153,10 @@ def prepare(services: Services, program: Program, staging: Path, run: str) -> It
         flags = _flags(services, program, staging, servers.rules, scratch)
         yield Prepared(
             argv=(str(program.path), *flags, *files),
-            environ=_environ(services.environ),
+            environ=_environ(services),
             scratch=scratch,
             servers=tuple(servers.config),
-            warnings=tuple(servers.warnings),
+            warnings=(*services.settings.warnings, *servers.warnings),
         )
     finally:
         atomic.remove(scratch)
@@ -154,7 +174,7 @@ def _flags(
         )
     restricted = program.version >= RESTRICTED
     # Without --restricted, Glob lists whatever an absolute pattern matches, so it is not offered.
-    offered = "Read,Grep,Glob,Write" if restricted else "Read,Grep,Write"
+    offered = "Read,Grep,Glob,Write,Edit" if restricted else "Read,Grep,Write,Edit"
     denied = [*SECRETS, f"/{services.layout.state.relative_to(root).as_posix()}/**"]
     if scratch.is_relative_to(root):
         inside = scratch.relative_to(root).as_posix()
@@ -178,8 +198,9 @@ def _any_case(pattern: str) -> str:
     return re.sub(r"[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", pattern)
 
 
-def _environ(environ: Mapping[str, str]) -> dict[str, str]:
-    return {**DEFAULTS, **login.variables(environ), **QUIET}
+def _environ(services: Services) -> dict[str, str]:
+    """What the child is given. The program may be a script that looks up its interpreter."""
+    return {**DEFAULTS, **login.variables(services.program_environ), **QUIET}
 
 
 def _private(path: Path, data: object) -> str:

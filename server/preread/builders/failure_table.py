@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 CONFIG = "in .project/config.toml"
-LATER = "Call again later; until then you get a static dossier."
+# The next call tries again at once: see `cache.TRIED_AT_ONCE`.
+TRY_AGAIN = "Try again; `preread status {feature}` shows the end of its messages."
+LATER = "Try again later; until then you get a static dossier."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,14 @@ ROWS = (
     Row(
         "E_TURNS",
         "the model used all its turns {detail}",
-        f"Raise `max_turns` {CONFIG}, or ask for a smaller feature.",
+        "Set PREREAD_MAX_TURNS higher in your environment, or ask for a smaller feature.",
         subtypes=("error_max_turns",),
     ),
     Row(
         "E_MONEY",
-        "the build reached its spending limit {detail}",
-        f"Raise `max_usd` {CONFIG}, or choose a cheaper model.",
+        "the drafts reached their spending limit {detail}",
+        "Set PREREAD_MAX_USD higher in your environment (a fifth of it is kept for corrections), "
+        "or choose a cheaper model.",
         subtypes=("error_max_budget_usd",),
     ),
     Row(
@@ -155,7 +158,7 @@ ROWS = (
     Row(
         "E_NETWORK",
         "the model's service could not be reached",
-        "Check the network and the proxy (HTTPS_PROXY), then call again.",
+        "Check the network and the proxy (HTTPS_PROXY), then call with `force`.",
         codes=("connection_failed",),
         pattern=r"ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|unable to connect"
         r"|connection error",
@@ -171,7 +174,7 @@ ROWS = (
     Row(
         "E_MODEL",
         "the model's answer was longer than allowed",
-        "Ask for a smaller feature, or call again.",
+        "Ask for a smaller feature, or call with `force`.",
         codes=("max_output_tokens",),
         kinds=("max_output_tokens",),
     ),
@@ -197,7 +200,7 @@ ROWS = (
     Row(
         "E_CHILD",
         "Claude Code failed: {excerpt}",
-        "Call again to retry; `preread status FEATURE` shows the end of its messages.",
+        TRY_AGAIN,
     ),
 )
 STDERR = (

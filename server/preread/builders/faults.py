@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from preread.builders import untrusted
-from preread.builders.failure_table import CONFIG, ROWS, STDERR, Reported, Row, classify
+from preread.builders.failure_table import CONFIG, ROWS, STDERR, TRY_AGAIN, Reported, Row, classify
 from preread.builders.stream import ApiError, Transcript
 from preread.gates.secrets import kind_of_secret
 from preread.models import Fault, Outcome
@@ -23,7 +23,9 @@ RETRIES_ENV: dict[str, str] = {
 }
 MAX_ATTEMPTS = 3
 MAX_PAUSE = 60.0  # seconds
-MAX_TRIES = 3  # in a row, before a refused login or a missing network counts as hopeless
+# In a row, about two seconds: then a refused login or a missing network counts as hopeless, and
+# nobody is left waiting for a busy service.
+MAX_TRIES = 3
 SECRETS = re.compile(
     r"(?i)\bsk-[\w-]{4,}|\bbearer\s+[^\s,;]+|(?<=://)[^/\s@]+@|\b(?:api[-_]?key|token)\s*[=:]\s*\S+"
 )
@@ -41,6 +43,14 @@ def of_run(transcript: Transcript, ended: "Ended") -> Fault | None:
         reason = f"{fault.reason}, until the time was up"
         return fault.model_copy(update={"reason": reason}) if late else fault
     return out_of_time(()) if late else _of_exit(transcript, ended)
+
+
+def of_delay(transcript: Transcript) -> Fault | None:
+    """Why the service makes the program wait; None until it has failed a few times in a row."""
+    error = transcript.retrying
+    if error is None or transcript.tries < MAX_TRIES or is_hopeless(transcript):
+        return None
+    return _fault(_of_error(error), transcript)
 
 
 def is_hopeless(transcript: Transcript) -> bool:
@@ -150,8 +160,7 @@ def _of_exit(transcript: Transcript, ended: "Ended") -> Fault:
     if ended.status > 128:
         how = f"was ended by signal {ended.status - 128}"
     detail = f"exit status {ended.status}" + (f": {_excerpt(err.splitlines()[-1])}" if err else "")
-    hint = "Call again to retry; `preread status FEATURE` shows the end of its messages."
-    return Fault(code="E_CHILD", reason=f"Claude Code {how} ({detail})", hint=hint)
+    return Fault(code="E_CHILD", reason=f"Claude Code {how} ({detail})", hint=TRY_AGAIN)
 
 
 def _fault(reported: Reported, transcript: Transcript, row: Row | None = None) -> Fault:

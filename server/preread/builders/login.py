@@ -7,7 +7,9 @@ program to run.
 """
 
 import json
+import os
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,12 +58,22 @@ def state_file(environ: Mapping[str, str]) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty when there is none, which is how Claude Code treats it."""
+    """The JSON object in a file; empty when there is none, which is how Claude Code treats it.
+
+    The same goes for what is no file: reading from a pipe would wait for somebody who writes.
+    """
     try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return {}
+            found = json.loads(file.read().decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def child_object(found: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -1,12 +1,11 @@
 """The MCP servers and tools that the headless child may use: those that the settings name.
 
-A server in `.mcp.json` is a command that somebody wrote. Naming it in the settings is enough if the
-person wrote that file. One that came with a clone (whose settings may name it, too) runs only after
-the person has approved it, in Claude Code or by PREREAD_MCP.
+A server in `.mcp.json` is a command that somebody wrote, and so may be the settings that name it.
+Nothing in a project tells who wrote it, so the person decides: a server runs if they added it for
+this project, approved it or trusted the folder in Claude Code, or named it in PREREAD_MCP.
 """
 
 import difflib
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -16,13 +15,13 @@ from typing import Any
 from preread.builders import login, untrusted
 from preread.services import Services
 
+ASK = "run `claude` in the project once, which asks"
 APPROVE = "name it in the environment variable PREREAD_MCP"
 # A word of a command line that runs Preread. With Preread's own server, the child could ask for the
 # dossier that it is supposed to draft.
 PREREAD = re.compile(
     r"(?:^|[\s/\\\"'=@;&|(])preread(?:\.exe|\.cmd|\.py)?(?:$|[\s\"'=@:;&|)\[])", re.IGNORECASE
 )
-IDENT = re.compile(r"\$Id\b[^$]*\$")  # git expands it on checkout where an attribute says so
 
 
 @dataclass
@@ -36,17 +35,38 @@ class Servers:
 
 @dataclass(frozen=True)
 class _Known:
-    """The defined servers, and which of the project's the person approved or rejected."""
+    """The defined servers, and what the person said about them."""
 
-    project: Mapping[str, dict[str, Any]]
-    own: Mapping[str, dict[str, Any]]
-    approved: frozenset[str]
+    local: Mapping[str, dict[str, Any]]  # the person added these for this project alone
+    project: Mapping[str, dict[str, Any]]  # .mcp.json
+    user: Mapping[str, dict[str, Any]]  # the person's servers for all projects
+    approved: frozenset[str]  # of .mcp.json, in Claude Code
     rejected: frozenset[str]
+    named: frozenset[str]  # in PREREAD_MCP
+    is_trusted: bool  # the folder, in Claude Code
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.local, *self.project, *self.user)
 
     def spec(self, name: str) -> dict[str, Any] | None:
-        """An approved server of the project shadows the person's own server of that name."""
-        places = (self.project, self.own) if name in self.approved else (self.own, self.project)
-        return places[0].get(name) or places[1].get(name)
+        """The definition that Claude Code would use; the project's only if it is approved or alone.
+
+        PREREAD_MCP does not say whose server it means: the person's own comes first.
+        """
+        approved = self.project if name in self.approved else {}
+        for place in (self.local, approved, self.user, self.project):
+            if name in place:
+                return place[name]
+        return None
+
+    def is_allowed(self, name: str) -> bool:
+        return (
+            name in self.named
+            or name in self.local
+            or (name in self.approved and name in self.project)
+            or (name in self.user and self.is_trusted)
+        )
 
 
 def select(services: Services) -> Servers:
@@ -57,7 +77,7 @@ def select(services: Services) -> Servers:
         known = _known(services)
         for name in dict.fromkeys(settings.mcp):
             spec = known.spec(name)
-            if why := _reason_to_skip(services, name, spec, known):
+            if why := _reason_to_skip(name, spec, known):
                 servers.warnings.append(f"The MCP server `{_shown(name)}` is left out: {why}.")
             elif spec:
                 servers.config[name] = spec
@@ -74,82 +94,52 @@ def is_preread(name: str, spec: Mapping[str, Any]) -> bool:
     )
 
 
-def _reason_to_skip(
-    services: Services, name: str, spec: Mapping[str, Any] | None, known: _Known
-) -> str:
+def _reason_to_skip(name: str, spec: Mapping[str, Any] | None, known: _Known) -> str:
     """Why the child must not have a server; empty when it may."""
     if spec is None:
-        near = difflib.get_close_matches(name, [*known.project, *known.own], n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name, known.names, n=3, cutoff=0.5)
         names = " or ".join(f"`{_shown(other)}`" for other in near)
         guess = f"; did you mean {names}?" if near else ""
         return f"it is defined neither in .mcp.json nor in Claude Code{guess}"
     if is_preread(name, spec):
         return "it is Preread's own, and the builder must not call itself"
-    if name in known.own or name in known.approved:
+    if known.is_allowed(name):
         return ""
     if name in known.rejected:
         return (
             "you rejected it in Claude Code; run `claude mcp reset-project-choices` there, "
             f"or {APPROVE}"
         )
-    if _came_with_a_clone(services, name, spec):
+    if name in known.user:
         return (
-            "its definition came with this clone (git tracks it in .mcp.json, and there is a "
-            "remote), and you have not approved it; run `claude` in the project once, which asks, "
-            f"or {APPROVE}"
+            "it is yours, but this project's settings name it, and you have not trusted this "
+            f"folder in Claude Code; {ASK}, or {APPROVE}"
         )
-    return ""
-
-
-def _came_with_a_clone(services: Services, name: str, spec: Mapping[str, Any]) -> bool:
-    """Whether a repository with a remote tracks this definition.
-
-    True as well when there is a repository and git cannot be asked.
-    """
-    git, root = services.tree.git, services.layout.root
-    remotes = git("remote")
-    if remotes.status != 0:
-        return any((folder / ".git").exists() for folder in (root, *root.parents))
-    if not remotes.out.strip():
-        return False
-    # In any letter case: a case-insensitive file system opens `.MCP.json`, too.
-    listed = git("--no-literal-pathspecs", "ls-files", "--stage", "-z", "--", ":(icase).mcp.json")
-    blobs = [row.split()[1].decode() for row in listed.out.split(b"\0") if row]
-    return listed.status != 0 or any(
-        _defines(git("cat-file", "blob", blob).out, name, spec) for blob in blobs
-    )
-
-
-def _defines(tracked: bytes, name: str, spec: Mapping[str, Any]) -> bool:
-    """Whether the tracked file defines this server.
-
-    True as well when it is not JSON: a link or an encoded file may have been checked out as one.
-    """
-
-    def canonical(key: str, value: object) -> str:
-        return IDENT.sub("", json.dumps([key, value], sort_keys=True))
-
-    found = untrusted.json_object(tracked)
-    return found is None or canonical(name, spec) in {
-        canonical(key, value) for key, value in _specs(found).items()
-    }
+    return f"this project's .mcp.json defines it, and you have not approved it; {ASK}, or {APPROVE}"
 
 
 def _known(services: Services) -> _Known:
     environ, root = services.environ, services.layout.root
-    shared = _specs(login.read_json(root / ".mcp.json"))
+    project = _specs(login.read_json(root / ".mcp.json"))
     state = login.read_json(login.state_file(environ))
     here = login.child_object(login.child_object(state, "projects"), str(root))
+    is_trusted = here.get("hasTrustDialogAccepted") is True
     places = [here, login.read_json(login.settings_file(environ))]
-    if here.get("hasTrustDialogAccepted") is True:
+    if is_trusted:  # a repository can bring that file, too
         places.append(login.read_json(root / ".claude" / "settings.local.json"))
     approved = {name for place in places for name in _names(place, "enabledMcpjsonServers")}
     if any(place.get("enableAllProjectMcpServers") is True for place in places):
-        approved |= set(shared)
+        approved |= set(project)
     rejected = {name for place in places for name in _names(place, "disabledMcpjsonServers")}
-    approved = (approved - rejected) | set(environ.get("PREREAD_MCP", "").split(os.pathsep))
-    own = {**_specs(state), **_specs(here)}
-    return _Known(shared, own, frozenset(approved), frozenset(rejected))
+    return _Known(
+        local=_specs(here),
+        project=project,
+        user=_specs(state),
+        approved=frozenset(approved - rejected),
+        rejected=frozenset(rejected),
+        named=frozenset(environ.get("PREREAD_MCP", "").split(os.pathsep)),
+        is_trusted=is_trusted,
+    )
 
 
 def _names(place: Mapping[str, Any], key: str) -> set[str]:

@@ -2,5 +2,6 @@
 
 from preread.check.check import CONFIDENCE, check, check_unbudgeted
 from preread.check.drafts import read_staged, with_user_facts
+from preread.check.lookups import only_said
 
-__all__ = ["CONFIDENCE", "check", "check_unbudgeted", "read_staged", "with_user_facts"]
+__all__ = ["CONFIDENCE", "check", "check_unbudgeted", "only_said", "read_staged", "with_user_facts"]

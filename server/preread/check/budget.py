@@ -17,7 +17,8 @@ WEIGHT = {
 }  # fmt: skip
 ABSENCE = 0.98  # weight of a fact that cites an absence, in any file
 DECAY = 0.95  # each further fact of a file counts this much less
-SUMMARY_FACTOR = 2.0  # the summary ranks above everything else
+SUMMARY_FACTOR = 2.0  # the summary ranks above everything that a build writes
+PERSON = 3.0  # what people wrote ranks above that, and is never cut
 
 Key = tuple[int, int, int]  # of an item: its draft, section and place
 
@@ -28,6 +29,7 @@ class _Candidate(NamedTuple):
     section: Section
     item: Fact | Fence
     in_codebase: bool  # counts against the share of codebase.md
+    is_persons: bool  # never cut
 
 
 @dataclass
@@ -48,7 +50,8 @@ class _Room:
         if (draft, section) not in self.opened:
             cost += dossier.tokens(_heading(candidate.section))
         is_fact = isinstance(candidate.item, Fact)
-        if cost > self.tokens or self.facts < is_fact:
+        lacks_room = cost > self.tokens or self.facts < is_fact
+        if lacks_room and not candidate.is_persons:
             return False
         if candidate.in_codebase and cost > self.codebase:
             return False
@@ -61,13 +64,20 @@ class _Room:
 
 
 def fit(
-    services: Services, drafts: list[Draft], verdicts: list[Verdict], ranks: Mapping[str, float]
+    services: Services,
+    drafts: list[Draft],
+    verdicts: list[Verdict],
+    ranks: Mapping[str, float],
+    people: Collection[str],
+    limit: int,
 ) -> tuple[list[Draft], list[Verdict], int]:
-    """Keep what ranks highest within the budget; the last value is how many facts were cut."""
-    limit = services.settings.max_tokens
+    """Keep what ranks highest in `limit` tokens; the last value is how many facts were cut.
+
+    Facts whose ids are in `people` are never cut.
+    """
     titles = sum(dossier.tokens(f"# {BY_NAME[d.name].title}: {d.feature}\n\n") for d in drafts)
     room = _Room(limit - titles, services.settings.max_facts, int(limit * CODEBASE_SHARE))
-    candidates = sorted(_candidates(drafts, ranks), key=lambda one: -one.score)
+    candidates = sorted(_candidates(drafts, ranks, people), key=lambda one: -one.score)
     kept = {one.key: one for one in candidates if room.takes(one)}
     fitted = _trimmed(services, drafts, kept, limit)
     left = {(draft.name, fact.text) for draft, _, fact in dossier.all_facts(fitted)}
@@ -75,7 +85,9 @@ def fit(
     return fitted, remaining, len(verdicts) - len(remaining)
 
 
-def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Candidate]:
+def _candidates(
+    drafts: list[Draft], ranks: Mapping[str, float], people: Collection[str]
+) -> Iterable[_Candidate]:
     for number, draft in enumerate(drafts):
         places: dict[bool, int] = {}
         # Sections take turns: the first item of each ranks before the second item of any.
@@ -89,7 +101,10 @@ def _candidates(drafts: list[Draft], ranks: Mapping[str, float]) -> Iterable[_Ca
             else:
                 in_codebase = False
             rank *= SUMMARY_FACTOR if draft.name == "summary.md" else 1
-            yield _Candidate(rank, (number, s, i), section, item, in_codebase)
+            is_persons = isinstance(item, Fact) and dossier.fact_id(draft.name, item.text) in people
+            if is_persons:
+                rank, in_codebase = PERSON + rank, False
+            yield _Candidate(rank, (number, s, i), section, item, in_codebase, is_persons)
 
 
 def _items(draft: Draft) -> Iterable[tuple[int, int, Section, Fact | Fence]]:
@@ -143,7 +158,9 @@ def _trimmed(
         if not over and sum(sizes) > limit:
             over = set(range(len(fitted)))
         lowest = min(
-            (key for key in kept if key[0] in over), key=lambda key: kept[key].score, default=None
+            (key for key, one in kept.items() if key[0] in over and not one.is_persons),
+            key=lambda key: kept[key].score,
+            default=None,
         )
         if lowest is None:
             return fitted

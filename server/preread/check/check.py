@@ -3,17 +3,26 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from preread import dossier, sources, wrong_marks
+from preread import brackets, dossier, sources, wrong_marks
 from preread.check.budget import fit
-from preread.check.lookups import Answers, Lookups
+from preread.check.lookups import Answers, Lookups, only_said
+from preread.infra import orders
 from preread.infra.secrets import Credentials
 from preread.layout import BY_NAME, REQUIRED
 from preread.models import Checked, Draft, Fact, Fence, Problem, Section, State, Verdict
 from preread.services import Services
+from preread.settings import Level
 from preread.sources import SourceError, Span
 
 # Confidence by state. KIND_FACTOR lowers it for kinds of facts that interpret what they cite.
-CONFIDENCE: dict[State, float] = {"computed": 0.95, "quoted": 0.9, "external": 0.7, "located": 0.4}
+CONFIDENCE: dict[State, float] = {
+    "computed": 0.95,
+    "quoted": 0.9,
+    "external": 0.7,
+    "located": 0.4,
+    "said": 0.3,
+    "unverified": 0.2,
+}
 KIND_FACTOR: dict[str, float] = {
     "requirement": 1.0,
     "code": 1.0,
@@ -23,6 +32,7 @@ KIND_FACTOR: dict[str, float] = {
     "trap": 0.9,
     "summary": 0.9,
 }
+NOBODY: Mapping[str, bool] = {}
 # Limits of one fact with its sources. A whole dossier has 8,000 characters by default.
 MAX_FACT_CHARACTERS, MAX_FACT_SOURCES, MAX_FACT_QUOTES = 2000, 30, 30
 MAX_FENCE_LINES = 500
@@ -33,8 +43,11 @@ MAX_FILE_FACTS, MAX_FILE_BUDGETS = 240, 4
 class _Checker:
     """State of one check of one dossier: its source lookups and the problems found so far."""
 
-    def __init__(self, services: Services, feature: str, lookups: Lookups) -> None:
+    def __init__(
+        self, services: Services, feature: str, lookups: Lookups, people: Mapping[str, bool]
+    ) -> None:
         self.services, self.feature, self.lookups = services, feature, lookups
+        self.people = people
         self.credentials = Credentials(services.layout.root)
         self.problems: list[Problem] = []
         self.wrong = wrong_marks.ids(services.layout)
@@ -44,7 +57,7 @@ class _Checker:
         self.problems.append(Problem(name, line, code, message))
 
     def may_be_published(self, name: str, line: int, text: str) -> bool:
-        """Report a text that contains a secret or invisible characters.
+        """Report a text that contains a secret, invisible characters or orders to an assistant.
 
         Call this before reporting any problem whose message quotes the text.
         """
@@ -57,9 +70,18 @@ class _Checker:
             )
         elif kind := self.credentials.found(text):
             self.problem(name, line, "E_SECRET", f"contains what looks like a secret: {kind}")
+        elif order := orders.found(text):
+            self.problem(name, line, "E_ORDER", f"gives orders to an assistant: it {order}")
         else:
             return True
         return False
+
+    def has_quoted_its_orders(self, name: str, fact: Fact) -> bool:
+        """Report words of a fact's own that a reader might obey, because no source proves them."""
+        if found := orders.in_own_words(dossier.own_words(fact.text)):
+            message = f"says `{found}` in its own words; quote it from its source, or leave it out"
+            self.problem(name, fact.line, "E_ORDER", message)
+        return not found
 
     def redacted(self, problem: Problem) -> Problem:
         """A format problem without any secret or invisible characters that its message quotes."""
@@ -84,37 +106,59 @@ class _Checker:
         for source in fact.sources:
             found = self.lookups.span(source)
             if isinstance(found, SourceError):
-                self.problem(name, fact.line, found.code, str(found))
+                near = [
+                    f"; `{q[:80]}` is at {at}" for q in quotes if (at := self.places(q, [source]))
+                ]
+                self.problem(name, fact.line, found.code, "".join((str(found), *near)))
             else:
                 spans[source] = found
-        if not spans or not self.anchors_check_out(name, section, fact, spans):
+        is_there = self.people.get(identity, True)
+        if is_there and spans and self.quotes_check_out(name, section, fact, spans):
+            state, valid = _state(fact.text, spans), replace(fact, sources=tuple(spans))
+        elif identity in self.people:
+            state, valid = "unverified", fact
+        else:
             return None
-        missing = [
-            quote
-            for quote in quotes
-            if not any(self.lookups.contains(quote, source, span) for source, span in spans.items())
-        ]
-        if missing and not self.lookups.was_verified(identity, spans):
-            message = f"`{missing[0][:80]}` does not appear in any of its sources"
-            self.problem(name, fact.line, "E_QUOTE", message)
-            return None
-        state = _state(fact.text, spans)
         row = BY_NAME.get(name)
         confidence = CONFIDENCE[state] * (KIND_FACTOR[row.kind] if row else 1.0)
-        valid = replace(fact, sources=tuple(spans))
         return Verdict(name, section.heading, valid, state, round(confidence, 2))
 
-    def anchors_check_out(
+    def quotes_check_out(
         self, name: str, section: Section, fact: Fact, spans: Mapping[str, Span]
     ) -> bool:
-        """Whether each quote with a line of its own is on that line; reports the first miss."""
-        for quote, source in dossier.anchors(fact, section.source):
-            span = spans.get(source)
-            if span is None or not self.lookups.contains(quote, source, span):
-                message = f"`{quote[:80]}` is not at {source}"
-                self.problem(name, fact.line, "E_QUOTE", message)
-                return False
-        return True
+        """Whether each quote is in a source, and those with a line on it; reports each miss."""
+        if only_said(spans):
+            is_known = name not in BY_NAME or self.lookups.is_known(fact.text)
+            if not is_known:
+                message = "is not in .project/knowledge.md, or not any more"
+                self.problem(name, fact.line, "E_SOURCE_SAID", message)
+            return is_known
+        misplaced = [
+            (anchor.quote, f"is not at {anchor.source}", [anchor.source])
+            for anchor in dossier.anchors(fact, section.source)
+            if not self.is_in(anchor.quote, spans, [anchor.source])
+        ]
+        missing = [
+            (quote, "does not appear in any of its sources", [*fact.sources])
+            for quote in dict.fromkeys(dossier.quotes(fact.text))
+            if not self.is_in(quote, spans, spans) and quote not in {row[0] for row in misplaced}
+        ]
+        identity = dossier.fact_id(name, fact.text)
+        if missing and self.lookups.was_verified(identity, spans):
+            missing = []
+        for quote, what, places in (*misplaced, *missing):
+            at = self.places(quote, places)
+            hint = f"; it is at {at}" if at else brackets.why_not_last(fact.text)
+            self.problem(name, fact.line, "E_QUOTE", f"`{quote[:80]}` {what}{hint}")
+        return not misplaced and not missing
+
+    def is_in(self, quote: str, spans: Mapping[str, Span], cited: Iterable[str]) -> bool:
+        return any(self.lookups.contains(quote, one, spans[one]) for one in cited if one in spans)
+
+    def places(self, quote: str, cited: Iterable[str]) -> str:
+        """The lines of the cited files that have a quote, as sources; empty if there are none."""
+        found = dict.fromkeys(at for one in cited for at in self.lookups.lines_with(quote, one))
+        return " and ".join(f"{path}:{line}" for path, line in found)
 
     def is_acceptable(self, name: str, fact: Fact, quotes: list[str], identity: str) -> bool:
         """Apply the rules that need no source lookup: size, secrets, wrong marks, duplicates."""
@@ -127,6 +171,8 @@ class _Checker:
             message = "is too long, or has too many sources or quotes"
             self.problem(name, fact.line, "E_FACT_LONG", message)
         elif not self.may_be_published(name, fact.line, whole):
+            pass  # reported there, like the next
+        elif not self.has_quoted_its_orders(name, fact):
             pass
         elif identity in self.wrong:
             self.problem(name, fact.line, "E_FACT_WRONG", f"was marked as wrong: {identity}")
@@ -188,6 +234,8 @@ class _Checker:
 
 
 def _state(text: str, spans: dict[str, Span]) -> State:
+    if only_said(spans):
+        return "said"
     kinds = {ref.kind for source in spans if (ref := sources.parse(source)) is not None}
     if "external" in kinds:
         return "external"
@@ -203,22 +251,28 @@ def check(
     *,
     problems: Iterable[Problem] = (),
     budget: bool,
+    level: Level = "standard",
     ranks: Mapping[str, float] | None = None,
     before: Checked | None = None,
     external: Iterable[str] = (),
     trust_published: bool = True,
+    people: Mapping[str, bool] = NOBODY,
 ) -> Checked:
     """Check drafts against every rule.
 
     - `problems`: what reading the drafts reported; they are part of the result.
-    - `budget`: whether to cut what exceeds the budget of facts and tokens.
+    - `budget`: whether to cut what exceeds the level's budget of facts and tokens.
     - `ranks`: fact text -> score from 0 to 1. A fact without one ranks by its place in its file.
     - `before`: an earlier check of these drafts, whose counts are added to.
     - `external`: what configured servers answered in this run. An external source is valid when
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
+    - `people`: ids of facts that people wrote, each with whether its sources are still there.
+      These facts are kept even if they no longer check out.
     """
     lookups = Lookups(services, feature, Answers(external), trust_published=trust_published)
-    checker = _Checker(services, feature, lookups)
+    checker = _Checker(services, feature, lookups, people)
+    drafts = list(drafts)
+    lookups.read_commits(source for one in drafts for fact in one.facts for source in fact.sources)
     kept, verdicts, dropped = [], [], before.dropped if before else 0
     for draft in drafts:
         valid, found, invalid = checker.draft(draft)
@@ -227,9 +281,11 @@ def check(
         dropped += invalid
     cut = before.cut if before else 0
     if budget:
-        kept, verdicts, more = fit(services, kept, verdicts, ranks or {})
+        limit = services.settings.tokens(level)
+        kept, verdicts, more = fit(services, kept, verdicts, ranks or {}, people, limit)
         cut += more
-    cited = {source for verdict in verdicts for source in verdict.fact.sources}
+    checked = [verdict for verdict in verdicts if verdict.state != "unverified"]
+    cited = {source for verdict in checked for source in verdict.fact.sources}
     cited |= {
         s.source
         for d in kept

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from preread import dossier, published
+from preread import dossier, moves, published
 from preread.layout import BY_NAME
-from preread.models import Draft, Problem
+from preread.models import Draft, Manifest, Problem
+from preread.moves import Followed
 from preread.services import Services
 
 MAX_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
@@ -48,28 +49,46 @@ def _is_plain_file(path: Path) -> bool:
 
 
 def with_user_facts(
-    services: Services, feature: str, drafts: Iterable[Draft]
-) -> tuple[tuple[Draft, ...], frozenset[str]]:
-    """Add the facts that people wrote into the published files; also returns their fact ids.
+    services: Services, feature: str, drafts: Iterable[Draft], found: Followed
+) -> tuple[tuple[Draft, ...], dict[str, bool]]:
+    """Add the facts that people wrote into the published files, with sources that moved.
 
     They come first in their file, unless a draft already has them, and are checked like any other.
+    Also returns their ids, each with whether its sources are still there.
     """
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
     if current is None or current.manifest is None:
-        return tuple(by_name.values()), frozenset()
-    built, from_users = set(current.manifest.facts), set()
+        return tuple(by_name.values()), {}
+    people: dict[str, bool] = {}
     for name, text in current.texts.items():
         if name == "summary.md":
             continue
         draft = by_name.get(name, Draft(name, feature))
         drafted = {dossier.fact_id(name, fact.text) for fact in draft.facts}
         added = []
-        for section in dossier.parse(name, feature, text)[0].sections:
-            facts = {dossier.fact_id(name, fact.text): fact for fact in section.facts}
-            from_users |= facts.keys() - built
-            items = tuple(fact for key, fact in facts.items() if key not in built | drafted)
-            added += [replace(section, items=items)] if items else []
+        for section in _written_by_people(name, text, current.manifest).sections:
+            items = []
+            for fact in section.facts:
+                now = moves.moved_fact(fact, section.source, found)
+                identity = dossier.fact_id(name, now.text)
+                # The check looks quotes up, so that a person need not touch a fact that is true.
+                is_there = not moves.has_lost_its_sources(fact, section.source, found)
+                people[identity] = is_there or bool(dossier.quotes(fact.text))
+                items += [now] if identity not in drafted else []
+            added += [replace(section, items=tuple(items))] if items else []
         if added:
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
-    return tuple(by_name.values()), frozenset(from_users)
+    return tuple(by_name.values()), people
+
+
+def _written_by_people(name: str, text: str, manifest: Manifest) -> Draft:
+    """The facts of a published file that no build wrote."""
+    draft = dossier.parse(name, manifest.feature, text)[0]
+    built = set(manifest.facts)
+    sections = []
+    for section in draft.sections:
+        facts = {dossier.fact_id(name, fact.text): fact for fact in section.facts}
+        items = tuple(fact for identity, fact in facts.items() if identity not in built)
+        sections.append(replace(section, items=items))
+    return replace(draft, sections=tuple(sections))

@@ -1,10 +1,13 @@
 """Source lookups of one check: each source is resolved once, within limits, and searched."""
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Collection, Iterable
 from functools import cached_property
+from itertools import accumulate
 
-from preread import published, sources
+from preread import dossier, published, sources
+from preread.dossier import FILE_KINDS
 from preread.errors import PrereadError
 from preread.gates.feature_names import is_feature
 from preread.infra.secrets import is_env_file
@@ -15,6 +18,7 @@ from preread.sources import Ref, SourceError, Span
 MAX_CHARACTERS = 20_000_000  # of all sources of one dossier; a usual dossier's have 20,000
 MAX_SLOW = 100  # sources of one dossier that need a git process or a search of many files
 SLOW = frozenset({"commit", "absent"})
+MAX_PLACES = 3  # lines named where a quote is that is not in its span
 COMMENT_MARK = re.compile(r"^(?:#+!?|//+!?|/?\*+/?|--|<!--|\"\"\"|;+|%+|>+)\s?|(?:\*/|-->)$")
 # A match is a whole reference unless one of these touches it, so that `doc/1` is not found in
 # `doc/12`. Punctuation after it may end the sentence, if nothing of a URL follows.
@@ -52,6 +56,33 @@ def _has_reference(text: str, reference: str) -> bool:
     return False
 
 
+class _Starts:
+    """A whole file as one line, to find out on which of its lines a text starts."""
+
+    def __init__(self, lines: list[str]) -> None:
+        rows = [_one_line(line) for line in lines]
+        self.numbers = [number for number, row in enumerate(rows, 1) if row]
+        rows = [row for row in rows if row]
+        self.text = " ".join(rows)
+        self.offsets = [0, *accumulate(len(row) + 1 for row in rows)][:-1]
+
+    def of(self, needle: str) -> list[int]:
+        """The first few lines on which the text starts."""
+        found: list[int] = []
+        at = self.text.find(needle)
+        while at >= 0 and len(found) < MAX_PLACES:
+            place = bisect_right(self.offsets, at) - 1
+            found.append(self.numbers[place])
+            last = place + 1 == len(self.offsets)
+            at = -1 if last else self.text.find(needle, self.offsets[place + 1])
+        return found
+
+
+def only_said(cited: Collection[str]) -> bool:
+    """Whether somebody's word is all that proves a fact: there is nothing to look quotes up in."""
+    return bool(cited) and all(source.startswith("said:") for source in cited)
+
+
 class Lookups:
     """The spans of one check of one dossier."""
 
@@ -62,6 +93,7 @@ class Lookups:
         self._trust_published = trust_published
         self.resolved: dict[str, Span | SourceError] = {}
         self.normalized: dict[str, tuple[str, ...]] = {}
+        self.starts: dict[str, _Starts] = {}
         self.own: dict[str, bool] = {}
         self.characters = self.slow = 0
 
@@ -82,6 +114,11 @@ class Lookups:
             except SourceError as error:
                 self.resolved[text] = error
         return self.resolved[text]
+
+    def read_commits(self, texts: Iterable[str]) -> None:
+        """Read the commits among these sources at once."""
+        refs = (sources.parse(text) for text in texts if text.startswith("commit:"))
+        sources.read_commits([ref.name for ref in refs if ref is not None], self.services.tree)
 
     def _look_up(self, text: str) -> Span:
         ref = sources.parse(text)
@@ -133,16 +170,42 @@ class Lookups:
     def contains(self, quote: str, source: str, span: Span) -> bool:
         """Whether a span contains a quote, ignoring differences in white space and comment marks.
 
-        The names of the symbols around the span count as part of it.
+        The names of the symbols in and around the span count as part of it, also as `A.b`,
+        `A::b`, `A#b` and `b()`. So does `b()` for a call or definition of `b` with arguments.
         """
         if source not in self.normalized:
             self.normalized[source] = tuple(_normalized(span))
         needle = _one_line(quote)
         if any(needle in reading for reading in self.normalized[source]):
             return True
-        # `A.b`, `A::b`, `A#b` and `b()` name the enclosing symbol.
-        named = re.sub(r"::|#", ".", needle.removesuffix("()"))
-        return needle in span.names or named in span.names
+        if needle.endswith("()") and self._is_called(needle.removesuffix("()"), source):
+            return True
+        return _is_name(_dotted(needle), span.names)
+
+    def _is_called(self, name: str, source: str) -> bool:
+        pattern = re.compile(rf"(?<!\w){re.escape(name)}\(")
+        return any(pattern.search(reading) for reading in self.normalized[source])
+
+    def lines_with(self, quote: str, source: str) -> list[tuple[str, int]]:
+        """Where else the cited file has a quote: its path, with each line that it starts on."""
+        ref = sources.parse(source)
+        if ref is None or ref.kind not in FILE_KINDS:
+            return []
+        if self._is_own(ref.path) or self._is_private(ref.path):
+            return []
+        if ref.path not in self.starts:
+            self.starts[ref.path] = _Starts(self.services.tree.lines(ref.path) or [])
+        return [(ref.path, line) for line in self.starts[ref.path].of(_one_line(quote))]
+
+    def is_known(self, text: str) -> bool:
+        """Whether the project's knowledge has a fact in these words."""
+        return _one_line(text).casefold() in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        text = self.services.tree.text(".project/knowledge.md") or ""
+        facts = dossier.parse("knowledge.md", "", text)[0].facts
+        return frozenset(_one_line(fact.text).casefold() for fact in facts)
 
     def was_verified(self, identity: str, refs: Iterable[str]) -> bool:
         """Whether the published build found this fact in a server's answer, which is not stored."""
@@ -158,3 +221,17 @@ def _normalized(span: Span) -> Iterable[str]:
     """A span as one line, with and without its comment marks."""
     yield _one_line(" ".join(span.lines))
     yield _one_line(" ".join(COMMENT_MARK.sub("", line.strip()) for line in span.lines))
+
+
+def _dotted(quote: str) -> str:
+    """A quoted name with dots between its parts, and without brackets after it or in it."""
+    name = re.sub(r"^\(\*?(\w+)\)", r"\1", quote.removesuffix("()"))  # Go: (*T).Close
+    return re.sub(r"::|#", ".", name)
+
+
+def _is_name(quote: str, names: frozenset[str]) -> bool:
+    """Whether a quote is one of these names, or some words of one, such as a test's title."""
+    if quote in names:
+        return True
+    words = re.compile(rf"(?<!\w){re.escape(quote)}(?!\w)")
+    return any(words.search(name) for name in names if " " in name)

@@ -1,5 +1,6 @@
 """The commands, generated from the registry: parse arguments, run an operation, print its reply."""
 
+import difflib
 import json
 import os
 import sys
@@ -49,10 +50,13 @@ def option_type(annotation: object) -> click.ParamType[Any]:
 
 def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
     """The argument or option for one field of the operation's request."""
+    complete = _features if name == "feature" else None
     if name in of.positional:
         many = -1 if get_origin(about.annotation) is tuple else 1
-        type_ = option_type(about.annotation)
-        return click.Argument([name], type=type_, required=about.is_required(), nargs=many)
+        type_, required = option_type(about.annotation), about.is_required()
+        return click.Argument(
+            [name], type=type_, required=required, nargs=many, shell_complete=complete
+        )
     flag = f"--{name.strip('_').replace('_', '-')}"  # the field `for_` is `--for`
     if about.annotation is bool:
         return click.Option([flag, name], is_flag=True, help=about.description)
@@ -64,7 +68,20 @@ def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
         multiple=get_origin(about.annotation) is tuple,
         show_default=str(about.default) if about.default not in (None, ()) else False,
         help=about.description,
+        shell_complete=complete,
     )
+
+
+def _features(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """The features with a dossier, for a shell that completes their names."""
+    from preread import published
+
+    try:
+        layout = services_of(Path(ctx.params.get("project") or "."), os.environ).layout
+        names = published.features(layout)
+    except PrereadError:
+        return []  # a shell has no place to show an error
+    return [name for name in names if name.startswith(incomplete)]
 
 
 PROJECT = click.Option(
@@ -127,6 +144,18 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return [*COMMANDS, "mcp"]
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0].lower(), self.list_commands(ctx), n=1)
+            if not near:
+                raise
+            message = f"No such command {args[0]!r}. Did you mean {near[0]!r}?"
+            raise click.UsageError(message, ctx) from error
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name == "mcp":
             return mcp
@@ -149,6 +178,8 @@ def parse(argv: list[str]) -> Call | Callable[[], int] | int:
         help="Makes a coding agent read before it writes: cited, cached, checked context dossiers.",
         context_settings={"max_content_width": 110},
     )
+    # Not an option of its own: then `-auth` would ask for help, instead of being a (bad) name.
+    argv = ["--help" if argument == "-h" else argument for argument in argv]
     answer: Call | Callable[[], int] | int = group.main(argv, "preread", standalone_mode=False)
     return answer
 
@@ -205,6 +236,8 @@ def exit_status(reply: Model) -> int:
 
 def as_json(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, indent=2)
+    # Inside a JSON text they mean the same, and a terminal does not obey them.
+    text = terminal.CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
@@ -236,6 +269,8 @@ def print_error(error: PrereadError, *, in_json: bool) -> None:
         }
         print_out(as_json({"status": "error", **fields}))
         return
-    click.echo(terminal.clean(f"error: {error.code}: {error.message}"), err=True)
+    on_terminal = terminal.is_terminal(sys.stderr) and not os.environ.get("NO_COLOR")
+    mark = click.style("error:", fg="red", bold=True) if on_terminal else "error:"
+    click.echo(f"{mark} {terminal.clean(f'{error.code}: {error.message}')}", err=True)
     if error.hint:
-        click.echo(terminal.clean(error.hint), err=True)
+        click.echo(terminal.clean(views.as_options(error.hint)), err=True)

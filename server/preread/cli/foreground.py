@@ -18,6 +18,7 @@ from preread.cli import terminal
 from preread.errors import Cancelled
 from preread.jobs import Caller, Jobs
 from preread.models import Model
+from preread.operations import dispatch
 from preread.operations.registry import Context, Operation
 
 POLL_SECONDS = 0.1
@@ -98,7 +99,7 @@ async def _run(
                 context = Context(start, environ, jobs, Caller(None, progress.report, ask=ask))
                 tasks.start_soon(_show, progress, partial(_limit, operation, request, context))
                 try:
-                    outcome.append(await operation.run(context, request))
+                    outcome.append(await dispatch.run(context, operation, request))
                 except Exception as error:  # raised below: the task group would wrap it
                     outcome.append(error)
                 tasks.cancel_scope.cancel()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from preread.cli.terminal import Block, Table
+from preread.cli.terminal import Block, Marked, Table
 
 if TYPE_CHECKING:
     from preread.operations.doctor import DoctorReply
@@ -19,14 +19,17 @@ def init(reply: "InitReply") -> Iterator[Block]:
     yield from (f"found {f.framework}, {f.files} files: {', '.join(f.rules)}" for f in reply.found)
     yield from (f"reports: {glob}" for glob in reply.reports)
     yield from (f"wrote {path}" for path in reply.written)
-    yield from (f"kept {path}, which existed already" for path in reply.kept)
+    yield from (f"removed {path}" for path in reply.removed)
+    existed = "" if reply.removed else ", which existed already"
+    yield from (f"kept {path}{existed}" for path in reply.kept)
     yield from (f"note: {note}" for note in reply.notes)
     yield reply.next
 
 
 def doctor(reply: "DoctorReply") -> Iterator[Block]:
     for check in reply.looks:
-        yield f"{check.state:<4}  {check.name:<9}  {check.found}"
+        padding = " " * (6 - len(check.state))
+        yield Marked(check.state, f"{padding}{check.name:<9}  {check.found}")
         if check.hint:
             yield f"{'':17}{check.hint}"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, OverflowMethod, RenderableType, RenderResult
     from rich.measure import Measurement
+    from rich.text import Text
 
 # Control and direction characters that a project's text could use to repaint a terminal.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -164,7 +165,24 @@ class Points(NamedTuple):
     rows: Sequence[tuple[str, str]]
 
 
-Block = str | Table | Points
+class Marked(NamedTuple):
+    """A line that begins with a word such as `warn`, which has its colour on a terminal."""
+
+    mark: str
+    text: str
+
+
+class Markdown(NamedTuple):
+    """A dossier's text: as it is in a pipe, rendered on a terminal."""
+
+    text: str
+
+
+Block = str | Table | Points | Marked | Markdown
+MARKS = {
+    "ok": "green", "warn": "yellow", "warning": "yellow", "note": "yellow", "fail": "bold red",
+    "error": "bold red", "degraded": "yellow", "partial": "yellow", "hint": "cyan",
+}  # fmt: skip
 
 
 def render_blocks(blocks: Iterator[Block], *, terminal: bool) -> str:
@@ -185,18 +203,34 @@ def _plain(block: Block) -> str:
     if isinstance(block, Points):
         texts = (f"- {text} ({source})" if source else f"- {text}" for text, source in block.rows)
         return "\n".join((clean(block.heading), *map(one_line, texts)))
-    return clean(block)
+    return clean(block if isinstance(block, str) else "".join(block))
 
 
 def _styled(block: Block) -> str:
     if isinstance(block, str):
         return clean(block)
+    if os.environ.get("NO_COLOR") and isinstance(block, Marked | Markdown):
+        return _plain(block)
     from rich.console import Console
 
     console = Console(color_system=None if os.environ.get("NO_COLOR") else "auto")
     with console.capture() as capture:
-        console.print(_grid(block) if isinstance(block, Table) else _list(block))
+        if isinstance(block, Marked):
+            console.print(_marked(block), soft_wrap=True)
+        elif isinstance(block, Markdown):
+            from preread.cli.markdown import rendered
+
+            console.print(rendered(clean(block.text)), soft_wrap=True)
+        else:
+            console.print(_grid(block) if isinstance(block, Table) else _list(block))
     return capture.get().rstrip("\n")
+
+
+def _marked(line: Marked) -> "Text":
+    from rich.text import Text
+
+    style = MARKS.get(line.mark.strip(" :"), "")
+    return Text.assemble((clean(line.mark), style), clean(line.text))
 
 
 def _grid(block: Table) -> "RenderableType":
@@ -235,9 +269,10 @@ def live_line(begun: float, limit: float) -> Iterator[Update]:
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=10) as live:
 
         def update(message: str, done: float, total: float) -> None:
-            step = f" {done:.0f}/{total:.0f}" if total else ""
-            passed = f"{time.monotonic() - begun:.0f}" + (f" of {limit:.0f} s" if limit else " s")
-            text = f"{passed}{step}  {clean(message) or 'working'}"
+            step = f"step {min(done + 1, total):.0f} of {total:.0f}: " if total else ""
+            passed = f"{time.monotonic() - begun:.0f} s so far"
+            passed += f", {limit:.0f} s at most" if limit else ""
+            text = f"{step}{clean(message) or 'working'} ({passed})"
             live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
         yield update

@@ -1,24 +1,49 @@
 """How each reply looks to a person: text and tables; colours and boxes only on a terminal."""
 
+import json
+import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from preread.cli.evidence_views import evidence, facts, failures
+from preread.cli.memory_views import capture, kept, recall
 from preread.cli.setup_views import doctor, gates, init
-from preread.cli.terminal import Block, Table, render_blocks
+from preread.cli.terminal import Block, Markdown, Marked, Table, render_blocks
+from preread.gates import fence
 
 if TYPE_CHECKING:
     from preread.models import LoadReply, Model
     from preread.operations.check import CheckReply
+    from preread.operations.log import LogReply
+    from preread.operations.ops import OpsReply
+    from preread.operations.remove import RemoveReply
+    from preread.operations.settings import SettingsReply
     from preread.operations.show import ShowReply
     from preread.operations.status import DossierStatus, StatusReply
+    from preread.operations.workflow.readiness import ReadinessReply
+    from preread.operations.workflow.state import StateReply
     from preread.operations.wrong import WrongReply
     from preread.published import RunRecord
 
+FIELD = re.compile(r"`(\w+)`")
+
+
+LOADS = ("context.load", "context.extend")
+# What these print is quoted from the project.
+QUOTING = (
+    "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall"
+)  # fmt: skip
+
 
 def render(operation: str, reply: "Model", *, terminal: bool) -> str:
-    """A reply as text, for a terminal or for a pipe."""
-    return render_blocks(VIEWS[operation](reply), terminal=terminal)
+    """A reply as text, for a terminal or for a pipe, at whose end a model may be reading."""
+    if not terminal and operation in LOADS:
+        reply = reply.model_copy(update={"dossier": fence.block(getattr(reply, "dossier", ""))})
+    if operation not in VIEWS:  # what programs call, with their data
+        return json.dumps(reply.model_dump(mode="json", exclude_none=True), indent=2)
+    text = render_blocks(VIEWS[operation](reply), terminal=terminal)
+    return text if terminal or operation not in QUOTING else fence.block(text).rstrip("\n")
 
 
 def load(reply: "LoadReply") -> Iterator[Block]:
@@ -28,20 +53,25 @@ def load(reply: "LoadReply") -> Iterator[Block]:
         f"by {reply.builder}" if reply.builder else "",
         f"({reply.level})" if reply.level else "",
     ]
-    head = [
-        f"{reply.status}: {' '.join(word for word in how if word)}".removesuffix(": "),
-        reply.path,
-    ]
+    head = [f": {' '.join(word for word in how if word)}".removesuffix(": "), reply.path]
     if stats is not None:
         head.append(f"{stats.facts} facts, about {stats.tokens} tokens, {stats.seconds:.2f} s")
         if stats.turns:
             today = f"{dollars(stats.cost_today_usd)} today"
             head.append(f"{stats.turns} turns, {dollars(stats.cost_usd)}, {today}")
-    yield " · ".join(head)
-    yield from (f"warning: {warning}" for warning in reply.warnings)
+    yield Marked(reply.status, " · ".join(head))
+    yield from (Marked("warning", f": {as_options(warning)}") for warning in reply.warnings)
     if reply.hint:
-        yield f"hint: {reply.hint}"
-    yield f"\n{reply.dossier}" if reply.dossier else reply.next
+        yield Marked("hint", f": {as_options(reply.hint)}")
+    yield Markdown(f"\n{reply.dossier}") if reply.dossier else reply.next
+
+
+def as_options(text: str) -> str:
+    """A message with the fields of a request as they are given on the command line."""
+    from preread.operations.load import LoadRequest
+
+    fields = set(LoadRequest.model_fields) - {"feature"}
+    return FIELD.sub(lambda name: f"`--{name[1]}`" if name[1] in fields else name[0], text)
 
 
 def dollars(amount: float) -> str:
@@ -58,7 +88,7 @@ def show(reply: "ShowReply") -> Iterator[Block]:
     if reply.edited:
         yield f"edited since: {', '.join(reply.edited)}"
     if reply.facts is None:
-        yield f"\n{reply.text.rstrip()}"
+        yield Markdown(f"\n{reply.text.rstrip()}")
     else:
         rows = [
             (fact.id, f"{reply.path}{fact.file}:{fact.line}", fact.text) for fact in reply.facts
@@ -69,7 +99,7 @@ def show(reply: "ShowReply") -> Iterator[Block]:
 def status(reply: "StatusReply") -> Iterator[Block]:
     yield from _notes(reply.warnings)
     if not reply.dossiers:
-        yield f"No dossiers in {reply.root}. Make one: preread load FEATURE"
+        yield f"No dossiers in {reply.root}. Make one: preread load _project"
     else:
         columns = ("feature", "state", "facts", "tokens", "builder", "age", "built in", "why")
         yield Table(columns, [_status_row(dossier) for dossier in reply.dossiers])
@@ -129,23 +159,82 @@ def check(reply: "CheckReply") -> Iterator[Block]:
     yield from (f"{p.path}:{p.line}: {p.code} {p.message}" for p in reply.problems)
     yield from _notes(reply.warnings)
     if reply.run is None:
-        yield f"{reply.feature}: {reply.facts} facts check out, {len(reply.problems)} problems"
+        problems = _counted(len(reply.problems), "problem")
+        facts = "1 fact checks" if reply.facts == 1 else f"{reply.facts} facts check"
+        yield f"{reply.feature}: {facts} out, {problems}"
         return
     stage = f"at {reply.run.stage}" if reply.run.stage else "started"
     stage = "finished" if reply.run.finished else stage
-    counts = (
-        f"{reply.run.runs} runs, {reply.run.rounds} rounds of fixes, {len(reply.problems)} problems"
-    )
-    yield f"{reply.feature}: run log {stage}, {counts}"
+    rounds, runs = _counted(reply.run.rounds, "round"), _counted(reply.run.runs, "run")
+    problems = _counted(len(reply.problems), "problem")
+    yield f"{reply.feature}: run log {stage}, {runs}, {rounds} of fixes, {problems}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _notes(warnings: Sequence[str]) -> Iterator[Block]:
-    yield from (f"note: {warning}" for warning in warnings)
+    yield from (Marked("note", f": {warning}") for warning in warnings)
 
 
 def wrong(reply: "WrongReply") -> Iterator[Block]:
     yield from (f"dropped {fact.id} from {fact.file}: {fact.text}" for fact in reply.dropped)
     yield "No rebuild will bring it back."
+
+
+def remove(reply: "RemoveReply") -> Iterator[Block]:
+    yield from (f"removed {path}" for path in reply.removed)
+    yield from (f"kept {path}, which is not Preread's" for path in reply.kept)
+    yield f"copies: {reply.backups}"
+    yield reply.next
+
+
+def log(reply: "LogReply") -> Iterator[Block]:
+    for entry in reply.entries:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.time))
+        params = json.dumps(entry.params, ensure_ascii=False)
+        yield f"{entry.id}  {at}  {entry.outcome}  {entry.method} {params}  by {entry.by}"
+    if not reply.entries:
+        yield "No call has changed anything yet."
+
+
+def workflow(reply: "StateReply") -> Iterator[Block]:
+    for found in reply.features:
+        ran = f", its tests {found.last_run}" if found.last_run else ""
+        yield f"{found.feature}: {found.stage} ({found.workflow}{ran})"
+        yield from (f"  lacks: {condition}" for condition in found.left)
+        yield f"  next: {found.next}"
+    if not reply.features:
+        yield "No feature was begun yet. There are these workflows:"
+        yield from (f"  {name}: {doc}" for name, doc in reply.workflows.items())
+
+
+def ready(reply: "ReadinessReply") -> Iterator[Block]:
+    yield Marked("ok" if reply.ready else "not ready", "" if reply.ready else ":")
+    for found in reply.blockers:
+        about = f"{found.feature}: " if found.feature else ""
+        yield f"  {about}{found.message}"
+        yield f"      {found.next}"
+    counted = reply.metrics.model_dump(exclude_none=True)
+    yield ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in counted.items())
+
+
+def settings(reply: "SettingsReply") -> Iterator[Block]:
+    for found in reply.settings:
+        yield f"{found.key} = {json.dumps(found.value, ensure_ascii=False)}  ({found.source})"
+        yield f"      {found.doc}"
+    yield from _notes(reply.warnings)
+
+
+def ops(reply: "OpsReply") -> Iterator[Block]:
+    category = ""
+    for found in reply.operations:
+        if category != (category := found.name.partition(".")[0]):
+            yield f"{category}:"
+        people = ", for people" if found.people_only else ""
+        yield f"  {found.name}({found.params})"
+        yield f"      {found.doc} ({found.effect}{people})"
 
 
 VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
@@ -157,7 +246,17 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.failures": failures,
     "context.check": check,
     "context.wrong": wrong,
+    "context.remove": remove,
     "knowledge.search": facts,
+    "knowledge.capture": capture,
+    "memory.remember": kept,
+    "memory.decide": kept,
+    "memory.recall": recall,
+    "audit.log": log,
+    "workflow.state": workflow,
+    "workflow.readiness": ready,
+    "config.ops": ops,
+    "config.get": settings,
     "config.init": init,
     "config.doctor": doctor,
     "config.gates": gates,

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from preread.evidence.view import View
 from preread.index import words
-from preread.project.tree import glob_pattern
+from preread.project.globs import glob_pattern
 from preread.sources import Ref
 
 MAX_GLOBS = 3  # globs in the proof of one fact
 MAX_TRIED = 60  # globs, the widest first
+MAX_SOURCES = 100  # with all words of a text; if more have them, no absence is claimed
 MAX_READ = 60_000_000  # bytes of tests; with more, no absence is claimed
 ODD = re.compile(r"[~,`\"*?()<>]")  # characters of paths that a glob or source cannot contain
 DELETED = bytes(c for c in range(128) if not chr(c).isalnum())
@@ -41,16 +42,12 @@ def absent(view: View, literal: str, *spellings: str) -> tuple[str, ...]:
     globs = view.once(_globs)
     if not globs or ODD.search(literal.replace("(", "").replace(")", "")) or "\n" in literal:
         return ()
-    texts = view.once(_texts)
-    tree = view.services.tree
+    texts, tree = view.once(_texts), view.services.tree
     for text in (literal, *spellings):
         if texts is None or _squash(text.encode()) in texts.squashed:
             return ()
-        if tree.containing(text, texts.large) is not None or _is_in_sources(view, text):
+        if tree.containing(text, texts.large) is not None or _may_be_in_sources(view, text):
             return ()
-    matched = [path for glob in globs for path in tree.matching(glob)]
-    if tree.containing(literal, matched) is not None:
-        return ()
     return tuple(str(Ref("absent", glob, name=literal)) for glob in globs)
 
 
@@ -59,26 +56,24 @@ def absent(view: View, literal: str, *spellings: str) -> tuple[str, ...]:
 
 def _globs(view: View) -> tuple[str, ...]:
     """Few globs that together match every test and what supports them, and no other source."""
-    left = set(view.paths_of("test", "support"))
+    left = view.paths_of("test", "support")
     sources, found = view.paths_of("source"), list[str]()
     while left and len(found) < MAX_GLOBS:
         counts = Counter(glob for path in left for glob in _globs_of(path))
-        tried = (glob for glob, _ in counts.most_common(MAX_TRIED) if not ODD.search(_plain(glob)))
-        best = next((glob for glob in tried if not _matches(glob, sources)), "")
+        tried = [glob for glob, _ in counts.most_common(MAX_TRIED)]
+        best = next((glob for glob in tried if _is_sound(glob, sources)), "")
         if not best:
             return ()
         found.append(best)
-        left = {path for path in left if not _matches(best, [path])}
+        matches = glob_pattern(best).fullmatch
+        left = [path for path in left if not matches(path)]
     return () if left else tuple(found)
 
 
-def _plain(glob: str) -> str:
-    return glob.replace("*", "")
-
-
-def _matches(glob: str, paths: Sequence[str]) -> bool:
-    pattern = glob_pattern(glob)
-    return any(pattern.fullmatch(path) for path in paths)
+def _is_sound(glob: str, sources: Sequence[str]) -> bool:
+    """Whether a glob can be written in a source and matches no file that is not for tests."""
+    matches = glob_pattern(glob).fullmatch
+    return not ODD.search(glob.replace("*", "")) and not any(map(matches, sources))
 
 
 def _globs_of(path: str) -> Iterator[str]:
@@ -108,6 +103,8 @@ def _texts(view: View) -> _Texts | None:
     """Everything that tests are made of; None if it is too much to read."""
     tree = view.services.tree
     tests, others = set(view.paths_of("test", "support")), set(view.paths_of("source"))
+    for glob in view.once(_globs):
+        tests.update(tree.matching(glob))
     paths = [p for p in tree.files if p in tests or (p not in others and INPUTS.search(p))]
     if sum(tree.files[path].st_size for path in paths) > MAX_READ:
         return None
@@ -121,18 +118,20 @@ def _squash(data: bytes) -> bytes:
     return data.lower().translate(None, DELETED)
 
 
-def _is_in_sources(view: View, text: str) -> bool:
-    """Whether tests inside sources or documents have it: unit tests beside the code, doctests."""
-    longest = max(words.IDENTIFIER.findall(text), key=len, default="")
+def _may_be_in_sources(view: View, text: str) -> bool:
+    """Whether tests inside sources or documents may have it: unit tests beside code, doctests."""
+    paths = view.candidates(text, ("source",))
+    if len(paths) > MAX_SOURCES:
+        return True
     tests = view.once(_tests_in_sources)
-    for path in view.candidates(longest, ("source",)):
+    for path in paths:
         if text not in view.any_file(path).text:
             continue
         if path not in tests:  # one file is asked for each of a feature's names and messages
             tests[path] = "\n".join(_test_lines(view, path))
         if _is_for_tests(path) or text in tests[path]:
             return True
-    documents = (view.any_file(path).text for path in view.candidates(longest, ("doc",)))
+    documents = (view.any_file(path).text for path in view.candidates(text, ("doc",)))
     return any(text in found and DOCTESTED.search(found) for found in documents)
 
 

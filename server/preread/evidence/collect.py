@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from preread import dossier, inputs
 from preread.dossier import INVISIBLE
 from preread.evidence import failing_tests
+from preread.evidence.beyond import beyond
 from preread.evidence.files import FileView
 from preread.evidence.relevance import Relevance
 from preread.evidence.rule import Found, Rule
@@ -26,6 +27,7 @@ from preread.services import Services
 
 TURN = 1_000  # tokens that a rule of weight 1 may use before its score is halved
 LIMITS = {"files": 16, "tests": 14, "helpers": 4, "docs": 6}
+FURTHER = 12  # files and tests after these, which a dossier names by their paths alone
 
 
 def collect(services: Services, request: Request) -> Evidence:
@@ -33,7 +35,20 @@ def collect(services: Services, request: Request) -> Evidence:
     services.progress.say("reading the project's files", 0, 5)
     indexer.update(services)
     services.progress.say("ranking files and tests", 0.5, 5)
-    return db.use(services.layout, lambda connection: _collect(services, request, connection))
+    return db.use(services.layout, lambda connection: _collect(services, request, connection)[1])
+
+
+def collect_beyond(services: Services, request: Request, earlier: str) -> tuple[Evidence, Evidence]:
+    """All evidence, and of it what is about words that the `earlier` description lacks."""
+    services.progress.say("reading the project's files", 0, 5)
+    indexer.update(services)
+
+    def work(connection: sqlite3.Connection) -> tuple[Evidence, Evidence]:
+        view, evidence = _collect(services, request, connection)
+        about = tuple(beyond(view, evidence.findings, earlier))
+        return evidence, evidence.model_copy(update={"findings": about})
+
+    return db.use(services.layout, work)
 
 
 def failing(services: Services, request: Request) -> list[Past]:
@@ -63,7 +78,9 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     if thin:  # still show how tests are written here: fall back to central files
         central = _central(query, lookup, analyses)
         hits = {kind: own or central[kind] for kind, own in hits.items()}
-    tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
+    read = {kind: found[: LIMITS[kind]] for kind, found in hits.items()}
+    further = {kind: [hit.path for hit in found[LIMITS[kind] :]] for kind, found in hits.items()}
+    tests = sorted(read["tests"] + read["helpers"], key=lambda hit: (-hit.score, hit.path))
     view = View(
         services,
         connection,
@@ -71,10 +88,11 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
         query,
         analyses,
         Relevance(query, lookup.rarities),
-        sources=_files(services, analyses, hits["files"]),
+        sources=_files(services, analyses, read["files"]),
         tests=_files(services, analyses, tests),
-        docs=_files(services, analyses, hits["docs"]),
-        hits={"files": hits["files"], "tests": tests, "docs": hits["docs"]},
+        docs=_files(services, analyses, read["docs"]),
+        hits={"files": read["files"], "tests": tests, "docs": read["docs"]},
+        further=further,
         ticket=ticket or "",
         knowledge=services.tree.text(".project/knowledge.md") or "",
         thin=thin,
@@ -86,7 +104,9 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     return view
 
 
-def _collect(services: Services, request: Request, connection: sqlite3.Connection) -> Evidence:
+def _collect(
+    services: Services, request: Request, connection: sqlite3.Connection
+) -> tuple[View, Evidence]:
     used = inputs.digests(
         services, request
     )  # before reading them, so that later changes make the dossier stale
@@ -94,11 +114,12 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
     findings: list[Finding] = []
     for number, rule in enumerate(RULES):
         done = round(0.6 + 0.4 * number / len(RULES), 3)  # the model's share begins at 1
-        services.progress.say(f"looking for {rule.name}", done, 5)
-        findings += _findings(rule, rule.find(view))
+        services.progress.say(f"collecting evidence: {rule.name}", done, 5)
+        if rule.for_thin or not view.thin:
+            findings += _findings(rule, rule.find(view))
     ranked = {name: _ranked(view, hits) for name, hits in view.hits.items()}
     view.analyses.store()
-    return Evidence(
+    evidence = Evidence(
         feature=request.feature,
         words=view.query.all,
         **ranked,
@@ -108,6 +129,7 @@ def _collect(services: Services, request: Request, connection: sqlite3.Connectio
         used=used,
         notes=tuple(view.notes),
     )
+    return view, evidence
 
 
 def _findings(rule: Rule, found: Iterable[Found]) -> list[Finding]:
@@ -149,7 +171,8 @@ def _rank(
     request: Request, query: Query, lookup: Lookup, analyses: AnalysisCache
 ) -> dict[str, list[Hit]]:
     if request.feature != PROJECT:
-        return fusion.ranked(lookup, query, LIMITS)
+        more = {"files": FURTHER, "tests": FURTHER}
+        return fusion.ranked(lookup, query, {k: n + more.get(k, 0) for k, n in LIMITS.items()})
     return _central(query, lookup, analyses)
 
 

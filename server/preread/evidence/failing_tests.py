@@ -129,8 +129,8 @@ def counted(past: Past) -> str:
 def _times(past: Past) -> str:
     in_runs = f"in {past.failures} of {past.runs} runs"
     if past.is_flaky and not past.failures:
-        return f"passed only when it was tried again in {past.retried} of {past.runs} runs"
+        return f"passed only on retry in {past.retried} of {past.runs} runs"
     if past.is_flaky:
-        again = f", passed when tried again in {past.retried}" if past.retried else ""
-        return f"passes and fails by turns: failed {in_runs}{again}"
+        again = f", passed on retry in {past.retried}" if past.retried else ""
+        return f"is flaky: failed {in_runs}{again}"
     return f"failed {in_runs if past.runs > past.failures else f'{past.failures} times'}"

@@ -7,9 +7,10 @@ from preread.evidence import quoting
 from preread.evidence.view import View
 from preread.index import gitlog
 from preread.index.gitlog import Commit
-from preread.languages import role_of
+from preread.roles import role_of
 
 MAX_FILES = 40  # files changed by a commit about one feature
+SMALL = 6  # files changed by a revert that is about one of them
 MAX_SUBJECT = 120  # characters: a longer one is a paragraph
 MAX_NAMES = 2  # source files named
 NEAR = 0.5  # of a subject's words, if the commit changed the feature's first files
@@ -40,9 +41,16 @@ def _is_about(view: View, commit: Commit) -> bool:
     if view.whole_project:
         return commit.is_fix
     touched = {commit.sha for commit in view.commits}
-    if view.relevance.has_feature(commit.subject):
+    if view.relevance.has_feature(commit.subject) or _reverts_its_file(view, commit):
         return True
     return commit.sha in touched and _is_near(view, commit)
+
+
+def _reverts_its_file(view: View, commit: Commit) -> bool:
+    """Whether a small revert changed a file named after the feature, whatever its subject says."""
+    names = [path.rpartition("/")[2] for path in commit.files if role_of(path) in CODE]
+    is_small = commit.is_revert and len(names) <= SMALL
+    return is_small and any(map(view.relevance.has_feature, names))
 
 
 def _is_near(view: View, commit: Commit) -> bool:

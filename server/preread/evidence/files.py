@@ -8,7 +8,7 @@ from functools import cached_property
 from preread.index.analysis import AnalysisCache
 from preread.services import Services
 from preread.sources import Ref
-from preread.syntax import Call, Details, Outline
+from preread.syntax import Call, Details, Outline, TestCase, enclosing
 
 
 @dataclass(eq=False)
@@ -47,6 +47,9 @@ class FileView:
     @cached_property
     def _call_lines(self) -> list[int]:
         return [call.line for call in self.details.calls]
+
+    def is_in_test(self, line: int) -> bool:
+        return isinstance(enclosing(self.outline, line), TestCase)
 
     def span_text(self, start: int, end: int) -> str:
         """The text of these lines, 1-based, both ends included."""

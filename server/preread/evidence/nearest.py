@@ -9,6 +9,7 @@ from preread.evidence.files import FileView
 from preread.evidence.view import View
 from preread.index import words
 from preread.sources import Ref
+from preread.syntax import Symbol
 
 CLOSE = 0.85  # of difflib's ratio: `carrt` and `cart`, but not `invoice` and `voice`
 INDEXED = ("source", "test", "support", "doc")
@@ -21,12 +22,19 @@ class Place(NamedTuple):
     file: FileView
     name: str = ""
     line: int = 0
+    qualified: str = ""  # with its class
 
     @property
     def text(self) -> str:
         if not self.name:
             return f'"{self.file.path.rpartition("/")[2]}"'
-        return quoting.anchored(self.name, self.line, quoting.path_of(self.file.path))
+        name = self.qualified or self.name
+        return quoting.anchored(name, self.line, quoting.path_of(self.file.path))
+
+    @classmethod
+    def of(cls, file: FileView, symbol: Symbol) -> "Place":
+        """The place of a definition."""
+        return cls(file, symbol.name, symbol.start, quoting.qualified(symbol))
 
     @property
     def source(self) -> str:
@@ -59,15 +67,25 @@ def _is_absent(view: View, word: str) -> bool:
     return all(tree.containing(spelling, paths) is None for spelling in spellings)
 
 
+def mention(view: View) -> tuple[str, str] | None:
+    """The first line that mentions the feature, quoted, and its source."""
+    for file in (*view.sources, *view.tests, *view.docs):
+        for number, text in enumerate(file.lines, 1):
+            if view.relevance.feature & view.relevance.stems_in(text):
+                quoted = quoting.whole(quoting.unmarked(text))
+                return (quoted, file.cite(number)) if quoted else None
+    return None
+
+
 def places(view: View) -> Iterator[Place]:
     """Definitions named by the feature's other words, else those with similar spelling."""
     named = [one for one in view.definitions if view.relevance.of(one.symbol.name)]
     best = sorted(
         named, key=lambda one: (-view.relevance.of(one.symbol.name), len(one.symbol.name))
     )
-    found = [Place(one.file, one.symbol.name, one.symbol.start) for one in best]
+    found = [Place.of(one.file, one.symbol) for one in best]
     found = found or list(_alike(view))
-    shown = [one for one in found if is_quotable(one.file) and is_on(*one)]
+    shown = [one for one in found if is_quotable(one.file) and is_on(one.file, one.name, one.line)]
     yield from list({one.name: one for one in reversed(shown)}.values())[::-1]
 
 
@@ -83,5 +101,5 @@ def _alike(view: View) -> Iterator[Place]:
             file = view.any_file(homes[parts[part]])
             for symbol in file.outline.symbols:
                 if symbol.name == parts[part]:
-                    yield Place(file, symbol.name, symbol.start)
+                    yield Place.of(file, symbol)
                     break

@@ -1,13 +1,16 @@
 """Quote names, lines and sentences so that the check finds them in their sources."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from preread import dossier
 from preread.dossier import ANCHOR, MIN_QUOTE, code
 from preread.evidence.files import FileView
+from preread.evidence.rule import Found
 from preread.sources import Ref
+from preread.syntax import Symbol
 
+LIKELY = 8  # of the files that are only named: how many are named first
 MAX_LINE = 100  # characters of a quoted line; a longer one is not quoted
 MAX_SENTENCE = 200
 # The comment markers that the check ignores at both ends of a line.
@@ -20,9 +23,24 @@ def anchored(name: str, line: int, path: str = "") -> str:
     return f"{code(name)} {path}:{line}"
 
 
+def qualified(symbol: Symbol) -> str:
+    """A definition's name behind its class: `Cart.__init__`."""
+    owner = symbol.container.rpartition(".")[2]
+    return f"{owner}.{symbol.name}" if owner.isidentifier() else symbol.name
+
+
 def listed(named: Iterable[tuple[str, int]]) -> str:
     """Names with their lines, in the order given."""
     return ", ".join(anchored(name, line) for name, line in named)
+
+
+def in_file(path: str, named: Sequence[tuple[str, int]], most: int = 1_000) -> str:
+    """Names of one file with their lines, the first with its path; how many more there are."""
+    (name, line), *rest = named[:most]
+    more = f" and {len(named) - most} more" if len(named) > most else ""
+    return (
+        ", ".join((anchored(name, line, path_of(path)), *(anchored(*one) for one in rest))) + more
+    )
 
 
 def path_of(path: str) -> str:
@@ -33,6 +51,15 @@ def path_of(path: str) -> str:
 def file_source(path: str) -> str:
     """A source that cites the whole file."""
     return str(Ref("path", path))
+
+
+def only_named(kind: str, paths: Sequence[str]) -> Iterator[Found]:
+    """Files of which only the path is said, in two facts: the budget may only have room for one."""
+    likely, others = (tuple(map(file_source, p)) for p in (paths[:LIKELY], paths[LIKELY:]))
+    if likely:
+        yield Found(f"more {kind}, the likeliest first", likely, 0.75)
+    if others:
+        yield Found(f"less likely {kind}", others, 0.45)
 
 
 def is_provable(text: str) -> bool:

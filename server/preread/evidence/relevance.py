@@ -15,6 +15,7 @@ from preread.index import words
 from preread.ranking.query import Query
 
 FULL = 3  # words: a text that contains the weightiest ones of the request is fully relevant
+RELATED = 0.5  # relevance of a text that is about the feature
 SATURATION = 1.0  # BM25's k1: how quickly further occurrences stop counting
 NAME, CONTAINER, BODY, PATH, SPELLED = 2.0, 0.8, 0.9, 0.35, 1.0
 TEST_PATH = 1.5

@@ -27,3 +27,4 @@ class Rule:
     weight: float
     find: Callable[[View], Iterable[Found]]
     example: str
+    for_thin: bool = False  # whether it also reports on a feature that the project hardly mentions

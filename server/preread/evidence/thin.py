@@ -1,5 +1,6 @@
 """Whether evidence is thin: the project has next to nothing about a feature."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from preread.index import words
@@ -13,6 +14,12 @@ BARE_SHARE = 0.62  # of the words' weight, found in one passage: then it is abou
 NAME_SHARE, REQUEST_SHARE = 0.25, 0.3
 MIN_FILES, MAX_SHARE = 3, 0.1  # of the files: a word that more of them define is a common one
 PASSAGE = 30  # lines: words further apart than this are unrelated
+MIN_LINES = 2  # with a bare name: one remark in passing does not make its file about the feature
+COMMENT = re.compile(r"\s*(?:#(?![a-z]+ )|//|/?\*|--|;|%|<!--|\"\"\"|''')")
+# Written as code: a string without spaces, a path, an identifier of several words, a key.
+WRITTEN_AS_CODE = re.compile(
+    r"[\"'`][^\"'`\s]+[\"'`]|[\w.$-]*[/_][\w./$-]+|\b[a-z]+[A-Z]\w*|^\s*[\w.-]+\s*[:=]|^\s*\[[\w.-]+\]"
+)
 
 
 def is_thin(query: Query, lookup: Lookup, hits: Mapping[str, Sequence[Hit]]) -> bool:
@@ -26,9 +33,10 @@ def is_thin(query: Query, lookup: Lookup, hits: Mapping[str, Sequence[Hit]]) -> 
     if not weights or any(lookup.defined(name.lower().strip("_$")) for name in query.spelled):
         return False
     enough = NAME_SHARE if query.text.strip() else BARE_SHARE
-    if _reach(weights, _passages(lookup, paths), enough):
-        return False
     if _reach(weights, _messages(lookup, frozenset(paths)), enough):
+        return False
+    is_repeated = bool(query.text.strip()) or _is_repeated(query, lookup, paths)
+    if is_repeated and _reach(weights, _passages(lookup, paths), enough):
         return False
     if not query.text.strip():
         return True
@@ -36,6 +44,32 @@ def is_thin(query: Query, lookup: Lookup, hits: Mapping[str, Sequence[Hit]]) -> 
         return False
     described = _weights(lookup, (*query.feature, *query.opening, *query.description))
     return not _reach(described, _passages(lookup, paths), REQUEST_SHARE)
+
+
+def _is_repeated(query: Query, lookup: Lookup, paths: Iterable[str]) -> bool:
+    """Whether a word of the bare name is defined, is in a path, or is on several lines.
+
+    One line of code is enough if the word is written as code there: a route, a variable's name.
+    """
+    if any(map(lookup.defined, query.feature)):
+        return True
+    wanted = {words.stem(word) for word in query.feature}
+    lines = 0
+    for path in paths:
+        if words.stems(path) & wanted:
+            return True
+        is_prose = lookup.files[lookup.rows[path]][1] == "doc"
+        for line in (lookup.read(path) or "").split("\n"):
+            lines += bool(words.stems_of(line) & wanted)
+            if lines >= MIN_LINES or (not is_prose and _is_in_code(line, wanted)):
+                return True
+    return False
+
+
+def _is_in_code(line: str, wanted: set[str]) -> bool:
+    if COMMENT.match(line):
+        return False
+    return any(words.stems_of(name) & wanted for name in WRITTEN_AS_CODE.findall(line))
 
 
 def _is_defined(lookup: Lookup, word: str) -> bool:

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from preread.evidence.files import FileView
-from preread.evidence.relevance import Relevance
+from preread.evidence.relevance import RELATED, Relevance
 from preread.gates.feature_names import PROJECT
-from preread.index import gitlog
+from preread.index import gitlog, words
 from preread.index.analysis import AnalysisCache
 from preread.models import Request
 from preread.ranking.fusion import Hit
@@ -76,6 +76,7 @@ class View:
     tests: list[FileView]
     docs: list[FileView]
     hits: dict[str, list[Hit]]  # the ranking itself: files, tests, docs
+    further: dict[str, list[str]]  # paths ranked after these: files, tests
     ticket: str = ""
     knowledge: str = ""
     thin: bool = False  # the project says next to nothing about the feature
@@ -95,7 +96,10 @@ class View:
         return sorted(found, key=_by_score)
 
     def _definitions_of(self, file: FileView) -> Iterable[Definition]:
-        symbols = [symbol for symbol in file.outline.symbols if symbol.kind != "heading"]
+        tests = _TestCode(file.outline)
+        symbols = [
+            one for one in file.outline.symbols if one.kind != "heading" and not tests.has(one)
+        ]
         functions = {symbol.name for symbol in symbols if symbol.kind in FUNCTIONS}
         spans = _Spans(self.relevance.counts(file.lines))
         for symbol in _without_namespaces(_without_overloads(symbols)):
@@ -110,12 +114,46 @@ class View:
             return file.score * min(mentions, PROJECT_MENTIONS) / PROJECT_MENTIONS
         return self.relevance.definition(file, symbol.name, symbol.container, body)
 
+    def definitions_in(self, file: FileView) -> list[Definition]:
+        """The definitions of one file, best first."""
+        return self._definitions_by_file.get(file.path, [])
+
+    @cached_property
+    def _definitions_by_file(self) -> dict[str, list[Definition]]:
+        found: dict[str, list[Definition]] = {}
+        for one in self.definitions:
+            found.setdefault(one.file.path, []).append(one)
+        return found
+
+    @cached_property
+    def best_score(self) -> float:
+        """The score of the best definition."""
+        return max((one.score for one in self.definitions), default=0.0) or 1.0
+
     @cached_property
     def mains(self) -> list[Definition]:
         """The definitions that the feature is about."""
-        best = self.definitions[0].score if self.definitions else 0.0
-        floor = max(MAIN_FLOOR * best, 1e-9)
+        floor = MAIN_FLOOR * self.best_score
         return [one for one in self.definitions[:MAX_MAIN] if one.score >= floor]
+
+    def is_in_main(self, file: FileView, line: int) -> bool:
+        """Whether the innermost definition around a line is one that the feature is about."""
+        own = self.definitions_in(file)
+        around = [one for one in own if one.symbol.start <= line <= one.symbol.end]
+        return max(around, key=lambda one: one.symbol.start, default=None) in self.mains
+
+    def relevance_at(self, file: FileView, line: int, *texts: str) -> float:
+        """How much these texts on a line of a source are about the feature, 0 to 1.
+
+        What a main definition contains is fully so, what a test contains is not. In a file named
+        after the feature, everything is related.
+        """
+        if file.is_in_test(line):
+            return 0.0
+        if self.is_in_main(file, line):
+            return 1.0
+        is_home = self.whole_project or self.relevance.has_feature(file.path)
+        return max(self.relevance.of(*texts), RELATED * is_home)
 
     @cached_property
     def cases(self) -> list[Test]:
@@ -159,31 +197,27 @@ class View:
 
     # -- the whole project, by the index
 
-    def candidates(self, identifier: str, roles: Sequence[str]) -> list[str]:
-        """Files of these roles that may contain an identifier; callers have to check."""
-        term = identifier.lower().strip("$").replace('"', "")
-        if not term.strip("_"):
-            return []
-        marks = ", ".join("?" * len(roles))
-        sql = (
-            "SELECT f.path FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608 - marks only
-            f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
-        )
-        rows = self.connection.execute(sql, (f'body : "{term}"', *roles))
-        return [path for (path,) in rows]
+    def candidates(self, text: str, roles: Sequence[str]) -> list[str]:
+        """Files of these roles that may contain a text, by its words; callers have to check."""
+        return [path for path, _ in self._indexed("body", text, roles)]
 
     def defining(self, identifier: str, roles: Sequence[str] = ("source",)) -> list[str]:
         """The files of these roles that define a name."""
-        term = identifier.lower().strip("$").replace('"', "")
-        if not term.strip("_"):
+        found = self._indexed("defs", identifier, roles)
+        return [path for path, names in found if identifier in names.split("\n")]
+
+    def _indexed(self, column: str, text: str, roles: Sequence[str]) -> list[tuple[str, str]]:
+        """The files with all identifiers of a text in a column of the index, with their names."""
+        terms = [f'"{name}"' for name in words.IDENTIFIER.findall(text.lower()) if name.strip("_$")]
+        if not terms:
             return []
         marks = ", ".join("?" * len(roles))
         sql = (
             "SELECT f.path, f.names FROM words JOIN files f ON f.id = words.rowid "  # noqa: S608
             f"WHERE words MATCH ? AND f.role IN ({marks}) ORDER BY f.path"
         )
-        rows = self.connection.execute(sql, (f'defs : "{term}"', *roles))
-        return [path for path, names in rows if identifier in names.split("\n")]
+        query = f"{column} : ({' AND '.join(terms)})"
+        return list(self.connection.execute(sql, (query, *roles)))
 
     def paths_of(self, *roles: str) -> list[str]:
         """Every file of these roles."""
@@ -198,8 +232,13 @@ class View:
 
     def any_file(self, path: str) -> FileView:
         """A FileView of any file of the project."""
-        known = {file.path: file for file in (*self.sources, *self.tests, *self.docs)}
-        return known.get(path) or FileView(path, "", 0.0, self.services, self.analyses)
+        if path not in self._files:
+            self._files[path] = FileView(path, "", 0.0, self.services, self.analyses)
+        return self._files[path]
+
+    @cached_property
+    def _files(self) -> dict[str, FileView]:
+        return {file.path: file for file in (*self.sources, *self.tests, *self.docs)}
 
     @cached_property
     def commits(self) -> list[gitlog.Commit]:
@@ -252,6 +291,19 @@ def _without_namespaces(symbols: Sequence[Symbol]) -> list[Symbol]:
         return own is not None and own.end - own.start >= WRAPPED * lines
 
     return [symbol for symbol in symbols if not wraps(symbol)]
+
+
+class _TestCode:
+    """What a source has only for its own tests: their modules, and what is inside them."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._groups = {test.group for test in outline.tests if test.group}
+        self._spans = [(test.start, test.end) for test in outline.tests]
+
+    def has(self, symbol: Symbol) -> bool:
+        if symbol.container in self._groups or symbol.name in self._groups:
+            return True
+        return any(start <= symbol.start <= end for start, end in self._spans)
 
 
 class _Spans:

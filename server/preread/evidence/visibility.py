@@ -15,6 +15,7 @@ NEEDS = {  # languages where definitions are private by default
     "Swift": re.compile(r"\b(?:public|open)\b"),
 }
 HIDES = re.compile(r"\b(?:private|protected|internal|fileprivate)\b|\bpub\s*\(")
+HIDDEN_MODULES = frozenset({"private", "internal", "sealed", "detail"})  # by convention
 STATIC = re.compile(r"\bstatic\b")  # in C, local to the file
 
 
@@ -24,6 +25,8 @@ def is_public(view: View, file: FileView, symbol: Symbol) -> bool:
     before_name = language.name if language is not None else ""
     path = [name for name in symbol.container.split(".") if name]
     if any(name.startswith(("_", "#")) for name in (*path, symbol.name)):
+        return False
+    if not HIDDEN_MODULES.isdisjoint(path):
         return False
     outer = [one for one in file.outline.symbols if path and one.name == path[-1]]
     return all(_is_open(view, file, one, before_name) for one in (symbol, *outer[:1]))

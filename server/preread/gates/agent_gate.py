@@ -64,7 +64,8 @@ def _known_feature(call: Call, agent: str, feature: str, found: rules.Rules, roo
             return PASS
         return call.remarked(messages.stale_agent(name, feature), found, root)
     text = messages.new_agent(name, feature, messages.reason(feature, found, roots), roots)
-    return call.blocked(text, name + " waits for the dossier of " + feature, found, root)
+    person = name + " waits for the dossier of " + feature
+    return call.demanded(feature, text, person, found, root)
 
 
 def _unknown_feature(call: Call, agent: str, found: rules.Rules, root: str) -> Verdict:

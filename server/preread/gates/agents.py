@@ -64,10 +64,8 @@ def finished(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer
 
 
 def _loaded(event: dict[str, Any], where: Workspace) -> None:
-    asked = events.input_of(event).get("feature")
-    if not isinstance(asked, str):
-        return
-    feature = asked if asked == feature_names.PROJECT else feature_names.slug(asked)
+    name = events.input_of(event).get("feature")
+    feature = feature_names.asked(name) if isinstance(name, str) else ""
     if feature:
         sessions.use_dossier(where.root, where.session, where.rules.served_by(feature))
 

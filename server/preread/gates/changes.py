@@ -9,6 +9,8 @@ import os
 import stat
 import time
 
+from preread.gates import git_command
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,33 +23,23 @@ CLOCK_SLACK = 2.0  # seconds by which a file's time may be behind the clock
 SKIPPED = frozenset(
     (".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", "venv", ".tox")
 )
-# No setting of the repository may start a program, and no lock is taken from another git.
-_GIT = (
-    "git", "--no-pager", "--literal-pathspecs", "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false",
-    "-c", "core.quotePath=false", "-c", "protocol.allow=never",
-)  # fmt: skip
-_ENVIRON = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "LC_ALL": "C",
-}
 
 
 def git(root: str, *arguments: str, seconds: float = 1.0) -> bytes | None:
     """What git prints; None when it fails, is not installed, or takes too long."""
     import subprocess
 
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            [*_GIT, *arguments], cwd=root, env={**environ, **_ENVIRON}, stdin=subprocess.DEVNULL,
+            [*git_command.COMMAND, *arguments], cwd=root,
+            env=git_command.environ(root, os.environ), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=seconds, check=False,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return done.stdout[:MAX_OUTPUT] if done.returncode == 0 else None
+    # `git config` has the status 1 when no key matches.
+    succeeded = done.returncode == 0 or (done.returncode == 1 and arguments[:1] == ("config",))
+    return done.stdout[:MAX_OUTPUT] if succeeded else None
 
 
 def head(root: str) -> str:
@@ -68,7 +60,9 @@ def dirty(root: str) -> list[str] | None:
         "--",
         ".",
     )
-    out = git(root, *what, seconds=STATUS_SECONDS)
+    filters = git(root, *git_command.LIST_FILTERS)
+    options = None if filters is None else git_command.without_filters(filters)
+    out = None if options is None else git(root, *options, *what, seconds=STATUS_SECONDS)
     if out is None:
         return None
     prefix = _prefix(root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from preread.gates import dossiers, events, messages, state_files
+from preread.gates import dossiers, events, fence, messages, state_files
 from preread.gates.feature_names import is_feature
 
 TYPE_CHECKING = False
@@ -76,8 +76,11 @@ def age(root: str, feature: str) -> str:
 
 
 def text(root: str, feature: str, room: int) -> str:
-    """As much of a dossier as fits into `room` characters: whole files, the last one cut."""
-    parts, left = [], room
+    """As much of a dossier as fits into `room` characters: whole files, the last one cut.
+
+    Fenced, because what a dossier quotes is data.
+    """
+    parts, left = [], room - fence.SIZE
     for name in ORDER:
         words = read(root, feature, name)
         if not words or left < MIN_ROOM:
@@ -86,7 +89,7 @@ def text(root: str, feature: str, room: int) -> str:
         part = head + cut(words + "\n", left - len(head))
         parts.append(part)
         left -= len(part)
-    return "".join(parts)
+    return fence.block("".join(parts))
 
 
 def read(root: str, feature: str, name: str) -> str:

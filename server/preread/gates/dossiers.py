@@ -82,6 +82,10 @@ def read_start(path: str, size: int) -> bytes | None:
 
 def read_time(path: str) -> float | None:
     """The epoch seconds in a small file; None when it contains no such number. Raises OSError."""
-    text = (read_start(path, MAX_HINT) or b"").strip()
+    return time_of((read_start(path, MAX_HINT) or b"").strip())
+
+
+def time_of(text: bytes) -> float | None:
+    """The epoch seconds that a text is; None when it is no such number."""
     whole, dot, part = text.partition(b".")
     return float(text) if whole.isdigit() and (part.isdigit() or not dot) else None

@@ -39,3 +39,8 @@ def feature_of_text(text: str) -> str:
     """The feature that free text stands for; `_project` when no name is left of it."""
     name = slug(text)
     return name if name and name not in DEVICES else PROJECT
+
+
+def asked(name: str) -> str:
+    """The feature that a call names; empty when it has no slug."""
+    return name if name == PROJECT else slug(name)

@@ -139,7 +139,8 @@ def _needs(
         text = messages.existing_file(name, feature, why, roots, call.noun)
         return call.remarked(text, found, root)
     text = messages.new_file(name, feature, why, roots, call.noun)
-    return call.blocked(text, name + " waits for the dossier of " + feature, found, root)
+    person = name + " waits for the dossier of " + feature
+    return call.demanded(feature, text, person, found, root)
 
 
 def _command(call: Call, command: str) -> Verdict:

@@ -15,8 +15,8 @@ TOOL = "mcp__plugin_preread_preread__load_context"
 FIND = "(if it is not among your tools, search them for load_context)"
 ASK = "tell the person what you would change and let them do it, then go on"
 OFF = (
-    "To switch the gates off: preread gates off --for 2h, or PREREAD_GATES=off, "
-    "or `mode off` in .project/gates."
+    "To switch the gates off: /preread:gates off 2h, or preread gates off --for 2h, "
+    "or PREREAD_GATES=off, or `mode off` in .project/gates."
 )
 READ_FIRST = ": its proven patterns, traps and helpers have to be read before it "
 
@@ -76,6 +76,12 @@ def existing_file(name: str, feature: str, why: str, roots: list[str], tool: str
 def new_agent(name: str, feature: str, why: str, roots: list[str]) -> str:
     why = name + " works on the feature " + feature + ", and " + why
     return demand(feature, roots, "retry this dispatch", why + READ_FIRST + "starts.")
+
+
+def let_through(feature: str, why: str, noun: str) -> str:
+    """For a call that a gate would block, if the session could get the dossier."""
+    start = "This " + noun + " goes on without the dossier of " + feature + ": tell the person so"
+    return start + ". Why: " + why + "."
 
 
 def _stale(feature: str, why: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from preread.gates import dossiers, events
+from preread.gates import dossiers, events, switch
 from preread.gates.rules import MODES
 
 TYPE_CHECKING = False
@@ -35,9 +35,11 @@ def effective_mode(rules: Rules, roots: Iterable[str], environ: Mapping[str, str
     if named:
         return EffectiveMode(named, "PREREAD_GATES", notes)
     for root in roots:
-        off, until = _switched_off(root, notes)
-        if off:
-            return EffectiveMode("off", ".project/.state/gates-off", notes, until)
+        found = switch.read(root)
+        if found.is_off:
+            return EffectiveMode("off", switch.NAME, notes, found.until)
+        if found.problem:
+            notes.append(switch.NAME + " " + found.problem + ", and is ignored")
     line = "line " + str(rules.mode_line)
     if rules.mode == "off":
         return EffectiveMode("off", line, notes)
@@ -72,25 +74,3 @@ def _server_cannot_start(environ: Mapping[str, str], notes: list[str]) -> bool:
     reason = events.shown(why.decode("utf-8", "replace").strip(), 200)
     notes.append("its server cannot start, so the gates only warn: " + reason)
     return True
-
-
-def _switched_off(root: str, notes: list[str]) -> tuple[bool, float | None]:
-    """Whether `gates-off` is in force, and until when (None: for good)."""
-    path = os.path.join(root, ".project", ".state", "gates-off")
-    if not os.path.lexists(path):
-        return False, None
-    until = None
-    try:
-        if (dossiers.read_start(path, dossiers.MAX_HINT) or b"").strip() == b"forever":
-            return True, None
-        until = dossiers.read_time(path)
-    except OSError:
-        pass
-    if until is None:
-        notes.append(
-            ".project/.state/gates-off contains neither `forever` nor a time, and is ignored"
-        )
-        return False, None
-    import time
-
-    return until > time.time(), until

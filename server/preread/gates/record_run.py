@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 
-from preread.gates import events, paths, rules, run_log, run_records, runners, shell, workspace
+from preread.gates import (
+    content,
+    events,
+    paths,
+    rules,
+    run_log,
+    run_records,
+    runners,
+    sessions,
+    shell,
+    switch,
+    workspace,
+)
 from preread.gates.feature_names import PROJECT, is_feature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from preread.gates.runner_output import Outcome
@@ -25,21 +38,41 @@ FILTERING = frozenset(("playwright", "vitest", "jest"))
 
 
 def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
-    """Record the run, and say nothing."""
+    """Record the run; report a switch that the command wrote."""
+    _record_run(event, environ)
+    return switch.changed_by_command(event, environ)
+
+
+def _record_run(event: dict[str, Any], environ: Mapping[str, str]) -> None:
+    event = _from_its_start(event, environ)
     found = runner_commands(event)
     ended = _ended(event) if found else None
     if not found or ended is None:
-        return None
+        return
     try:
         where = workspace.find(event, environ, [command.folder for command in found])
     except rules.Broken:
-        return None  # the gate on files reports it
+        return  # the gate on files reports it
     record = _record(event, where, found, *ended) if where is not None else None
     if where is not None and record is not None:
         run_records.append(where.root, record)
         for name in [name for feature in record["features"] for name in where.names(feature)]:
             run_log.add_run(where.root, name, bullet(record))
-    return None
+    return
+
+
+def _from_its_start(event: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """The event with the folder that the command started in, if `pre-retry-gate` recorded it."""
+    folder, session = event.get("cwd"), event.get("session_id")
+    roots = [paths.session_root(event, environ)]
+    while isinstance(folder, str) and os.path.isabs(folder) and folder != os.path.dirname(folder):
+        roots.append(folder)
+        folder = os.path.dirname(folder)
+    for root in filter(None, roots):
+        start = sessions.end_command(root, session, event.get("tool_use_id"))
+        if start:
+            return {**event, "cwd": start}
+    return event
 
 
 def runner_commands(event: dict[str, Any]) -> list[RunnerCommand]:
@@ -87,6 +120,7 @@ def _record(
     if not outcome:
         return None
     failed = outcome != "passed"
+    features = features_of(found, where) or _failing(read, found, where) or [PROJECT]
     took = event.get("duration_ms")
     return {
         "id": time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + os.urandom(3).hex(),
@@ -94,9 +128,13 @@ def _record(
         "session": where.session[:100],
         "outcome": outcome,
         "kind": failure_kinds.kind_of(read.message + "\n" + read.failure) if failed else "",
-        "features": features_of(found, where) or _failing(read, found, where) or [PROJECT],
+        "features": features,
         "command": command_line(found),
         "targets": targets_of(found, where),
+        "named": named_by(found, where),
+        "code": content.digest(where.root) if failed else "",
+        "fix": fix_digest(where, features) if failed else "",
+        "prompt": run_records.text_in(event, "prompt_id")[:100],
         "failed": [secrets.redacted(name) for name in read.names] if failed else [],
         "passed": max(0, read.passed),
         "failures": read.failed + read.errors,
@@ -137,6 +175,22 @@ def targets_of(found: list[RunnerCommand], where: Workspace) -> list[str]:
     inside = [path for each in found for path in each.targets if path.startswith(below)]
     names = (secrets.redacted(paths.relative_to(where.root, path)) for path in inside)
     return list(dict.fromkeys(names))[: runners.MAX_TARGETS]
+
+
+def named_by(found: list[RunnerCommand], where: Workspace) -> list[str]:
+    """What exactly was to run: the targets, the tests in them, the filters, without secrets."""
+    from preread.gates import secrets
+
+    chosen = [word for each in found for word in (*each.places, *each.filters)]
+    names = [*targets_of(found, where), *map(secrets.redacted, chosen)]
+    return sorted(dict.fromkeys(names))[: runners.MAX_TARGETS]
+
+
+def fix_digest(where: Workspace, features: Iterable[str]) -> str:
+    """A digest of what the run logs of these features say under FIX."""
+    names = [name for feature in features for name in where.names(feature)]
+    texts = [run_log.text_of(where.root, name, "FIX") for name in names]
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
 
 
 def features_of(found: list[RunnerCommand], where: Workspace) -> list[str]:

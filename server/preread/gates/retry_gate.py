@@ -1,9 +1,16 @@
-"""`pre-retry-gate`: advice and limits on running the same failing tests again."""
+"""`pre-retry-gate`: advice and limits on running the same failing tests again.
+
+A block lasts until what it asks for is done, the code or a test has changed, the person has spoken,
+or the tests pass. After a change it is only advice, once.
+"""
 
 from __future__ import annotations
 
 from preread.gates import (
+    calls,
+    content,
     events,
+    fence,
     messages,
     record_run,
     rules,
@@ -24,31 +31,49 @@ if TYPE_CHECKING:
 
 # Failures in a row, alike, after which the model is told to read, to analyse, to give up.
 READ, ANALYSE, GIVE_UP = 2, 12, 25
+ANALYST = "failure-classifier"
 MAX_MESSAGE = 160
 
 
 class Streak:
-    """The failures in a row, all of one kind, of what is about to run."""
+    """The failures in a row, all of one kind, of what is about to run; the last one first."""
 
-    __slots__ = ("count", "first", "last")
+    __slots__ = ("exact", "runs")
 
-    def __init__(self, last: Run) -> None:
-        self.last = self.first = last
-        self.count = 1
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.exact = 0  # of them, runs of exactly the same tests
+
+    @property
+    def count(self) -> int:
+        return len(self.runs)
+
+    @property
+    def last(self) -> Run:
+        return self.runs[0]
+
+    @property
+    def first(self) -> Run:
+        return self.runs[-1]
+
+    def at_limit(self, limit: int) -> Run:
+        """The failure that reached a limit."""
+        return self.runs[-limit]
 
 
 class Target:
     """What is about to run, as the records of earlier runs name it."""
 
-    __slots__ = ("command", "features", "shown", "targets")
+    __slots__ = ("command", "features", "named", "shown", "targets")
 
     def __init__(self, found: list[runners.RunnerCommand], where: Workspace) -> None:
         self.command = record_run.command_line(found)
         self.targets = record_run.targets_of(found, where)
+        self.named = record_run.named_by(found, where)
         self.features = record_run.features_of(found, where)
-        named = self.targets or [self.command]
-        more = f" and {len(named) - 1} more" if len(named) > 1 else ""
-        self.shown = events.shown(named[0]) + more
+        shown = self.targets or [self.command]
+        more = f" and {len(shown) - 1} more" if len(shown) > 1 else ""
+        self.shown = events.shown(shown[0]) + more
 
     def matches(self, run: Run) -> bool:
         """Whether a run was of the same targets or features, or of the same command without any."""
@@ -58,6 +83,12 @@ class Target:
         if set(run.targets) != set(self.targets):
             return False
         return bool(run.targets) or run.command == self.command
+
+    def is_same(self, run: Run) -> bool:
+        """Whether a run was of exactly the same tests."""
+        if not run.named and not self.named:
+            return run.command == self.command
+        return set(run.named or run.targets) == set(self.named)
 
     def is_part_of(self, run: Run) -> bool:
         """Whether a run included all of this."""
@@ -80,57 +111,97 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
         raise events.InvalidEvent(str(error)) from None
     if where is None or where.mode == "off" or not where.session:
         return None
+    _remember_start(event, found, where)
     target = Target(found, where)
     streak = streak_of(run_records.of_session(where.root, where.session[:100]), target)
-    text = _limit(where, target, streak) if streak is not None else None
-    if text is None or streak is None:
+    text, blocks = _limit(event, where, target, streak) if streak.runs else ("", False)
+    if not text:
         remark = _without_dossier(where, target)
         return events.with_notes(events.remark(remark), where.notes) if remark else None
     person = (
         f"{target.shown} failed {streak.count} times in a row in the same way, "
-        "and its next run was stopped"
+        "and its next run was stopped until something changes: the code, a test, what you say"
     )
-    is_blocked = where.mode == "block"
+    is_blocked = blocks and where.mode == "block"
     answer = events.block(text, messages.for_person(person)) if is_blocked else events.remark(text)
     return events.with_notes(answer, where.notes)
 
 
-def streak_of(runs: list[Run], target: Target) -> Streak | None:
+def _remember_start(
+    event: dict[str, Any], found: list[runners.RunnerCommand], where: Workspace
+) -> None:
+    """For the event at the command's end, whose `cwd` is where a `cd` led to."""
+    cwd = str(event.get("cwd"))
+    if any(command.folder != cwd for command in found):
+        sessions.begin_command(where.root, where.session, event.get("tool_use_id"), cwd)
+
+
+def streak_of(runs: list[Run], target: Target) -> Streak:
     """The failures in a row at the end of these runs.
 
     A pass ends them, and so does a failure of another kind.
     """
-    streak = None
+    streak = Streak()
     for run in reversed(runs):
         if run.outcome == "passed":
             if target.is_part_of(run):
                 break
         elif target.matches(run):
-            if streak is None:
-                streak = Streak(run)
-            elif run.kind != streak.last.kind:
+            if streak.runs and run.kind != streak.last.kind:
                 break
-            else:
-                streak.count += 1
-                streak.first = run
+            streak.runs.append(run)
+            streak.exact += target.is_same(run)
     return streak
 
 
-def _limit(where: Workspace, target: Target, streak: Streak) -> str | None:
-    """What to do before the next run; None when it may proceed."""
-    if streak.count >= GIVE_UP:
-        return _give_up(target, streak)
-    for limit, text in ((ANALYSE, _analyse), (READ, _read)):
-        if streak.count >= limit:
-            mark = f"retry {limit} {streak.first.id}"  # once for each streak
-            is_first = sessions.first_time(where.root, where.session, mark)
-            return text(target, streak) if is_first else None
-    return None
+def _limit(
+    event: dict[str, Any], where: Workspace, target: Target, streak: Streak
+) -> tuple[str, bool]:
+    """What to do before the next run, and whether it is blocked; empty when it may proceed."""
+    if streak.exact >= GIVE_UP:
+        limit, text = GIVE_UP, _give_up(target, streak)
+    elif streak.count >= ANALYSE:
+        limit, text = ANALYSE, _analyse(target, streak)
+    elif streak.count >= READ:
+        limit, text = READ, _read(target, streak)
+    else:
+        return "", False
+    if _has_changed(event, where, streak.last):
+        mark = f"retry {limit} {streak.first.id}"  # once for each streak
+        return (text if sessions.first_time(where.root, where.session, mark) else ""), False
+    is_met = limit != GIVE_UP and _is_met(event, where, target, streak, limit)
+    return ("", False) if is_met else (text, True)
+
+
+def _has_changed(event: dict[str, Any], where: Workspace, last: Run) -> bool:
+    """Whether the code changed, or the person spoke, since the last failure."""
+    prompt = run_records.text_in(event, "prompt_id")[:100]
+    if last.prompt and prompt and last.prompt != prompt:
+        return True
+    return bool(last.code) and last.code != content.digest(where.root)
+
+
+def _is_met(
+    event: dict[str, Any], where: Workspace, target: Target, streak: Streak, limit: int
+) -> bool:
+    """Whether what a limit asks for was done since it was reached, or cannot be done."""
+    run = streak.at_limit(limit)
+    if limit == ANALYSE:
+        if sessions.last_dispatch(where.root, where.session, ANALYST) >= run.at > 0:
+            return True
+        return bool(run.fix) and run.fix != record_run.fix_digest(where, run.features)
+    feature = where.rules.served_by(_feature(target, streak))
+    if sessions.last_use(where.root, where.session) >= run.at > 0:
+        return True
+    return bool(
+        calls.why_in_vain(event, feature, where.rules)
+        or calls.why_blind(event, where.root, f"{feature} again")
+    )
 
 
 def _why(target: Target, streak: Streak) -> str:
     message = streak.last.message
-    detail = ": " + events.shown(message, MAX_MESSAGE) if message else ""
+    detail = ": " + fence.inline(events.shown(message, MAX_MESSAGE)) if message else ""
     kind = events.shown(streak.last.kind, 20)
     return f"{target.shown} failed {streak.count} times in a row in the same way ({kind}{detail})"
 
@@ -169,7 +240,8 @@ def _give_up(target: Target, streak: Streak) -> str:
     run = events.shown(streak.last.id, 40)
     return (
         f"Do not run {target.shown} again: skip the failing test with the reason beside it, naming "
-        f"run:{run}, tell the person what fails and what you found, then go on with the rest. "
+        f"run:{run}, tell the person what fails and what you found, then go on with the rest. It "
+        "can run again once the test or the code has changed, or the person has answered. "
         f"Why: {_why(target, streak)}, and {GIVE_UP} is the limit."
     )
 

@@ -39,6 +39,14 @@ def add_run(root: str, feature: str, bullet: str) -> None:
         os.close(handle)
 
 
+def text_of(root: str, feature: str, stage: str) -> bytes:
+    """The lines of a stage in a feature's run log; empty without any."""
+    path = os.path.join(root, ".project", "runs", feature + ".md")
+    data = b"\n" + (state_files.read_bytes(path, MAX_BYTES) or b"")
+    rest = data.partition(b"\n## " + stage.encode() + b"\n")[2]
+    return rest.partition(b"\n## ")[0].strip()
+
+
 def stages(data: bytes) -> dict[str, Stage]:
     """The stages of a run log by name; code fences and comments have no headings and no bullets."""
     found: dict[str, Stage] = {}

@@ -63,6 +63,10 @@ VALUED = frozenset(
     --require --import --manifest-path -f
     """.split()
 )
+# Options that choose tests by their names.
+FILTERS = frozenset(
+    "-k -m -t -g --grep --testNamePattern -run --tests --filter -e --example".split()
+)
 EXPANDED = frozenset("$`*?{")  # bash may replace a word with one of these
 # Words of the runners themselves, even if a folder has that name.
 NO_TARGETS = frozenset((*SCRIPTS, "run", "run-script", "exec", "nextest", "workspace", "-"))
@@ -73,7 +77,7 @@ _CODE = tuple(".py .js .ts .jsx .tsx .mjs .cjs .mts .cts .rb .go .rs .php .java 
 class RunnerCommand:
     """One command that runs tests."""
 
-    __slots__ = ("folder", "is_last", "program", "targets", "words")
+    __slots__ = ("filters", "folder", "is_last", "places", "program", "targets", "words")
 
     def __init__(self, words: list[str], start: int, folder: str) -> None:
         before = [word for word in words[:start] if not _is_assignment(word)]
@@ -81,6 +85,8 @@ class RunnerCommand:
         self.program = words[start:]  # from the program's name on
         self.folder = _folder_of(self.program, folder)  # that it runs in
         self.targets = _targets(self.program, self.folder)  # the absolute paths that it names
+        self.places = _places(self.program)  # the tests in them: `a.py::test_x`, `a.spec.ts:12`
+        self.filters = _filters(self.program)  # `-k login`
         self.is_last = True  # whether the exit status of the whole script is its own
 
 
@@ -200,6 +206,20 @@ def _targets(words: list[str], folder: str) -> list[str]:
         if path and len(found) < MAX_TARGETS:
             found[path] = None
     return list(found)
+
+
+def _places(words: list[str]) -> list[str]:
+    return [word for word in words[1:] if not word.startswith("-") and without_place(word) != word]
+
+
+def _filters(words: list[str]) -> list[str]:
+    """The options that choose tests by name, with their values."""
+    pairs = zip(words[1:], [*words[2:], ""])
+    return [
+        f"{word} {value}" if word in FILTERS else word
+        for word, value in pairs
+        if word in FILTERS or word.partition("=")[0] in FILTERS
+    ]
 
 
 def _target(word: str, folder: str, is_unittest: bool) -> str:

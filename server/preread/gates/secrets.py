@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from preread.gates import named_secrets
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +147,7 @@ def kind_of_secret(text: str) -> str:
     has_mark = any(mark in lower for mark in _ASSIGNED_MARKS)
     if has_mark and any(_is_real(found[1]) for found in _ASSIGNED.finditer(text)):
         return "password or key"
-    return ""
+    return "password or salt by its name" if named_secrets.contains(text) else ""
 
 
 def _is_match(row: Shape, found: Match[str]) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from preread.gates import (
     dossier_text,
     dossiers,
     events,
+    fence,
     freshness,
     messages,
     paths,
@@ -64,11 +66,24 @@ def _without_gates(event: dict[str, Any], environ: Mapping[str, str]) -> events.
     if root is None or environ.get("PREREAD_GATES") == "off":
         return None
     rows = [_row(root, name, "") for name in dossier_text.names(root)]
-    if not rows:
+    if rows:
+        start = "Dossiers of this project. Read the one that is about what you work on first:\n"
+        text = start + fence.block(_list(rows)) + _how_to_get()
+    elif event.get("source") == "startup" and not os.path.isdir(os.path.join(root, ".project")):
+        text = _introduction()
+    else:
         return None
-    start = "Dossiers of this project. Read the one that is about what you work on first:\n"
-    text = start + _list(rows) + _how_to_get()
     return events.remark(text[: dossier_text.MAX_CONTEXT], "SessionStart")
+
+
+def _introduction() -> str:
+    """What Preread can do in a project that does not use it yet, in one line."""
+    call = messages.call("<name>")
+    return (
+        f"Preread can tell what this project says about a feature before you write code or tests "
+        f"for it: call {call} {messages.FIND}; the person can have that required for new tests by "
+        "/preread:init."
+    )
 
 
 def _how_to_get() -> str:
@@ -80,15 +95,24 @@ def _text(where: Workspace, again: list[str]) -> str:
     """The list, the dossiers in use, the project's own summary, as far as they fit."""
     rows = [_row(root, name, why) for root, name, why in _checked(where)]
     start = "Dossiers of this project. Read them before you write what .project/gates covers:\n"
-    text = start + _list(rows) if rows else "This project has no dossiers yet.\n"
+    text = start + fence.block(_list(rows)) if rows else "This project has no dossiers yet.\n"
     text += "What .project/gates covers needs its dossier first. " + _how_to_get() + "\n"
     for number, feature in enumerate(again):
         room = (dossier_text.MAX_CONTEXT - len(text)) // (len(again) - number)
         if room > MIN_BRIEF and dossier_text.root_of(where, feature) is not None:
             text += "\nIn use in this session: " + dossier_text.brief(where, feature, room - 40)
-    if PROJECT not in again:
+    if not where.has_dossier(PROJECT):
+        text += _no_summary()
+    elif PROJECT not in again:
         text += _project_summary(where, dossier_text.MAX_CONTEXT - len(text))
     return text[: dossier_text.MAX_CONTEXT]
+
+
+def _no_summary() -> str:
+    return (
+        f"\nThere is no dossier of the project as a whole, with which sessions start: call "
+        f"{messages.call(PROJECT)} once, when there is time. Nothing waits for it.\n"
+    )
 
 
 def _project_summary(where: Workspace, room: int) -> str:
@@ -96,7 +120,9 @@ def _project_summary(where: Workspace, room: int) -> str:
     if root is None or room <= MIN_SUMMARY:
         return ""
     summary = dossier_text.read(root, PROJECT, "summary.md")
-    return "\nThe project as a whole:\n" + dossier_text.cut(summary, room - 30)
+    return "\nThe project as a whole:\n" + fence.block(
+        dossier_text.cut(summary, room - fence.SIZE - 30)
+    )
 
 
 def _checked(where: Workspace) -> list[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ dispatched/<tool use>     an agent that was dispatched: its name and its feature
 agents/<agent id>         the agent that a dispatch became
 marks/<name>              what is done only once; whoever creates the file does it
 used/<feature>            a dossier in use; the file's time is that of the last use
+started/<tool use>        the folder that a command was started in
 """
 
 from __future__ import annotations
@@ -137,6 +138,39 @@ def dossiers_in_use(root: str, session: object) -> list[str]:
         if isinstance(feature, str):
             found.append((state_files.modified(path), feature))
     return [feature for _, feature in sorted(found, reverse=True)]
+
+
+def last_use(root: str, session: object) -> float:
+    """When a dossier was last asked for, in epoch seconds; 0 if none was."""
+    folder = _place(root, session, "used")
+    names = state_files.names_in(folder)
+    return max([0.0, *(state_files.modified(os.path.join(folder, name)) for name in names)])
+
+
+def last_dispatch(root: str, session: object, agent: str) -> float:
+    """When an agent was last dispatched, in epoch seconds; 0 if it never was."""
+    places = [_place(root, session, folder) for folder in ("dispatched", "agents")]
+    paths = [os.path.join(place, name) for place in places for name in state_files.names_in(place)]
+    own = [path for path in paths if state_files.read_json(path).get("agent") == agent]
+    return max([0.0, *map(state_files.modified, own)])
+
+
+# -- commands
+
+
+def begin_command(root: str, session: object, tool_use_id: object, folder: str) -> None:
+    """Remember where a command starts: the event at its end has the folder that it ended in."""
+    place = make_folder(root, session, "started")
+    name = state_files.safe_name(tool_use_id)
+    state_files.write_texts(os.path.join(place, name), {"folder": folder})
+
+
+def end_command(root: str, session: object, tool_use_id: object) -> str:
+    """The folder that a command started in, once; empty when it was not recorded."""
+    path = _place(root, session, "started", state_files.safe_name(tool_use_id))
+    folder = state_files.read_json(path).get("folder")
+    state_files.remove_file(path)
+    return folder if isinstance(folder, str) else ""
 
 
 # -- the start

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         def absolute(self, path: str) -> str: ...
 
 
+PROMPT = "/preread:gates"  # of a person; another Claude Code could be given it
 PREFIXES = frozenset(["sudo", "env", "command", "time", "exec", "nohup", "builtin"])
 # Options of sed.
 IN_PLACE = "--in-place"
@@ -49,7 +50,7 @@ def perform(walker: Walker, tokens: list[Token]) -> None:
             walker.act("write", path)
     elif name in ("cd", "pushd", "popd"):
         _change(walker, name, rest)
-    elif _switches_off(name, rest):
+    elif _switches_off(name, rest) or any((word or "").startswith(PROMPT) for word in words):
         walker.actions.append(("switch", walker.cwd or ""))
 
 
@@ -179,7 +180,7 @@ def _change(walker: Walker, name: str, words: Words) -> None:
 
 
 def _switches_off(name: str, words: Words) -> bool:
-    """Whether this is `preread gates off`."""
+    """Whether this is `preread gates off`, or `preread init --undo`, which removes the gates."""
     if name.startswith("python"):
         module = words.index("-m") + 1 if "-m" in words else len(words)
         if words[module : module + 1] != ["preread"]:
@@ -187,4 +188,6 @@ def _switches_off(name: str, words: Words) -> bool:
         words = words[module + 1 :]
     elif name != "preread":
         return False
+    if "init" in words and "--undo" in words:
+        return True
     return "gates" in words and "off" in words[words.index("gates") :]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 
-from preread.gates import changes, events, messages, rules, sessions, workspace
+from preread.gates import calls, changes, events, fence, messages, rules, sessions, workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from preread.gates.workspace import Workspace
@@ -33,7 +33,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     if not sessions.read_start(where.root, where.session):
         begin(where, "late")  # the hooks were installed while the session was running
         return None
-    new = _new(where)
+    new = [row for row in _new(where) if not calls.why_in_vain(event, row[1], where.rules)]
     if not new:
         return None
     what = _files(new, "was written without a dossier", "were written without their dossiers")
@@ -101,8 +101,8 @@ def _is_changed(name: str, stamp: list[int], before: object, at: float) -> bool:
     return stamp[0] / 1e9 >= at - changes.CLOCK_SLACK
 
 
-def _files(rows: Rows, one: str, many: str) -> str:
-    shown = ", ".join(events.shown(path, 120) for path, _ in rows[:MAX_SHOWN])
+def _files(rows: Rows, one: str, many: str, quote: Callable[[str], str] = str) -> str:
+    shown = quote(", ".join(events.shown(path, 120) for path, _ in rows[:MAX_SHOWN]))
     more = f" and {len(rows) - MAX_SHOWN} more" if len(rows) > MAX_SHOWN else ""
     return shown + more + " " + (one if len(rows) == 1 else many)
 
@@ -116,7 +116,7 @@ def _text(where: Workspace, rows: Rows) -> str:
         f"check these files against what the {say} about traps, helpers and proven patterns, "
         "fix them, and end your turn"
     )
-    files = _files(rows, "was written", "were written")
+    files = _files(rows, "was written", "were written", fence.inline)
     them = "it" if len(rows) == 1 else "them"
     why = f"{files} in this session, .project/gates covers {them}, and {where.missing(first)}."
     return messages.demand(first, where.roots, also + check, why)

@@ -67,6 +67,21 @@ class Call:
         answer = events.block(text, messages.for_person(person))
         return Verdict("block", events.with_notes(answer, mode.notes))
 
+    def demanded(self, feature: str, text: str, person: str, found: Rules, root: str) -> Verdict:
+        """A block that asks for a dossier; a remark when this session cannot get it."""
+        verdict = self.blocked(text, person, found, root)
+        if verdict.kind != "block":
+            return verdict
+        from preread.gates import calls, messages
+
+        why = calls.why_in_vain(self.event, feature, found)
+        why = why or calls.why_blind(self.event, root, feature)
+        if not why:
+            return verdict
+        answer = events.remark(messages.let_through(feature, why, self.noun))
+        notes = [*self.mode(found, root).notes, person + ", but goes on without it: " + why]
+        return Verdict("remark", events.with_notes(answer, notes))
+
     def remarked(self, text: str, found: Rules, root: str) -> Verdict:
         return _remark(text, self.mode(found, root))
 

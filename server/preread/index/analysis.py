@@ -15,6 +15,7 @@ from preread import syntax
 from preread.index import reader
 from preread.index.serialization import pack, unpack
 from preread.infra import db
+from preread.project.read import data_at
 from preread.project.tree import Tree
 from preread.syntax import Details, Outline
 
@@ -89,7 +90,7 @@ class AnalysisCache:
                 return zlib.decompress(packed)
         except CORRUPT:
             pass
-        done = self._tree.git("log", *arguments)
+        done = self._tree.git("log", *arguments, must=True)
         output = done.out[:MAX_BYTES]
         if done.status == 0 and not done.timed_out:
             self._logs.append((key, state.head, zlib.compress(output, 1)))
@@ -119,10 +120,7 @@ class AnalysisCache:
         return _State(head, (done.out, *cuts, settings.status, settings.out))
 
     def _content(self, path: str) -> bytes:
-        try:
-            return (self._tree.root / path).read_bytes()
-        except OSError:
-            return b""
+        return data_at(str(self._tree.root / path)) or b""
 
     def _key(self, state: _State, arguments: tuple[str, ...]) -> str:
         """The hash of commits, settings and arguments; for patches also of the attributes, which

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from preread.index import words
 from preread.index.gitlog import BOT, FIELD, RECORD
 from preread.infra import db
+from preread.project.read import data_at
 from preread.project.tree import Tree
 
 MAX_COMMITS = 3_000  # the newest, without merges
@@ -53,6 +54,8 @@ def update(tree: Tree, connection: sqlite3.Connection) -> None:
     known = {sha for (sha,) in connection.execute("SELECT sha FROM commits")}
     missing = [sha for sha in shas if sha not in known]
     found = list(_read(tree, missing, prefix)) if missing else []
+    if tree.failed:  # only a part of them may be known: read them again next time
+        return
     try:
         with db.transaction(connection):
             _insert(connection, found)
@@ -83,25 +86,22 @@ def _state(tree: Tree) -> tuple[str, str]:
     if done.status != 0:
         return "", ""
     _, prefix, shallow, *_ = done.out.decode("utf-8", "surrogateescape").split("\n")
-    try:
-        cut = (tree.layout.root / shallow).read_bytes()
-    except OSError:
-        cut = b""
+    cut = data_at(str(tree.layout.root / shallow)) or b""
     return hashlib.sha256(done.out + cut).hexdigest(), prefix
 
 
 def _reachable(tree: Tree, prefix: str) -> list[str]:
     within = ("--", ".") if prefix else ()
-    done = tree.git("rev-list", "--no-merges", f"-n{MAX_COMMITS}", "HEAD", *within)
+    done = tree.git("rev-list", "--no-merges", f"-n{MAX_COMMITS}", "HEAD", *within, must=True)
     return done.out.decode().split() if done.status == 0 else []
 
 
 def _read(tree: Tree, missing: list[str], prefix: str) -> Iterator[_Commit]:
     if len(missing) <= MAX_NAMED:
-        done = tree.git("log", "--no-walk=unsorted", *LOG, *missing, "--", ".")
+        done = tree.git("log", "--no-walk=unsorted", *LOG, *missing, "--", ".", must=True)
     else:
         within = ("--", ".") if prefix else ()
-        done = tree.git("log", "--no-merges", f"-n{MAX_COMMITS}", *LOG, "HEAD", *within)
+        done = tree.git("log", "--no-merges", f"-n{MAX_COMMITS}", *LOG, "HEAD", *within, must=True)
     requested = set(missing)
     for record in done.out.decode("utf-8", "replace").split(RECORD)[1:]:
         fields = record.split(FIELD)

@@ -5,9 +5,9 @@ anyway.
 from collections.abc import Iterable
 
 from preread.index.reader import Way
-from preread.languages import left_out, own_role
+from preread.project.globs import glob_pattern
 from preread.project.ignores import Attributes
-from preread.project.tree import glob_pattern
+from preread.roles import left_out, own_role
 from preread.settings import LEFT_OUT
 
 

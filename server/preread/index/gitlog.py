@@ -28,17 +28,6 @@ NOISE = re.compile(
     r"|^\W*run (\w+ ){0,3}fix(es)?\b",
     re.IGNORECASE,
 )
-CHORE = re.compile(
-    r"(?i)\b(bump|upgrade|drop (?:support for )?(?:eol |old )?(?:python|php|node|java|go|ruby)|eol"
-    r"|depend\w*|version (?:to|v?\d)|release|translat\w*|i18n|unused|no longer used|dead code"
-    r"|intelli[sc]en[sc]e|console\.\w+|(?:replace|remove) (?:all )?uses? of"
-    r"|imports?|typ(?:e|es|ed|ing|ings)|annotations?|refactor\w*|page|reference|description"
-    r"|codemod|testing|ruff|flake8|eslint"
-    r"|tests? for|(?-i:Test[A-Z]\w+)|add tests?|packages?)\b"
-    r"|^\W*(?:tests?\b|merge\b|update \S+\.\w+$)"
-    r"|\b(?:remov|dropp?|delet)\w* (?:\w+ )?(?:un(?:necessary|needed)|redundant|superfluous"
-    r"|obsolete|useless|outdated|stale)\b"
-)
 OTHER_TYPE = re.compile(
     r"(?i)(?:chore|build|ci|style|docs?|tests?|refactor)(?:\([^)]*\))?!?:"
 )  # conventional commit types other than `fix`
@@ -54,6 +43,7 @@ BOT = re.compile(
     r"\[bot\]|dependabot|renovate|pre-commit-ci|github-actions|weblate|crowdin", re.IGNORECASE
 )
 ISSUE = re.compile(r"(?<![\w&])#(\d{1,6})\b")
+HUNK = re.compile(r"^@@", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,20 +198,24 @@ def patches_of(log: Log, paths: Sequence[str]) -> list[Patch]:
     return found
 
 
-def _patches(commit: Commit, text: str) -> Iterator[Patch]:  # noqa: C901 - one kind of line each
-    path, hunks = "", list[Hunk]()
-    for line in text.split("\n"):
-        if line.startswith("diff --git "):
-            if path:
-                yield Patch(commit, path, tuple(hunks))
-            path, hunks = "", []
-        elif line.startswith("@@"):
-            hunks.append(Hunk())
-        elif not hunks and line.startswith("+++ b/"):
-            path = line[6:].rstrip("\t")
-        elif hunks and line.startswith("-"):
-            hunks[-1].removed.append(line[1:])
-        elif hunks and line.startswith("+"):
-            hunks[-1].added.append(line[1:])
-    if path:
-        yield Patch(commit, path, tuple(hunks))
+def patches_in(log: Log, shas: Sequence[str]) -> list[Patch]:
+    """What these commits changed, in their order; nothing of merges and unknown ones."""
+    if not shas:
+        return []
+    options = ("--no-walk=unsorted", "--ignore-missing", "--patch", "--unified=0", "--no-renames")
+    records = _records(log, *options, *shas, "--")
+    return [patch for fields in records for patch in _patches(_commit(fields), fields[-1])]
+
+
+def _patches(commit: Commit, text: str) -> Iterator[Patch]:
+    for change in f"\n{text}".split("\ndiff --git ")[1:]:
+        head, *hunks = HUNK.split(change)
+        named = [line[6:].rstrip("\t") for line in head.split("\n") if line.startswith("+++ b/")]
+        if named:  # a file that is gone has no new name
+            yield Patch(commit, named[0], tuple(map(_hunk, hunks)))
+
+
+def _hunk(text: str) -> Hunk:
+    lines = text.split("\n")[1:]  # after its place and what is around it
+    removed = [line[1:] for line in lines if line.startswith("-")]
+    return Hunk(removed, [line[1:] for line in lines if line.startswith("+")])

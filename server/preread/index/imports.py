@@ -83,22 +83,28 @@ def _of_name(
     """A module with dots, colons or backslashes, and the names imported from it, which may be
     modules too.
     """
-    bare = name.lstrip(".")
-    up = len(name) - len(bare)
-    parts = [part for part in re.split(r"[.\\:]+", bare) if part not in OUTER]
-    root = ""
-    if up and keyword == "from":  # in Python, each further dot is one folder up
-        for _ in range(up - 1):
-            folder = posixpath.dirname(folder)
-        root = f"/{folder}/" if folder else "/"
+    root, parts = _rooted(folder, keyword, name)
     whole = root + "/".join(parts)
-    more = [each.split()[0] for each in (taken or listed or "").split(",") if each.split()]
     if parts:
         yield whole
-    if keyword == "use" and len(parts) > 1:
-        yield root + "/".join(parts[:-1])  # the last part may be a name inside the module
-    for each in more:
-        yield f"{whole}/{each}" if parts else root + each
+    if keyword == "use" and len(parts) > 1:  # the last part may be a name inside the module
+        yield whole.rpartition("/")[0]
+    inside = f"{whole}/" if parts else root
+    for each in (taken or listed or "").split(","):
+        if each.strip():
+            yield inside + each.split()[0]
+
+
+def _rooted(folder: str, keyword: str, name: str) -> tuple[str, list[str]]:
+    """What a module's name is relative to, "" for any folder, and its parts."""
+    bare = name.lstrip(".")
+    parts = [part for part in re.split(r"[.\\:]+", bare) if part not in OUTER]
+    dots = len(name) - len(bare)
+    if keyword != "from" or not dots:
+        return "", parts
+    for _ in range(dots - 1):  # in Python, each further dot is one folder up
+        folder = posixpath.dirname(folder)
+    return (f"/{folder}/" if folder else "/"), parts
 
 
 def insert(connection: sqlite3.Connection, files: Iterable[tuple[int, Sequence[Link]]]) -> None:

@@ -12,9 +12,9 @@ from filelock import FileLock, Timeout
 
 from preread.index import commits, imports, words, workers
 from preread.index.exclusions import LeftOut
-from preread.index.reader import ANALYSIS, UNREAD, Order, Read
+from preread.index.reader import ANALYSIS, UNREAD, UNREADABLE, Order, Read
 from preread.infra import atomic, db
-from preread.project.tree import glob_pattern
+from preread.project.globs import glob_pattern
 
 if TYPE_CHECKING:
     from preread.services import Services
@@ -56,45 +56,68 @@ def _index_lock(services: "Services") -> Iterator[None]:
 def _update(
     services: "Services", listed: dict[str, os.stat_result], connection: sqlite3.Connection
 ) -> None:
-    excluded = [glob_pattern(glob) for glob in services.settings.exclude]
-    files = (
-        {p: s for p, s in listed.items() if not any(r.fullmatch(p) for r in excluded)}
-        if excluded
-        else listed
-    )
+    files = _not_excluded(services.settings.exclude, listed)
     left_out = LeftOut(services.settings.include, services.tree.attributes)
-    sql = "SELECT path, size, mtime, trusted AND substr(digest, 1, ?) = ? FROM files"
-    known = {path: stat for path, *stat in connection.execute(sql, (len(ANALYSIS), ANALYSIS))}
-    is_same_choice = connection.execute("SELECT choice FROM chosen").fetchone() == (
-        left_out.choice,
-    )
-    reclassified = set() if is_same_choice else _treated_differently(connection, left_out)
-    changed = [
-        path
-        for path, info in files.items()
-        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in reclassified
-    ]
-    gone = [path for path in known if path not in files]
+    (chosen,) = connection.execute("SELECT max(choice) FROM chosen").fetchone()
+    is_new_choice = chosen != left_out.choice
+    reclassified = _treated_differently(connection, left_out) if is_new_choice else set()
+    changed, gone = _changes(connection, files, reclassified)
     if not changed and not gone:
         return
-    rows = _rows(connection, (path for path in changed if path in known))
+    rows = _rows(connection, changed)
     with db.transaction(connection):
         _forget(connection, [row.id for row in _rows(connection, gone).values()])
-        if not is_same_choice:
+        if is_new_choice:
             connection.execute("DELETE FROM chosen")
     (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
     orders = [
         _order(last + n, path, files[path], rows.get(path), left_out)
         for n, path in enumerate(changed, 1)
     ]
+    _read_and_write(services, connection, orders, rows)
+    if is_new_choice:  # only now: an update that was cut short is repeated
+        connection.execute("INSERT INTO chosen (choice) VALUES (?)", (left_out.choice,))
+
+
+def _not_excluded(
+    globs: Iterable[str], listed: dict[str, os.stat_result]
+) -> dict[str, os.stat_result]:
+    excluded = [glob_pattern(glob) for glob in globs]
+    if not excluded:
+        return listed
+    return {
+        path: info
+        for path, info in listed.items()
+        if not any(pattern.fullmatch(path) for pattern in excluded)
+    }
+
+
+def _changes(
+    connection: sqlite3.Connection, files: dict[str, os.stat_result], reclassified: set[str]
+) -> tuple[list[str], list[str]]:
+    """The paths to read again, and the indexed ones that are gone."""
+    sql = "SELECT path, size, mtime, trusted AND substr(digest, 1, ?) = ? FROM files"
+    known = {path: stat for path, *stat in connection.execute(sql, (len(ANALYSIS), ANALYSIS))}
+    changed = [
+        path
+        for path, info in files.items()
+        if known.get(path) != [info.st_size, info.st_mtime_ns, 1] or path in reclassified
+    ]
+    return changed, [path for path in known if path not in files]
+
+
+def _read_and_write(
+    services: "Services",
+    connection: sqlite3.Connection,
+    orders: list[Order],
+    rows: dict[str, _Row],
+) -> None:
     with closing(_batches(services, orders)) as batches:
         if len(orders) <= BATCH:
             for batch in batches:
                 _write(connection, batch, rows)
         else:  # SQLite releases the interpreter lock while it works
             workers.in_background(lambda batch: _write(connection, batch, rows), batches)
-    if not is_same_choice:
-        connection.execute("INSERT INTO chosen (choice) VALUES (?)", (left_out.choice,))
 
 
 def _order(row: int, path: str, info: os.stat_result, old: _Row | None, left_out: LeftOut) -> Order:
@@ -121,6 +144,7 @@ def _batches(services: "Services", orders: list[Order]) -> Generator[list[Read],
         say(done)
         for part in parts:
             batch += part
+            _note_unreadable(services, part)
             if len(batch) >= BATCH:
                 yield batch
                 done, batch = done + len(batch), []
@@ -129,9 +153,17 @@ def _batches(services: "Services", orders: list[Order]) -> Generator[list[Read],
             yield batch
 
 
+def _note_unreadable(services: "Services", part: list[Read]) -> None:
+    for item in part:
+        if item.digest.startswith(UNREADABLE):
+            services.tree.unreadable[item.path] = item.digest.removeprefix(UNREADABLE)
+
+
 def _rows(connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, _Row]:
+    """The rows of those paths that are indexed."""
     sql = "SELECT id, digest, way FROM files WHERE path = ?"
-    return {path: _Row(*connection.execute(sql, (path,)).fetchone()) for path in paths}
+    found = {path: connection.execute(sql, (path,)).fetchone() for path in paths}
+    return {path: _Row(*row) for path, row in found.items() if row is not None}
 
 
 def _treated_differently(connection: sqlite3.Connection, left_out: LeftOut) -> set[str]:

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from preread import syntax
+from preread.errors import Unreadable
 from preread.index import imports, words
-from preread.languages import Role, left_out_by_text
 from preread.project.tree import is_young
+from preread.roles import Role, left_out_by_text, may_contain_tests
 
 # Files are read again when it changes. Changed outline rules change it by themselves; raise the
 # number when word rules change.
-ANALYSIS = f"1.{syntax.edition()}:"
+ANALYSIS = f"2.{syntax.edition()}:"
+UNREADABLE = "unreadable: "  # instead of a digest, with the reason
 UNREAD = frozenset({"generated", "data"})  # roles of files whose text is not indexed
 
 
@@ -66,10 +68,13 @@ def digest_of(text: str) -> str:
 
 
 def read(order: Order, text_of: Callable[[str], str | None]) -> Read:
-    """Read one file. `text_of` returns its text, or None for a binary file."""
+    """Read one file. `text_of` returns its text or None for a binary file, or raises Unreadable."""
     trusted = not is_young(order.mtime, time.time_ns())
-    text = "" if order.role in UNREAD else text_of(order.path) or ""
-    digest = digest_of(text)
+    try:
+        text = "" if order.role in UNREAD else text_of(order.path) or ""
+        digest = digest_of(text)
+    except Unreadable as error:  # it is read again next time
+        trusted, text, digest = False, "", f"{UNREADABLE}{error.why}"
     stat = (order.row, order.path, order.size, order.mtime, trusted, digest, order.letters)
     if digest == order.known:
         return Read(*stat)
@@ -84,8 +89,14 @@ def read(order: Order, text_of: Callable[[str], str | None]) -> Read:
 
 
 def role_by_text(path: str, way: Way, text: str) -> Role:
-    """The role of a file by its text too: a generator's mark or very long lines may change it."""
-    if way.role not in {"source", "test", "support"} or way.letters == "+":
+    """The role of a file by its text too: a generator's mark or very long lines may change it, and
+    a helper's folder may have tests.
+    """
+    if way.role not in {"source", "test", "support"}:
         return way.role
-    kind = left_out_by_text(path, text)
-    return "generated" if kind and kind[0] in way.letters else way.role
+    kind = left_out_by_text(path, text) if way.letters != "+" else ""
+    if kind and kind[0] in way.letters:
+        return "generated"
+    if way.role == "support" and may_contain_tests(path) and syntax.outline(path, text).tests:
+        return "test"
+    return way.role

@@ -172,9 +172,13 @@ class _SecondProcess:
 
 def _read_here(services: "Services", part: Part) -> list[Read]:
     found = []
+
+    def text_of(path: str) -> str | None:
+        return decoded(services.tree.required(path))
+
     for order in part:
         services.progress.check()
-        found.append(reader.read(order, services.tree.read))
+        found.append(reader.read(order, text_of))
     return found
 
 

@@ -6,11 +6,12 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def folder(name: str) -> Path:
-    """The folder of assets called `name`, like `prompts`. Raises FileNotFoundError."""
+    """The folder of assets called `name`, like `prompts`. Raises LookupError."""
     for place in (PACKAGE / "data" / name, PACKAGE.parents[1] / name):
         if place.is_dir():
             return place
-    raise FileNotFoundError(f"the package's folder {name!r} is missing; reinstall preread")
+    # No OSError, which would be reported as a file of the project that cannot be read.
+    raise LookupError(f"the package's folder {name!r} is missing; reinstall preread")
 
 
 def render(template: str, values: dict[str, object]) -> str:

@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def write_errors(path: Path) -> Iterator[None]:
             "E_WRITE",
             f"{path} cannot be written: {why}.",
             "The published dossier has not changed. Free some disk space or fix the permissions, "
-            "then call again.",
+            "then try again.",
             {"errno": error.errno},
         ) from error
 
@@ -56,6 +56,38 @@ def replace(source: Path, target: Path) -> None:
 
 def write(path: Path, data: bytes, *, durable: bool = False) -> None:
     """Write a file next to `path`, then move it into place. `durable` waits for the disk."""
+    _write(path, data, durable=durable)
+    if durable:
+        sync_folder(path.parent)
+
+
+def write_all(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder, and wait for the disk."""
+    for name, data in files.items():
+        _write(folder / name, data, durable=True)
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has a folder's names: after a power cut, no rename before is undone.
+
+    File systems that cannot do that for folders are left alone.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with write_errors(folder):
+        handle = os.open(folder, flags)
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EBADF}:
+                raise
+        finally:
+            os.close(handle)
+
+
+def _write(path: Path, data: bytes, *, durable: bool) -> None:
     make_folder(path.parent)
     with write_errors(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -74,8 +106,8 @@ def write(path: Path, data: bytes, *, durable: bool = False) -> None:
             raise
 
 
-def append(path: Path, line: bytes) -> None:
-    """Append one line to a regular file, in one write.
+def append(path: Path, line: bytes, *, durable: bool = False) -> None:
+    """Append one line to a regular file, in one write. `durable` waits for the disk.
 
     A partial line that a killed writer left is ended first. Lines of concurrent writers never mix;
     there may be an empty line between them. Symbolic links are not followed.
@@ -93,6 +125,8 @@ def append(path: Path, line: bytes) -> None:
             data = b"\n" * bool(is_partial) + line + b"\n"
             if os.write(handle, data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if durable:
+                os.fsync(handle)
         finally:
             os.close(handle)
 

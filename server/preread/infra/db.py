@@ -1,5 +1,6 @@
 """The derived database: complete before it is moved into place, replaced if its schema differs."""
 
+import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -50,6 +51,7 @@ CREATE INDEX facts_path ON facts (path);
 CREATE VIRTUAL TABLE fact_words USING fts5 (text, section, feature, tokenize = "porter unicode61");
 CREATE TABLE passed_checks (key TEXT PRIMARY KEY, signature TEXT NOT NULL);
 """
+TABLES = set(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA))
 VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself
 
 
@@ -73,15 +75,19 @@ def _open(path: Path) -> sqlite3.Connection:
 def _is_intact(path: Path) -> bool:
     try:
         with closing(_open(path)) as connection:
-            return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            checked = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            return names >= TABLES and bool(checked == "ok")
     except sqlite3.OperationalError:
         raise  # it is locked or not permitted, which says nothing about its content
     except sqlite3.DatabaseError:
         return False
 
 
-def _recreate(layout: Layout) -> None:
+def _recreate(layout: Layout, damaged: int = 0) -> None:
     """Put an empty database in place, unless another process has just done so.
+
+    `damaged` is the inode of a file whose content is surely damaged, although its pages are intact.
 
     It is created next to the old one, because a database that another process has open cannot be
     switched to WAL.
@@ -89,7 +95,8 @@ def _recreate(layout: Layout) -> None:
     from filelock import FileLock
 
     with atomic.write_errors(layout.db), FileLock(layout.lock("_db"), timeout=LOCK_SECONDS):
-        if layout.db.exists() and _is_intact(layout.db):
+        inode = layout.db.stat().st_ino if layout.db.exists() else 0
+        if inode and inode != damaged and _is_intact(layout.db):
             return
         fresh = layout.db.with_name(f"{layout.db.name}.new")
         for path in (fresh, *_journals(fresh)):
@@ -115,21 +122,39 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     """
     atomic.make_folder(layout.lock("_db").parent)
     hint = (
-        "Free some disk space or fix the permissions, then call again. The file may be deleted: "
+        "Free some disk space or fix the permissions, then try again. The file may be deleted: "
         "it is rebuilt."
     )
     with operational_errors(layout.db, hint):
         if not layout.db.exists():
             _recreate(layout)
-        try:
-            with closing(_open(layout.db)) as connection:
-                return work(connection)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            _recreate(layout)
-            with closing(_open(layout.db)) as connection:
-                return work(connection)
+        inode = layout.db.stat().st_ino
+        return healing(
+            lambda: _open(layout.db),
+            work,
+            lambda is_sure: _recreate(layout, inode if is_sure else 0),
+        )
+
+
+def healing(
+    connect: Callable[[], sqlite3.Connection],
+    work: Callable[[sqlite3.Connection], T],
+    heal: Callable[[bool], object],
+) -> T:
+    """Run `work` on a connection; if the database is damaged, again after `heal`.
+
+    `heal` is told whether the damage is sure. Damaged rows can be anything: no text, no JSON.
+    """
+    try:
+        with closing(connect()) as connection:
+            return work(connection)
+    except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error) as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(error, sqlite3.OperationalError) and code not in {None, sqlite3.SQLITE_ERROR}:
+            raise  # it is locked or not permitted, which says nothing about its content
+        heal(code is None or code & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+    with closing(connect()) as connection:
+        return work(connection)
 
 
 @contextmanager
@@ -138,7 +163,7 @@ def operational_errors(path: Path, hint: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_ERROR:
             raise
         raise PrereadError("E_WRITE", f"{path} cannot be used: {error}.", hint) from error
 

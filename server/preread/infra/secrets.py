@@ -3,7 +3,7 @@
 from functools import cached_property
 from pathlib import Path
 
-from preread.gates.secrets import kind_of_secret
+from preread.gates.secrets import HIDDEN, kind_of_secret, redacted
 from preread.infra import env_files
 from preread.infra.env_files import is_env_file
 
@@ -26,6 +26,13 @@ class Credentials:
         if kind := kind_of_secret(text):
             return kind
         return "value of a .env file" if any(value in text for value in self.values) else ""
+
+    def hidden(self, text: str) -> str:
+        """A text with its secrets replaced; all of it where they cannot be told apart."""
+        for value in self.values:
+            text = text.replace(value, HIDDEN)
+        text = redacted(text)
+        return HIDDEN if self.found(text) else text
 
     def without(self, text: str) -> str:
         """A text less its lines with secrets; empty when a secret spans several lines."""

@@ -13,6 +13,8 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from preread.operations.registry import AnswerNeeded
+
 ANSWER = "agreed"
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -23,7 +25,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-class InputRequired(Exception):  # noqa: N818 - what the call needs, not a failure
+class InputRequired(AnswerNeeded):
     """The client has to repeat the call with an answer."""
 
     def __init__(self, result: InputRequiredResult) -> None:

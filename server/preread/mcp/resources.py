@@ -1,13 +1,16 @@
 """Published dossiers as MCP resources: `dossier://{feature}/{file}`."""
 
+import json
 import re
 
 from mcp_types import Completion, Resource, ResourceTemplate, TextResourceContents
 
 from preread import published
 from preread.errors import PrereadError
+from preread.gates import fence
 from preread.gates.feature_names import is_feature
 from preread.layout import BY_NAME, MANIFEST, Layout
+from preread.mcp import quoted
 
 TEMPLATE = "dossier://{feature}/{file}"
 URI = re.compile(r"dossier://([^/]+)/([^/]+)")
@@ -64,7 +67,9 @@ def read(layout: Layout, uri: str) -> TextResourceContents:
             f"There is no {name} for {feature}.",
             f'Call load_context with feature="{feature}".',
         )
-    return TextResourceContents(uri=uri, mime_type=_mime_type(name), text=text)
+    is_data = name == MANIFEST
+    shown = json.dumps(quoted.fenced(json.loads(text))) if is_data else fence.block(text)
+    return TextResourceContents(uri=uri, mime_type=_mime_type(name), text=shown)
 
 
 def _text(layout: Layout, feature: str, name: str) -> str | None:

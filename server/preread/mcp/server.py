@@ -1,10 +1,7 @@
 """The MCP server: hands the protocol's requests to the tools and the resources."""
 
 import asyncio
-import sys
-import time
-import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -40,15 +37,14 @@ from preread import __version__, pipeline, published
 from preread.errors import PrereadError
 from preread.infra import assets
 from preread.jobs import Caller, Jobs
-from preread.mcp import resources, tools
-from preread.mcp.arguments import nearest
+from preread.mcp import handshake, resources, tools
 from preread.mcp.elicitation import Asker, InputRequired
 from preread.mcp.shutdown import Shutdown
 from preread.mcp.transport import connected
 from preread.models import LoadReply, Model
-from preread.operations import every
-from preread.operations.load import OPERATION as LOAD
-from preread.operations.registry import Context, Operation, log_file, services_of
+from preread.operations import REGISTRY, dispatch
+from preread.operations.arguments import nearest
+from preread.operations.registry import Context, Operation, services_of
 from preread.reply_cache import ReplyCache
 from preread.services import step
 
@@ -92,13 +88,19 @@ class Handlers:
         start: Path,
         environ: Mapping[str, str],
         jobs: Jobs,
-        operations: Iterable[Operation] | None = None,
+        operations: Mapping[str, Operation] = REGISTRY,
     ) -> None:
         self.start, self.environ, self.jobs = start, environ, jobs
-        self.tools = tools.rows(every() if operations is None else operations, LOAD)
+        self.tools = tools.rows(operations, full=self._lists_every_operation())
         self.reply_cache: ReplyCache[LoadReply] = ReplyCache()
         # By the identity of the reply, which the entry keeps alive.
         self.results: dict[int, tuple[Model, CallToolResult]] = {}
+
+    def _lists_every_operation(self) -> bool:
+        try:
+            return services_of(self.start, self.environ).settings.tools == "full"
+        except PrereadError:  # the calls will say why
+            return False
 
     def server(self) -> Server[Any]:
         server: Server[Any] = Server(
@@ -128,7 +130,8 @@ class Handlers:
             ask=asker if asker.is_supported else None,
             takes_early_reply=True,
         )
-        return Context(self.start, self.environ, self.jobs, caller, self.reply_cache)
+        by = client.client_info.name if client is not None else "mcp"
+        return Context(self.start, self.environ, self.jobs, caller, self.reply_cache, f"mcp:{by}")
 
     async def list_tools(self, _call: Call, _page: Page) -> ListToolsResult:
         return ListToolsResult(tools=[row.tool for row in self.tools.values()])
@@ -147,10 +150,9 @@ class Handlers:
             reply = await row.run(self.context(call, params), arguments)
         except InputRequired as needed:
             return needed.result
-        except PrereadError as error:
-            return tools.failed(row, arguments, error)
         except Exception as error:
-            return tools.failed(row, arguments, self.internal(error))
+            failure = dispatch.expected(self.start, "mcp", error)
+            return tools.failed(failure)
         return self.result(reply)
 
     def result(self, reply: Model) -> CallToolResult:
@@ -204,21 +206,6 @@ class Handlers:
             data = {"code": error.code, **error.details}
             raise MCPError(INVALID_PARAMS, str(error), data) from error
 
-    def internal(self, error: Exception) -> PrereadError:
-        """The error for a bug; its traceback goes to the project's log, else to standard error."""
-        head = f"\n{time.strftime('%Y-%m-%d %H:%M:%S')} preread {__version__} mcp\n"
-        text = head + "".join(traceback.format_exception(error))
-        try:
-            path = log_file(str(self.start))
-            with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
-            where = f"the end of {path}"
-        except (PrereadError, OSError):
-            sys.stderr.write(text)
-            where = "the server's standard error output"
-        message = f"{type(error).__name__}: {error}".rstrip(".")
-        return PrereadError("E_INTERNAL", f"{message}.", f"Please report it with {where}.")
-
 
 async def serve(
     start: Path, environ: Mapping[str, str], wire: tuple[int, int], shutdown: Shutdown
@@ -240,9 +227,7 @@ async def serve(
                 anyio.create_task_group() as tasks,
             ):
                 tasks.start_soon(recover, start, environ)
-                await server.run(
-                    streams.read, streams.write, server.create_initialization_options()
-                )
+                await handshake.run(server, streams)
                 tasks.cancel_scope.cancel()
 
 

@@ -1,125 +1,135 @@
 """The MCP tools, generated from the registry of operations."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
 from preread import replies
 from preread.errors import PrereadError
-from preread.mcp import operation_tool
-from preread.mcp.arguments import parse
+from preread.mcp import quoted
 from preread.models import Model
+from preread.operations import dispatch, schemas, shared_state
+from preread.operations.arguments import parse
 from preread.operations.registry import Context, Operation
+from preread.operations.shared_state import State
+from preread.settings import Effect
 
 Arguments = Mapping[str, Any]
+LOAD = "context.load"
+DESCRIPTION = """\
+Ask Preread what this project knows, and tell it what you learned: run an operation by name.
+`config.ops` with params {{"category": …}} lists operations and their params; categories: \
+{categories}.
+`batch` runs several calls at once; `then` runs a call with the result of this one, by pointers \
+in its params like {{"$ref": "#/facts/0/id"}}."""
+INPUT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "method": {"type": "string", "description": "Like `knowledge.search`."},
+        "params": {"type": "object"},
+        "options": {
+            "type": "object",
+            "description": "timeout_ms, dry_run, limit, cursor, as: reply | tool_result",
+        },
+        "batch": {"type": "array", "items": {"type": "object"}},
+        "then": {"type": "object"},
+        "metadata": {"type": "object", "description": "Your own data, returned."},
+    },
+}
 ALWAYS_LOAD = {"anthropic/alwaysLoad": True}  # or Claude Code hides the tool behind a search
 
 
 @dataclass(frozen=True)
 class ToolRow:
-    """One tool: how it is listed, what runs it, and its reply to a failure."""
+    """One tool: how it is listed, and what runs it."""
 
     tool: Tool
     run: Callable[[Context, Arguments], Awaitable[Model]]
-    failed: Callable[[Arguments, PrereadError], Model]
 
 
-class Untitled(GenerateJsonSchema):
-    """Omits titles: they repeat the names, and every word of a schema is in the model's context."""
+def rows(operations: Mapping[str, Operation], *, full: bool = False) -> dict[str, ToolRow]:
+    """A server's tools by name: `load_context`, and one that runs any operation by its name.
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ANN401, ARG002 - pydantic's signature
-        return False
-
-
-def schema(model: type[Model], *, reply: bool = False) -> dict[str, Any]:
-    mode: JsonSchemaMode = "serialization" if reply else "validation"
-    full = model.model_json_schema(mode=mode, schema_generator=Untitled)
-    return _one_level(full) if reply else full
-
-
-def _one_level(full: dict[str, Any]) -> dict[str, Any]:
-    """A reply's schema, cut to one level, without nulls (which replies omit) and descriptions.
-
-    Clients validate every reply against it: with the full schema, that was most of the time that a
-    cached call cost them.
+    With `full`, also one for each operation that an agent can call.
     """
-    named = full.pop("$defs", {})
-    fields = {}
-    for name, field in full["properties"].items():
-        kinds = [kind for kind in field.get("anyOf", (field,)) if kind != {"type": "null"}]
-        kind = kinds[0] if len(kinds) == 1 else {}
-        kind = kind | named[kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
-        fields[name] = {key: kind[key] for key in ("type", "enum") if key in kind}
-    return full | {"properties": fields}
-
-
-def rows(operations: Iterable[Operation], direct: Operation) -> dict[str, ToolRow]:
-    """A server's tools by name: one for `direct`, and one that runs any operation by its name."""
-    found = (of_operation(direct), of_registry(tuple(operations)))
+    direct = (operations[LOAD],) if LOAD in operations else ()
+    if full:
+        others = (o for o in operations.values() if not o.people_only and o.name != LOAD)
+        direct = (*direct, *others)
+    found = (*(of_operation(operation) for operation in direct), of_registry(operations))
     return {row.tool.name: row for row in found}
 
 
 def of_operation(operation: Operation) -> ToolRow:
-    """The tool of one operation, always offered; `context.load` becomes `load_context`."""
-    name = f"{operation.command}_{operation.category}"
+    """The tool of one operation, like `knowledge_search`; `context.load` is `load_context`."""
+    category, _, verb = operation.name.partition(".")
+    is_load = operation.name == LOAD
+    name = f"{verb}_{category}" if is_load else f"{category}_{verb}"
 
     async def run(context: Context, arguments: Arguments) -> Model:
-        reply: Model = await operation.run(context, parse(operation.request, arguments, name))
-        return reply
+        request = parse(operation.request, arguments, name)
+        return await dispatch.run(context, operation, request)
 
     tool = Tool(
         name=name,
         title=name.replace("_", " ").capitalize(),
         description=operation.doc,
-        input_schema=schema(operation.request),
-        output_schema=schema(operation.reply, reply=True),
-        annotations=ToolAnnotations(
-            read_only_hint=operation.effect == "read",
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
-        _meta=ALWAYS_LOAD,
+        input_schema=schemas.of_request(operation.request),
+        output_schema=schemas.of_reply(operation.reply),
+        annotations=_annotations(operation.effect, idempotent=is_load),
+        _meta=ALWAYS_LOAD if is_load else None,
     )
-    return ToolRow(tool, run, lambda _, error: replies.failed(error))
+    return ToolRow(tool, run)
 
 
-def of_registry(operations: tuple[Operation, ...]) -> ToolRow:
+def of_registry(operations: Mapping[str, Operation]) -> ToolRow:
     """The tool that runs any operation by its name."""
+
+    async def run(context: Context, arguments: Arguments) -> Model:
+        return await shared_state.perform(operations, context, arguments, "mcp")
+
+    categories = dict.fromkeys(name.partition(".")[0] for name in operations)
     tool = Tool(
-        name=operation_tool.TOOL,
+        name=shared_state.TOOL,
         title="Context operation",
-        description=f"Run an operation of Preread by name.\n{operation_tool.catalogue(operations)}",
-        input_schema=schema(operation_tool.State),
-        output_schema=schema(operation_tool.State, reply=True),
-        annotations=ToolAnnotations(
-            read_only_hint=False,
-            destructive_hint=False,
-            idempotent_hint=False,
-            open_world_hint=False,
-        ),
+        description=DESCRIPTION.format(categories=", ".join(categories)),
+        input_schema=INPUT,
+        output_schema={"type": "object"},
+        annotations=_annotations("write"),
     )
-    return ToolRow(tool, partial(operation_tool.perform, operations), operation_tool.refused)
+    return ToolRow(tool, run)
+
+
+def _annotations(effect: Effect, *, idempotent: bool = False) -> ToolAnnotations:
+    return ToolAnnotations(
+        read_only_hint=effect == "read",
+        destructive_hint=effect == "execute",
+        idempotent_hint=idempotent or effect == "read",
+        open_world_hint=False,
+    )
 
 
 def succeeded(reply: Model) -> CallToolResult:
-    """The reply as structured content, which Claude reads, and as JSON text for other clients."""
-    data = reply.model_dump(mode="json", exclude_none=True)
+    """The reply as structured content, which Claude reads, and as JSON text for other clients.
+
+    A state with an error is an error, with its words as text.
+    """
+    data = quoted.dump(reply)
+    text = json.dumps(data, ensure_ascii=False)
+    error = reply.error if isinstance(reply, State) else None
+    if error is not None:
+        text = f"{error['code']}: {error['message']} {error['hint']}".rstrip()
     return CallToolResult(
-        content=[_text(json.dumps(data, ensure_ascii=False))], structured_content=data
+        content=[_text(text)], structured_content=data, is_error=error is not None
     )
 
 
-def failed(row: ToolRow, arguments: Arguments, error: PrereadError) -> CallToolResult:
+def failed(error: PrereadError) -> CallToolResult:
     """The failure as text, which is all that Claude reads of an error, and as data."""
-    data = row.failed(arguments, error).model_dump(
-        mode="json", exclude_none=True, exclude_unset=True
-    )
+    data = replies.failed(error).model_dump(mode="json", exclude_none=True, exclude_unset=True)
     return CallToolResult(content=[_text(str(error))], structured_content=data, is_error=True)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -15,10 +16,12 @@ from anyio.lowlevel import EventLoopToken, current_token
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
     ErrorData,
     JSONRPCError,
+    JSONRPCMessage,
     JSONRPCNotification,
     RequestId,
     jsonrpc_message_adapter,
@@ -27,6 +30,7 @@ from pydantic import ValidationError
 
 MAX_LINE = 8 * 2**20  # bytes; a tool call needs a few thousand
 CHUNK = 2**16
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Streams(NamedTuple):
@@ -74,9 +78,33 @@ def parse(line: bytes | None) -> SessionMessage | JSONRPCError:
     if message is not None and "id" not in value:
         return SessionMessage(message)
     name = value.get("id") if isinstance(value, dict) else None
-    usable = isinstance(name, str | int) and not isinstance(name, bool)
     text = "The line is not a JSON-RPC 2.0 message."
-    return _refusal(INVALID_REQUEST, text, name if usable else None)
+    return _refusal(INVALID_REQUEST, text, name if _is_usable(name) else None)
+
+
+def _is_usable(name: object) -> bool:
+    """Whether an answer can repeat an id; Python's JSON reader accepts half a surrogate pair."""
+    if isinstance(name, str):
+        return name.isascii() or not _SURROGATES.search(name)
+    return isinstance(name, int) and not isinstance(name, bool)
+
+
+def written(message: JSONRPCMessage) -> bytes:
+    """The line of a message. Text that UTF-8 cannot have is replaced: names on disk, for example.
+
+    Whatever else cannot be written becomes an error answer.
+    """
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    except ValueError:  # of pydantic, and UnicodeEncodeError
+        pass
+    try:
+        value = message.model_dump(by_alias=True, exclude_unset=True)
+        return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        name = getattr(message, "id", None)
+        refusal = _refusal(INTERNAL_ERROR, f"The answer cannot be written as JSON: {error}", name)
+        return written(refusal) if _is_usable(name) else b"\n"
 
 
 def _refusal(code: int, message: str, name: RequestId | None = None) -> JSONRPCError:
@@ -129,11 +157,9 @@ async def _write(
 ) -> None:
     async with outgoing:
         async for item in outgoing:
-            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            line = written(item.message)
             try:
-                await anyio.to_thread.run_sync(
-                    _write_all, descriptor, f"{text}\n".encode(), abandon_on_cancel=True
-                )
+                await anyio.to_thread.run_sync(_write_all, descriptor, line, abandon_on_cancel=True)
             except OSError:  # nobody reads any more, which is the same as the end of input
                 on_end()
                 incoming.close()

@@ -1,24 +1,90 @@
 """The registry: every capability once, typed, for every face; one module per operation."""
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from typing import NamedTuple
 
 from preread.operations.registry import Operation
 
-# The commands, in the order in which faces list them. Each is the name of the module that holds its
-# operation. A module is imported only when its operation is wanted: a command line needs one of
-# them, and has to start in a fraction of a second.
-COMMANDS = (
-    "load", "extend", "show", "status", "evidence", "failures", "facts", "check", "wrong", "init",
-    "doctor", "gates",
-)  # fmt: skip
+
+class Row(NamedTuple):
+    """Where an operation is, and the command line's word for it."""
+
+    name: str
+    module: str
+    command: str = ""
+
+
+# In the order in which faces list them. A module is imported only when its operation is wanted: a
+# command line needs one of them, and has to start in a fraction of a second.
+ROWS = (
+    Row("context.load", "load", "load"),
+    Row("context.extend", "extend", "extend"),
+    Row("context.show", "show", "show"),
+    Row("context.status", "status", "status"),
+    Row("context.evidence", "evidence", "evidence"),
+    Row("context.failures", "failures", "failures"),
+    Row("knowledge.search", "facts", "facts"),
+    Row("knowledge.capture", "memory.capture", "capture"),
+    Row("memory.remember", "memory.remember", "remember"),
+    Row("memory.recall", "memory.recall", "recall"),
+    Row("memory.recent", "memory.recent"),
+    Row("memory.learn", "memory.learn"),
+    Row("memory.decide", "memory.decide", "decide"),
+    Row("memory.digest", "memory.digest"),
+    Row("memory.forget", "memory.forget"),
+    Row("memory.update_metadata", "memory.update_metadata"),
+    Row("context.check", "check", "check"),
+    Row("context.wrong", "wrong", "wrong"),
+    Row("context.remove", "remove", "remove"),
+    Row("workflow.state", "workflow.state", "workflow"),
+    Row("workflow.suggest", "workflow.suggest"),
+    Row("workflow.agents", "workflow.agents"),
+    Row("workflow.readiness", "workflow.readiness", "ready"),
+    Row("audit.log", "log", "log"),
+    Row("audit.replay", "replay", "replay"),
+    Row("config.init", "init", "init"),
+    Row("config.doctor", "doctor", "doctor"),
+    Row("config.get", "settings", "settings"),
+    Row("config.gates", "gates", "gates"),
+    Row("config.ops", "ops", "ops"),
+    Row("config.call", "call", "call"),
+)
+# Other names of operations, which callers know from elsewhere.
+ALIASES = {
+    "get_routing_status": "workflow.suggest",
+    "suggest_workflow": "workflow.suggest",
+    "check_deployment_readiness": "workflow.readiness",
+    "get_workflow_state": "workflow.state",
+}
+COMMANDS = {row.command: row.name for row in ROWS if row.command}
+
+
+class Registry(Mapping[str, Operation]):
+    """All operations by their names, in the order of the table, each imported when it is used."""
+
+    def __init__(self) -> None:
+        self._modules = {row.name: row.module for row in ROWS}
+
+    def __getitem__(self, name: str) -> Operation:
+        found: Operation = import_module(f"preread.operations.{self._modules[name]}").OPERATION
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+REGISTRY = Registry()
 
 
 def operation(command: str) -> Operation:
     """The operation that a command runs."""
-    found: Operation = import_module(f"preread.operations.{command}").OPERATION
-    return found
+    return REGISTRY[COMMANDS[command]]
 
 
 def every() -> tuple[Operation, ...]:
-    """All operations, in the order of their commands."""
-    return tuple(map(operation, COMMANDS))
+    """All operations, in the order in which faces list them."""
+    return tuple(REGISTRY.values())

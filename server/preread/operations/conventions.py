@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from preread import inputs
-from preread.languages import role_of
-from preread.project.tree import glob_pattern
+from preread.project.globs import glob_pattern
+from preread.roles import role_of
 from preread.services import Services
 
 MAX_PACKAGES = 50  # whose folders are searched for reports
@@ -29,6 +29,7 @@ class Framework(NamedTuple):
     mention: tuple[str, str] | None = None
     reports: tuple[str, ...] = ()  # relative to a package's folder
     only_in: str = ""  # the folder that tests with such a name have to be in
+    sign: str = ""  # a regular expression for the text of a test that only this framework runs
 
 
 def _scripts(*kinds: str) -> tuple[str, ...]:
@@ -67,7 +68,14 @@ FRAMEWORKS: tuple[Framework, ...] = (
         "Jest", SPECS, r"jest\.config\.([cm]?[jt]s|json)", ("package.json", '"jest"'), RESULTS
     ),
     Framework("JavaScript tests", (*SPECS, *_scripts("cy", "e2e"))),
-    Framework("pytest", PYTHON, r"conftest\.py|pytest\.ini", ("pyproject.toml", "pytest"), RESULTS),
+    Framework(
+        "pytest",
+        PYTHON,
+        r"conftest\.py|pytest\.ini",
+        ("pyproject.toml", "pytest"),
+        RESULTS,
+        sign=r"^(?:async )?def test_|^(?:import|from) pytest\b",
+    ),
     Framework("unittest", PYTHON, reports=RESULTS),
     Framework("Go", ("{feature}_test.go",), r"go\.mod", reports=("report.xml",)),
     Framework(
@@ -111,8 +119,9 @@ def conventions(services: Services) -> list[Convention]:
     found = []
     for framework in FRAMEWORKS:
         folders = tuple(_folders(services, framework))
-        names = framework.names if folders else ()
-        mine = {name: _claimed(framework, name, folders, left) for name in names}
+        within = {path for path in left if path.startswith(folders)}
+        within |= set(_signed(services, framework, left - within))
+        mine = {name: _claimed(framework, name, within) for name in framework.names}
         files = sorted(path for group in mine.values() for path in group)
         if files:
             left -= set(files)
@@ -180,16 +189,20 @@ def _folders(services: Services, framework: Framework) -> Iterator[str]:
             yield _folder(path)
 
 
-def _claimed(
-    framework: Framework, name: str, folders: tuple[str, ...], left: set[str]
-) -> list[str]:
-    """The tests with this name pattern in the folders where the framework is configured."""
+def _signed(services: Services, framework: Framework, paths: set[str]) -> Iterator[str]:
+    """The tests that only this framework runs, wherever it is configured."""
+    sign = re.compile(framework.sign, re.MULTILINE)
+    if framework.sign:
+        yield from (path for path in paths if sign.search(services.tree.text(path) or ""))
+
+
+def _claimed(framework: Framework, name: str, paths: set[str]) -> list[str]:
+    """Those of these tests that have a name of this pattern."""
     pattern = re.compile("[^/]+".join(re.escape(part) for part in name.split("{feature}")))
     return [
         path
-        for path in left
+        for path in paths
         if pattern.fullmatch(path.rpartition("/")[2])
-        and path.startswith(folders)
         and (not framework.only_in or f"/{_folder(path)}".endswith(f"/{framework.only_in}/"))
     ]
 

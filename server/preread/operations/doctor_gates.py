@@ -68,7 +68,7 @@ def _fire(services: Services, folder: Path, name: str) -> Done:
         ["bash", "-p", str(folder / "pre-spec-write")],
         cwd=services.layout.root,
         timeout=hooks.SECONDS,
-        environ=services.environ,
+        environ=services.program_environ,
         check=services.progress.check,
         feed=json.dumps(event, separators=(",", ":")).encode() + b"\n",
     )

@@ -10,15 +10,17 @@ from pathlib import Path
 
 from preread import __version__
 from preread.builders import command, locate
+from preread.builders.failure_table import NOT_LOGGED_IN
 from preread.errors import PrereadError
 from preread.languages import LANGUAGES
 from preread.operations.health import HealthCheck, fail, ok, warn
 from preread.services import Services
 
 PROGRAM_SECONDS = 10.0
+UNTIL_THEN = "Until then the static builder serves every level."
 UPGRADE = "Run: pip install --upgrade preread"
 PACKAGES = (
-    "anyio", "click", "defusedxml", "filelock", "jinja2", "mcp", "pathspec", "pydantic", "rich",
+    "anyio", "click", "defusedxml", "filelock", "jinja2", "mcp", "pydantic", "rich",
     "tree-sitter",
 )  # fmt: skip
 
@@ -52,7 +54,7 @@ def _version(services: Services, program: str, *arguments: str) -> str:
         [program, *arguments],
         cwd=folder,
         timeout=PROGRAM_SECONDS,
-        environ=services.environ,
+        environ=services.program_environ,
         check=services.progress.check,
     )
     if done.timed_out:
@@ -97,6 +99,11 @@ def _claude(services: Services) -> HealthCheck:
         program = command.find(services)
     except locate.ClaudeUnavailable as error:
         found = f"{error.fault.reason}; the static builder serves every level"
+        if services.settings.claude not in {"", "off"}:
+            return fail("claude", found, error.fault.hint)
         expected = services.settings.claude == "off" or not locate.is_installed(services)
         return (ok if expected else warn)("claude", found, error.fault.hint)
-    return ok("claude", f"Claude Code {program.text} at {program.path}")
+    where = f"Claude Code {program.text} at {program.path}"
+    if command.is_logged_in(services, program) is False:
+        return warn("claude", f"{where} is not logged in", f"{NOT_LOGGED_IN.hint} {UNTIL_THEN}")
+    return ok("claude", where)

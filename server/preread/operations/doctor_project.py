@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from preread import published, resolve, settings
+from preread import published, resolve, settings_loading
 from preread.builders import locate, mcp_servers
 from preread.errors import PrereadError
 from preread.infra import db
@@ -31,7 +31,7 @@ def checks(services: Services) -> Iterator[HealthCheck]:
     yield ok("project", f"{layout.root}: {_why(layout, start)}")
     yield _writable(layout)
     try:
-        chosen = settings.load(layout, services.environ)
+        chosen = settings_loading.load(layout, services.environ)
     except PrereadError as error:
         yield fail("settings", error.message, error.hint)
     else:
@@ -43,7 +43,7 @@ def checks(services: Services) -> Iterator[HealthCheck]:
     yield from doctor_gates.checks(replace(services, layout=layout))
     names = published.features(layout)
     listed = (
-        f"{len(names)}: {_list(names)}" if names else "none yet; build one: preread load FEATURE"
+        f"{len(names)}: {_list(names)}" if names else "none yet; build one: preread load _project"
     )
     yield ok("dossiers", listed)
     yield _database(layout)
@@ -88,7 +88,7 @@ def _writable(layout: Layout) -> HealthCheck:
 
 def _origins(layout: Layout, chosen: Settings, services: Services) -> str:
     """Each setting that differs from the default by choice, with where it was set."""
-    in_file = settings.load(layout, {}).model_fields_set
+    in_file = settings_loading.load(layout, {}).model_fields_set
     rows = []
     for key in chosen.model_fields_set:
         variable = f"PREREAD_{key.upper()}"

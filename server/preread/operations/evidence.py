@@ -3,7 +3,9 @@
 from pydantic import Field
 
 from preread import aliases, resolve
-from preread.models import Evidence
+from preread.infra import orders
+from preread.infra.secrets import Credentials
+from preread.models import Evidence, Finding
 from preread.operations.registry import (
     DESCRIPTION,
     FEATURE,
@@ -14,6 +16,7 @@ from preread.operations.registry import (
     RequestModel,
     in_thread,
 )
+from preread.services import Services
 
 
 class EvidenceRequest(RequestModel):
@@ -46,11 +49,29 @@ async def collect(context: Context, request: EvidenceRequest) -> Evidence:
     given = request.model_dump(exclude={"limit", "include"})
     asked = resolve.resolve(services, **(given | {"feature": served.feature}))
     found = await in_thread(context, services, evidence.collect, asked)
+    found = _publishable(services, found)
     lists = {name: getattr(found, name)[: request.limit] for name in ("files", "tests", "docs")}
     best = sorted(found.findings, key=lambda finding: -finding.score)[: request.limit]
     lists["findings"] = tuple(finding for finding in found.findings if finding in best)
     notes = (*served.warnings, *resolve.warnings(request.description), *found.notes)
-    return found.model_copy(update={**lists, "notes": notes})
+    return found.model_copy(update={**lists, "notes": (*services.settings.broken, *notes)})
+
+
+def _publishable(services: Services, found: Evidence) -> Evidence:
+    """The evidence without findings that no dossier would have, and a note of how many."""
+    secrets = Credentials(services.layout.root)
+
+    def is_publishable(finding: Finding) -> bool:
+        text = "\n".join((finding.section, finding.text, *finding.sources, *finding.fence))
+        return not secrets.found(text) and not orders.found(text)
+
+    kept = tuple(finding for finding in found.findings if is_publishable(finding))
+    left_out = len(found.findings) - len(kept)
+    if not left_out:
+        return found
+    note = f"{left_out} findings are left out: they have secrets, or give orders to an assistant"
+    update = {"findings": kept, "total": found.total - left_out, "notes": (*found.notes, note)}
+    return found.model_copy(update=update)
 
 
 OPERATION = Operation(

@@ -22,7 +22,7 @@ async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     reply = await pipeline.extend(
         services, served.feature, request.files, context.jobs, context.caller
     )
-    return with_warnings(reply, served)
+    return with_warnings(services, reply, served)
 
 
 def _limit(services: Services, request: ExtendRequest) -> float:

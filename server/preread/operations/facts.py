@@ -2,9 +2,10 @@
 
 from pydantic import Field
 
-from preread import aliases, check, facts
+from preread import check, facts
 from preread.facts import FoundFact
 from preread.models import Model
+from preread.operations.published_dossier import find_serving
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 
@@ -28,7 +29,7 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 
 
 def _search(services: Services, request: SearchRequest) -> SearchReply:
-    feature = aliases.served(services.layout, request.feature).feature if request.feature else None
+    feature = find_serving(services, request.feature).feature if request.feature else None
     facts.index(services, check.check_unbudgeted)
     found = facts.search(services, request.query, feature=feature, limit=request.limit)
     return SearchReply(facts=tuple(found))

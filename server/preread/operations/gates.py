@@ -1,6 +1,5 @@
 """`gates`, for people: switch the gates off and on, and explain what they would do."""
 
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pydantic import Field
 
 from preread import resolve
 from preread.errors import PrereadError
+from preread.gates import switch
 from preread.infra import atomic
 from preread.layout import Layout
 from preread.models import Model
@@ -19,9 +19,6 @@ from preread.operations.registry import Context, Operation, RequestModel, in_thr
 from preread.services import Services
 from preread.settings import Settings
 
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-DURATION = re.compile(r"([1-9][0-9]{0,8})([smhd])")
-MAX_SECONDS = 366 * 86400
 DOES = {"block": "block", "warn": "only warn", "off": "are off"}
 
 
@@ -102,14 +99,10 @@ def _seconds_off(request: GatesRequest) -> int | None:
             f"`--for` belongs to `off`, not to `{request.action}`.",
             "Run: preread gates off --for 2h",
         )
-    match = DURATION.fullmatch(request.for_)
-    seconds = int(match[1]) * UNITS[match[2]] if match else MAX_SECONDS + 1
-    if seconds > MAX_SECONDS:
-        raise PrereadError(
-            "E_USAGE",
-            f"The gates cannot be off for {request.for_[:40]!a}.",
-            "Write 90s, 30m, 2h or 1d; the maximum is 366d.",
-        )
+    seconds = switch.seconds_of(request.for_)
+    if seconds is None:
+        message = f"The gates cannot be off for {request.for_[:40]!a}."
+        raise PrereadError("E_USAGE", message, switch.HOW)
     return seconds
 
 
@@ -121,8 +114,7 @@ def _switch(layout: Layout, here: Explained, *, on: bool, seconds: int | None) -
         return "Switched on." if was_off else "They were on already."
     if here.gates is None and here.broken is None:
         return ""  # nothing to switch off, and gates that are added later must not start off
-    until = "forever" if seconds is None else f"{time.time() + seconds:.0f}"
-    atomic.write(layout.gates_off, f"{until}\n".encode())
+    atomic.write(layout.gates_off, switch.text(seconds, switch.COMMAND), durable=True)
     return "Switched off."
 
 

@@ -72,7 +72,7 @@ def folder() -> Path:
     """The folder of the hooks. Raises E_GATES."""
     try:
         return assets.folder("hooks")
-    except FileNotFoundError as error:
+    except LookupError as error:
         raise PrereadError(
             "E_GATES", f"{error}.".capitalize(), "Run: pip install --upgrade preread"
         ) from error

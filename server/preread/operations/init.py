@@ -5,14 +5,15 @@ import os
 
 from pydantic import Field
 
+from preread import git_rules, settings_loading
 from preread.infra import assets, atomic
 from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
+from preread.operations.init_undo import undo
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 from preread.settings import Settings, personal_keys
 
-PRIVATE = (".cache/", ".state/")  # never committed
 ATTRIBUTES = "context/**/*.md merge=union\nknowledge.md merge=union\n"
 
 
@@ -22,6 +23,9 @@ class InitRequest(RequestModel):
     share: bool = Field(
         False,
         description="Commit dossiers: git does not ignore them, and merges them line by line.",
+    )
+    undo: bool = Field(
+        False, description="Remove what init wrote; what was changed since is copied first."
     )
 
 
@@ -38,6 +42,7 @@ class InitReply(Model):
 
     root: str
     written: tuple[str, ...]
+    removed: tuple[str, ...] = ()
     kept: tuple[str, ...] = Field(description="Files that existed already and were not touched.")
     found: tuple[Found, ...]
     reports: tuple[str, ...] = Field(
@@ -53,23 +58,29 @@ async def init(context: Context, request: InitRequest) -> InitReply:
 
 def _init(services: Services, request: InitRequest) -> InitReply:
     layout = services.layout
+    settings_loading.load(
+        layout, services.environ
+    )  # what is written depends on them: no defaults here
     share = request.share or services.settings.share
     found, globs = conventions(services), reports(services)
     texts = {
         "config.toml": _config(share=share, globs=globs),
         "gates": assets.render("init/gates.j2", {"conventions": found}),
-        ".gitignore": "".join(f"{line}\n" for line in _ignored(share=share)),
+        ".gitignore": "".join(f"{line}\n" for line in git_rules.ignored(share=share)),
     }
+    if request.undo:
+        return _undone(services, {**texts, ".gitattributes": ATTRIBUTES})
     if share:
         texts[".gitattributes"] = ATTRIBUTES
     written, kept = [], []
     for name, text in texts.items():
         path = layout.project / name
         shown = layout.relative(path)
-        if os.path.lexists(path):
+        is_provisional = name == ".gitignore" and git_rules.is_provisional(layout)
+        if os.path.lexists(path) and not is_provisional:
             kept.append(shown)
         else:
-            atomic.write(path, text.encode())
+            atomic.write(path, text.encode(), durable=True)
             written.append(shown)
     return InitReply(
         root=str(layout.root),
@@ -82,8 +93,19 @@ def _init(services: Services, request: InitRequest) -> InitReply:
     )
 
 
-def _ignored(*, share: bool) -> tuple[str, ...]:
-    return PRIVATE if share else (*PRIVATE, "context/")
+def _undone(services: Services, texts: dict[str, str]) -> InitReply:
+    removed, kept, notes = undo(services.layout, texts)
+    again = "Set the project up again: preread init"
+    return InitReply(
+        root=str(services.layout.root),
+        written=(),
+        removed=tuple(removed),
+        kept=tuple(kept),
+        found=(),
+        reports=(),
+        notes=tuple(notes),
+        next=again if removed else f"There was nothing to undo. {again}",
+    )
 
 
 def _config(*, share: bool, globs: list[str]) -> str:
@@ -119,7 +141,7 @@ def _notes(
     notes = [] if found else ["No tests were found, so .project/gates gates nothing yet."]
     if ".project/.gitignore" in kept:
         has = (services.layout.project / ".gitignore").read_text("utf-8", "replace").split()
-        lacking = [line for line in _ignored(share=share) if line not in has]
+        lacking = [line for line in git_rules.ignored(share=share) if line not in has]
         notes += [f".project/.gitignore was kept; it does not list {line}" for line in lacking]
         if share and "context/" in has:
             notes.append(

@@ -1,10 +1,11 @@
 """`load`: make sure a feature's dossier is there and up to date."""
 
 import time
+from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, fingerprint, pipeline, published, resolve
+from preread import aliases, build_key, cache, fingerprint, pipeline, published, resolve
 from preread.aliases import Served
 from preread.builders import locate
 from preread.fingerprint import Fingerprint
@@ -16,6 +17,7 @@ from preread.operations.registry import (
     TICKET,
     Context,
     Operation,
+    Preview,
     RequestModel,
     in_thread,
 )
@@ -45,8 +47,8 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     served = aliases.served(services.layout, request.feature)
     asked = _resolved(services, request, served)
     loaded = await pipeline.load(services, asked, context.jobs, context.caller)
-    reply = with_warnings(loaded, served, request.description)
-    if replies is not None and reply.state == "cached" and reply.status == "ok":
+    reply = with_warnings(services, loaded, served, request.description)
+    if replies is not None and reply.state == "cached" and reply.status == "ok" and not reply.code:
         depends_on = None
         if services.layout.root == context.start:
             depends_on = await in_thread(context, services, _fingerprint, asked.feature, begun)
@@ -54,19 +56,41 @@ async def load(context: Context, request: LoadRequest) -> LoadReply:
     return reply
 
 
+WOULD = {
+    "nothing": "The published dossier covers the request: nothing would change.",
+    "words": "What these words ask for would be added to the published dossier, without a model.",
+    "refresh": "The published dossier would be refreshed, without a model.",
+}
+
+
+async def preview(context: Context, request: LoadRequest) -> Preview:
+    """Whether it would build; what a dossier would say is not known before."""
+    services = context.services()
+    served = aliases.served(services.layout, request.feature)
+    asked = _resolved(services, request, served)
+    key = partial(build_key.build_key, services)
+    found = await in_thread(context, services, cache.lookup, asked, key)
+    path = services.layout.relative(services.layout.dossier(asked.feature))
+    build = f"A dossier of level {asked.level} would be built in {path}/."
+    return Preview(notes=(WOULD.get(found.needs, build),))
+
+
 def cached_reply(services: Services, request: LoadRequest) -> LoadReply | None:
     served = aliases.served(services.layout, request.feature)
     reply = pipeline.cached_reply(services, _resolved(services, request, served))
-    return None if reply is None else with_warnings(reply, served, request.description)
+    return None if reply is None else with_warnings(services, reply, served, request.description)
 
 
 def _resolved(services: Services, request: LoadRequest, served: Served) -> Request:
     return pipeline.resolve(services, **(request.model_dump() | {"feature": served.feature}))
 
 
-def with_warnings(reply: LoadReply, served: Served, description: str | None = None) -> LoadReply:
-    """The reply, with the warnings about the name and the description that were asked for."""
-    warnings = (*served.warnings, *resolve.warnings(description))
+def with_warnings(
+    services: Services, reply: LoadReply, served: Served, description: str | None = None
+) -> LoadReply:
+    """The reply, with warnings about the settings and about what was asked for."""
+    asked = (*served.warnings, *resolve.warnings(description))
+    warnings = (*services.settings.broken, *asked)
     if not warnings:
         return reply
     return reply.model_copy(update={"warnings": (*warnings, *reply.warnings)})
@@ -91,9 +115,12 @@ OPERATION = Operation(
     request=LoadRequest,
     reply=LoadReply,
     effect="write",
-    doc="Make sure a feature's dossier is there and up to date, and return it.",
+    doc="Make sure a feature's dossier is there and up to date, and return it. Calling again with "
+    "another `description` is free: a model runs again only for `force`, another ticket, a deeper "
+    "level or changed code.",
     example="preread load checkout --ticket SHOP-142",
     run=load,
+    preview=preview,
     command="load",
     limit=_limit,
     immediate=cached_reply,

@@ -4,23 +4,25 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
-from preread import resolve, settings
+from preread import resolve, settings_loading
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.models import LoadReply, Model
 from preread.reply_cache import ReplyCache
 from preread.services import Progress, Services
+from preread.settings import Effect
 
 if TYPE_CHECKING:
     from preread.jobs import Caller, Jobs
 
 T = TypeVar("T")
 P = ParamSpec("P")
-Effect = Literal["read", "write", "execute"]
+
+PERSON = "person"
 
 # Descriptions of fields that several requests have.
 FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
@@ -47,7 +49,7 @@ def services_of(
     layout = resolve.open_layout(start)
     return Services(
         layout=layout,
-        settings=settings.load(layout, environ, arguments),
+        settings=settings_loading.load_repaired(layout, environ, arguments),
         environ=environ,
         progress=progress or Progress(),
     )
@@ -62,10 +64,34 @@ class Context:
     jobs: "Jobs"
     caller: "Caller"
     reply_cache: ReplyCache[LoadReply] | None = None  # only a server has one
+    by: str = PERSON  # for the audit log: `person`, or the name of an agent's client
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether the operations and effects that are for people are refused."""
+        return self.by != PERSON
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """New services for this call; `arguments` override settings."""
         return services_of(self.start, self.environ, progress, **arguments)
+
+
+class Change(Model):
+    """One file that a call would change."""
+
+    path: str
+    diff: str = Field(description="A unified diff; empty for a file that is not text.")
+
+
+class Preview(Model):
+    """What a call would change. Nothing was touched."""
+
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = Field((), description="What else would happen.")
+
+
+class AnswerNeeded(Exception):  # noqa: N818 - what the call needs, not a failure
+    """The caller has to repeat the call with a person's answer."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +105,15 @@ class Operation:
     doc: str  # one line
     example: str  # a command line that works
     run: Callable[[Context, Any], Awaitable[Any]]
-    command: str  # the CLI's word for it
+    command: str = ""  # the CLI's word for it; without one, `preread call` runs it
     # Seconds after which it stops the build that it started.
     limit: Callable[[Services, Any], float] | None = None
     # The reply if it is available without waiting, which saves the CLI an event loop; else None.
     immediate: Callable[[Services, Any], Any] | None = None
     people_only: bool = False  # agents are not offered it, and may not call it
+    pages: str = ""  # the reply's list that is returned page by page
+    # What it would change, with nothing touched; required of every `write` that can be previewed.
+    preview: Callable[[Context, Any], Awaitable["Preview"]] | None = None
     positional: tuple[str, ...] = ()  # request fields that the CLI takes without an option
 
     @property

@@ -27,7 +27,7 @@ class DossierStatus(Model):
     feature: str
     path: str
     fresh: bool = Field(description="Whether it still covers the request that it was built for.")
-    why: str = Field(description="Why it is not fresh; empty when it is.")
+    why: str = Field(description="Why it is not fresh, or may not be; empty when it is.")
     builder: str
     level: str
     status: str
@@ -62,7 +62,7 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
         dossiers=found,
         spent=await in_thread(context, services, lambda own: spending.totals(own.layout)),
         month_usd=services.settings.month_usd,
-        warnings=served.warnings if served else (),
+        warnings=(*services.settings.broken, *(served.warnings if served else ())),
     )
 
 
@@ -75,12 +75,15 @@ def _status(services: Services, feature: str) -> DossierStatus:
         stale_hints.clear(services.layout, found.feature)
     else:
         stale_hints.mark(services.layout, found.feature, looked.why)
+    why = looked.why
+    if looked.covers and not cache.is_computed(services, found.feature):
+        why = "files changed since its facts were computed; the next load looks at them"
     run = published.recorded(services.layout, found.feature)
     return DossierStatus(
         feature=found.feature,
         path=found.path,
-        fresh=looked.covers,
-        why=looked.why,
+        fresh=not why,
+        why=why or looked.doubt,
         builder=manifest.builder,
         level=manifest.level,
         status=manifest.status,

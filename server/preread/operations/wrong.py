@@ -12,8 +12,8 @@ from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.layout import BY_NAME
 from preread.models import Draft, Model
-from preread.operations import published_dossier
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations import previews, published_dossier
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
 from preread.services import Services
 
 
@@ -52,6 +52,23 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
             await in_thread(context, services, _drop, feature, ids)
     await in_thread(context, services, facts.index, check_unbudgeted)
     return WrongReply(dropped=dropped)
+
+
+async def preview(context: Context, request: WrongRequest) -> Preview:
+    return await in_thread(context, context.services(), _preview, request)
+
+
+def _preview(services: Services, request: WrongRequest) -> Preview:
+    changes = []
+    dropped = _matching(services, request)
+    for feature in sorted({fact.feature for fact in dropped}):
+        ids = {fact.id for fact in dropped if fact.feature == feature}
+        found = published_dossier.find(services, feature)
+        for name, old in found.texts.items():
+            new = _without(name, feature, old, ids)
+            if new != old:
+                changes.append(previews.change(f"{found.path}{name}", old, new or None))
+    return Preview(changes=tuple(changes), notes=("No rebuild would bring these facts back.",))
 
 
 def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, ...]:
@@ -164,6 +181,7 @@ OPERATION = Operation(
     doc="Drop a wrong fact from the published dossiers, and keep it from coming back.",
     example="preread wrong 3f9a01bc",
     run=wrong,
+    preview=preview,
     command="wrong",
     positional=("fact",),
 )

@@ -1,21 +1,37 @@
-"""Run git so that a repository's own settings cannot run programs or reach the network."""
+"""Run git as `gates.git_command` says, in a process that can be cancelled."""
 
+import errno
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from preread.gates import git_command
 from preread.infra.subprocesses import Done, Runner
 
 SECONDS = 20.0  # default timeout
-COMMAND = (
-    "git", "--no-pager", "--literal-pathspecs",
-    "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-    "-c", "log.showSignature=false", "-c", "core.quotePath=false", "-c", "protocol.allow=never",
-    "-c", "core.attributesFile=/dev/null",
-)  # fmt: skip
-ENVIRON = {
-    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1",
-    "GIT_PAGER": "cat", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C.UTF-8",
-}  # fmt: skip
+
+
+MISSING = 127  # the exit status of a program that cannot be started
+NO_SUCH_FILE = os.strerror(errno.ENOENT).encode()
+KILLED = 129  # shells add the signal's number to 128
+
+
+def failure(arguments: Sequence[str], done: Done, timeout: float, *, must: bool) -> str:
+    """What to tell people about a git that did not answer; empty if it did.
+
+    A missing git is no failure: then the project is one without history.
+    """
+    name = f"git {next(word for word in arguments if not word.startswith('-'))}"
+    if done.timed_out:
+        return f"{name} did not answer within {timeout:.0f} s"
+    if done.status < 0 or done.status >= KILLED:
+        return f"{name} was killed (exit status {done.status})"
+    if done.status == MISSING and NO_SUCH_FILE not in done.err:
+        return f"{name} cannot be started: {done.err.decode('utf-8', 'replace')[:200]}"
+    if must and done.status not in {0, MISSING}:
+        said = done.err.decode("utf-8", "replace").strip().split("\n")[-1]
+        return f"{name} failed: {said[:200] or f'exit status {done.status}'}"
+    return ""
 
 
 def run(
@@ -27,6 +43,6 @@ def run(
     check: Callable[[], None],
 ) -> Done:
     """Run git in `root`; `check` may raise to cancel it."""
-    own = {key: value for key, value in environ.items() if not key.startswith("GIT_")}
-    command = [*COMMAND, *arguments]
-    return runner(command, cwd=root, timeout=timeout, environ=own | ENVIRON, check=check)
+    command = [*git_command.COMMAND, *arguments]
+    own = git_command.environ(str(root), environ)
+    return runner(command, cwd=root, timeout=timeout, environ=own, check=check)

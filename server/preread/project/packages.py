@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from preread.errors import PrereadError
-from preread.languages import left_out
-from preread.project.tree import Tree, glob_pattern
+from preread.project.globs import glob_pattern
+from preread.project.tree import Tree
+from preread.roles import left_out
 
 MAX_SUGGESTIONS = 5  # packages in a hint
 Text = Callable[[str], Iterable[str]]  # of a file -> names or globs in it
@@ -71,7 +72,7 @@ def _go_members(text: str) -> Iterator[str]:
 
 
 def _gradle_members(text: str) -> Iterator[str]:
-    for names in re.findall(r"(?m)^\s*include\s*\(?((?:\s*[\"'][^\"'\n]+[\"']\s*,?)+)", text):
+    for names in re.findall(r"(?m)^[ \t]*include\s*+\(?((?:\s*+[\"'][^\"'\n]+[\"']\s*+,?)+)", text):
         for name in re.findall(r"[\"']([^\"'\n]+)[\"']", names):
             yield name.strip(":").replace(":", "/")
 
@@ -89,7 +90,9 @@ NAMES: dict[str, Text] = {
 }
 # The members that a workspace's file lists, as globs relative to its folder.
 MEMBERS: dict[str, Text] = {
-    "pnpm-workspace.yaml": _matches(r"^\s*-\s*[\"']?([^\"'#\n]+?)[\"']?\s*(?:#.*)?$"),
+    "pnpm-workspace.yaml": _matches(
+        r"^[ \t]*-[ \t]*+[\"']?([^\"'#\n]*[^\"'#\s])[\"']?[ \t]*(?:#.*)?$"
+    ),
     "package.json": _npm_members,
     "lerna.json": lambda text: _texts_at(_json(text), "packages"),
     "pyproject.toml": lambda text: _texts_at(_toml(text), "tool", "uv", "workspace", "members"),
@@ -108,13 +111,7 @@ def packages(tree: Tree) -> list[Package]:
     """
     names: dict[str, str] = {}
     workspaces: list[tuple[str, list[str]]] = []
-    order = list(NAMES)
-    known = NAMES.keys() | MEMBERS.keys()
-    manifests = [path for path in tree.files if _basename(path) in known and not left_out(path)]
-    manifests.sort(
-        key=lambda path: (_basename(path) in NAMES and order.index(_basename(path)), path)
-    )
-    for path in manifests:
+    for path in _manifests(tree):
         tree.check()
         folder, file, text = path.rpartition("/")[0], _basename(path), tree.text(path) or ""
         if folder and file in NAMES and folder not in names:
@@ -123,6 +120,14 @@ def packages(tree: Tree) -> list[Package]:
             workspaces.append((path, globs))
     workspaces.sort(key=lambda workspace: list(MEMBERS).index(_basename(workspace[0])))
     return [Package(names[path], path, _workspace(path, workspaces)) for path in sorted(names)]
+
+
+def _manifests(tree: Tree) -> list[str]:
+    """The files that name a package or list a workspace's members, in the order of NAMES."""
+    order = {name: n for n, name in enumerate(NAMES)}
+    known = NAMES.keys() | MEMBERS.keys()
+    found = [path for path in tree.files if _basename(path) in known and not left_out(path)]
+    return sorted(found, key=lambda path: (order.get(_basename(path), 0), path))
 
 
 def _basename(path: str) -> str:

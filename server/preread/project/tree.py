@@ -1,7 +1,6 @@
 """The project's files: list those that git does not ignore, and read them safely."""
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
 from preread.gates.spans import decoded, lines_of
+from preread.infra.reading import ABSENT
 from preread.infra.subprocesses import Done, Runner, never
 from preread.layout import Layout
 from preread.project import git
+from preread.project.globs import glob_pattern
 from preread.project.ignores import ATTRIBUTES, IGNORE, Attributes, Ignores
 from preread.project.read import contains, data_at
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MAX_CACHED = 24_000_000  # characters or bytes of files cached during one request
 MAX_FILES = 200_000
+LIST_SECONDS = 10.0  # for git to list the files
+MAX_NAME = 255  # characters of one name, like on every usual file system
+MAX_SHOWN = 3  # files that cannot be read, by name
 MAX_COMMIT = 1_000_000  # bytes of `git show`
 WALK_SKIPS = frozenset(
     {".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", ".tox"}
@@ -38,16 +42,6 @@ def is_young(changed: int, now: int) -> bool:
     Both are in nanoseconds since the epoch.
     """
     return changed > now - (TRUST_FINE if changed % 1_000_000_000 else TRUST_SECONDS)
-
-
-def glob_pattern(glob: str) -> re.Pattern[str]:
-    """Compile a glob as the gates define it.
-
-    `**/` matches any folders, `*` and `?` match within one name, everything else is literal.
-    """
-    wild = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    tokens = re.split(r"(\*\*/|\*\*|\*|\?)", glob)
-    return re.compile("".join(wild.get(token, re.escape(token)) for token in tokens), re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -75,13 +69,22 @@ class Tree:
     check: Callable[[], None] = never
     commits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # sha -> lines, if read
     outlines: "dict[str, Outline]" = field(default_factory=dict)  # path -> outline, if read
+    # What could not be read: files by path -> why; git and folders, whose files are not known.
+    unreadable: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, None] = field(default_factory=dict)
     _texts: _Cache[str] = field(default_factory=_Cache)
     _lines: _Cache[list[str]] = field(default_factory=_Cache)
     _bytes: _Cache[bytes] = field(default_factory=_Cache)
 
-    def git(self, *arguments: str, timeout: float = git.SECONDS) -> Done:
-        """Run git in the root; the repository's settings cannot make it run programs."""
-        return git.run(self.run, self.layout.root, arguments, self.environ, timeout, self.check)
+    def git(self, *arguments: str, timeout: float = git.SECONDS, must: bool = False) -> Done:
+        """Run git in the root; the repository's settings cannot make it run programs.
+
+        That it did not answer is noted in `failed`; if it `must` succeed, also that it failed.
+        """
+        done = git.run(self.run, self.layout.root, arguments, self.environ, timeout, self.check)
+        if why := git.failure(arguments, done, timeout, must=must):
+            self.failed[why] = None
+        return done
 
     @cached_property
     def is_git(self) -> bool:
@@ -106,13 +109,15 @@ class Tree:
         ignored = self._ignored(listed)
         root = str(self.layout.root)
         for path in listed:
+            self.check()
             if len(found) >= MAX_FILES:
                 break
             if path.startswith(".project/") or not _is_citable(path) or ignored.ignores(path):
                 continue
             try:
                 info = os.lstat(f"{root}/{path}")
-            except OSError:
+            except OSError as error:
+                self._note(path, error)
                 continue
             if stat.S_ISREG(info.st_mode) and not self._behind_link(path):
                 found[path] = info
@@ -122,7 +127,7 @@ class Tree:
         """The rules of the listed `.prereadignore` files; of the root's even if git ignores it."""
         ignored = Ignores()
         for path in dict.fromkeys((IGNORE, *(p for p in listed if p.endswith(f"/{IGNORE}")))):
-            text = None if self._behind_link(path) else self.read(path)
+            text = None if self._behind_link(path) else decoded(self.required(path))
             if text:
                 ignored.add(path.removesuffix(IGNORE), text)
         return ignored
@@ -155,23 +160,33 @@ class Tree:
 
     def _listed(self) -> Iterator[str]:
         if self.is_git:
-            done = self.git(
-                "ls-files", "-z", "--cached", "--others", "--exclude-standard", timeout=60
-            )
-            if done.status == 0:
-                yield from filter(None, os.fsdecode(done.out).split("\0"))
-                return
-        yield from self._walked()
+            yield from self.names
+        else:
+            yield from self._walked()
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What git lists: tracked files and others that it does not ignore, also links."""
+        command = ("ls-files", "-z", "--cached")
+        listing = (*command, "--others", "--exclude-standard")
+        done = git.run(self.run, self.layout.root, listing, self.environ, LIST_SECONDS, self.check)
+        others: Iterable[str] = ()
+        if done.status != 0:
+            # A pattern in a .gitignore file can keep git busy for years; tracked files need none.
+            done = self.git(*command, timeout=LIST_SECONDS, must=True)
+            others = self._walked()
+        found = os.fsdecode(done.out).split("\0") if done.status == 0 else ()
+        return list(dict.fromkeys(filter(None, (*found, *others))))
 
     def _walked(self) -> Iterator[str]:
         """Without git: every file that no .gitignore file excludes."""
         root, ignored = str(self.layout.root), Ignores()
-        for folder, names, files in os.walk(root):
+        for folder, names, files in os.walk(root, onerror=self.note_folder):
             self.check()
             relative = os.path.relpath(folder, root).replace(os.sep, "/")
             prefix = "" if relative == "." else f"{relative}/"
             if ".gitignore" in files:
-                ignored.add(prefix, self.text(f"{prefix}.gitignore") or "")
+                ignored.add(prefix, decoded(self.required(f"{prefix}.gitignore")) or "")
             names[:] = sorted(
                 n for n in names if n not in WALK_SKIPS and not ignored.matches(f"{prefix}{n}/")
             )
@@ -189,7 +204,18 @@ class Tree:
         return decoded(self.data(path))
 
     def data(self, path: str) -> bytes | None:
-        """The bytes of a regular file of the project, up to MAX_BYTES; else None."""
+        """The bytes of a regular file of the project, up to MAX_BYTES; else None.
+
+        One that cannot be read is noted in `unreadable`.
+        """
+        try:
+            return self.required(path)
+        except Unreadable as error:
+            self.unreadable[path] = error.why
+            return None
+
+    def required(self, path: str) -> bytes | None:
+        """`data` of a file that nothing works without. Raises Unreadable."""
         try:
             # Listed files were already checked, and pathlib is too slow for thousands of them.
             is_listed = path in self.__dict__.get("files", ())
@@ -210,13 +236,36 @@ class Tree:
                 self.check()
                 data = self.data(path)
                 if data is None and self.exists(path):
-                    if contains(self.layout.root / path, wanted):
+                    if self._large_file_contains(path, wanted):
                         return path
                     continue
                 self._bytes.add(path, data, len(data or b""))
             if wanted in (self._bytes.values[path] or b""):
                 return path
         return None
+
+    def _large_file_contains(self, path: str, wanted: bytes) -> bool:
+        try:
+            return contains(self.layout.root / path, wanted)
+        except Unreadable as error:
+            self.unreadable[path] = error.why
+            return False
+
+    def note_folder(self, error: OSError) -> None:
+        """Note that a folder cannot be listed."""
+        if error.errno not in ABSENT:
+            self.failed[str(Unreadable(error.filename, error)).partition(": ")[2]] = None
+
+    def _note(self, path: str, error: OSError) -> None:
+        if error.errno not in ABSENT:
+            self.unreadable[path] = Unreadable(path, error).why
+
+    @property
+    def troubles(self) -> str:
+        """What could not be read, in words for people; empty if everything could."""
+        shown = [f"{path} cannot be read: {why}" for path, why in self.unreadable.items()]
+        more = f"and {len(shown) - MAX_SHOWN} more" if len(shown) > MAX_SHOWN else ""
+        return "; ".join(filter(None, (*self.failed, *shown[:MAX_SHOWN], more)))
 
     def lines(self, path: str) -> list[str] | None:
         """The lines of a text file, without line ends; a final line end starts no further line."""
@@ -257,5 +306,10 @@ class Tree:
 
 
 def _is_citable(path: str) -> bool:
-    """Whether a source can write a path: printable, without angle brackets and backslashes."""
+    """Whether a source can write a path: printable, without angle brackets and backslashes.
+
+    Git's index can list names that no file system takes; each would be matched with every glob.
+    """
+    if len(path) > MAX_NAME and max(map(len, path.split("/"))) > MAX_NAME:
+        return False
     return path.isprintable() and "<" not in path and ">" not in path and "\\" not in path

@@ -1,4 +1,4 @@
-"""How the project's tests reach the application and log in, found in a few files by plain rules."""
+"""Whether a project has pages, and how its tests reach them and log in, found by plain rules."""
 
 import os
 import re
@@ -38,6 +38,7 @@ STRATEGIES = tuple(
         r"\bforce_(?:login|authenticate)\(",
     )
 )
+PAGES = re.compile(r"\.(?:tsx|jsx|vue|svelte|astro|erb|cshtml|razor|blade\.php|twig)$")
 COMMENT = re.compile(r"\s*(?://|#|\*|/\*|;)")
 
 
@@ -62,6 +63,13 @@ def auth_strategy(services: Services, evidence: Evidence) -> str:
                 if match := pattern.search(line):
                     return f"{_bare(match[1])} ({path}:{number})"
     return ""
+
+
+def has_pages(services: Services, evidence: Evidence) -> bool:
+    """Whether the project is tested in a browser, or the feature has pages or components."""
+    if any(PAGES.search(ranked.path) for ranked in (*evidence.files, *evidence.tests)):
+        return True
+    return any(re.search(RUNNER, path) for path in services.tree.files)
 
 
 def test_folders(evidence: Evidence) -> list[str]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from preread.errors import PrereadError
 from preread.infra import atomic, sandbox
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HELP = "docs/prompt.md lists the variables and the blocks."
 MAX_PROMPT = 400_000  # characters
-RENDER_SECONDS = 10.0
+RENDER_SECONDS, RENDER_SHARE = 10.0, 0.25  # at most, and of the time of the build's model
 
 
 def prepare(
@@ -29,19 +29,21 @@ def prepare(
     staging: Path,
     files: tuple[str, ...],
     existing: Mapping[str, str] | None = None,
+    *,
+    own: bool = True,
 ) -> Callable[[], str]:
     """A function that returns the prompt for drafting `files` into `staging`.
 
     `existing` are the texts of files that are not to be drafted again. Preread's own template is
     rendered when the function is called, while the child starts. A project's own is rendered here,
-    because it may be wrong: raises E_PROMPT.
+    because it may be wrong: raises E_PROMPT. Without `own` it is not used.
     """
     from preread.prompt import values  # a cached reply needs the template's digest alone
 
     given = values.values(services, request, evidence, staging, files, existing or {})
-    own = override(services)
-    text = cache(partial(_rendered, services, given, own))
-    if own is not None:
+    template = override(services) if own else None
+    text = cache(partial(_rendered, services, given, template))
+    if template is not None:
         text()
     return text
 
@@ -68,7 +70,7 @@ def _rendered(services: "Services", given: Mapping[str, object], own: str | None
 
 
 def _in_a_process(
-    services: "Services", templates: Mapping[str, Template], given: Mapping[str, object]
+    services: "Services", templates: Mapping[str, Template], given: Mapping[str, Any]
 ) -> str:
     """Render the project's template where it can neither hang nor fill this process.
 
@@ -83,6 +85,8 @@ def _in_a_process(
         "values": given,
         "limit": MAX_PROMPT,
     }
+    seconds = services.settings.child_seconds(given["level"])
+    seconds = min(RENDER_SECONDS, RENDER_SHARE * seconds)
     with (
         atomic.write_errors(Path(tempfile.gettempdir())),
         tempfile.NamedTemporaryFile(
@@ -94,7 +98,7 @@ def _in_a_process(
         done = services.run(
             sandbox.program(Path(file.name)),
             cwd=services.layout.root,
-            timeout=RENDER_SECONDS,
+            timeout=seconds,
             environ={},
             check=services.progress.check,
         )
@@ -106,7 +110,7 @@ def _in_a_process(
     except ValueError:
         why = "the process that renders it ended without an answer"
         if done.timed_out:
-            why = f"it was not rendered within {RENDER_SECONDS:.0f} seconds"
+            why = f"it was not rendered within {seconds:.0f} seconds"
         tail = done.err.decode("utf-8", "replace").strip().rpartition("\n")[2]
         fault = Fault(why + (f": {tail[:200]}" if tail else ""), OVERRIDE, 0)
     raise TemplateError(fault)
@@ -119,7 +123,7 @@ def _explained(fault: Fault, given: Mapping[str, object]) -> PrereadError:
     place = f"{fault.shown} line {fault.line}" if fault.line else fault.shown
     details = {"template": fault.shown, "line": fault.line, "variable": fault.name}
     if not fault.name:
-        message = f"{place}: {fault.message}"
+        message = f"{place}: {fault.message.rstrip('.')}."
         return PrereadError("E_PROMPT", message, f"Fix the template. {HELP}", details)
     near = difflib.get_close_matches(fault.name, sorted(_names(given)), n=1, cutoff=0.6)
     guess = f"; did you mean `{near[0]}`?" if near else "."

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from preread import dossier, inputs
@@ -12,22 +12,25 @@ from preread.infra.sandbox import MARK
 from preread.infra.secrets import Credentials
 from preread.layout import BY_NAME, FILES
 from preread.models import Evidence, Finding, Ranked, Request
-from preread.prompt import app_access
+from preread.prompt import app_access, history
 from preread.prompt.outside import block, line
 from preread.prompt.variables import CONTENTS, VERSION
 from preread.services import Services
+from preread.settings import RESERVED
 
-# The files of a dossier whose findings are shown, first what the code itself does not say.
+# The rules whose findings are worth checking, what the code itself does not say first. The others
+# summarise what the model is about to read, or are shown as history and documents.
 LEADS = (
-    "failures.md", "anti-patterns.md", "requirements.md", "existing-tests.md", "patterns.md",
-    "codebase.md",
+    "failing", "flaky", "comments", "deprecations", "skipped", "knowledge",
+    "ticket", "unmentioned", "run",
 )  # fmt: skip
 MAX_TEXT = 20_000  # characters of a ticket, a description, an existing file
-MAX_FENCE = 40  # lines
-MAX_FINDINGS, MAX_ROWS = 90, 24
-MAX_TOKENS = 3000  # of files, tests and findings together, estimated
-# The fields of a row that Preread's own template prints.
-PRINTED = frozenset(("path", "reasons", "lines", "section", "text", "sources", "fence"))
+MAX_BODY = 300  # characters of a commit's message
+MAX_OF_RULE = 6  # findings of one rule
+MAX_PLACES, MAX_DOCUMENTS, MAX_NOTES = 6, 4, 24  # files, and as many tests; documents; notes
+MAX_SYMBOLS = 100  # characters of the names at one place
+MAX_TOKENS = 3000  # of all leads together, estimated
+LOOK_UPS = {"standard": 40, "full": 60}  # what a model needs that finds most of what there is
 CODEBASE_SHARE = 4  # codebase.md gets at most a quarter of the tokens
 
 
@@ -42,7 +45,7 @@ def values(
     """The value of each variable, with outside text marked and made visible. Raises E_PROMPT."""
     settings, secrets = services.settings, _SecretFilter(Credentials(services.layout.root))
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
-    leads = _evidence(evidence, secrets, has_ticket=bool(ticket))
+    leads = _leads(services, evidence, secrets, has_ticket=bool(ticket))
     given: dict[str, object] = {
         "version": VERSION,
         "mark": MARK,
@@ -56,20 +59,22 @@ def values(
         "test_folders": [line(folder) for folder in app_access.test_folders(evidence)],
         "base_url": line(secrets.remove(app_access.base_url(services, evidence))),
         "auth_strategy": line(secrets.remove(app_access.auth_strategy(services, evidence))),
+        "has_pages": app_access.has_pages(services, evidence),
         "evidence": leads,
         "level": request.level,
         "budget": {
             "facts": settings.max_facts,
-            "tokens": settings.max_tokens,
-            "codebase_tokens": settings.max_tokens // CODEBASE_SHARE,
+            "tokens": settings.tokens(request.level),
+            "codebase_tokens": settings.tokens(request.level) // CODEBASE_SHARE,
         },
         "files": [
             {"name": name, "title": BY_NAME[name].title, "holds": CONTENTS[name]} for name in files
         ],
         "standing": _existing(existing, secrets),
         "servers": _servers(settings.mcp, settings.mcp_tools),
-        "seconds": round(settings.child_seconds(request.level)),
-        "max_turns": settings.max_turns,
+        "seconds": round((1 - RESERVED) * settings.child_seconds(request.level)),
+        "max_turns": max(1, round((1 - RESERVED) * settings.max_turns)),
+        "look_ups": LOOK_UPS.get(request.level, LOOK_UPS["standard"]),
     }
     leads["left_out"] = secrets.removed
     return given
@@ -92,9 +97,8 @@ class _SecretFilter:
         self.removed += len(every) - len(kept)
         return "\n".join(kept) or "[left out: it contains a secret]"
 
-    def rejects(self, finding: Finding) -> bool:
-        """Whether a finding contains a secret; it is counted if so."""
-        text = "\n".join((finding.text, *finding.sources, *finding.fence))
+    def rejects(self, text: str) -> bool:
+        """Whether a lead contains a secret; it is counted if so."""
         found = bool(self.credentials.found(text))
         self.removed += found
         return found
@@ -108,35 +112,61 @@ def _existing(existing: Mapping[str, str], secrets: _SecretFilter) -> list[dict[
     ]
 
 
-def _evidence(evidence: Evidence, secrets: _SecretFilter, *, has_ticket: bool) -> dict[str, object]:
-    files, tests = (
-        _fitting(map(_ranked, rows), MAX_TOKENS // 4) for rows in (evidence.files, evidence.tests)
+def _leads(
+    services: Services, evidence: Evidence, secrets: _SecretFilter, *, has_ticket: bool
+) -> dict[str, object]:
+    """The leads, as many of each kind as fit: commits first, then documents, places, findings."""
+    room = _Room(secrets)
+    skipped = {"ticket"} if has_ticket else set()  # the prompt has the ticket itself
+    best = sorted(
+        (one for one in evidence.findings if one.rule in LEADS and one.rule not in skipped),
+        key=lambda one: (LEADS.index(one.rule), -one.score),
     )
-    left = MAX_TOKENS - sum(map(_tokens, (*files, *tests)))
     return {
-        "files": files,
-        "tests": tests,
-        "findings": _findings(evidence, secrets, left, has_ticket=has_ticket),
-        "notes": [line(secrets.remove(note)) for note in evidence.notes[:MAX_ROWS]],
+        "commits": room.fitting(map(_commit, history.commits(services, evidence))),
+        "documents": room.fitting(_places(evidence.docs, MAX_DOCUMENTS)),
+        "files": room.fitting(_places(evidence.files, MAX_PLACES)),
+        "tests": room.fitting(_places(evidence.tests, MAX_PLACES)),
+        "findings": room.fitting(map(_finding, _first_of_each(best))),
+        "notes": [line(secrets.remove(note)) for note in evidence.notes[:MAX_NOTES]],
     }
 
 
-def _fitting(rows: Iterable[dict[str, object]], left: int) -> list[dict[str, object]]:
-    """The first rows, up to `left` tokens in all."""
-    kept: list[dict[str, object]] = []
-    for row in rows:
-        left -= _tokens(row)
-        if left < 0 or len(kept) == MAX_ROWS:
-            break
-        kept.append(row)
-    return kept
+def _first_of_each(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The first findings of each rule."""
+    counts: dict[str, int] = {}
+    for one in findings:
+        counts[one.rule] = counts.get(one.rule, 0) + 1
+        if counts[one.rule] <= MAX_OF_RULE:
+            yield one
 
 
-def _tokens(row: Mapping[str, object]) -> int:
-    """About how many tokens a row of the evidence takes in the prompt."""
-    printed = [value for name, value in row.items() if name in PRINTED]
-    texts = [text for value in printed for text in (value if isinstance(value, list) else [value])]
-    return dossier.tokens("".join(f"{text}, " for text in texts) + "\n")
+class _Room:
+    """What is left of the leads' tokens."""
+
+    def __init__(self, secrets: _SecretFilter) -> None:
+        self.secrets, self.left = secrets, MAX_TOKENS
+
+    def fitting(self, rows: Iterable[dict[str, object]]) -> list[dict[str, object]]:
+        """The rows without secrets that fit into what is left."""
+        kept: list[dict[str, object]] = []
+        for row in rows:
+            text = "\n".join(_texts(row))
+            cost = dossier.tokens(text) + 4
+            if cost <= self.left and not self.secrets.rejects(text):
+                self.left -= cost
+                kept.append(row)
+        return kept
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
 
 
 def _path(path: Path) -> str:
@@ -151,12 +181,34 @@ def _path(path: Path) -> str:
     return real
 
 
+def _places(ranked: Sequence[Ranked], most: int) -> Iterator[dict[str, object]]:
+    """The best files; those without a line that matters only if there are no others."""
+    exact = [one for one in ranked if one.lines]
+    return map(_ranked, (exact or ranked)[:most])
+
+
 def _ranked(ranked: Ranked) -> dict[str, object]:
+    names = (*ranked.symbols, *("" for _ in ranked.lines[len(ranked.symbols) :]))
+    places = [
+        {"lines": f"{start}-{end}", "symbols": line(name, MAX_SYMBOLS)}
+        for (start, end), name in zip(ranked.lines, names, strict=False)
+    ]
     return {
         "path": line(ranked.path),
         "score": round(ranked.score, 2),
-        "reasons": [line(reason) for reason in ranked.reasons],
-        "lines": [f"{start}-{end}" for start, end in ranked.lines],
+        "places": places,
+    }
+
+
+def _commit(told: history.Told) -> dict[str, object]:
+    return {
+        "source": told.source,
+        "date": told.date,
+        "subject": line(told.subject),
+        "body": line(told.body, MAX_BODY),
+        "path": line(told.path),
+        "removed": line(told.removed),
+        "added": line(told.added),
     }
 
 
@@ -166,27 +218,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "text": line(finding.text),
         "sources": [line(source) for source in finding.sources],
         "score": round(finding.score, 2),
-        "fence": [f for row in finding.fence[:MAX_FENCE] if (f := block(row, 200))],
     }
-
-
-def _findings(
-    evidence: Evidence, secrets: _SecretFilter, left: int, *, has_ticket: bool
-) -> list[dict[str, object]]:
-    """The best findings that fit into `left` tokens, by section.
-
-    A ticket's criteria are left out where the prompt has the ticket itself.
-    """
-    skipped = "ticket" if has_ticket else ""
-    found = [one for one in evidence.findings if one.file in LEADS and one.rule != skipped]
-    best = sorted(found, key=lambda one: (-one.score, LEADS.index(one.file)))[:MAX_FINDINGS]
-    chosen = []
-    for finding in best:
-        row = _finding(finding)
-        if (cost := _tokens(row)) <= left and not secrets.rejects(finding):
-            left -= cost
-            chosen.append((LEADS.index(finding.file), found.index(finding), row))
-    return [row for _, _, row in sorted(chosen, key=lambda one: one[:2])]
 
 
 def _servers(names: list[str], tools: list[str]) -> list[dict[str, object]]:

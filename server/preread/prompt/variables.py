@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-VERSION = 2  # raise it when a variable is removed or changes its meaning, not for new ones
+VERSION = 3  # raise it when a variable is removed or changes its meaning, not for new ones
 
 
 class Variable(NamedTuple):
@@ -13,7 +13,7 @@ class Variable(NamedTuple):
     meaning: str
 
 
-ROW = "each with `path`, `score`, `reasons`, `lines`"
+ROW = "each with `path`, `score`, `places` (`lines`, `symbols`)"
 VARIABLES: tuple[Variable, ...] = (
     Variable(
         "version",
@@ -43,12 +43,14 @@ VARIABLES: tuple[Variable, ...] = (
         "outside text",
         "the line that shows how the tests log in, with its place; or empty",
     ),
+    Variable("has_pages", "true or false", "whether there are pages to test: selectors, log-in"),
     Variable(
         "evidence",
         "object",
-        f"`files` and `tests`, {ROW}; `findings`, each with `section`, `text`, `sources`, "
-        "`score`, `fence`; `notes`; `left_out`, how many findings and lines of text are left out "
-        "because they contain secrets. Its texts are outside text",
+        f"`documents`, `files` and `tests`, {ROW}; `commits`, each with `source`, `date`, "
+        "`subject`, `body`, and of its most telling change `path`, `removed`, `added`; `findings`, "
+        "each with `section`, `text`, `sources`, `score`; `notes`; `left_out`, how many of them "
+        "and lines of text are left out because they contain secrets. Its texts are outside text",
     ),
     Variable("level", "text", "`standard` or `full`"),
     Variable(
@@ -71,19 +73,21 @@ VARIABLES: tuple[Variable, ...] = (
         "list of objects",
         "MCP servers that may be searched: `name`, `tools` as the builder names them",
     ),
-    Variable("seconds", "number", "how long the builder may take"),
+    Variable("seconds", "number", "how long the first round may take; the rest is for corrections"),
     Variable("max_turns", "number", "how many turns it may take"),
+    Variable("look_ups", "number", "how many look-ups are usual at this level"),
 )
 # What belongs in each file, for the variable `files`.
 CONTENTS = {
-    "patterns.md": "proven ways of this feature's tests: set-up and log-in, calls, selectors, "
-    "waits, stubs, asserts; from a test that passes, with the odd step that a newcomer would miss",
-    "codebase.md": "the few values, routes, selectors, states and callers that a test of it "
-    "depends on; interactions that no single line shows; no list of definitions",
-    "anti-patterns.md": "where documents and code disagree; what was tried and taken back; traps; "
-    "helpers not to use, and what replaces them",
-    "existing-tests.md": "tests and page objects to extend or reuse; what no test covers: "
-    "branches, options, messages",
+    "anti-patterns.md": "where documents, comments or messages and code disagree; tests that "
+    "cannot fail; state that leaks from one call or test to the next; what was tried and taken "
+    "back; helpers not to use, and what replaces them",
+    "existing-tests.md": "tests to extend or reuse, with what they really assert; what no test "
+    "would notice: branches, options, messages, states",
+    "patterns.md": "proven ways of this feature's tests: set-up, calls, waits, stubs, asserts; "
+    "from a test that passes, with the odd step that a newcomer would miss",
+    "codebase.md": "the few values, routes, states and callers that a test of it depends on; "
+    "interactions that no single line shows; no list of definitions",
     "failures.md": "failing reports, bugs fixed more than once, skipped and flaky tests, with "
     "their causes",
     "requirements.md": "the acceptance criteria of ticket and documents, and which of them no "

@@ -3,7 +3,7 @@
 import heapq
 import math
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from preread.index import words
@@ -23,6 +23,7 @@ DEPTH = 100  # files used of each signal
 # the factor on test helpers among tests and on examples among sources
 DEMOTION = 0.8
 RRF_K = 10  # reciprocal rank fusion's k: the larger, the less the first places of one signal count
+HIGH_PLACE = 10  # a signal in which a file ranks so high is a reason to show
 BYTES_PER_NAME = 200  # bytes that make a file as central as one more definition does
 
 
@@ -77,6 +78,7 @@ SECOND_PASS: tuple[Signal, ...] = (  # these start from the best files of the fi
     ),
     Signal("named after sources", names.named_after_sources, "it is named like a source above"),
     Signal("imports sources", imports.imports_sources, "it imports a source above"),
+    Signal("mentions sources", uses.mentions_sources, "it mentions a source above"),
 )
 PRIORS = frozenset(
     {"words of its folder's past", "changed of late", "same folder"}
@@ -156,23 +158,33 @@ def _reasons(
     lookup: Lookup, row: int, path: str, defines: Sequence[str], query: Query, fused: Fused
 ) -> tuple[str, ...]:
     """Why a file was chosen, strongest reason first, as shown to people."""
-    word_of_stem = {words.stem(w): w for w in (*query.feature, *query.description)}
-    in_path = [w for s, w in word_of_stem.items() if s in words.stems(path)]
-    defined = [name for name in defines if words.stems(name) & word_of_stem.keys()]
-    defined.sort(key=lambda n: -len(words.stems(n) & {words.stem(w) for w in query.feature}))
-    reasons = []
-    if in_path:
-        reasons.append(f"its path holds {_listed(in_path)}")
-    if defined:
-        reasons.append(f"it defines {_listed(defined)}")
-    rest = [term.word for term in lookup.terms if row in term.rows and term.word not in in_path]
-    if rest:
-        reasons.append(f"it mentions {_listed(rest)}")
+    asked = {words.stem(word): word for word in (*query.feature, *query.description)}
+    in_path = [asked[stem] for stem in asked if stem in words.stems(path)]
+    others = [term.word for term in lookup.terms if row in term.rows and term.word not in in_path]
+    holds = {
+        "its path holds": in_path,
+        "it defines": _defined(defines, asked.keys(), set(map(words.stem, query.feature))),
+        "it mentions": others,
+    }
+    by_words = [f"{how} {_listed(names)}" for how, names in holds.items() if names]
+    return tuple(dict.fromkeys(by_words + _reasons_of_signals(fused, at_least_one=not by_words)))
+
+
+def _defined(defines: Sequence[str], asked: Set[str], feature: Set[str]) -> list[str]:
+    """The defined names with these stems, those with most of the feature's first."""
+    found = [name for name in defines if words.stems(name) & asked]
+    return sorted(found, key=lambda name: -len(words.stems(name) & feature))
+
+
+def _reasons_of_signals(fused: Fused, *, at_least_one: bool) -> list[str]:
+    """The reasons of the signals in which a file ranks high, or else of the one it ranks highest
+    in.
+    """
     found_by = [s for s in (*FIRST_PASS, *SECOND_PASS) if s.reason and s.name in fused.places]
-    reasons += [s.reason for s in found_by if fused.places[s.name] <= 10]
-    if not reasons and found_by:
-        reasons.append(min(found_by, key=lambda s: fused.places[s.name]).reason)
-    return tuple(dict.fromkeys(reasons))
+    high = [signal.reason for signal in found_by if fused.places[signal.name] <= HIGH_PLACE]
+    if high or not found_by or not at_least_one:
+        return high
+    return [min(found_by, key=lambda signal: fused.places[signal.name]).reason]
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

@@ -4,43 +4,28 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import NamedTuple
 
 from preread.index import words
+from preread.ranking.parts import Part, split
 from preread.ranking.query import Query
 from preread.syntax import Outline
 
 MAX_SPANS, MAX_PARTS = 5, 7  # of a file: adjacent parts merge into one span
 MAX_LINES = 120  # of all spans of a file together
-PART = 40  # longer definitions are split into pieces of about this many lines
 GAP = 2  # lines between two parts that may still merge into one span
 K1, B = 1.2, 0.5  # BM25, with lengths in lines
-NAME, CONTAINER = (
-    1.0,
-    0.5,
-)  # weights of a word in a part's own name and in its class's name
+NAME, CONTAINER = 1.0, 0.5  # weights of a word in a part's own name, in its class's name
 MIN_SHARE = 0.2  # of the best part's score: parts below are not cited
 NEIGHBOUR = 0.15  # a part's share in the score of its better neighbour
 QUOTE = 2.0  # the weight of a quote of the request found in a part
 MAX_QUOTED = 40  # quotes, and `file:line` references, of a request
-FUNCTIONS = frozenset({"function", "method", "component", "test"})
-PROSE = frozenset({"test", "heading"})  # their names are sentences: no container in front
-LOCAL_KINDS = frozenset({"constant", "type"})  # inside a function they are not split off
 PHRASE = re.compile(r"""["'`“]([^"'`“”]{4,80})["'`”]""")
 PLACE = re.compile(r"""(?<![\w./-])([\w./-]{0,200}\w\.\w{1,12})(?::|#L|["']?,? line )(\d{1,6})\b""")
 NO_STEMS: AbstractSet[str] = frozenset()
-LEADING_LINES = (
-    "@",
-    "#",
-    "//",
-    "/*",
-    "*",
-    "--",
-)  # prefixes of lines that belong to the definition below
 
 
 class Span(NamedTuple):
@@ -49,37 +34,6 @@ class Span(NamedTuple):
     start: int
     end: int
     symbols: tuple[str, ...]
-
-
-class _Definition(NamedTuple):
-    name: str
-    kind: str
-    start: int
-    end: int
-    container: str
-
-    @property
-    def full_name(self) -> str:
-        return (
-            f"{self.container}.{self.name}"
-            if self.container and self.kind not in PROSE
-            else self.name
-        )
-
-
-@dataclass(eq=False)
-class _Part:
-    """A run of lines of one definition, or outside all, with the counts of the request's stems."""
-
-    start: int
-    end: int
-    of: _Definition | None
-    counts: dict[str, int] = field(default_factory=dict)
-    score: float = 0.0
-
-    @property
-    def length(self) -> int:
-        return self.end - self.start + 1
 
 
 class SpanFinder:
@@ -196,7 +150,7 @@ class _SearchedFile:
         same = len(self._lowered) == len(text)  # a few letters change length in lower case
         lengths = map(len, self._lines if same else self._lowered.split("\n"))
         self._offsets = [0, *accumulate(map((1).__add__, lengths))][:-1]
-        self.parts = _split(self._lines, outline)
+        self.parts = split(self._lines, outline)
         self._starts = [part.start for part in self.parts]
 
     def lines_with(self, needle: str) -> Iterator[int]:
@@ -214,7 +168,7 @@ class _SearchedFile:
     def identifiers(self, number: int) -> list[str]:
         return words.IDENTIFIER.findall(self._lines[number - 1])
 
-    def part_at(self, number: int) -> _Part | None:
+    def part_at(self, number: int) -> Part | None:
         place = bisect_right(self._starts, number) - 1
         return self.parts[place] if place >= 0 and number <= self.parts[place].end else None
 
@@ -244,9 +198,9 @@ def first_spans(definitions: Iterable[tuple[int, int, str]]) -> list[Span]:
     return sorted(found)
 
 
-def _choose(parts: Iterable[_Part]) -> list[_Part]:
+def _choose(parts: Iterable[Part]) -> list[Part]:
     """The best parts within the limits of a file."""
-    chosen: list[_Part] = []
+    chosen: list[Part] = []
     lines = 0
     for part in sorted(parts, key=lambda part: (-part.score, part.start)):
         best = chosen[0] if chosen else part
@@ -258,7 +212,7 @@ def _choose(parts: Iterable[_Part]) -> list[_Part]:
     return chosen
 
 
-def _merge(parts: Iterable[_Part]) -> list[Span]:
+def _merge(parts: Iterable[Part]) -> list[Span]:
     spans: list[Span] = []
     for part in sorted(parts, key=lambda part: part.start):
         names = (part.of.full_name,) if part.of is not None else ()
@@ -272,70 +226,3 @@ def _merge(parts: Iterable[_Part]) -> list[Span]:
         else:
             spans.append(Span(part.start, part.end, names))
     return spans
-
-
-# -- parts
-
-
-def _split(lines: Sequence[str], outline: Outline) -> list[_Part]:
-    """Split a file by innermost definition, and long runs into pieces, without blank lines at the
-    ends.
-    """
-    parts: list[_Part] = []
-    start = 1
-    for of, run in groupby(_owners(lines, outline)[1 : len(lines) + 1]):
-        after = start + len(list(run))
-        parts += _pieces(lines, start, after - 1, of)
-        start = after
-    return parts
-
-
-def _owners(lines: Sequence[str], outline: Outline) -> list[_Definition | None]:
-    """The innermost definition of each line; the index is the line number."""
-    symbols = [
-        s for s in outline.symbols if s.kind != "heading"
-    ] or outline.symbols  # a document has only headings
-    found = [_Definition(s.name, s.kind, s.start, s.end, s.container) for s in symbols]
-    found += [_Definition(t.name, "test", t.start, t.end, t.group) for t in outline.tests]
-    owners: list[_Definition | None] = [None] * (len(lines) + 2)
-    for one in sorted(found, key=lambda one: (one.start, -one.end)):
-        outer = owners[one.start] if one.start <= len(lines) else None
-        if outer is not None and outer.kind in FUNCTIONS and one.start > outer.start:
-            whole = outer.end - outer.start < PART
-            if whole or one.kind in LOCAL_KINDS:
-                continue
-        start = one.start
-        while (
-            start > 1
-            and owners[start - 1] is outer
-            and lines[start - 2].lstrip().startswith(LEADING_LINES)
-        ):
-            start -= 1
-        end = min(one.end, len(lines))
-        owners[start : end + 1] = [one] * (end + 1 - start)
-    return owners
-
-
-def _pieces(lines: Sequence[str], start: int, end: int, of: _Definition | None) -> Iterator[_Part]:
-    while start <= end and not lines[start - 1].strip():
-        start += 1
-    while end >= start and not lines[end - 1].strip():
-        end -= 1
-    count = math.ceil((end - start + 1) / PART) if end - start >= 1.5 * PART else 1
-    size = (end - start + 1) / count
-    for number in range(1, count):
-        cut = _cut(lines, round(end + 1 - (count - number) * size))
-        yield from _pieces(lines, start, cut - 1, of)
-        start = cut
-    if start <= end:
-        yield _Part(start, end, of)
-
-
-def _cut(lines: Sequence[str], near: int) -> int:
-    """The best line to start a piece: after a blank line, else the least indented one."""
-
-    def cost(number: int) -> tuple[bool, int, int]:
-        line = lines[number - 1]
-        return bool(lines[number - 2].strip()), len(line) - len(line.lstrip()), abs(number - near)
-
-    return min(range(near - PART // 5, near + PART // 5 + 1), key=cost)

@@ -25,24 +25,28 @@ def read_json(value: dict[str, Any], lines: Lines) -> Report:
     report = Report(
         at=max(0.0, outcomes.number(value.get("created")) - outcomes.number(value.get("duration")))
     )
-    for test in tests[:MAX_OUTCOMES]:
-        node = outcomes.clean(test.get("nodeid"))
-        phases = [phase for name in PHASES if isinstance(phase := test.get(name), dict)]
-        bad = next((phase for phase in phases if phase.get("outcome") == "failed"), None)
-        outcome = test.get("outcome")
-        if outcome == "rerun":  # by pytest-rerunfailures; the phases are the last attempt's
-            verdict: Verdict | None = "failed" if bad else "flaky"
-        else:
-            verdict = JSON_VERDICTS.get(outcome) if isinstance(outcome, str) else None
-        if not node or verdict is None:
-            continue
-        message, kind = ("", "") if verdict != "failed" else _failure(bad or {})
-        line = lines.of(json.dumps(test["nodeid"])) if verdict in {"failed", "flaky"} else 0
-        retries = int(outcome == "rerun")
-        report.outcomes.append(Outcome(*split(node), verdict, message, kind, retries, line))
+    found = (_outcome(test, lines) for test in tests[:MAX_OUTCOMES])
+    report.outcomes.extend(outcome for outcome in found if outcome is not None)
     if len(tests) > MAX_OUTCOMES:
         report.problem = f"it has more than {MAX_OUTCOMES} tests"
     return report
+
+
+def _outcome(test: dict[str, Any], lines: Lines) -> Outcome | None:
+    """One test of pytest-json-report; None if it has no id, or an outcome that is not known."""
+    node = outcomes.clean(test.get("nodeid"))
+    phases = [phase for name in PHASES if isinstance(phase := test.get(name), dict)]
+    bad = next((phase for phase in phases if phase.get("outcome") == "failed"), None)
+    outcome = test.get("outcome")
+    if outcome == "rerun":  # by pytest-rerunfailures; the phases are the last attempt's
+        verdict: Verdict | None = "failed" if bad else "flaky"
+    else:
+        verdict = JSON_VERDICTS.get(outcome) if isinstance(outcome, str) else None
+    if not node or verdict is None:
+        return None
+    message, kind = ("", "") if verdict != "failed" else _failure(bad or {})
+    line = lines.of(json.dumps(test["nodeid"])) if verdict in {"failed", "flaky"} else 0
+    return Outcome(*split(node), verdict, message, kind, int(outcome == "rerun"), line)
 
 
 def split(node: str) -> tuple[str, str, str]:
@@ -131,12 +135,15 @@ def _add(log: _Log, value: dict[str, Any], line: int) -> None:
     elif outcome == "failed":
         test.failed = True
     if outcome in {"rerun", "failed"}:
-        found = value.get("longrepr")
-        crash = found.get("reprcrash") if isinstance(found, dict) else None
-        text = found if isinstance(found, str) else "\n".join(_marked(found))
-        message = crash.get("message") if isinstance(crash, dict) else ""
-        test.message, test.kind = outcomes.failure(message, text)
+        test.message, test.kind = _crash(value.get("longrepr"))
         test.line = line
+
+
+def _crash(longrepr: object) -> tuple[str, str]:
+    """The message and the kind of a failure."""
+    crash = longrepr.get("reprcrash") if isinstance(longrepr, dict) else None
+    text = longrepr if isinstance(longrepr, str) else "\n".join(_marked(longrepr))
+    return outcomes.failure(crash.get("message") if isinstance(crash, dict) else "", text)
 
 
 def _marked(longrepr: object) -> list[str]:

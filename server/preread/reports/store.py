@@ -6,6 +6,7 @@ over.
 """
 
 import json
+import re
 import sqlite3
 import zlib
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from preread.errors import PrereadError
 from preread.infra import atomic
-from preread.infra.db import operational_errors, transaction
+from preread.infra.db import healing, operational_errors, transaction
 from preread.layout import Layout
 from preread.reports.results import Line
 
@@ -44,6 +45,7 @@ kind TEXT NOT NULL,
     run TEXT NOT NULL, line INTEGER NOT NULL, PRIMARY KEY (test, at, report)
 ) WITHOUT ROWID;
 """
+TABLES = set(re.findall(r"CREATE TABLE (\w+)", SCHEMA))
 VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself
 
 
@@ -102,19 +104,13 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     """
     atomic.make_folder(layout.state)
     hint = (
-        "Free some disk space or fix the permissions, then call again. If you delete it, the test "
+        "Free some disk space or fix the permissions, then try again. If you delete it, the test "
         "history starts over."
     )
     with operational_errors(layout.test_history, hint):
-        try:
-            with closing(_open(layout)) as connection:
-                return work(connection)
-        except sqlite3.OperationalError:
-            raise  # it is locked or not permitted, which says nothing about its content
-        except sqlite3.DatabaseError:
-            _rename_broken(layout)
-            with closing(_open(layout)) as connection:
-                return work(connection)
+        return healing(
+            lambda: _open(layout), work, lambda is_sure: _rename_broken(layout, is_sure=is_sure)
+        )
 
 
 def _open(layout: Layout) -> sqlite3.Connection:
@@ -138,8 +134,8 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _rename_broken(layout: Layout) -> None:
-    """Rename a file that is not a database of this schema, unless another process just has."""
+def _rename_broken(layout: Layout, *, is_sure: bool) -> None:
+    """Rename a file that is damaged or of another schema, unless another process just has."""
     from filelock import FileLock
 
     atomic.make_folder(layout.lock("_tests").parent)
@@ -149,7 +145,9 @@ def _rename_broken(layout: Layout) -> None:
     ):
         try:
             with closing(_open(layout)) as connection:
-                if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok":
+                names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+                checked = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+                if names >= TABLES and checked == "ok" and not is_sure:
                     return
         except sqlite3.OperationalError:
             raise

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
+from preread.infra.reading import plain_bytes
+from preread.infra.secrets import Credentials
 from preread.project.tree import Tree, is_young
 from preread.reports import read, store
 from preread.reports.ingest import LocatedOutcome, ingest
-from preread.reports.outcomes import LATEST, clean
+from preread.reports.outcomes import LATEST, Outcome, clean
 from preread.reports.places import Places
 from preread.reports.store import Row
 
@@ -64,6 +66,7 @@ class _Update:
         self.connection = connection
         self.before = store.rows(connection) if connection else {}
         self.places = Places(tree)
+        self.secrets = Credentials(tree.root)
         self.now = time.time()
         self.unchanged: list[Row] = []  # changed files without new outcomes
 
@@ -92,9 +95,14 @@ class _Update:
         outcomes: list[LocatedOutcome] = []
         if info.st_size > MAX_BYTES:
             row = row._replace(problem=f"it has more than {MAX_BYTES // 1_000_000} MB")
-        elif (data := _bytes(self.tree, path)) is None:
-            row = row._replace(problem="it cannot be opened")
         else:
+            try:
+                data = plain_bytes(f"{self.tree.root}/{path}", MAX_BYTES)
+            except Unreadable as error:
+                self.tree.failed[error.message.removesuffix(".")] = None
+                return row._replace(problem=error.why)
+            if data is None:
+                return row._replace(problem="it is no plain file any more")
             row, outcomes = self._read(row, data)
         if self.connection and outcomes:
             ingest(self.connection, row, outcomes)
@@ -109,7 +117,8 @@ class _Update:
         if known is not None:
             return row._replace(failures=known[0], problem=known[1], at=known[2]), []
         report = read(data)
-        outcomes = [self.places.locate(outcome) for outcome in report.outcomes if outcome.name]
+        named = (self._publishable(outcome) for outcome in report.outcomes if outcome.name)
+        outcomes = [self.places.locate(outcome) for outcome in named]
         failed = [one for one in outcomes if one.outcome.verdict == "failed"]
         texts = sorted({f"{one.key} {one.outcome.message}" for one in failed})
         failures = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16] if texts else ""
@@ -117,17 +126,13 @@ class _Update:
         row = row._replace(failures=failures, problem=clean(report.problem), at=at)
         return row, outcomes
 
+    def _publishable(self, outcome: Outcome) -> Outcome:
+        """The outcome without secrets: a message that has one goes, in a name it is hidden."""
+        name, message = outcome.name, outcome.message
+        if self.secrets.found(name):
+            outcome = outcome._replace(name=self.secrets.hidden(name))
+        return outcome._replace(message="") if self.secrets.found(message) else outcome
+
     def _plausible(self, at: float) -> float:
         """The time, or now if it is in the future: it would be the newest run for a long time."""
         return at if 0 < at < min(LATEST, self.now + DAY) else self.now
-
-
-def _bytes(tree: Tree, path: str) -> bytes | None:
-    """The bytes of a regular file that is not a link, up to MAX_BYTES."""
-    safe = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        handle = os.open(f"{tree.root}/{path}", os.O_RDONLY | safe)
-    except OSError:
-        return None
-    with os.fdopen(handle, "rb") as file:
-        return file.read(MAX_BYTES + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else None

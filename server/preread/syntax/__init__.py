@@ -19,7 +19,7 @@ from preread.syntax.model import (
     TestCase,
 )
 from preread.syntax.names import Names, named
-from preread.syntax.places import enclosing
+from preread.syntax.places import enclosing, names_between
 
 if TYPE_CHECKING:
     from preread.syntax.reader import Reading
@@ -40,6 +40,7 @@ __all__ = [
     "edition",
     "enclosing",
     "names",
+    "names_between",
     "outline",
 ]
 

@@ -135,14 +135,15 @@ def comment_start(line: str, markers: tuple[str, ...]) -> tuple[int, str]:
                 quote = ""
         elif char in "\"'`":
             quote = char if char in line[at + 1 :] else ""  # a lone apostrophe opens no string
-        else:
-            before = line[at - 1] if at else " "
-            for marker in present:
-                # neither "$#" nor "http://" starts a comment
-                blocked = (
-                    not before.isspace() if marker == "#" else marker == "//" and before == ":"
-                )
-                if line.startswith(marker, at) and not blocked:
-                    return at, marker
+        elif marker := next((one for one in present if _opens_comment(line, at, one)), ""):
+            return at, marker
         at += 1
     return -1, ""
+
+
+def _opens_comment(line: str, at: int, marker: str) -> bool:
+    """Whether the marker of a comment is there; not in `$#` and `http://`."""
+    before = line[at - 1] if at else " "
+    if marker == "#" and not before.isspace():
+        return False
+    return line.startswith(marker, at) and not (marker == "//" and before == ":")

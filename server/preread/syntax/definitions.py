@@ -97,10 +97,13 @@ class DefinitionReader:
             self._open.append(Opened("anonymous", "", entry.end))
             return
         words = name_of(self.source, entry, name)
-        if not words:
-            return
+        if words:
+            self._push(self._opened_definition(entry, kind, words), entry)
+
+    def _opened_definition(self, entry: Captured, kind: str, words: str) -> Opened:
+        """The node of a definition, with its place among the open ones."""
+        around, owner = self._open[-1], entry.part("owner")
         outer, last = split_name(words)
-        owner = entry.part("owner")
         if owner is not None:
             outer = self.source.fold(owner).partition("<")[0].strip().replace("::", ".")
         container = nested(around.inside, outer) if outer else around.inside
@@ -112,7 +115,7 @@ class DefinitionReader:
         opened.group = opened.group_inside = around.group_inside
         if kind in TYPES:
             opened.group_inside = nested(around.group_inside, last)
-        self._push(opened, entry)
+        return opened
 
     def _scope(self, entry: Captured) -> None:
         around = self._open[-1]
@@ -129,36 +132,48 @@ class DefinitionReader:
         self._open.append(opened)
 
     def _test(self, entry: Captured) -> None:
-        around = self._open[-1]
-        name, runner = entry.part("name"), entry.part("runner")
-        if entry.role == "test.aliased" and not self._is_alias(runner):
+        if not self._declares_test(entry):
             return
-        if entry.role == "test.row" and around.kind != "test":
-            return
-        if around.kind == "anonymous" or not self._is_first(entry, name, alone=True):
-            return
-        kind = "group" if entry.role == "test.group" else "test"
-        words = name_of(self.source, entry, name) or self.source.fold(entry.node, 80)
-        body = entry.part("body")
-        end = max(entry.end, body.end_byte if body is not None else 0)
-        owner = entry.part("owner")
-        group = self.source.fold(owner) if owner is not None else around.group_inside
-        opened = Opened(kind, words, end, around.inside, around.inside, group)
-        if runner is None and entry.role == "test":
-            opened.inside = nested(around.inside, words)
-        opened.group_inside = nested(group, words, " > ")
-        opened.in_function = True
-        opened.is_test = kind == "test"
-        opened.marks = states_of(self.source.fold(runner, 400)) if runner is not None else []
-        opened.marks += [self.source.fold(mark) for mark in entry.parts.get("mark", ())]
-        chained = entry.part("chained")
-        if chained is not None:
-            opened.marks.append(self.source.fold_between(chained.end_byte, entry.end))
+        runner = entry.part("runner")
+        states = states_of(self.source.fold(runner, 400)) if runner is not None else []
+        opened = self._opened_test(entry)
+        opened.marks = [*states, *self._other_marks(entry)]
         self._push(opened, entry)
-        if kind == "group":
-            states = states_of(self.source.fold(runner, 400)) if runner is not None else []
+        if opened.kind == "group":
             states = [f"describe{mark}" if mark[0] == "." else mark for mark in states]
             opened.inherits = [*states, *opened.inherits]
+
+    def _declares_test(self, entry: Captured) -> bool:
+        """Whether a capture is a test or group where it is; records it."""
+        around = self._open[-1]
+        if entry.role == "test.aliased" and not self._is_alias(entry.part("runner")):
+            return False
+        if entry.role == "test.row" and around.kind != "test":
+            return False
+        return around.kind != "anonymous" and self._is_first(entry, entry.part("name"), alone=True)
+
+    def _opened_test(self, entry: Captured) -> Opened:
+        """The node of a test or group, with its place among the open ones."""
+        around, body, owner = self._open[-1], entry.part("body"), entry.part("owner")
+        kind = "group" if entry.role == "test.group" else "test"
+        name = name_of(self.source, entry, entry.part("name")) or self.source.fold(entry.node, 80)
+        end = max(entry.end, body.end_byte if body is not None else 0)
+        group = self.source.fold(owner) if owner is not None else around.group_inside
+        opened = Opened(kind, name, end, around.inside, around.inside, group)
+        if entry.role == "test" and entry.part("runner") is None:
+            opened.inside = nested(around.inside, name)
+        opened.group_inside = nested(group, name, " > ")
+        opened.in_function = True
+        opened.is_test = kind == "test"
+        return opened
+
+    def _other_marks(self, entry: Captured) -> list[str]:
+        """The marks of a test besides those in its runner's name."""
+        marks = [self.source.fold(mark) for mark in entry.parts.get("mark", ())]
+        chained = entry.part("chained")
+        if chained is not None:
+            marks.append(self.source.fold_between(chained.end_byte, entry.end))
+        return marks
 
     def _push(self, opened: Opened, entry: Captured) -> None:
         """Open a node, with the comments and decorators above it."""

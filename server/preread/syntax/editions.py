@@ -13,7 +13,7 @@ def edition() -> str:
     digest = hashlib.sha256()
     folder = Path(__file__).parent
     rules = sorted((*folder.glob("*.py"), *folder.glob("queries/*.scm")))
-    for path in (*rules, folder.parent / "languages.py"):
+    for path in (*rules, folder.parent / "languages.py", folder.parent / "roles.py"):
         try:
             digest.update(
                 path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0"

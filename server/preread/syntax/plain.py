@@ -157,36 +157,34 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _definition(  # noqa: C901 - one kind of language each
+def _definition(
     language: Language, code: list[str], number: int, ends: Callable[[int], int]
 ) -> Symbol | None:
     line = code[number - 1]
-    name, key = "", ""
-    if language.name == "Shell":
-        found = _SHELL_FUNCTION.match(line) or _SHELL_INLINE.match(line)
-        if found:
-            name, key = found.groupdict().get("a") or found["b"], "function"
-    elif language.name == "SQL":
-        found = _SQL_RULE.match(line)
-        if found:
-            name, key = found["name"].strip('"`[]'), found["key"].lower()
-    else:
-        found = _KEYWORD_RULE.match(line)
-        if found:
-            name, key = found["name"], found["key"]
-        elif language.name in _C_LIKE:
-            found = _C_FUNCTION.match(line)
-            opens = (
-                line.rstrip().endswith("{")
-                or "{" in line
-                or (number < len(code) and code[number].strip() == "{")
-            )
-            if found and opens and found["name"] not in _NOT_NAMES:
-                name, key = found["name"], "function"
+    following = code[number] if number < len(code) else ""
+    name, key = _name_and_key(language, line, following)
     if not name:
         return None
     signature = " ".join(line.split()).rstrip("{ ")[:160]
     return Symbol(name, _KINDS.get(key, "type"), number, ends(number), "", signature, "", ())
+
+
+def _name_and_key(language: Language, line: str, following: str) -> tuple[str, str]:
+    """The name that a line defines and the keyword of its kind; empty if it defines none."""
+    if language.name == "Shell":
+        found = _SHELL_FUNCTION.match(line) or _SHELL_INLINE.match(line)
+        return (found.groupdict().get("a") or found["b"], "function") if found else ("", "")
+    if language.name == "SQL":
+        found = _SQL_RULE.match(line)
+        return (found["name"].strip('"`[]'), found["key"].lower()) if found else ("", "")
+    if found := _KEYWORD_RULE.match(line):
+        return found["name"], found["key"]
+    if language.name in _C_LIKE and ("{" in line or following.strip() == "{"):
+        found = _C_FUNCTION.match(line)
+        return (
+            (found["name"], "function") if found and found["name"] not in _NOT_NAMES else ("", "")
+        )
+    return "", ""
 
 
 def _contained(symbols: list[Symbol]) -> list[Symbol]:

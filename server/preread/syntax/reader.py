@@ -7,7 +7,8 @@ the words that the head of `queries/python.scm` explains. `captures` runs a quer
 
 import threading
 
-from preread.languages import Language, role_of
+from preread.languages import Language
+from preread.roles import may_contain_tests, role_of
 from preread.syntax.captures import captured
 from preread.syntax.comments import joined_comments
 from preread.syntax.contents import ContentReader
@@ -30,7 +31,7 @@ class Reading:
     def __init__(self, source: Source, language: Language, section: Section) -> None:
         self._source = source
         self._language = language
-        self._found = captured(section, source, role_of(source.path) == "test")
+        self._found = captured(section, source, may_contain_tests(source.path))
         self._definitions = DefinitionReader(source)
         self._definitions.read(self._found)
         self.outline = Outline(

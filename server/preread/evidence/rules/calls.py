@@ -9,7 +9,7 @@ from preread.dossier import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
 from preread.evidence.rule import Found, Rule
-from preread.evidence.view import FUNCTIONS, View
+from preread.evidence.view import FUNCTIONS, Test, View
 from preread.syntax import Call
 
 MAX_SHOWN = 4
@@ -31,7 +31,7 @@ def find(view: View) -> Iterator[Found]:
     uses: dict[str, list[_Use]] = defaultdict(list)
     for number, test in enumerate(view.main_cases):
         for call in test.file.calls_between(test.case.start, test.case.end):
-            if _is_of_project(name := _name(call), names):
+            if _is_of_project(name := _name(call), names) and not _is_given(test, name):
                 uses[name].append(_Use(number, test.file, call))
     counts = {name: len({use.test for use in uses[name]}) for name in uses}
     total = len(view.main_cases)
@@ -71,6 +71,12 @@ def _is_of_project(name: str, names: Container[str]) -> bool:
     return any(one in names for one in classes or segments[-1:])
 
 
+def _is_given(test: Test, name: str) -> bool:
+    """Whether a bare name is a parameter of the test, as the `done` of a runner."""
+    opening = test.file.span_text(test.case.start, test.case.start)
+    return name.isidentifier() and re.search(rf"[(,]\s*{name}\s*[,)]", opening) is not None
+
+
 def _shortest(uses: Sequence[_Use]) -> str:
     """The shortest line that is a statement with one of the calls, with its place."""
     found = []
@@ -89,5 +95,6 @@ RULE = Rule(
     heading="How the tests call it",
     weight=0.06,
     find=find,
+    for_thin=True,
     example='`runner.invoke` in 18 of 24 tests: `runner.invoke(cli, ["--help"])` tests/a.py:12',
 )

@@ -13,6 +13,7 @@ from preread.syntax import Comment
 MAX_FACTS, MAX_IN_ONE = 12, 3  # facts; of one definition
 FLOOR = 0.3  # of the best definition's score: definitions below only share the file
 MIN_WORDS = 5
+MAX_WHOLE = 240  # characters of a comment that is quoted whole; of a longer one, single sentences
 MAX_SIGNS = 0.15  # of a sentence: with more symbols it is code or a drawing
 DOCS = ("/**", "///", "//!")
 # Warnings of a trap, then reasons; references to issues count as warnings.
@@ -40,9 +41,7 @@ class _Remark(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """The strongest sentences, in source order within a definition."""
-    if view.thin or not view.definitions:
-        return
-    best = view.definitions[0].score or 1.0
+    best = view.best_score
     found: list[tuple[float, Definition, _Remark]] = []
     for one, comment in _near(view, FLOOR * best):
         for remark in _remarks(one, comment):
@@ -61,7 +60,7 @@ def find(view: View) -> Iterator[Found]:
 def _near(view: View, floor: float) -> Iterator[tuple[Definition, Comment]]:
     """Each comment of the sources with the innermost definition that it is in or right above."""
     for file in view.sources:
-        own = [one for one in view.definitions if one.file is file]
+        own = view.definitions_in(file)
         for comment in file.details.comments if own else ():
             around = [
                 one
@@ -80,12 +79,12 @@ def _remarks(one: Definition, comment: Comment) -> Iterator[_Remark]:
         return
     opening = one.file.lines[comment.start - 1].lstrip()
     is_docs = opening.startswith(DOCS) or comment.end + 1 == one.symbol.start
-    for sentence in _sentences(_prose(comment.text)):
+    prose = " ".join(_prose(comment.text).split())
+    for sentence in [prose] if len(prose) <= MAX_WHOLE else _sentences(prose):
         warns = WARNING.search(sentence) is not None
         if (warns or (not is_docs and REASON.search(sentence))) and _is_readable(sentence):
-            yield _Remark(
-                quoting.whole(sentence), comment, 0.6 if is_docs else 1.0 if warns else 0.7
-            )
+            weight = 0.6 if is_docs else 1.0 if warns else 0.7
+            yield _Remark(quoting.whole(sentence, MAX_WHOLE), comment, weight)
 
 
 def _sentences(text: str) -> list[str]:
@@ -108,7 +107,7 @@ def _prose(text: str) -> str:
 
 def _is_readable(sentence: str) -> bool:
     """Whether it is a sentence of some words, and neither code nor a drawing."""
-    if len(sentence.split()) < MIN_WORDS or not quoting.whole(sentence):
+    if len(sentence.split()) < MIN_WORDS or not quoting.whole(sentence, MAX_WHOLE):
         return False
     if MARKUP.search(sentence) or sentence.endswith((";", "{", ":", ",")):
         return False
@@ -126,7 +125,7 @@ def _fact(one: Definition, remark: _Remark, weight: float) -> Found:
 RULE = Rule(
     name="comments",
     file="anti-patterns.md",
-    heading="Comments with a reason",
+    heading="Comments that explain or warn",
     weight=0.12,
     find=find,
     example="`source`: `Write bytes, otherwise Windows translates LF to CRLF.`",

@@ -14,6 +14,8 @@ from preread.syntax import Symbol, enclosing
 MAX_FILES = 10
 TIER = 12  # names in one line of the plain outline
 TIERS_OF_FILE = 8
+UNRELATED = 0.1  # of the best definition's score: what has less only shares the file
+FIRST_FILES, MAX_UNRELATED = 2, 2  # lines of such names in these files; in the others one
 MAX_CALLS, MAX_CALLERS, MAX_PARAMETERS = 5, 2, 8
 MAX_CANDIDATES = 30  # files searched for callers and tests
 DISTINCTIVE = re.compile(r"_|[a-z][A-Z]|.{7}")  # a name that is unlikely to be a plain word
@@ -27,24 +29,27 @@ SELF = frozenset({"self", "cls", "this"})
 
 def find(view: View) -> Iterator[Found]:
     """For each ranked file its main definitions in detail, then the names of the others."""
-    if view.thin:
-        return
     details = {id(one): _detail(view, one) for one in view.mains}
-    best = max((one.score for one in view.definitions), default=0.0) or 1.0
     for rank, file in enumerate(view.sources[:MAX_FILES]):
-        own = [one for one in view.definitions if one.file is file]
+        own = view.definitions_in(file)
         main = [one for one in own if details.get(id(one))]
         for one in sorted(main, key=lambda one: one.symbol.start):
-            score = 0.7 + 0.3 * one.score / best
+            score = 0.7 + 0.3 * one.score / view.best_score
             yield Found(details[id(one)], (one.cite,), score, file.path)
-        covered = [one for one in own if not details.get(id(one))]
-        tiers = [covered[n : n + TIER] for n in range(0, len(covered), TIER)][:TIERS_OF_FILE]
-        for number, tier in enumerate(tiers):
-            score = _tier_score(rank, number, tier[0].score / best)
+        others = [one for one in own if not details.get(id(one))]
+        for number, tier in enumerate(_tiers(view, rank, others)):
+            score = _tier_score(rank, number, tier[0].score / view.best_score)
             yield Found(_outline(tier), (), score, file.path)
-    further = [file.path for file in view.sources[MAX_FILES:]]
-    if further:
-        yield Found("further files with these words", tuple(map(quoting.file_source, further)), 0.5)
+    bare = [file.path for file in view.sources[:MAX_FILES] if not view.definitions_in(file)]
+    further = [file.path for file in view.sources[MAX_FILES:]] + view.further["files"]
+    yield from quoting.only_named("files", bare + further)
+
+
+def _tiers(view: View, rank: int, own: Sequence[Definition]) -> Sequence[Sequence[Definition]]:
+    """A file's names by lines of the outline; few lines of those that only share the file."""
+    tiers = [own[n : n + TIER] for n in range(0, len(own), TIER)][:TIERS_OF_FILE]
+    related = sum(tier[0].score >= UNRELATED * view.best_score for tier in tiers)
+    return tiers[: related + (MAX_UNRELATED if rank < FIRST_FILES else 1)]
 
 
 def _tier_score(rank: int, number: int, best: float) -> float:
@@ -159,9 +164,11 @@ def _callers_in(view: View, file: FileView, one: Definition) -> Iterator[_Caller
         around = enclosing(view.outline(file.path), call.line)
         if is_shared and getattr(around, "container", "") != one.symbol.container:
             continue  # another class's method of the same name, perhaps
-        if isinstance(around, Symbol) and around.name.isidentifier() and around.name not in seen:
-            seen.add(around.name)
-            yield _Caller(around.name, file.path, call.line)
+        if isinstance(around, Symbol) and around.name.isidentifier():
+            name = quoting.qualified(around)
+            if name not in seen:
+                seen.add(name)
+                yield _Caller(name, file.path, call.line)
 
 
 def _tests_naming(view: View, one: Definition) -> int:
@@ -181,7 +188,7 @@ def _tests_naming(view: View, one: Definition) -> int:
 RULE = Rule(
     name="definitions",
     file="codebase.md",
-    heading="Further files",
+    heading="More files",
     weight=0.8,
     find=find,
     example="`shell_complete` (cli, args) → `source` :48 ← `main` core.py:1626; 3 tests name it",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from preread.dossier import code
 from preread.evidence import quoting
@@ -22,17 +23,12 @@ MAX_LINES = 20  # cited from the definition on; what is further away is cited al
 
 def find(view: View) -> Iterator[Found]:
     """One fact per definition: its decorator, its documentation or its warning, as written."""
-    if view.thin or not view.definitions:
-        return
-    best, told = view.definitions[0].score or 1.0, 0
-    for one in view.definitions:
-        if told == MAX_FACTS or one.score < FLOOR * best:
-            return
-        said = _documented(one) or _decorated(one) or _warned(one)
-        if said is not None:
-            told += 1
-            name = f"{code(one.symbol.name)}: " if one.symbol.name.isidentifier() else ""
-            yield said._replace(text=f"{name}{said.text}", score=min(1.0, one.score / best))
+    near = (one for one in view.definitions if one.score >= FLOOR * view.best_score)
+    found = ((one, _documented(one) or _decorated(one) or _warned(one)) for one in near)
+    deprecated = ((one, notice) for one, notice in found if notice is not None)
+    for one, notice in islice(deprecated, MAX_FACTS):
+        name = f"{code(one.symbol.name)}: " if one.symbol.name.isidentifier() else ""
+        yield notice._replace(text=f"{name}{notice.text}", score=one.score / view.best_score)
 
 
 def _documented(one: Definition) -> Found | None:

@@ -17,7 +17,7 @@ PAST = re.compile(r"(?i)^(change|history|news|release)")  # what was, release by
 
 def find(view: View) -> Iterator[Found]:
     """One fact per document, its headings in their order."""
-    if view.thin or view.whole_project:
+    if view.whole_project:
         return
     docs = [doc for doc in view.docs if not PAST.match(doc.path.rpartition("/")[2])]
     for doc in docs[:MAX_DOCUMENTS]:
@@ -27,9 +27,7 @@ def find(view: View) -> Iterator[Found]:
         best = sorted(about, key=lambda one: -scores[one.start])[:MAX_HEADINGS]
         shown = sorted(((one.name, one.start) for one in best), key=lambda pair: pair[1])
         if shown:
-            first = quoting.anchored(*shown[0], quoting.path_of(doc.path))
-            text = ", ".join((first, *(quoting.anchored(*one) for one in shown[1:])))
-            yield Found(text, (), doc.score * max(scores.values()))
+            yield Found(quoting.in_file(doc.path, shown), (), doc.score * max(scores.values()))
 
 
 def _is_quotable(doc: FileView, heading: Symbol) -> bool:

@@ -7,14 +7,14 @@ from typing import NamedTuple
 from preread.dossier import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
+from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
-from preread.syntax import Raise, TestCase, enclosing
+from preread.syntax import Raise
 
 MAX_FILES, MAX_SHOWN = 6, 6  # files read; messages in one fact
 MAX_BELOW = 8  # lines between the error's name and its message
 MIN_MESSAGE = 8  # characters
-RELATED = 0.5  # relevance of a message, or of the function that raises it
 
 
 class _Message(NamedTuple):
@@ -28,29 +28,17 @@ class _Message(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """For each ranked file the messages of its errors, those of one kind together."""
-    if view.thin:
-        return
     for rank, file in enumerate(view.sources[:MAX_FILES]):
         kinds: dict[str, dict[str, _Message]] = defaultdict(dict)
         for raised in file.details.raises:
-            relevance = _relevance(view, file, raised)
-            if isinstance(enclosing(file.outline, raised.line), TestCase):
-                continue
+            texts = (raised.message, raised.exception, raised.within)
+            relevance = view.relevance_at(file, raised.line, *texts)
             if relevance >= RELATED and (anchor := _anchored(file, raised)):
                 kinds[raised.exception].setdefault(anchor[2], _Message(*anchor, relevance))
         for exception, messages in kinds.items():
             best = sorted(messages.values(), key=lambda one: -one.relevance)[:MAX_SHOWN]
             score = min(1.0, 0.3 + 0.5 * best[0].relevance + 0.2 / (1 + rank))
             yield Found(f"{code(exception)}: {_listed(file, sorted(best))}", (), score)
-
-
-def _relevance(view: View, file: FileView, raised: Raise) -> float:
-    """By its words and the function's name; an error in a main definition is the feature's own."""
-    mains = (one.symbol for one in view.mains if one.file is file)
-    is_main = any(one.start <= raised.line <= one.end for one in mains)
-    at_home = view.whole_project or view.relevance.has_feature(file.path)
-    own = view.relevance.of(raised.message, raised.exception, raised.within)
-    return max(own, 1.0 * is_main, RELATED * at_home)
 
 
 def _anchored(file: FileView, raised: Raise) -> tuple[int, int, str] | None:

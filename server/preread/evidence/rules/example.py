@@ -51,8 +51,9 @@ def _start(one: Test) -> int:
 RULE = Rule(
     name="example",
     file="patterns.md",
-    heading="A short test",
+    heading="Example test",
     weight=0.06,
     find=find,
+    for_thin=True,
     example="a whole test, with its lines as source",
 )

@@ -24,5 +24,6 @@ RULE = Rule(
     heading="Failing in the latest report",
     weight=0.08,
     find=find,
+    for_thin=True,
     example="`test_pay` failed 3 times, last 2026-11-20, with `assertion`: AssertionError: boom",
 )

@@ -18,8 +18,9 @@ def find(view: View) -> Iterator[Found]:
 RULE = Rule(
     name="flaky",
     file="failures.md",
-    heading="Failing or flaky by recorded runs",
+    heading="Failing or flaky in recorded runs",
     weight=0.04,
     find=find,
-    example="`pays` passes and fails by turns: failed in 2 of 5 runs, last 2026-11-21",
+    for_thin=True,
+    example="`pays` is flaky: failed in 2 of 5 runs, last 2026-11-21",
 )

@@ -139,5 +139,6 @@ RULE = Rule(
     heading="Fixtures and helpers",
     weight=0.07,
     find=find,
+    for_thin=True,
     example="`runner` tests/conftest.py:7, in 12 of 20 tests",
 )

@@ -19,13 +19,11 @@ NAMED, WORDS, FIX, TESTED, RECENT = 0.3, 0.15, 0.15, 0.2, 0.2
 CHAINED = 0.25  # more for one that mends or takes back an earlier one
 MIN_LINES, MIN_LENGTH = 4, 15  # of lines that tell a definition apart, and their characters
 MAX_SHARING = 4  # commits of one issue: of more it is an umbrella
-REWRITES = "Fixes of its lines under other words, newest first"
+REWRITES = "Other fixes of the same lines, newest first"
 
 
 def find(view: View) -> Iterator[Found]:
     """Commits by their words, then fixes of the main definitions under other words."""
-    if view.thin:
-        return
     found = [one for one in view.once(feature_commits.about) if subject(one)]
     scores = {one.sha: _score(view, one, n / len(found)) for n, one in enumerate(found)}
     best = sorted(found, key=lambda one: -scores[one.sha])[:MAX_COMMITS]
@@ -63,7 +61,7 @@ def _before(commit: Commit, found: Sequence[Commit]) -> list[Commit]:
 def _fact(commit: Commit, before: Sequence[Commit], score: float) -> Found:
     if before and feature_commits.takes_back(commit, before[0]):
         first = before[0]  # whose subject the revert's repeats
-        text = f"{_told(first)}; taken back {commit.date[:7]}"
+        text = f"{_told(first)}; reverted {commit.date[:7]}"
     else:
         follows = (f"follows {one.date[:7]} {subject(one)}" for one in before)
         text = "; ".join((_told(commit), *follows))
@@ -125,7 +123,7 @@ def _owners(view: View, paths: Sequence[str]) -> dict[tuple[str, str], str]:
 RULE = Rule(
     name="history",
     file="failures.md",
-    heading="Commits with these words, newest first",
+    heading="Related commits, newest first",
     weight=0.12,
     find=find,
     example="2026-07 `Fix fish completion (#3126)`: shell_completion.py, its test",

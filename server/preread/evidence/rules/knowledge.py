@@ -13,7 +13,7 @@ ABOUT = 0.5  # of a fact that cites none of them and has not the feature's whole
 
 def find(view: View) -> Iterator[Found]:
     """The facts that are about the feature or cite its files, in the order they are kept in."""
-    if view.thin or not view.knowledge:
+    if not view.knowledge:
         return
     draft, problems = dossier.parse("knowledge.md", "", view.knowledge)
     view.notes.extend(f".project/{problem}" for problem in problems[:MAX_PROBLEMS])
@@ -31,7 +31,7 @@ def find(view: View) -> Iterator[Found]:
 RULE = Rule(
     name="knowledge",
     file="requirements.md",
-    heading="What the project has learned",
+    heading="Project knowledge",
     weight=0.12,
     find=find,
     example="stock first, money second: the charge comes after `reserve` (shop/checkout.py:77-85)",

@@ -18,8 +18,6 @@ FORMAL = re.compile(r"(?i)^this reverts commit\b.*|^[\w-]+-by: .*|^[\w-]+: \S+$"
 
 def find(view: View) -> Iterator[Found]:
     """The reverts that are still in force, newest first."""
-    if view.thin:
-        return
     commits = view.once(feature_commits.about)
     reverts = [(one, _original(view, one)) for one in commits if one.is_revert]
     told: set[str] = set()
@@ -30,7 +28,7 @@ def find(view: View) -> Iterator[Found]:
             continue
         told.add(original.subject)
         why = _reason(revert)
-        text = f"{original.date[:7]} {subject(original)} was taken back {_after(original, revert)}"
+        text = f"{original.date[:7]} {subject(original)} was reverted {_after(original, revert)}"
         score = 0.5 + 0.3 * view.relevance.of(original.subject) + 0.2 * bool(why)
         yield Found(text + (f": {why}" if why else ""), (source(revert), source(original)), score)
 
@@ -70,5 +68,5 @@ RULE = Rule(
     heading="Reverted",
     weight=0.08,
     find=find,
-    example="2026-04 `Retry a charge` was taken back 3 days later: `It charged twice.`",
+    example="2026-04 `Retry a charge` was reverted 3 days later: `It charged twice.`",
 )

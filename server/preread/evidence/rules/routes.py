@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from preread.evidence import quoting
 from preread.evidence.files import FileView
+from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 from preread.index import words
-from preread.syntax import TestCase, enclosing
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; routes in one fact
 MAX_LINES = 10  # from the beginning of a call to its address
@@ -22,22 +22,17 @@ VERBS = frozenset(
 
 
 def find(view: View) -> Iterator[Found]:
-    """The routes of each ranked file, those of one file together."""
-    if view.thin:
-        return
+    """The routes of each ranked file in one fact."""
     files = (file for file in view.sources[:MAX_FILES] if not _is_example(file.path))
     for rank, file in enumerate(files):
         found = {
             address: line
             for address, line, owner in _routes(file)
-            if _is_own(view, file, address, owner) and "`" not in address
+            if view.relevance_at(file, owner, address) >= RELATED and "`" not in address
         }
         if found:
-            (first, at), *rest = list(found.items())[:MAX_SHOWN]
-            named = [quoting.anchored(first, at, quoting.path_of(file.path))]
-            named += [quoting.anchored(*one) for one in rest]
-            more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
-            yield Found(", ".join(named) + more, (), 0.9 / (1 + rank))
+            text = quoting.in_file(file.path, list(found.items()), MAX_SHOWN)
+            yield Found(text, (), 0.9 / (1 + rank))
 
 
 def _is_example(path: str) -> bool:
@@ -66,15 +61,6 @@ def _line(file: FileView, address: str, line: int) -> int:
     quoted = re.compile(rf"[\"'`]{re.escape(address)}[\"'`]")
     near = (*range(line, line + MAX_LINES), *range(line - 1, max(0, line - MAX_LINES), -1))
     return next((n for n in near if quoted.search(file.span_text(n, n))), 0)
-
-
-def _is_own(view: View, file: FileView, address: str, line: int) -> bool:
-    """Whether the address has the feature's words, or one of its main definitions has the line."""
-    if isinstance(enclosing(file.outline, line), TestCase):
-        return False
-    mains = (one.symbol for one in view.mains if one.file is file)
-    inside = any(one.start <= line <= one.end for one in mains)
-    return view.whole_project or inside or view.relevance.of(address) > 0
 
 
 RULE = Rule(

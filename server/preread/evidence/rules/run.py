@@ -1,6 +1,7 @@
 """How to run the feature's tests: a command for each runner, by the project's settings."""
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from preread.dossier import code
 from preread.evidence import quoting
@@ -11,32 +12,48 @@ from preread.sources import Ref
 
 MAX_COMMANDS = 3
 MAX_FILES = 8  # test files whose runner is looked for
+MAX_TOGETHER = 3  # of the feature's test files in one command
+MAX_RUN = 160  # characters of such a command
 MAX_NOTES = 3
 MAX_NAMES = 2
 
 
 def find(view: View) -> Iterator[Found]:
-    """The command for the best test file of each runner and folder, the best file first."""
-    seen: set[tuple[str, str]] = set()
-    for path in _files(view):
-        command = command_for(_target(view, path))
-        if command is None or not _is_sound(command) or (command.tool, command.folder) in seen:
-            continue
+    """The commands for the feature's best test files, of each runner and folder one."""
+    for rank, command in enumerate(_commands(view)):
         notes = [note for note in command.notes if _is_sound_note(note)][:MAX_NOTES]
         sources = dict.fromkeys(
             _source(proof) for proof in (command.proof, *(n.proof for n in notes))
         )
-        yield Found(_told(command, notes), tuple(sources), 1 / (1 + len(seen)))
-        seen.add((command.tool, command.folder))
-        if len(seen) == MAX_COMMANDS:
-            return
+        yield Found(_told(command, notes), tuple(sources), 1 / (1 + rank))
 
 
-def _files(view: View) -> list[str]:
-    """The feature's test files, best first; for a thin one, the ranked ones."""
-    best = () if view.thin else (file.path for file in view.test_files)
-    ranked = (file.path for file in view.tests if file.role == "test")
-    return list(dict.fromkeys((*best, *ranked)))[:MAX_FILES]
+def _commands(view: View) -> list[Command]:
+    """The commands for the feature's test files, best first; where it has none, the ranked ones."""
+    found: dict[tuple[str, str], Command] = {}
+    own = [] if view.thin else [file.path for file in view.test_files]
+    ranked = [file.path for file in view.tests if file.role == "test"]
+    for path in (own or ranked)[:MAX_FILES]:
+        command = command_for(_target(view, path))
+        if command is None or not _is_sound(command):
+            continue
+        earlier = found.setdefault((command.tool, command.folder), command)
+        if own and earlier is not command:
+            found[command.tool, command.folder] = _together(earlier, command)
+    special = [command for command in found.values() if not command.is_general]
+    return (special or list(found.values()))[:MAX_COMMANDS]
+
+
+def _together(earlier: Command, command: Command) -> Command:
+    """One command for the files of both where that is possible and short, else the earlier one.
+
+    pytest cannot import two files of the same name whose folders are no packages.
+    """
+    joined = earlier.joined(command)
+    if joined is None or len(joined.files) > MAX_TOGETHER or len(joined.run) > MAX_RUN:
+        return earlier
+    names = {PurePosixPath(file).name for file in joined.files}
+    return joined if len(names) == len(joined.files) else earlier
 
 
 def _target(view: View, path: str) -> Target:
@@ -71,5 +88,6 @@ RULE = Rule(
     heading="Run",
     weight=0.08,
     find=find,
+    for_thin=True,
     example='"python -m pytest tests/test_a.py"; warnings are errors, `filterwarnings`',
 )

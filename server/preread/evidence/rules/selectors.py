@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from preread.dossier import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
+from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; values in one fact
 MAX_VALUE = 60  # characters
-RELATED = 0.5
 # What the testing libraries of browsers look for, written alike in JSX, HTML and templates.
 ATTRIBUTE = re.compile(
     r"(?<![\w-])(data-test[\w-]*|data-cy|data-qa|aria-label|placeholder)=[\"']([^\"'{}<>`$]+)[\"']"
@@ -21,13 +21,10 @@ ATTRIBUTE = re.compile(
 
 def find(view: View) -> Iterator[Found]:
     """The elements of each ranked file by attribute."""
-    if view.thin:
-        return
     for rank, file in enumerate(view.sources[:MAX_FILES]):
-        at_home = view.whole_project or view.relevance.has_feature(file.path)
         groups: dict[str, dict[str, int]] = defaultdict(dict)
         for name, value, line in _attributes(file):
-            if at_home or _is_near(view, file, value, line):
+            if view.relevance_at(file, line, value) >= RELATED:
                 groups[name].setdefault(value, line)
         if groups:
             yield Found(_listed(file, groups), (), 0.9 / (1 + rank))
@@ -39,13 +36,6 @@ def _attributes(file: FileView) -> Iterator[tuple[str, str, int]]:
             for name, value in ATTRIBUTE.findall(line):
                 if len(value) <= MAX_VALUE and value.strip():
                     yield name, value.strip(), number
-
-
-def _is_near(view: View, file: FileView, value: str, line: int) -> bool:
-    """Whether the value has the feature's words, or a main definition has the line."""
-    mains = (one.symbol for one in view.mains if one.file is file)
-    inside = any(one.start <= line <= one.end for one in mains)
-    return inside or view.relevance.of(value) >= RELATED
 
 
 def _listed(file: FileView, groups: dict[str, dict[str, int]]) -> str:
@@ -64,7 +54,7 @@ def _listed(file: FileView, groups: dict[str, dict[str, int]]) -> str:
 RULE = Rule(
     name="selectors",
     file="codebase.md",
-    heading="Elements",
+    heading="Selectors",
     weight=0.03,
     find=find,
     example="`data-testid`: `login-form` src/Login.tsx:12, `login-error` :30",

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 
 from preread.evidence import quoting
 from preread.evidence.files import FileView
+from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
-from preread.syntax import TestCase, enclosing
 
 MAX_FILES, MAX_SHOWN = 6, 8  # files that are read; settings in one fact
-RELATED = 0.5
 # `os.environ.get("X")`, `std::env::var("X")`, `ENV["X"]`, `envvar="X"`, `process.env.X`
 VARIABLE = re.compile(
     r"(?i:env)\w*(?:(?:\.|::)\w+)?(?:!?[(\[]|=)\s*[\"']([A-Z][A-Z0-9_]{2,})[\"']"
@@ -23,22 +22,17 @@ KEY = re.compile(
 
 
 def find(view: View) -> Iterator[Found]:
-    """The settings of each ranked file, those of one file together."""
-    if view.thin:
-        return
-    told: set[str] = set()
+    """The settings of each ranked file in one fact, each with its first line."""
+    seen: set[str] = set()
     for rank, file in enumerate(view.sources[:MAX_FILES]):
         found: dict[str, int] = {}
         for name, line in _settings(file):
-            if name not in told and _is_own(view, file, name, line):
+            if name not in seen and view.relevance_at(file, line, name) >= RELATED:
                 found.setdefault(name, line)
-        told.update(found)
+        seen.update(found)
         if found:
-            (first, at), *rest = list(found.items())[:MAX_SHOWN]
-            named = [quoting.anchored(first, at, quoting.path_of(file.path))]
-            named += [quoting.anchored(*one) for one in rest]
-            more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
-            yield Found(", ".join(named) + more, (), 0.9 / (1 + rank))
+            text = quoting.in_file(file.path, list(found.items()), MAX_SHOWN)
+            yield Found(text, (), 0.9 / (1 + rank))
 
 
 def _settings(file: FileView) -> Iterator[tuple[str, int]]:
@@ -51,15 +45,6 @@ def _settings(file: FileView) -> Iterator[tuple[str, int]]:
             names = [match[1] or match[2] for match in VARIABLE.finditer(line)]
             found += [(name, number) for name in (*names, *KEY.findall(line))]
     yield from sorted(found, key=lambda one: one[1])
-
-
-def _is_own(view: View, file: FileView, name: str, line: int) -> bool:
-    """Whether a main definition reads it, or it is called after the feature."""
-    if isinstance(enclosing(file.outline, line), TestCase):
-        return False
-    mains = (one.symbol for one in view.mains if one.file is file)
-    inside = any(one.start <= line <= one.end for one in mains)
-    return view.whole_project or inside or view.relevance.of(name) >= RELATED
 
 
 RULE = Rule(

@@ -114,8 +114,9 @@ def _replaces(call: Call) -> bool:
 RULE = Rule(
     name="setup",
     file="patterns.md",
-    heading="Set up",
+    heading="Setup",
     weight=0.05,
     find=find,
+    for_thin=True,
     example="`beforeEach` tests/cart.test.ts:12 → `render` :13, `API.reset` :14",
 )

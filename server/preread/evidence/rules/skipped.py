@@ -28,7 +28,7 @@ class _Marked(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """The marks in the order of their best test, each with the tests that have it."""
-    if view.thin or not view.cases:
+    if not view.cases:
         return
     best = view.cases[0].score or 1.0
     groups: dict[tuple[str, str], list[_Marked]] = {}
@@ -38,14 +38,12 @@ def find(view: View) -> Iterator[Found]:
             groups.setdefault((test.file.path, marked.mark), []).append(marked)
     for (path, mark), group in list(groups.items())[:MAX_FACTS]:
         group.sort(key=lambda one: one.test.case.start)
-        shown = [(one.test.case.name, one.test.case.start) for one in group[:MAX_NAMES]]
-        first = quoting.anchored(*shown[0], quoting.path_of(path))
-        names = ", ".join((first, *map(quoting.listed, ([one] for one in shown[1:]))))
-        more = f" and {len(group) - MAX_NAMES} more" if len(group) > MAX_NAMES else ""
+        named = [(one.test.case.name, one.test.case.start) for one in group]
+        names = quoting.in_file(path, named, MAX_NAMES)
         under = _condition(group[0])
         score = max(one.test.score for one in group) / best
         source = group[0].test.file.cite(group[0].start, group[0].end)
-        yield Found(f"{mark}{under} on {names}{more}", (source,), min(1.0, score))
+        yield Found(f"{mark}{under} on {names}", (source,), min(1.0, score))
 
 
 def _marked(test: Test) -> _Marked | None:

@@ -13,28 +13,39 @@ from preread.evidence.view import Test, View
 MAX_FILES = 10
 TIER = 8  # tests in one line
 TIERS_OF_FILE = 10
+UNRELATED, MAX_UNRELATED = 0.2, 1  # of the best test's score; lines of tests that have less
+FIRST_FILES = 3  # whose tests are listed even if none is related; of others the path says enough
 SHARED = 3  # tests that call one helper, for it to name their group
 
 
 def find(view: View) -> Iterator[Found]:
     """The tests of each ranked test file; those with the request's words come first."""
-    best = max((one.score for one in view.cases), default=0.0) or 1.0
-    ranked = list(dict.fromkeys((*view.tests, *(one.file for one in view.cases))))
-    files = ranked[:MAX_FILES]
-    for rank, file in enumerate(files):
+    floor = UNRELATED * (max((one.score for one in view.cases), default=0.0) or 1.0)
+    named: list[str] = []
+    ranked = dict.fromkeys((*view.tests, *(one.file for one in view.cases)))
+    for rank, file in enumerate(ranked):
         own = [one for one in view.cases if one.file is file and _is_quotable(one)]
-        if view.thin:
-            own = own[:2]
-        for number in range(0, len(own), TIER):
-            tier = own[number : number + TIER]
-            if number // TIER == TIERS_OF_FILE:
-                break
-            score = 0.65 * tier[0].score / best
-            score += 0.35 / (1 + 0.25 * rank) / (1 + 0.5 * number / TIER)
-            yield Found(_listed(file, tier), (), score, file.path)
-    further = [file.path for file in view.tests if file not in files]
-    if further and not view.thin:
-        yield Found("further tests with these words", tuple(map(quoting.file_source, further)), 0.5)
+        is_related = bool(own) and own[0].score >= floor
+        if rank < FIRST_FILES or (rank < MAX_FILES and is_related):
+            yield from _of_file(file, rank, own[:2] if view.thin else own, floor)
+        else:
+            named.append(file.path)
+    if not view.thin:
+        yield from quoting.only_named("test files", named + view.further["tests"])
+
+
+def _of_file(file: FileView, rank: int, own: Sequence[Test], floor: float) -> Iterator[Found]:
+    for number, tier in enumerate(_tiers(own, floor)):
+        score = 0.65 * UNRELATED * tier[0].score / floor
+        score += 0.35 / (1 + 0.25 * rank) / (1 + 0.5 * number)
+        yield Found(_listed(file, tier), (), score, file.path)
+
+
+def _tiers(own: Sequence[Test], floor: float) -> Iterator[Sequence[Test]]:
+    """A file's tests by lines of the dossier; of those with other subjects only the first ones."""
+    tiers = [own[n : n + TIER] for n in range(0, len(own), TIER)][:TIERS_OF_FILE]
+    related = sum(tier[0].score >= floor for tier in tiers)
+    yield from tiers[: related + MAX_UNRELATED]
 
 
 def _is_quotable(one: Test) -> bool:
@@ -80,8 +91,9 @@ def _helpers(file: FileView) -> dict[str, int]:
 RULE = Rule(
     name="tests",
     file="existing-tests.md",
-    heading="Further files",
+    heading="More files",
     weight=0.5,
     find=find,
+    for_thin=True,
     example="helper `_get_words` :29 in `test_command` :33, `test_group` :43",
 )

@@ -58,5 +58,6 @@ RULE = Rule(
     heading="Ticket",
     weight=0.12,
     find=find,
+    for_thin=True,
     example="Acceptance criteria: `Paying again with the same key never makes a second charge.`",
 )

@@ -18,8 +18,6 @@ MIN_SHARED, SHARE = 3, 1 / 3  # how often two files change together to be named
 
 def find(view: View) -> Iterator[Found]:
     """One fact for each of the first sources that has companions."""
-    if view.thin:
-        return
     small = [one for one in commits.commits(view.connection).values() if len(one.paths) <= SMALL]
     told: set[frozenset[str]] = set()
     for rank, file in enumerate(view.sources[:MAX_FILES]):
@@ -45,9 +43,11 @@ def _partners(view: View, path: str, own: list[PastCommit]) -> list[tuple[str, i
 def _fact(
     view: View, path: str, own: list[PastCommit], partners: list[tuple[str, int]], score: float
 ) -> Found:
-    counted = ", ".join(f"{_name(view, other)} {count}" for other, count in partners)
+    (first, most), *others = ((_name(view, other), count) for other, count in partners)
+    rest = "".join(f", {count} {name}" for name, count in others)
     latest = next(one for one in own if partners[0][0] in one.paths)
-    text = f"of the last {len(own)} small commits to {_name(view, path)}: {counted}"
+    commits_to = f"of the last {len(own)} small commits to {_name(view, path)}"
+    text = f"{commits_to}, {most} also changed {first}{rest}"
     return Found(text, (f"commit:{latest.sha[:9]}",), score)
 
 
@@ -71,5 +71,5 @@ RULE = Rule(
     heading="Changed together",
     weight=0.04,
     find=find,
-    example="of the last 40 small commits to core.py: test_core.py 21, types.py 17",
+    example="of the last 40 small commits to core.py, 21 also changed test_core.py, 17 types.py",
 )

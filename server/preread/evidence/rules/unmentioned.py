@@ -7,16 +7,16 @@ from typing import NamedTuple
 from preread.evidence import quoting
 from preread.evidence.absence import absent
 from preread.evidence.files import FileView
+from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import MAIN_FLOOR, Definition, View
 from preread.evidence.visibility import is_public
-from preread.syntax import Member, Raise, TestCase, enclosing
+from preread.syntax import Member, Raise
 
 MAX_FILES, MAX_DEFINITIONS = 5, 30  # that are checked
 MAX_SHOWN = 4  # names in one fact, each with up to three proofs
 MIN_NAME, MIN_WORDS = 5, 3  # letters of a name, words of a message
 MAX_BELOW = 8  # lines between an error's name and its message
-RELATED = 0.5
 KINDS = frozenset({"function", "method", "class", "component"})
 FAMILIES = frozenset({"enum", "option"})
 ACCESSOR = re.compile(
@@ -34,8 +34,6 @@ class _Absence(NamedTuple):
 
 def find(view: View) -> Iterator[Found]:
     """By file the definitions, then the members of families, then the messages."""
-    if view.thin:
-        return
     for rank, file in enumerate(view.sources[:MAX_FILES]):
         score = 0.9 / (1 + 0.3 * rank)
         for own in (_definitions(view, file), _members(view, file), _messages(view, file)):
@@ -45,11 +43,9 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _fact(file: FileView, found: Sequence[_Absence], score: float) -> Found:
-    path, parts = quoting.path_of(file.path), list[str]()
-    for one in found:
-        parts.append(quoting.anchored(one.name, one.line, "" if parts else path))
+    text = quoting.in_file(file.path, [(one.name, one.line) for one in found])
     proofs = (source for one in found for source in one.sources)
-    return Found(", ".join(parts), tuple(dict.fromkeys(proofs)), score)
+    return Found(text, tuple(dict.fromkeys(proofs)), score)
 
 
 # -- definitions
@@ -57,7 +53,7 @@ def _fact(file: FileView, found: Sequence[_Absence], score: float) -> Found:
 
 def _definitions(view: View, file: FileView) -> Iterator[_Absence]:
     """The public ones that the feature is about."""
-    floor = MAIN_FLOOR * view.definitions[0].score if view.definitions else 0.0
+    floor = MAIN_FLOOR * view.best_score
     seen: set[str] = set()
     # Classes last: tests often reach one by a function that makes it.
     ordered = sorted(view.definitions[:MAX_DEFINITIONS], key=lambda one: one.symbol.kind == "class")
@@ -113,7 +109,7 @@ def _members(view: View, file: FileView) -> Iterator[_Absence]:
 
 def _is_own(view: View, file: FileView, member: Member) -> bool:
     """Whether it is about the feature, and of a family that callers can name."""
-    if isinstance(enclosing(file.outline, member.line), TestCase):
+    if file.is_in_test(member.line):
         return False
     owner = member.owner.rpartition(".")[2]
     made = next((one for one in file.outline.symbols if one.name == owner), None)
@@ -126,14 +122,13 @@ def _is_own(view: View, file: FileView, member: Member) -> bool:
 
 def _messages(view: View, file: FileView) -> Iterator[_Absence]:
     """Messages of which tests do not have any three words in a row."""
-    mains = [one.symbol for one in view.mains if one.file is file]
     seen: set[str] = set()
     for raised in file.details.raises:
-        if raised.message in seen or isinstance(enclosing(file.outline, raised.line), TestCase):
+        if raised.message in seen or file.is_in_test(raised.line):
             continue
         seen.add(raised.message)
-        is_own = any(one.start <= raised.line <= one.end for one in mains)
-        if is_own or view.relevance.of(raised.message, raised.within) >= RELATED:
+        is_related = view.relevance.of(raised.message, raised.within) >= RELATED
+        if is_related or view.is_in_main(file, raised.line):
             yield from _message(view, file, raised)
 
 

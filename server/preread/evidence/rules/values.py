@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from preread.dossier import code
 from preread.evidence import quoting
 from preread.evidence.files import FileView
+from preread.evidence.relevance import RELATED
 from preread.evidence.rule import Found, Rule
 from preread.evidence.view import View
-from preread.syntax import Member, Symbol, TestCase, enclosing
+from preread.syntax import Member, Symbol, enclosing
 
 MAX_FILES, MAX_SHOWN = 10, 8  # files that are read; values in one fact
 MAX_VALUE = 80  # characters of a value with its name
-RELATED = 0.5  # relevance of a name that is the feature's own
 MIN_FAMILY = 2
 FAMILIES = frozenset({"enum", "union"})
 LITERAL = re.compile(r"[\d\"']|\b(?:[Tt]rue|[Ff]alse)\b|%w")  # Ruby's lists of words have no quotes
@@ -24,11 +24,9 @@ VARIABLE = re.compile(r"\s*(?:export\s+)?let\b")  # what JavaScript assigns agai
 
 def find(view: View) -> Iterator[Found]:
     """The values of each ranked file: single ones in one fact, each family in one of its own."""
-    if view.thin:
-        return
     used = _names_in_mains(view)
     for rank, file in enumerate(view.sources[:MAX_FILES]):
-        members = [one for one in file.details.members if not _is_in_test(file, one)]
+        members = [one for one in file.details.members if not file.is_in_test(one.line)]
         yield from _single(view, file, rank, [m for m in members if _is_worth(view, file, m, used)])
         families: dict[str, list[Member]] = defaultdict(list)
         for member in members:
@@ -44,14 +42,8 @@ def _names_in_mains(view: View) -> frozenset[str]:
     return frozenset(name for body in bodies for name in re.findall(r"[^\W\d]\w*", body))
 
 
-def _is_in_test(file: FileView, member: Member) -> bool:
-    return isinstance(enclosing(file.outline, member.line), TestCase)
-
-
 def _relevance(view: View, file: FileView, member: Member) -> float:
-    """By the name and its owner; in a file that is called as the feature, every name is its own."""
-    at_home = view.whole_project or view.relevance.has_feature(file.path)
-    return max(view.relevance.of(member.name, member.owner), RELATED * at_home)
+    return view.relevance_at(file, member.line, member.name, member.owner)
 
 
 def _score(relevance: float, rank: int) -> float:
@@ -79,7 +71,7 @@ def _single(view: View, file: FileView, rank: int, members: Sequence[Member]) ->
     best = sorted(found, key=lambda text: -found[text][1])[:MAX_SHOWN]
     if best:
         named = [(text, found[text][0]) for text in found if text in best]
-        yield Found(_anchored(file, named), (), _score(found[best[0]][1], rank))
+        yield Found(quoting.in_file(file.path, named), (), _score(found[best[0]][1], rank))
 
 
 def _assignment(file: FileView, member: Member) -> str:
@@ -116,18 +108,11 @@ def _family(
     every = {one.name: one.line for one in members}
     if len(every) < MIN_FAMILY or not own:
         return
-    shown = list((every if len(every) <= MAX_SHOWN else own).items())[:MAX_SHOWN]
-    rest = len(every) - len(shown)
+    named = list((every if len(every) <= MAX_SHOWN else own).items())[:MAX_SHOWN]
+    rest = len(every) - len(named)
     more = f" and {rest} more" if rest else ""
     score = _score(max(_relevance(view, file, one) for one in members), rank)
-    yield Found(f"{code(owner)}: {_anchored(file, shown)}{more}", (), score)
-
-
-def _anchored(file: FileView, named: Sequence[tuple[str, int]]) -> str:
-    """Texts with their lines, the first one with the file's path."""
-    (text, line), *rest = named
-    first = quoting.anchored(text, line, quoting.path_of(file.path))
-    return ", ".join([first, *([quoting.listed(rest)] if rest else [])])
+    yield Found(f"{code(owner)}: {quoting.in_file(file.path, named)}{more}", (), score)
 
 
 RULE = Rule(

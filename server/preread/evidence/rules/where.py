@@ -1,5 +1,6 @@
 """Where the feature is: the best definitions of the first sources, and the best tests."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
@@ -11,12 +12,13 @@ from preread.evidence.rule import Found, Rule
 from preread.evidence.view import FUNCTIONS, Definition, View
 from preread.sources import Ref
 
-SOURCES, TESTS = 3, 3
-NEARLY = 0.85  # of the third source's score: the fourth source is named above it
+SOURCES, TESTS = 4, 3
+NEARLY = 0.85  # of the last source's score: one more source is named above it
 SECOND = 0.7  # of a file's best definition's score: a second one is named above it
 WHOLE = 0.4  # of a method's score: its class is named instead above it
 SECOND_TEST = 0.4  # of the best test's score: other files' tests are named above it
 NEAREST = 4
+DECLARATIONS = re.compile(r"\.d\.[cm]?ts$")  # they repeat what other files define
 MAX_MISSING = 3
 
 
@@ -25,7 +27,9 @@ def find(view: View) -> Iterator[Found]:
     if view.thin:
         yield from _missing(view)
         return
-    ranked = [file for file in view.sources if is_quotable(file)][: SOURCES + 1]
+    quotable = [file for file in view.sources if is_quotable(file)]
+    code = [file for file in quotable if not DECLARATIONS.search(file.path)]
+    ranked = (code or quotable)[: SOURCES + 1]
     if len(ranked) > SOURCES and ranked[SOURCES].score < NEARLY * ranked[SOURCES - 1].score:
         ranked = ranked[:SOURCES]
     if ranked:
@@ -43,17 +47,17 @@ def _listed(label: str, places: Sequence[Place], score: float, heading: str = ""
 
 def _defined(view: View, file: FileView) -> Iterator[Place]:
     """The best definition of a file and a second one that is nearly as good and not part of it."""
-    own = [one for one in view.definitions if one.file is file and _is_telling(view, one)]
+    own = [one for one in view.definitions_in(file) if _is_telling(view, one)]
     if not own:
         yield Place(file)
         return
     first = _whole(own[0], own).symbol
-    yield Place(file, first.name, first.start)
+    yield Place.of(file, first)
     for one in own:
         other = _whole(one, own).symbol
         apart = other.start > first.end or other.end < first.start
         if one.score >= SECOND * own[0].score and apart and other.name != first.name:
-            yield Place(file, other.name, other.start)
+            yield Place.of(file, other)
             return
 
 
@@ -91,11 +95,14 @@ def _missing(view: View) -> Iterator[Found]:
     if absent:
         text = f"the project does not mention {', '.join(map(code, absent))}"
         sources = tuple(str(Ref("absent", nearest.EVERYWHERE, name=word)) for word in absent)
-        yield Found(text, sources, 1.0, "Thin")
+        yield Found(text, sources, 1.0, "Hardly mentioned")
+    elif found := nearest.mention(view):
+        text, source = found
+        yield Found(f"the project hardly mentions it: {text}", (source,), 1.0, "Hardly mentioned")
     near = list(nearest.places(view))[:NEAREST]
     if near:
         nothing = "the project says next to nothing about it; "
-        yield _listed(f"{'' if absent else nothing}nearest names", near, 0.9, "Thin")
+        yield _listed(f"{'' if absent else nothing}nearest names", near, 0.9, "Hardly mentioned")
 
 
 RULE = Rule(
@@ -104,5 +111,6 @@ RULE = Rule(
     heading="Where",
     weight=0.2,
     find=find,
+    for_thin=True,
     example="code: `ShellComplete` src/click/shell_completion.py:278",
 )

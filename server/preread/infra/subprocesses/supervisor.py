@@ -221,8 +221,10 @@ class Watch:
 
 
 def main(life: int, scratch: str, lc_ctype: str, argv: list[str]) -> int:
-    # Reset before the fork, so that the program gets every signal from its start.
-    for number in (SIGINT, SIGTERM, _signal.SIGHUP, _signal.SIGPIPE, _signal.SIGXFSZ):
+    # Reset before the fork, so that the program gets every signal from its start. A script starts
+    # its background jobs with SIGINT and SIGQUIT ignored, and Preread may be one of them.
+    stops = (SIGINT, _signal.SIGQUIT, SIGTERM, _signal.SIGHUP)
+    for number in (*stops, _signal.SIGPIPE, _signal.SIGXFSZ):
         _signal.signal(number, _signal.SIG_DFL)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
     os.set_inheritable(life, False)

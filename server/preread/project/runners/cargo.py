@@ -113,31 +113,43 @@ def _module(target: Target, folder: str, rest: list[str]) -> str:
 
 def _integration(target: Target, folder: str, told: dict[str, Any], inner: str) -> str:
     """The target of tests/ that a file is, or is a module of."""
+    named = _named_targets(told)
+    if inner in named:
+        return f"--test {named[inner]}"
+    is_target = _is_own_target(told, inner)
+    for root, name in _roots_above(inner, named):
+        is_there = within(folder, root) in target.tree.files
+        if is_there and (name in named.values() or not is_target):
+            return f"--test {name} {_modules(root, inner)}".rstrip()
+    _, first, *rest = PurePosixPath(inner).with_suffix("").parts
+    return f"--test {first}" if is_target or rest == ["main"] else f"{PurePosixPath(inner).stem}::"
+
+
+def _named_targets(told: dict[str, Any]) -> dict[str, str]:
+    """The test targets that a manifest declares: their names, by the paths of their root files."""
     rows = told.get("test")
-    named = {
+    return {
         str(row.get("path") or f"tests/{row.get('name')}.rs"): str(row.get("name"))
         for row in (rows if isinstance(rows, list) else ())
         if isinstance(row, dict)
     }
-    first, *rest = inner.removesuffix(".rs").split("/")[1:]
-    if inner in named:
-        return f"--test {named[inner]}"
-    for root in (f"tests/{first}/main.rs", "tests/main.rs", *named):
-        beside = PurePosixPath(root).parent in PurePosixPath(inner).parents
-        if inner != root and beside and within(folder, root) in target.tree.files:
-            name = named.get(root) or (first if root.count("/") > 1 else "main")
-            own = [
-                part
-                for part in PurePosixPath(relative(str(PurePosixPath(root).parent), inner))
-                .with_suffix("")
-                .parts
-                if part != "mod"
-            ]
-            if name in named.values() or not _is_own_target(told, inner):
-                return f"--test {name} {'::'.join(own)}::" if own != ["main"] else f"--test {name}"
-    if rest == ["main"] or _is_own_target(told, inner):
-        return f"--test {first}"
-    return f"{PurePosixPath(inner).stem}::"
+
+
+def _roots_above(inner: str, named: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The root files of targets that a file could be a module of, with the targets' names."""
+    path = PurePosixPath(inner)
+    first = path.with_suffix("").parts[1]
+    usual = {f"tests/{first}/main.rs": first, "tests/main.rs": "main"}
+    for root, name in (usual | named).items():
+        if root != inner and PurePosixPath(root).parent in path.parents:
+            yield root, name
+
+
+def _modules(root: str, inner: str) -> str:
+    """The filter for the tests of a file that is a module of the target with this root file."""
+    below = PurePosixPath(inner).with_suffix("").relative_to(PurePosixPath(root).parent)
+    names = [part for part in below.parts if part != "mod"]
+    return f"{'::'.join(names)}::" if names != ["main"] else ""
 
 
 def _is_own_target(told: dict[str, Any], inner: str) -> bool:

@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from preread.project.tree import glob_pattern
+from preread.project.globs import glob_pattern
 
 CHOOSES = re.compile(r"[\"']?\b(?:include|testMatch|spec|files|tests)\b[\"']?\s*[:=]")
 QUOTED = re.compile(r"[\"'`](!?[^\"'`\s]*\*[^\"'`\s]*)[\"'`]")
 BARE = re.compile(r"(?:-|:)\s+([\w./-]*\*[\w./*{},-]*)\s*$")  # in YAML
 FOLDER = re.compile(r"\btestDir\b[\"']?\s*[:=]\s*[\"']([^\"']+)[\"']")
+MAX_CHOICES, MAX_NAMED = 3, 24  # braces in a glob, and commas; more can name too many globs
 CODE = re.compile(r"[jt]sx?\b|[jt]s[})]|\}$|\)$")  # a glob of scripts, not of folders or data
 
 
@@ -57,6 +58,8 @@ def _closing(text: str, start: int) -> int:
 def takes(glob: str, path: str) -> bool:
     """Whether a glob names a path; one of a richer grammar than ours is given the benefit."""
     plain = glob.removeprefix("<rootDir>/").removeprefix("./")
+    if plain.count("{") > MAX_CHOICES or plain.count(",") > MAX_NAMED:
+        return True
     choices = re.search(r"\{([^{}]*)\}", plain)
     if choices:
         start, end = plain[: choices.start()], plain[choices.end() :]

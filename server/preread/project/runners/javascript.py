@@ -19,7 +19,10 @@ from preread.project.runners.model import (
 )
 
 MANIFEST = "package.json"
-NAMED, WORKSPACE = 4.0, 3.0  # the fit of a script that names the file, of settings for its folder
+# How well a runner fits a file: its script names the file, its settings have a project for the
+# file's folder, the file imports it, its settings' patterns match, `test` calls it, it is there.
+NAMED, WORKSPACE, IMPORTED, MATCHED, USUAL, PRESENT = 4.0, 3.0, 2.5, 2.0, 1.0, 0.5
+UNFIT = -1.0
 MAX_RUN = 160  # characters: with more, a script's flags are left out
 
 
@@ -30,7 +33,7 @@ class Tool(NamedTuple):
     module: str
     settings: re.Pattern[str]
     script: re.Pattern[str]
-    run: str
+    run: str  # with the file as its last word, if it may be followed by more
 
 
 def _tool(name: str, script: str, settings: str, module: str = "", run: str = "") -> Tool:
@@ -61,14 +64,21 @@ TOOLS = (
     _tool("bun", "bun test", r"bunfig\.toml", "bun:test", "bun test{flags} {path}"),
     _tool("deno", "deno test", r"deno\.jsonc?", "jsr:@std/testing", "deno test{flags} {path}"),
     _tool("node", r"node (?:-\S+ )*--test", "", "node:test", "node --test{flags} {path}"),
+    _tool("tsd", "tsd", "", "tsd", "npx tsd{flags} --files {path}"),
+    _tool("tstyche", "tstyche", r"tstyche\.config\.json", "tstyche"),
     _tool("react-scripts test --watchAll=false", "react-scripts test", ""),
     _tool("karma", "karma start", r"karma\.conf\.\w+", run="npm run {script}"),
 )
+# Tests of types, which only a type checker reads.
+TYPES_ONLY = re.compile(r"(?:(?:test|spec)-d|\.tst)\.[cm]?tsx?$")
+TYPE_CHECKERS = frozenset(("tsd", "tstyche"))
 # Flags of watching, coverage and reports, which one run of one file does without.
 ASIDE = re.compile(
     r"--?(?:w|watch|cov|report|ui$|run$|bail|shard|silent|verbose|color|update|u$|parallel)"
 )
-VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*=[\w./:=-]*")
+VARIABLE = re.compile(
+    r"""(?<!\S)([A-Z_][A-Z0-9_]*=)(?:([\w./:=-]*)|'([^']*)'|"([^"'$`\\]*)")(?=\s)"""
+)
 PASSED_ON = re.compile(r"(?:npm|pnpm|yarn)(?: run)?(?: -\S+)* ([\w:.-]+) -- ")
 
 
@@ -86,12 +96,16 @@ def node(target: Target) -> Command | None:
     """The runner that the nearest scripts and settings prove; else a script called `test`."""
     choice = _choice(target)
     if choice is None:
-        return _any_script(target)
+        return None if TYPES_ONLY.search(target.test) else _any_script(target)
     tool, inner = choice.tool, shell(relative(choice.folder, target.test))
     flags, variables = _flags(target, choice), _variables(choice.call)
+    if len(f"{variables}{tool.run}{flags}{inner}") > MAX_RUN or "{script}" in tool.run:
+        flags = variables = ""
+    start, is_last, _ = tool.run.partition("{flags} {path}")
+    if is_last:
+        run = f"{variables}{start}{flags}"
+        return Command(tool.name, run, choice.proof, choice.folder, files=(inner,))
     run = variables + tool.run.format(flags=flags, path=inner, script=choice.script)
-    if len(run) > MAX_RUN or "{script}" in tool.run:
-        run = tool.run.format(flags="", path=inner, script=choice.script)
     return Command(tool.name, run, choice.proof, choice.folder)
 
 
@@ -101,7 +115,7 @@ def _choice(target: Target) -> Choice | None:
     found: list[tuple[float, Choice]] = []
     for folder in folders(target.test):
         ranked = [(_fit(target, one, own), one) for one in _proven(target, folder)]
-        best = max((fit for fit, _ in ranked), default=-1.0)
+        best = max((fit for fit, _ in ranked), default=UNFIT)
         if best >= (WORKSPACE if found else 0):
             found.append((best, next(one for fit, one in ranked if fit == best)))
     if found:
@@ -164,23 +178,36 @@ def _expanded(text: str, scripts: dict[str, object]) -> str:
 
 
 def _fit(target: Target, choice: Choice, own: tuple[Tool, Proof] | None) -> float:
-    """How well a runner fits the file: a script that names it, imports, settings' patterns."""
+    """How well a runner fits the file; `own` is the one that the file imports."""
     inner = relative(choice.folder, target.test)
     words = _words(choice)
-    files = target.tree.files
-    globs = [word for word in words if "*" in word or within(choice.folder, word) in files]
-    named = (takes(word, inner) or inner.startswith(f"{word.rstrip('/')}/") for word in words)
-    if any(named):
+    if any(takes(word, inner) or inner.startswith(f"{word.rstrip('/')}/") for word in words):
         return NAMED
+    files = target.tree.files
+    if any("*" in word or within(choice.folder, word) in files for word in words):
+        return UNFIT  # the script says which files it runs
+    if own is not None and own[0] is not choice.tool:
+        return UNFIT
+    if own is None and not _reads(choice.tool, inner):
+        return UNFIT
     settings = target.tree.lines(_settings(target, choice.folder, choice.tool)) or []
-    if not globs and names_project_of(settings, inner):
-        return WORKSPACE if own is None or own[0] is choice.tool else -1.0
-    if own is not None:
-        return 2.5 if own[0] is choice.tool and not globs else -1.0
-    globs = globs or patterns_in(settings)
-    if globs:
-        return 2.0 if any(takes(glob, inner) for glob in globs) else -1.0
-    return 1.0 if choice.script == "test" else 0.5
+    if names_project_of(settings, inner):
+        return WORKSPACE
+    return _fit_by_settings(choice, settings, inner) if own is None else IMPORTED
+
+
+def _reads(tool: Tool, path: str) -> bool:
+    """Whether a runner reads such a file: tests of types are for type checkers; Vitest is both."""
+    if TYPES_ONLY.search(path):
+        return tool.module in TYPE_CHECKERS or tool.module == "vitest"
+    return tool.module not in TYPE_CHECKERS
+
+
+def _fit_by_settings(choice: Choice, settings: list[str], inner: str) -> float:
+    """How well a runner fits a file that neither a script nor an import assigns to it."""
+    if patterns := patterns_in(settings):
+        return MATCHED if any(takes(pattern, inner) for pattern in patterns) else UNFIT
+    return USUAL if choice.script == "test" else PRESENT
 
 
 def _words(choice: Choice) -> list[str]:
@@ -205,17 +232,20 @@ def _flags(target: Target, choice: Choice) -> str:
         elif after_flag and "*" not in word and not f"{inner}/".startswith(f"{plain}/"):
             kept.append(word)
             after_flag = False
+    if TYPES_ONLY.search(inner) and choice.tool.module == "vitest" and "--typecheck" not in kept:
+        kept.append("--typecheck")
     return "".join(f" {word}" for word in kept)
 
 
 def _variables(call: str) -> str:
-    """The environment that a call is given."""
-    return "".join(f"{word} " for word in call.split() if VARIABLE.fullmatch(word))
+    """The environment that a call is given, quoted as dossiers can show it."""
+    found = ((one[1], one[2], one[3] or one[4] or "") for one in VARIABLE.finditer(call))
+    return "".join(f"{name}{shell(quoted) if quoted else bare} " for name, bare, quoted in found)
 
 
 def _any_script(target: Target) -> Command | None:
     for folder in folders(target.test):
         for name, _, proof in _scripts(target, folder):
             if name == "test":
-                return Command("npm", "npm test", proof, folder)
+                return Command("npm", "npm test", proof, folder, is_general=True)
     return None

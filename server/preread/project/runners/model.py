@@ -28,13 +28,26 @@ class Note(NamedTuple):
 
 
 class Command(NamedTuple):
-    """How a test file is run, from which folder, and the line that proves it."""
+    """How test files are run, from which folder, and the line that proves it."""
 
     tool: str
-    run: str
+    start: str  # the whole command, but for `files`
     proof: Proof
     folder: str = ""  # relative to the root
     notes: tuple[Note, ...] = ()
+    files: tuple[str, ...] = ()  # as words of the shell, if the runner takes several
+    is_general: bool = False  # runs all tests, because nothing is known about the file's runner
+
+    @property
+    def run(self) -> str:
+        return " ".join((self.start, *self.files))
+
+    def joined(self, other: "Command") -> "Command | None":
+        """The command that also runs another's files; None if no single command can."""
+        ours, theirs = (self.tool, self.start, self.folder), (other.tool, other.start, other.folder)
+        if ours != theirs or not self.files or not other.files:
+            return None
+        return self._replace(files=(*self.files, *other.files))
 
 
 class Target(NamedTuple):

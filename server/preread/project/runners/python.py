@@ -44,11 +44,12 @@ def pytest(target: Target) -> Command | None:
     if found is None:
         return _unconfigured(target)
     folder, opens = found
-    return Command("pytest", _run(folder, target), opens, folder, tuple(_notes(target, opens)))
+    return _command(folder, target, opens, tuple(_notes(target, opens)))
 
 
-def _run(folder: str, target: Target) -> str:
-    return f"python -m pytest {shell(relative(folder, target.test))}"
+def _command(folder: str, target: Target, proof: Proof, notes: tuple[Note, ...] = ()) -> Command:
+    file = shell(relative(folder, target.test))
+    return Command("pytest", "python -m pytest", proof, folder, notes, (file,))
 
 
 def _settings(target: Target) -> tuple[str, Proof] | None:
@@ -99,7 +100,7 @@ def _unconfigured(target: Target) -> Command | None:
         filter(None, (_imports(target, p, "pytest") for p in (target.test, *helpers))), None
     )
     proof = imported or _declared(target, folder)
-    return Command("pytest", _run(folder, target), proof, folder) if proof else None
+    return _command(folder, target, proof) if proof else None
 
 
 def _imports(target: Target, path: str, module: str) -> Proof | None:
@@ -148,9 +149,8 @@ def unittest(target: Target) -> Command | None:
     folder = homes[0] if homes else ""
     if proof is None:
         return None
-    return Command(
-        "unittest", f"python -m unittest {shell(relative(folder, target.test))}", proof, folder
-    )
+    file = shell(relative(folder, target.test))
+    return Command("unittest", "python -m unittest", proof, folder, files=(file,))
 
 
 def _module(folder: str, target: Target) -> str:

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from preread.project.runners.model import (
     Command,
     Proof,
+    Runner,
     Target,
     folders,
     line_with,
@@ -25,6 +26,24 @@ REGISTERS = re.compile(
 )
 
 
+def _taking_a_path(
+    tool: str, start: str, names: tuple[str, ...], pattern: re.Pattern[str], *, several: bool = True
+) -> Runner:
+    """A runner that is called as `start PATH`, where the nearest file of these names proves it."""
+
+    def runner(target: Target) -> Command | None:
+        for folder, path in nearest(target, *names):
+            proof = line_with(target.tree, path, pattern)
+            if proof is not None:
+                file = shell(relative(folder, target.test))
+                if several:
+                    return Command(tool, start, proof, folder, files=(file,))
+                return Command(tool, f"{start} {file}", proof, folder)
+        return None
+
+    return runner
+
+
 def _bundle(target: Target, folder: str) -> str:
     return "bundle exec " if within(folder, "Gemfile") in target.tree.files else ""
 
@@ -35,19 +54,16 @@ def rspec(target: Target) -> Command | None:
     for folder, path in nearest(target, ".rspec", "spec/spec_helper.rb"):
         proof = line_with(target.tree, path, re.compile(r"^\s*--|RSpec|rspec"))
         if proof is not None:
-            run = f"{_bundle(target, folder)}rspec {shell(relative(folder, target.test))}"
-            return Command("rspec", run, proof, folder)
+            file = shell(relative(folder, target.test))
+            return Command("rspec", f"{_bundle(target, folder)}rspec", proof, folder, files=(file,))
     return None
+
+
+_rails = _taking_a_path("rails", "bin/rails test", ("bin/rails",), LOADED)
 
 
 def rails(target: Target) -> Command | None:
-    for folder, path in nearest(target, "bin/rails"):
-        proof = line_with(target.tree, path, LOADED)
-        if proof is not None and not target.test.endswith("_spec.rb"):
-            return Command(
-                "rails", f"bin/rails test {shell(relative(folder, target.test))}", proof, folder
-            )
-    return None
+    return None if target.test.endswith("_spec.rb") else _rails(target)
 
 
 def rake(target: Target) -> Command | None:
@@ -60,31 +76,20 @@ def rake(target: Target) -> Command | None:
     return None
 
 
-def cucumber(target: Target) -> Command | None:
-    for folder, path in nearest(target, "Gemfile"):
-        proof = line_with(target.tree, path, re.compile(r"[\"']cucumber[\"']"))
-        if proof is not None:
-            run = f"bundle exec cucumber {shell(relative(folder, target.test))}"
-            return Command("cucumber", run, proof, folder)
-    return None
-
-
-def pest(target: Target) -> Command | None:
-    for folder, path in nearest(target, "composer.json"):
-        proof = line_with(target.tree, path, re.compile(r'"pestphp/pest"\s*:'))
-        if proof is not None:
-            run = f"vendor/bin/pest {shell(relative(folder, target.test))}"
-            return Command("pest", run, proof, folder)
-    return None
-
-
-def phpunit(target: Target) -> Command | None:
-    for folder, path in nearest(target, "phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"):
-        proof = line_with(target.tree, path, re.compile(r"<phpunit\b"))
-        if proof is not None:
-            run = f"vendor/bin/phpunit {shell(relative(folder, target.test))}"
-            return Command("phpunit", run, proof, folder)
-    return None
+cucumber = _taking_a_path(
+    "cucumber", "bundle exec cucumber", ("Gemfile",), re.compile(r"[\"']cucumber[\"']")
+)
+pest = _taking_a_path(
+    "pest", "vendor/bin/pest", ("composer.json",), re.compile(r'"pestphp/pest"\s*:'), several=False
+)
+phpunit = _taking_a_path(
+    "phpunit",
+    "vendor/bin/phpunit",
+    ("phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"),
+    re.compile(r"<phpunit\b"),
+    several=False,
+)
+mix = _taking_a_path("mix", "mix test", ("mix.exs",), re.compile(r"use Mix\.Project"))
 
 
 def swift(target: Target) -> Command | None:
@@ -120,21 +125,13 @@ def _is_project(path: str) -> bool:
     return path.endswith((".csproj", ".fsproj", ".vbproj"))
 
 
-def mix(target: Target) -> Command | None:
-    for folder, path in nearest(target, "mix.exs"):
-        proof = line_with(target.tree, path, re.compile(r"use Mix\.Project"))
-        if proof is not None:
-            return Command("mix", f"mix test {shell(relative(folder, target.test))}", proof, folder)
-    return None
-
-
 def dart(target: Target) -> Command | None:
     for folder, path in nearest(target, "pubspec.yaml"):
         for name, start in (("flutter_test", "flutter"), ("test", "dart")):
             proof = line_with(target.tree, path, re.compile(rf"^\s+{name}:"))
             if proof is not None:
-                run = f"{start} test {shell(relative(folder, target.test))}"
-                return Command(start, run, proof, folder)
+                file = shell(relative(folder, target.test))
+                return Command(start, f"{start} test", proof, folder, files=(file,))
     return None
 
 

@@ -1,11 +1,15 @@
-"""A signal from names in code: files that use names defined by the best files."""
+"""Signals from names in code: files that use names defined by the best files, and tests that
+mention the best sources.
+"""
 
 import math
 
-from preread.index import words
-from preread.ranking.search import Search, quoted
+from preread.index import imports, words
+from preread.ranking.search import Search, quoted, rarity
+from preread.ranking.signals.names import GENERIC_STEMS
 
 SEEDS = 5
+MENTIONED_SEEDS = 10
 MIN_LENGTH = 6  # letters: a shorter name is often a common word with other meanings
 MAX_NAMES, MAX_USED = (
     300,
@@ -29,6 +33,30 @@ def names_used(search: Search) -> dict[str, float]:
             if (path := search.paths.get(row)) is not None:
                 found[path] = found.get(path, 0.0) + worth
     return found
+
+
+def mentions_sources(search: Search) -> dict[str, float]:
+    """Tests that contain the name of a best source, which most often is that of its type or
+    module; rare names count most.
+    """
+    found: dict[str, float] = {}
+    for n, source in enumerate(search.sources[:MENTIONED_SEEDS]):
+        name = imports.own(source).rpartition("/")[2]
+        if words.stems(name) <= GENERIC_STEMS:
+            continue
+        holders = [row for row in _mentioning(search, name) if row in search.paths]
+        worth = rarity(len(search.paths), len(holders)) / (3 + n)
+        for row in holders:
+            found[search.paths[row]] = found.get(search.paths[row], 0.0) + worth
+    return found
+
+
+def _mentioning(search: Search, name: str) -> list[int]:
+    """The rows of the files that contain a file's name or its type's: `cart_item`, `CartItem`."""
+    spellings = {name.replace("-", "_").lower(), "".join(words.parts(name))}
+    match = " OR ".join(map(quoted, sorted(spellings)))
+    sql = "SELECT rowid FROM words WHERE words MATCH ?"
+    return [row for (row,) in search.lookup.connection.execute(sql, (f"body : ({match})",))]
 
 
 def _defined_by_best(search: Search) -> dict[str, float]:

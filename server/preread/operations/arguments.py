@@ -1,10 +1,10 @@
-"""Arguments from a client, parsed into a request, or refused with a hint."""
+"""Arguments from a caller, parsed into a request, or refused with a hint."""
 
 import difflib
 import json
 from collections.abc import Iterable, Mapping
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -13,6 +13,7 @@ from preread.errors import PrereadError
 from preread.models import Model
 
 M = TypeVar("M", bound=Model)
+MAX_SHOWN = 5  # problems in a message; the details have them all
 ABSENT = frozenset({"", "null"})  # what models send for "nothing" where a string is expected
 
 
@@ -22,24 +23,56 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" Did you mean `{near[0]}`?" if near else ""
 
 
-def parse(model: type[M], given: Mapping[str, Any], tool: str) -> M:
-    """The request in the arguments of `tool`. Raises E_USAGE."""
-    fields, takes = model.model_fields, f"Arguments: {signature(model)}."
-    for name in given:
-        if name not in fields:
-            shown = f"`{_short(name)}`.{nearest(name, fields)}"
-            raise PrereadError("E_USAGE", f"{tool} takes no argument {shown}", takes)
+def parse(model: type[M], given: Mapping[str, Any], method: str) -> M:
+    """The request in the arguments of `method`. Raises E_USAGE, with every problem at once."""
+    fields = model.model_fields
+    problems = [
+        Problem((name,), f"{method} takes no argument `{_short(name)}`.{nearest(name, fields)}")
+        for name in given
+        if name not in fields
+    ]
+    known = {
+        n: _decoded(v, fields[n])
+        for n, v in given.items()
+        if n in fields and not _absent(v, fields[n])
+    }
     try:
-        return model.model_validate(
-            {n: _decoded(v, fields[n]) for n, v in given.items() if not _absent(v, fields[n])}
-        )
+        request = model.model_validate(known)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        message = f"{tool}: `{name}`: {first['msg']}."
-        if first["type"] == "missing":
-            message = f"{tool} needs the argument `{name}`."
-        raise PrereadError("E_USAGE", message, takes) from error
+        problems += [_problem(method, each) for each in error.errors(include_url=False)]
+    if not problems:
+        return request
+    raise PrereadError(
+        "E_USAGE",
+        " ".join(problem.message for problem in problems[:MAX_SHOWN]),
+        f"Arguments: {signature(model)}.",
+        {
+            "problems": [
+                {"path": problem.pointer, "message": problem.message} for problem in problems
+            ]
+        },
+    )
+
+
+class Problem(NamedTuple):
+    """What is wrong with one argument."""
+
+    place: tuple[str | int, ...]
+    message: str
+
+    @property
+    def pointer(self) -> str:
+        """Where it is in the arguments: a JSON Pointer (RFC 6901)."""
+        parts = (_short(str(part)).replace("~", "~0").replace("/", "~1") for part in self.place)
+        return "".join(f"/{part}" for part in parts)
+
+
+def _problem(method: str, error: Any) -> Problem:  # noqa: ANN401 - pydantic's dictionary
+    name = ".".join(_short(str(part)) for part in error["loc"])
+    message = f"{method}: `{name}`: {error['msg']}."
+    if error["type"] == "missing":
+        message = f"{method} needs the argument `{name}`."
+    return Problem(error["loc"], message)
 
 
 def signature(model: type[Model]) -> str:

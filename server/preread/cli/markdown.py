@@ -1,0 +1,38 @@
+"""A dossier on a terminal: rendered, not as Markdown. Imported only where that is wanted."""
+
+import re
+
+from rich.text import Text
+
+CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+SOURCES = re.compile(r" \([^()]*(?:\([^()]*\)[^()]*)*\)$")  # the brackets at the end of a line
+
+
+def rendered(markdown: str) -> Text:
+    """Headings, bullets, code and sources without their marks, in styles instead."""
+    text, fenced = Text(), False
+    for line in markdown.split("\n"):
+        is_fence = line.startswith("```")
+        fenced ^= is_fence
+        if is_fence:
+            continue
+        if fenced:
+            text.append(f"    {line}", "cyan")
+        elif line.startswith("#"):
+            text.append(line.lstrip("# "), "bold underline" if line.startswith("# ") else "bold")
+        else:
+            text.append_text(_bullet(line))
+        text.append("\n")
+    return text
+
+
+def _bullet(line: str) -> Text:
+    found = SOURCES.search(line)
+    words, cited = (line[: found.start()], found[0]) if found else (line, "")
+    text, end = Text("• " if words.startswith("- ") else ""), 2 * words.startswith("- ")
+    for code in CODE.finditer(words):
+        text.append(words[end : code.start()])
+        text.append(code[2].strip(), "cyan")
+        end = code.end()
+    text.append(words[end:])
+    return text.append(cited, "dim")

@@ -1,0 +1,140 @@
+"""What became of the call that a block asked for, by the session's transcript.
+
+A gate may ask for a call, but not insist on one that is denied, fails, or is not there to be made.
+"""
+
+from __future__ import annotations
+
+import os
+
+from preread.gates import events, feature_names, sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from preread.gates.rules import Rules
+
+MAX_TAIL = 2_000_000  # bytes at the end of a transcript that are searched
+MAX_REASON = 160
+BLIND_BLOCKS = 2  # of one feature, in a session without a transcript
+# Mistakes of the caller, which the next call can put right.
+MISTAKES = ("E_USAGE", "E_FEATURE_NAME", "E_TICKET_NAME", "E_SCOPE", "InputValidationError")
+MISSING = "No such tool available"
+
+
+class Call:
+    """A call of `load_context` and, once it has ended, its result."""
+
+    __slots__ = ("ended", "failed", "feature", "text")
+
+    def __init__(self, feature: str) -> None:
+        self.feature = feature
+        self.ended = self.failed = False
+        self.text = ""
+
+    def why_in_vain(self) -> str:
+        """Why the gate will not get the dossier from this call; empty when it may."""
+        if not self.ended:
+            return ""
+        if not self.failed:
+            is_running = '"status":"building"' in self.text.replace(" ", "")
+            return "" if is_running else "load_context was called, and there is no dossier yet"
+        if MISSING in self.text:
+            return "load_context is not among the tools of this session"
+        if any(code in self.text for code in MISTAKES):
+            return ""
+        return "load_context failed: " + events.shown(" ".join(self.text.split()), MAX_REASON)
+
+
+def why_in_vain(event: events.Event, feature: str, rules: Rules) -> str:
+    """Why this session cannot get the dossier of a feature; empty while it should try to."""
+    for path in _transcripts(event):
+        made = [
+            call
+            for call in _calls(_tail(path) or b"")
+            if call.feature and rules.served_by(call.feature) == feature
+        ]
+        if made:
+            return made[-1].why_in_vain()
+    return ""
+
+
+def why_blind(event: events.Event, root: str, feature: str) -> str:
+    """Why it cannot be known whether the call was made, once a session was blocked often enough."""
+    paths, session = _transcripts(event), event.get("session_id")
+    if not paths or any(map(os.path.exists, paths)):
+        return ""
+    if not isinstance(session, str) or not session:
+        return ""
+    for number in range(BLIND_BLOCKS):
+        if sessions.first_time(root, session, f"asked {number} {feature}"):
+            return ""
+    return "this session keeps no transcript, which would show what became of load_context"
+
+
+def _transcripts(event: events.Event) -> list[str]:
+    """The transcript of the agent that the event is from, then the session's."""
+    path, agent = event.get("transcript_path"), event.get("agent_id")
+    if not isinstance(path, str) or not os.path.isabs(path) or "\0" in path:
+        return []
+    if not isinstance(agent, str) or not agent.replace("-", "").replace("_", "").isalnum():
+        return [path]
+    folder = os.path.splitext(path)[0]
+    return [os.path.join(folder, "subagents", "agent-" + agent + ".jsonl"), path]
+
+
+def _tail(path: str) -> bytes | None:
+    """The end of a file, from the start of a line; None when there is no such file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(handle, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - MAX_TAIL))
+        data = file.read(MAX_TAIL)
+    return data if size <= MAX_TAIL else data.partition(b"\n")[2]
+
+
+def _calls(tail: bytes) -> list[Call]:
+    """The calls in a transcript, oldest first."""
+    found: dict[str, Call] = {}
+    for line in tail.split(b"\n"):
+        if b"load_context" in line or any(ident.encode() in line for ident in found):
+            for block in _blocks(line):
+                _take_in(found, block)
+    return list(found.values())
+
+
+def _blocks(line: bytes) -> Iterator[dict[str, object]]:
+    try:
+        entry = events.read(line)
+    except events.InvalidEvent:
+        return
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict):
+            yield block
+
+
+def _take_in(found: dict[str, Call], block: dict[str, object]) -> None:
+    """Add a call, or the result of one."""
+    if block.get("type") == "tool_use":
+        given = block.get("input")
+        asked = given.get("feature") if isinstance(given, dict) else None
+        if str(block.get("name")).endswith("__load_context") and isinstance(asked, str):
+            found[str(block.get("id"))] = Call(feature_names.asked(asked))
+    elif block.get("type") == "tool_result":
+        call = found.get(str(block.get("tool_use_id")))
+        if call is not None:
+            call.ended, call.failed = True, block.get("is_error") is True
+            call.text = _text(block.get("content"))
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    return "\n".join(str(part.get("text")) for part in parts if isinstance(part, dict))

@@ -1,0 +1,130 @@
+"""The person's switch, `.project/.state/gates-off`: until when the gates are off, and who said so.
+
+Only a file that names one of Preread's two ways to switch counts: the model can write a file from
+any program, but does not get past the gates by doing so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from preread.gates import dossiers, events, paths, state_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMAND, PROMPT = "preread gates off", "/preread:gates"
+FOREVER = "forever"
+NAME = ".project/.state/gates-off"
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+MAX_SECONDS = 366 * 86400
+HOW = "Write 90s, 30m, 2h or 1d; the maximum is 366d."
+USAGE = "Write /preread:gates off 2h, /preread:gates off, /preread:gates on, or /preread:gates"
+SLACK = 2.0  # seconds by which the times of files and of hooks may differ
+
+
+class Switch:
+    """What the file says: `until` in epoch seconds, None for good; `problem` if it is ignored."""
+
+    __slots__ = ("is_off", "problem", "until")
+
+    def __init__(self, is_off: bool, until: float | None = None, problem: str = "") -> None:
+        self.is_off = is_off
+        self.until = until
+        self.problem = problem
+
+
+def path_of(root: str) -> str:
+    return os.path.join(root, ".project", ".state", "gates-off")
+
+
+def text(seconds: int | None, writer: str) -> bytes:
+    """The file's content for so many seconds from now, or for good."""
+    until = FOREVER if seconds is None else f"{time.time() + seconds:.0f}"
+    return f"{until}\nby {writer}\n".encode("ascii")
+
+
+def read(root: str) -> Switch:
+    path = path_of(root)
+    if not os.path.lexists(path):
+        return Switch(False)
+    try:
+        data = dossiers.read_start(path, dossiers.MAX_HINT) or b""
+    except OSError:
+        data = b""
+    first, _, rest = data.strip().partition(b"\n")
+    until = dossiers.time_of(first.strip())
+    if until is None and first.strip() != FOREVER.encode():
+        return Switch(False, None, "contains neither `forever` nor a time")
+    if rest.strip() not in (f"by {COMMAND}".encode(), f"by {PROMPT}".encode()):
+        return Switch(False, None, f"was written neither by `{COMMAND}` nor by {PROMPT}")
+    return Switch(until is None or until > time.time(), until)
+
+
+def seconds_of(duration: str) -> int | None:
+    """The seconds of `90s`, `30m`, `2h`, `1d`; None when it is no such duration, or too long."""
+    number, unit = duration[:-1], UNITS.get(duration[-1:])
+    if unit is None or not number.isdecimal() or not number.isascii() or len(number) > 9:
+        return None
+    seconds = int(number) * unit
+    return seconds if 0 < seconds <= MAX_SECONDS else None
+
+
+# -- `/preread:gates`, which only a person can submit
+
+
+def submitted(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
+    """Switch the gates if that is what a prompt asks for; the model never sees such a prompt."""
+    prompt = event.get("prompt")
+    words = prompt.split() if isinstance(prompt, str) else []
+    if words[:1] != [PROMPT]:
+        return None
+    root = paths.session_root(event, environ)
+    if root is None or not os.path.exists(os.path.join(root, ".project", "gates")):
+        said = "there is no .project/gates here, so nothing is gated"
+    else:
+        said = _switched(root, words[1:])
+    return {"decision": "block", "reason": f"preread: {said}."}
+
+
+def _switched(root: str, words: list[str]) -> str:
+    """Do what the words say; what was done, and the state."""
+    if words[:1] == ["off"]:
+        given = [word for word in words[1:] if word != "--for"]
+        seconds = seconds_of(given[0]) if given else None
+        if len(given) > 1 or (given and seconds is None):
+            return f"that is not a time. {HOW} Nothing was changed"
+        state_files.make_folder(root, ".state")
+        state_files.write_bytes(path_of(root), text(seconds, PROMPT))
+    elif words == ["on"]:
+        state_files.remove_file(path_of(root))
+    elif words:
+        return f"{USAGE}. Nothing was changed"
+    switch = read(root)
+    if not switch.is_off:
+        return "the switch is on: .project/gates decides"
+    if switch.until is None:
+        return f"the gates are off until {PROMPT} on"
+    return time.strftime("the gates are off until %Y-%m-%d %H:%M", time.localtime(switch.until))
+
+
+# -- who wrote the file
+
+
+def changed_by_command(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
+    """A line for the person if the file was written while a command of the model ran."""
+    root = paths.session_root(event, environ)
+    path = path_of(root) if root is not None else ""
+    written = state_files.modified(path) if path else 0.0
+    took = event.get("duration_ms")
+    seconds = took / 1000 if isinstance(took, (int, float)) else 0.0
+    if root is None or not written or written < time.time() - seconds - SLACK:
+        return None
+    switch = read(root)
+    then = f"It {switch.problem}, and is ignored" if switch.problem else "If that was not you, "
+    then += "" if switch.problem else f"write {PROMPT} on"
+    command = str(events.input_of(event).get("command"))
+    shown = events.shown(" ".join(command.split()), 80)
+    return {"systemMessage": f"preread: {NAME} was written while `{shown}` ran. {then}."}

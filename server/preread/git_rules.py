@@ -1,0 +1,36 @@
+"""What git must not commit of `.project/`; what a folder gets that becomes a project."""
+
+from preread.infra import atomic
+from preread.layout import Layout
+from preread.settings import Settings
+
+PRIVATE = (".cache/", ".state/")  # never committed
+# Hides itself too, so that trying Preread leaves git's status as it was. `init` replaces it.
+PROVISIONAL = b"# Until `preread init` has decided what to commit.\n*\n"
+
+
+def ignored(*, share: bool) -> tuple[str, ...]:
+    """The lines of `.project/.gitignore`."""
+    return PRIVATE if share else (*PRIVATE, "context/")
+
+
+def is_provisional(layout: Layout) -> bool:
+    """Whether `.project/.gitignore` is the one from before `init`."""
+    path = layout.project / ".gitignore"
+    return path.is_file() and not path.is_symlink() and path.read_bytes() == PROVISIONAL
+
+
+def prepare(layout: Layout, settings: Settings) -> tuple[str, ...]:
+    """Have git ignore a `.project/` that this call creates; returns what the caller should know.
+
+    One with files of people or of `init` stays as it is. Raises E_WRITE.
+    """
+    own = {name.rstrip("/") for name in PRIVATE}
+    if layout.project.is_dir() and {path.name for path in layout.project.iterdir()} - own:
+        return ()
+    if not settings.share:
+        atomic.write(layout.project / ".gitignore", PROVISIONAL)
+    if (layout.root / ".git").exists():
+        return ()
+    why = f"{layout.root} had neither .project nor .git, and is a project now"
+    return (f"{why}. If you meant another folder, delete the new .project and use --project DIR.",)

@@ -1,0 +1,83 @@
+"""Read regular files: never through a link, never waiting for a pipe. Unreadable is not absent."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from preread.errors import Unreadable
+
+# Nothing is there, or something that is no file: a folder, a link, a socket, a device without one.
+ABSENT = frozenset(
+    {
+        errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV,
+        errno.ENAMETOOLONG,
+    }
+)  # fmt: skip
+# Follow no link and wait for no pipe. Flags that the platform lacks are 0.
+_PLAIN = os.O_RDONLY | sum(
+    getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC")
+)
+
+
+@contextmanager
+def read_errors(path: Path | str) -> Iterator[None]:
+    """Raise Unreadable for an OSError in the block, unless it means that nothing is there."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in ABSENT:
+            raise
+        raise Unreadable(path, error) from error
+
+
+def plain_bytes(path: Path | str, limit: int | None = None) -> bytes | None:
+    """The bytes of a regular file; None if it is missing, a link, folder or pipe, or too large.
+
+    Raises Unreadable when there may be one that cannot be read.
+    """
+    try:
+        if not hasattr(os, "O_NOFOLLOW") and os.path.islink(path):  # noqa: PTH114
+            return None
+        descriptor = os.open(path, _PLAIN)
+    except ValueError:  # no name of a file
+        return None
+    except OSError as error:
+        if error.errno in ABSENT:
+            return None
+        raise Unreadable(path, error) from error
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or (limit is not None and info.st_size > limit):
+            return None
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    except OSError as error:
+        raise Unreadable(path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder, sorted; none if there is no such folder. Raises Unreadable."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - part of every cached load
+    except OSError as error:
+        if error.errno in ABSENT:
+            return []
+        raise Unreadable(folder, error) from error
+
+
+def listed(folder: Path, suffix: str) -> list[Path]:
+    """What is in a folder and has this suffix, sorted; nothing if there is no such folder.
+
+    Raises Unreadable.
+    """
+    try:
+        with read_errors(folder), os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith(suffix)]
+    except OSError:  # it is not there
+        return []
+    return [folder / name for name in sorted(names)]

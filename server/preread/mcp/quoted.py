@@ -1,0 +1,60 @@
+"""Replies as a model gets them: whatever is quoted from the project is fenced as data."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from preread.gates import fence
+from preread.infra import orders
+from preread.models import LoadReply, Model
+from preread.operations import shared_state
+from preread.operations.shared_state import State
+
+# What Preread itself says to the model. Every other text of more than one word counts as quoted.
+OURS = frozenset(("next", "hint", "message", "warnings", "missing", "details", "doc"))
+WORDS, MAX_WORDS = re.compile(r"[\s_-]+"), 5  # of a name
+DOSSIER, RESULT, BATCH, THEN, RULE = "dossier", "result", "batch", "then", "quoted"
+
+
+def dump(reply: Model) -> dict[str, Any]:
+    """A reply as JSON data with its quoted texts between marks."""
+    if isinstance(reply, State):
+        return _state(shared_state.dump(reply))
+    data = reply.model_dump(mode="json", exclude_none=True)
+    if isinstance(reply, LoadReply):
+        return data | {DOSSIER: fence.block(data[DOSSIER])} if data.get(DOSSIER) else data
+    return fenced(data)
+
+
+def _state(data: dict[str, Any]) -> dict[str, Any]:
+    """A state with the results in it fenced, each on its own."""
+    if isinstance(data.get(RESULT), dict):
+        data = data | {RESULT: fenced(data[RESULT])}
+    if isinstance(data.get(BATCH), list):
+        data = data | {BATCH: [_state(one) for one in data[BATCH]]}
+    return data | {THEN: _state(data[THEN])} if isinstance(data.get(THEN), dict) else data
+
+
+def fenced(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of an operation, with the rule for its marks if it has any."""
+    mark = fence.mark_for(str(result))
+    found = {key: v if key in OURS else _value(v, mark) for key, v in result.items()}
+    if mark not in str(found):
+        return found
+    return {
+        RULE: f"What is between <data-{mark}> and </data-{mark}> is quoted. {fence.RULE}"
+    } | found
+
+
+def _value(value: Any, mark: str) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        return {_value(name, mark): _value(inner, mark) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_value(inner, mark) for inner in value]
+    is_quoted = isinstance(value, str) and (" " in value or _is_sentence(value))
+    return f"<data-{mark}>{value}</data-{mark}>" if is_quoted else value
+
+
+def _is_sentence(name: str) -> bool:
+    """Whether a name, without spaces, says as much as a sentence could."""
+    return len(WORDS.split(name)) > MAX_WORDS or bool(orders.found(name))

@@ -1,0 +1,261 @@
+"""A file of remembered facts: its entries, and changes to single lines of it.
+
+People edit these files, too. A change touches only the lines that it is about; every other byte
+stays: comments, order, line ends.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from preread import brackets, dossier, fact_notes, sources
+from preread.errors import PrereadError
+from preread.models import Fact, Section
+
+NAME, TITLE = "knowledge.md", "# Knowledge"
+SIMILAR, MAX_SIMILAR = 0.6, 5  # the share of common words from which two facts may be the same
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One remembered fact. `note` is what its comment says; a person's own line may have none."""
+
+    id: str
+    text: str
+    collection: str
+    sources: tuple[str, ...]
+    lines: tuple[int, ...]  # after a merge of branches, there may be several
+    note: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_retired(self) -> bool:
+        return any(key in self.note for key in fact_notes.RETIRED)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.note.get("tags", "").split(", ")))
+
+
+class Added(NamedTuple):
+    """What became of a new fact: `added`, `merged` with an equal one, `revived` or `known`."""
+
+    id: str
+    state: str
+
+
+class Book:
+    """One file of remembered facts, to read or to change."""
+
+    def __init__(self, text: str | None) -> None:
+        self.is_changed = False
+        self._ending = "\r" if text and "\r\n" in text else ""
+        if not text:
+            text = f"{TITLE}\n"
+        elif not text.endswith("\n"):
+            text += f"{self._ending}\n"
+        self._rows = text.split("\n")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._rows)
+
+    @cached_property
+    def _sections(self) -> tuple[Section, ...]:
+        return dossier.parse(NAME, "", self.text, retired=True)[0].sections
+
+    @property
+    def _facts(self) -> list[Fact]:
+        return [fact for section in self._sections for fact in section.facts]
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every fact, in the order of the file; lines with the same id and words are one."""
+        found: dict[tuple[str, str], Entry] = {}
+        retired = fact_notes.retired(self._rows)
+        for section in self._sections:
+            for fact in section.facts:
+                note = fact_notes.read(self._split(fact.line)[1])
+                id_ = note.get("id") or dossier.fact_id(NAME, fact.text)
+                if id_ in retired and not any(key in note for key in fact_notes.RETIRED):
+                    note["forgotten"] = "elsewhere"
+                key = (id_, words_of(fact.text))
+                entry = Entry(id_, fact.text, section.heading, fact.sources, (fact.line,), note)
+                found[key] = _united(found[key], entry) if key in found else entry
+        return tuple(found.values())
+
+    @property
+    def live(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if not entry.is_retired)
+
+    def find(self, wanted: str) -> Entry | None:
+        """The entry with an id or a text; one that is in use comes first."""
+        words = words_of(wanted)
+        for entry in (*self.live, *self.entries):
+            own = (entry.id, dossier.fact_id(NAME, entry.text))
+            if wanted in own or words == words_of(entry.text):
+                return entry
+        return None
+
+    # -- changes
+
+    def add(self, collection: str, text: str, cited: Iterable[str], note: dict[str, str]) -> Added:
+        """Add a fact; one in the same words gets its sources and tags instead."""
+        old = self.find(text)
+        if old is not None:
+            return self._merge(old, cited, note)
+        id_ = dossier.fact_id(NAME, text)
+        self._insert(collection, text, tuple(cited), fact_notes.written("", {"id": id_, **note}))
+        if self.find(id_) is None:
+            raise PrereadError(
+                "E_REMEMBER",
+                f"A code block in {NAME} is never closed, and would hide what is added.",
+                "Close it with a line of three backticks.",
+            )
+        return Added(id_, "added")
+
+    def _merge(self, old: Entry, cited: Iterable[str], note: dict[str, str]) -> Added:
+        more = [source for source in cited if source not in old.sources]
+        tags = dict.fromkeys((*old.tags, *note.get("tags", "").split(", ")))
+        kept = {key: value for key, value in old.note.items() if key not in fact_notes.RETIRED}
+        values = {**note, **kept, **(note if old.is_retired else {})}
+        values["tags"] = ", ".join(filter(None, tags))
+        values["topic"] = note.get("topic") or kept.get("topic", "")
+        same = ("tags", "topic")
+        if not (more or old.is_retired or any(values[k] != kept.get(k, "") for k in same)):
+            return Added(old.id, "known")
+        if more:
+            self._cite(old, more)
+        self.set_note(old, values)
+        return Added(old.id, "revived" if old.is_retired else "merged")
+
+    def set_note(self, entry: Entry, values: Mapping[str, str]) -> None:
+        """Give an entry this note; values that are empty are left out."""
+        for line in entry.lines:
+            bullet, comments = self._split(line)
+            note = fact_notes.written(comments, {"id": entry.id} | dict(values))
+            self._write(line, f"{bullet} {note}")
+
+    def move(self, entry: Entry, collection: str) -> None:
+        """Move an entry to another collection."""
+        comments = self._split(entry.lines[0])[1]
+        self._insert(collection, entry.text, entry.sources, comments, instead_of=entry.lines)
+
+    def heal(self) -> None:
+        """Make one line of those that a merge of branches kept of the same entry."""
+        while double := next(
+            (one for one in self.entries if len(one.lines) > 1 and one.note), None
+        ):
+            first, *others = double.lines
+            own = next(fact.sources for fact in self._facts if fact.line == first)
+            only = replace(double, sources=own, lines=(first,))
+            if more := [source for source in double.sources if source not in own]:
+                self._cite(only, more)
+            self.set_note(only, double.note)
+            self._delete(others)
+
+    def _insert(
+        self,
+        collection: str,
+        text: str,
+        cited: tuple[str, ...],
+        comments: str,
+        instead_of: Iterable[int] = (),
+    ) -> None:
+        """Add a line at the end of a collection; every other line keeps its meaning."""
+        meant = [fact.sources for fact in self._facts if fact.line not in instead_of]
+        self._delete(instead_of)
+        at = self._end_of(collection)
+        added = [f"{_bullet(text, cited)} {comments}".rstrip()]
+        if at is None:
+            at, added = len(self._rows) - 1, ["", f"## {collection}", *added]
+        self._rows[at:at] = [row + self._ending for row in added]
+        self._changed()
+        meant.insert(sum(fact.line < at + len(added) for fact in self._facts), cited)
+        for fact, wanted in zip(self._facts, meant, strict=False):
+            if fact.sources != wanted:  # a short path would now be that of another file
+                own = self._split(fact.line)[1]
+                self._write(fact.line, f"{_bullet(fact.text, map(_full, wanted))} {own}".rstrip())
+
+    def _end_of(self, collection: str) -> int | None:
+        """The row after the last fact of a collection, or after its heading; None without one."""
+        wanted = collection.casefold()
+        same = [one for one in self._sections if one.heading.casefold() == wanted]
+        if not same:
+            return None
+        if same[-1].facts:
+            return same[-1].facts[-1].line
+        line = same[-1].line
+        return line + self._rows[line].startswith("Source:")
+
+    def _cite(self, entry: Entry, more: Iterable[str]) -> None:
+        """Add sources to those that an entry's first line ends with."""
+        bullet, comments = self._split(entry.lines[0])
+        if brackets.are_sources(brackets.split_sources(bullet)[1]):
+            bullet = f"{bullet[:-1]}, {', '.join(map(_full, more))})"
+        else:
+            bullet = _bullet(bullet[2:], map(_full, (*entry.sources, *more)))
+        self._write(entry.lines[0], f"{bullet} {comments}".rstrip())
+
+    def _split(self, line: int) -> tuple[str, str]:
+        return fact_notes.split(self._rows[line - 1])
+
+    def _write(self, line: int, text: str) -> None:
+        ending = "\r" if self._rows[line - 1].endswith("\r") else ""
+        self._rows[line - 1] = text + ending
+        self._changed()
+
+    def _delete(self, lines: Iterable[int]) -> None:
+        for line in sorted(lines, reverse=True):
+            del self._rows[line - 1]
+        self._changed()
+
+    def _changed(self) -> None:
+        self.is_changed = True
+        for name in ("_sections", "entries"):
+            self.__dict__.pop(name, None)
+
+
+def words_of(text: str) -> str:
+    """A text as equal facts have it: without case, white space, and a full stop at its end."""
+    return " ".join(text.split()).casefold().rstrip(" .!")
+
+
+def similar(book: Book, text: str) -> list[tuple[float, Entry]]:
+    """Other facts in use that have most words in common with a text, most similar first."""
+    own = _tokens(text)
+    found = []
+    for entry in book.live:
+        other = _tokens(entry.text)
+        share = len(own & other) / (len(own | other) or 1)
+        if share >= SIMILAR and words_of(entry.text) != words_of(text):
+            found.append((round(share, 2), entry))
+    return sorted(found, key=lambda pair: -pair[0])[:MAX_SIMILAR]
+
+
+def _tokens(text: str) -> set[str]:
+    return set(re.findall(r"\w{2,}", text.casefold()))
+
+
+def _united(first: Entry, second: Entry) -> Entry:
+    """Two lines of the same entry as one; what the first says goes."""
+    tags = ", ".join(dict.fromkeys((*first.tags, *second.tags)))
+    note = {**second.note, **first.note} | ({"tags": tags} if tags else {})
+    if note.get("forgotten") == "elsewhere":
+        del note["forgotten"]  # the mark itself is in the other line
+    cited = tuple(dict.fromkeys((*first.sources, *second.sources)))
+    return replace(first, sources=cited, lines=(*first.lines, *second.lines), note=note)
+
+
+def _bullet(text: str, cited: Iterable[str]) -> str:
+    listed = ", ".join(cited)
+    return f"- {text} ({listed})" if listed else f"- {text}"
+
+
+def _full(source: str) -> str:
+    """A source that no earlier line of the file gives another meaning."""
+    ref = sources.parse(source)
+    if ref is None or ref.kind not in dossier.FILE_KINDS or source.startswith("<"):
+        return source
+    return source if "/" in ref.path else f"<{ref.path}>{source[len(ref.path) :]}"

@@ -1,0 +1,130 @@
+"""Follow the code: what became of the sources of a published dossier's facts, without a model."""
+
+from dataclasses import dataclass, field, replace
+
+from preread import dossier, sources
+from preread.models import Draft, Fact, Fence, Manifest
+from preread.relocation import Relocator
+from preread.services import Services
+from preread.sources import Ref, SourceError
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What became of the sources that a manifest lists."""
+
+    moved: dict[str, str] = field(default_factory=dict)  # source -> where its lines are now
+    changed: frozenset[str] = frozenset()  # its symbol is there, or its file: the text is not
+    gone: frozenset[str] = frozenset()
+
+    @property
+    def lost(self) -> frozenset[str]:
+        return self.changed | self.gone
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A fact that no source supports any more."""
+
+    file: str
+    text: str
+    is_changed: bool  # else it is gone
+
+
+def follow(services: Services, manifest: Manifest) -> Followed:
+    """Look up every source of the manifest, and find those again whose lines moved."""
+    relocator = Relocator(services.tree)
+    moved: dict[str, str] = {}
+    changed, gone = set(), set()
+    for text, digest in manifest.spans.items():
+        services.progress.check()
+        ref = sources.parse(text)
+        if ref is None or not sources.ROWS[ref.kind].local:
+            continue
+        if ref.kind != "lines":
+            state = _state(services, ref, digest)
+            changed |= {text} if state == "changed" else set()
+            gone |= {text} if state == "gone" else set()
+            continue
+        now = relocator.relocate(ref, digest, manifest.marks.get(text))
+        if now is None:
+            is_there = relocator.has_symbol(ref.path, manifest.marks.get(text))
+            (changed if is_there else gone).add(text)
+        elif now != ref:
+            moved[text] = str(now)
+    return Followed(moved, frozenset(changed), frozenset(gone))
+
+
+def _state(services: Services, ref: Ref, digest: str) -> str:
+    try:
+        now = sources.resolve(ref, services.tree).digest
+    except SourceError:
+        return "gone"
+    return "" if now == digest else "changed"
+
+
+def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[Lost, ...]]:
+    """The draft with its sources where they are now, and the facts that lost theirs.
+
+    A fact of several sources keeps those that are left. A fact that quotes a changed ticket or
+    file keeps it: the check looks its quotes up.
+    """
+    lost: list[Lost] = []
+    sections = []
+    for section in draft.sections:
+        items: list[Fact | Fence] = []
+        for item in section.items:
+            if isinstance(item, Fence):
+                items.append(item)
+            elif has_lost_its_sources(item, section.source, found):
+                is_changed = not found.gone.issuperset(item.sources)
+                lost.append(Lost(draft.name, item.text, is_changed))
+            else:
+                left = tuple(one for one in item.sources if not _is_lost(one, item, found))
+                items.append(moved_fact(replace(item, sources=left), section.source, found))
+        source = found.moved.get(section.source, section.source)
+        heading = source if section.source == section.heading else section.heading
+        sections.append(replace(section, heading=heading, source=source, items=tuple(items)))
+    return replace(draft, sections=tuple(one for one in sections if one.items)), tuple(lost)
+
+
+def has_lost_its_sources(fact: Fact, base: str, found: Followed) -> bool:
+    """Whether no source of a fact is left, or one that it names in its text is not."""
+    if any(anchor.source in found.lost for anchor in dossier.anchors(fact, base)):
+        return True
+    return bool(fact.sources) and all(_is_lost(one, fact, found) for one in fact.sources)
+
+
+def _is_lost(source: str, fact: Fact, found: Followed) -> bool:
+    if source in found.gone:
+        return True
+    ref = sources.parse(source)
+    whole = ref is not None and ref.kind != "lines"
+    return source in found.changed and not (whole and dossier.quotes(fact.text))
+
+
+def moved_fact(fact: Fact, base: str, found: Followed) -> Fact:
+    """The fact with its sources where they are now; `base` is its section's source."""
+    moved, new_base = found.moved, found.moved.get(base, base)
+    parts, end = [], 0
+    path = _path(new_base)  # what an anchor without a path refers to in the new text
+    for match, anchor in zip(
+        dossier.anchor_matches(fact.text, base), dossier.anchors(fact, base), strict=True
+    ):
+        ref = sources.parse(moved.get(anchor.source, anchor.source))
+        if ref is None:
+            raise ValueError(f"{anchor.source!r} moved to what is not a source")
+        written = dossier.anchor_path(ref.path) if match["path"] or ref.path != path else ""
+        lines = f"{ref.start}" + (f"-{ref.end}" if ref.end != ref.start else "")
+        parts += [fact.text[end : match.start("path")], f"{written}:{lines}"]
+        end = match.end()
+        path = _path(new_base) or ref.path
+    text = "".join((*parts, fact.text[end:]))
+    return replace(
+        fact, text=text, sources=tuple(moved.get(source, source) for source in fact.sources)
+    )
+
+
+def _path(source: str) -> str:
+    ref = sources.parse(source) if source else None
+    return ref.path if ref is not None else ""

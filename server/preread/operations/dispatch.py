@@ -1,0 +1,156 @@
+"""Runs operations for every face: who may run which, the audit log, bugs as errors."""
+
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from preread import __version__, audit, resolve
+from preread.errors import USAGE, PrereadError, of_system
+from preread.infra import atomic
+from preread.models import Model
+from preread.operations import ALIASES
+from preread.operations.arguments import nearest
+from preread.operations.registry import AnswerNeeded, Context, Operation, log_file
+from preread.settings import Settings
+
+# What an agent is always allowed: the gates ask for it.
+ALWAYS = "context.load"
+UNRECORDED = frozenset({"config.init"})  # it can be undone without a trace
+UNCHANGED = frozenset({"cached", "joined"})  # states of replies for which this call did nothing
+
+
+def find(operations: Mapping[str, Operation], method: str, *, for_agent: bool = True) -> Operation:
+    """The operation of a full name, an alias, or a bare name that only one has. Raises E_USAGE.
+
+    To an agent, the error suggests nothing that is for people.
+    """
+    name = ALIASES.get(method, method)
+    if name in operations:
+        return operations[name]
+    bare = [full for full in operations if full.partition(".")[2] == method]
+    if len(bare) == 1:
+        return operations[bare[0]]
+    if bare:
+        names = " or ".join(f"`{full}`" for full in bare)
+        raise PrereadError("E_USAGE", f"`{method}` is more than one operation.", f"Use {names}.")
+    known = [name for name, one in operations.items() if not (for_agent and one.people_only)]
+    words = {*known, *ALIASES, *(full.partition(".")[2] for full in known)}
+    raise PrereadError(
+        "E_USAGE",
+        f"There is no operation `{ascii(method[:60])[1:-1]}`.{nearest(method, words)}",
+        "`config.ops` lists them.",
+    )
+
+
+def no_category(wanted: str, known: Iterable[str]) -> PrereadError:
+    """The error for a category that no operation has."""
+    near = nearest(wanted, known)
+    return PrereadError(
+        "E_USAGE",
+        f"There is no category `{ascii(wanted[:60])[1:-1]}`.{near}",
+        f"Categories: {', '.join(known)}.",
+    )
+
+
+def permit(operation: Operation, settings: Settings) -> None:
+    """Refuse what an agent may not run. Raises E_NOT_ALLOWED."""
+    if operation.people_only:
+        raise PrereadError(
+            "E_NOT_ALLOWED",
+            f"{operation.name} is for people, and an agent cannot call it.",
+            "Tell the person what you would change, and continue without it.",
+        )
+    if operation.effect not in settings.allow and operation.name != ALWAYS:
+        does = {"execute": "runs programs", "write": "changes files", "read": "reads"}
+        raise PrereadError(
+            "E_NOT_ALLOWED",
+            f"{operation.name} {does[operation.effect]}, which agents are not allowed here.",
+            f"A person can run it: {operation.example}. Or allow it to agents: PREREAD_ALLOW in "
+            "their environment.",
+        )
+
+
+def offered(operations: Iterable[Operation], settings: Settings) -> list[Operation]:
+    """The operations that an agent may run."""
+    return [
+        operation
+        for operation in operations
+        if not operation.people_only
+        and (operation.effect in settings.allow or operation.name == ALWAYS)
+    ]
+
+
+async def run(context: Context, operation: Operation, request: Model) -> Model:
+    """The operation's reply; a call that may have changed something is recorded.
+
+    Raises what the operation raises, and E_NOT_ALLOWED for an agent's call.
+    """
+    if context.is_agent and operation.name != ALWAYS:
+        permit(operation, context.services().settings)
+    if operation.effect == "read" or operation.name in UNRECORDED:
+        return await _reply(context, operation, request)
+    begun, outcome = time.monotonic(), "E_CANCELLED"
+    try:
+        reply = await _reply(context, operation, request)
+        outcome = _outcome(reply)
+    except AnswerNeeded:
+        outcome = ""
+        raise
+    except PrereadError as error:
+        outcome = "" if error.exit_status == USAGE else error.code
+        raise
+    except Exception:
+        outcome = "E_INTERNAL"
+        raise
+    finally:
+        if outcome:
+            _record(context, operation, request, outcome, time.monotonic() - begun)
+    return reply
+
+
+async def _reply(context: Context, operation: Operation, request: Model) -> Model:
+    reply: Model = await operation.run(context, request)
+    return reply
+
+
+def _outcome(reply: Model) -> str:
+    """`ok`, or the code of an error reply; empty if the call changed nothing."""
+    if getattr(reply, "state", "") in UNCHANGED:
+        return ""
+    return "ok" if getattr(reply, "status", "ok") != "error" else str(getattr(reply, "code", ""))
+
+
+def _record(
+    context: Context, operation: Operation, request: Model, outcome: str, seconds: float
+) -> None:
+    params = request.model_dump(mode="json", exclude_defaults=True)
+    try:
+        layout = resolve.open_layout(context.start)
+        if layout.project.is_dir():
+            audit.add(layout, operation.name, params, context.by, outcome, seconds)
+    except PrereadError as error:  # the call itself has been answered
+        sys.stderr.write(f"preread: the audit log lacks a call of {operation.name}: {error}\n")
+
+
+def expected(start: Path, face: str, error: Exception) -> PrereadError:
+    """The failure to report for any exception: itself, a system error with its path, or a bug."""
+    if isinstance(error, PrereadError):
+        return error
+    return of_system(error) if isinstance(error, OSError) else _bug(start, face, error)
+
+
+def _bug(start: Path, face: str, error: Exception) -> PrereadError:
+    """The error for a bug; its traceback goes to the project's log, else to standard error."""
+    head = f"\n{time.strftime('%Y-%m-%d %H:%M:%S')} preread {__version__} {face}\n"
+    text = head + "".join(traceback.format_exception(error))
+    try:
+        path = log_file(str(start))
+        atomic.append(path, text.encode("utf-8", "backslashreplace"))
+        where = f"the end of {path}"
+    except PrereadError:
+        sys.stderr.write(text)
+        where = "the server's standard error output"
+    message = f"{type(error).__name__}: {error}".rstrip(".")
+    return PrereadError("E_INTERNAL", f"{message}.", f"Please report it with {where}.")

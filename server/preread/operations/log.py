@@ -1,0 +1,49 @@
+"""`log`: the calls that changed something."""
+
+from pydantic import Field
+
+from preread import audit
+from preread.audit import Entry
+from preread.models import Model
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class LogRequest(RequestModel):
+    """Which calls to list."""
+
+    method: str | None = Field(None, description="Only calls of this operation.")
+    by: str | None = Field(None, description="Only calls by this client, or by `person`.")
+    limit: int = Field(50, ge=1, le=10_000, description="The maximum number of calls.")
+
+
+class LogReply(Model):
+    """Calls, the latest first."""
+
+    entries: tuple[Entry, ...]
+
+
+async def log(context: Context, request: LogRequest) -> LogReply:
+    return await in_thread(context, context.services(), _log, request)
+
+
+def _log(services: Services, request: LogRequest) -> LogReply:
+    found = [
+        entry
+        for entry in audit.entries(services.layout)
+        if request.method in {None, entry.method} and request.by in {None, entry.by}
+    ]
+    return LogReply(entries=tuple(found[: -request.limit - 1 : -1]))
+
+
+OPERATION = Operation(
+    name="audit.log",
+    request=LogRequest,
+    reply=LogReply,
+    effect="read",
+    doc="List the calls that changed something: when, what, by whom, with what outcome.",
+    example="preread log --method context.wrong --limit 5",
+    run=log,
+    command="log",
+    pages="entries",
+)

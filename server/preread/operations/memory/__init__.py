@@ -1,0 +1,1 @@
+"""The operations on what people and agents told the project."""

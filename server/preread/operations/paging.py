@@ -1,0 +1,47 @@
+"""Long results, page by page: a cursor says where the next page begins, and of which call."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from preread.errors import PrereadError
+
+PAGE = 50  # items, unless the caller says otherwise
+CURSOR = re.compile(r"(\d{1,9})-([0-9a-f]{8})")
+
+
+class Page(NamedTuple):
+    """One page of a result, and how to get the next."""
+
+    result: dict[str, Any]
+    total: int
+    next_cursor: str  # empty after the last page
+
+
+def page(
+    result: Mapping[str, Any],
+    field: str,
+    call: Mapping[str, Any],
+    limit: int | None,
+    cursor: str,
+) -> Page:
+    """The part of `result[field]` that begins at `cursor`; `call` is the method with its params.
+
+    Raises E_USAGE for a cursor of another call.
+    """
+    mark = hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()[:8]
+    match = CURSOR.fullmatch(cursor) if cursor else None
+    if cursor and (match is None or match[2] != mark):
+        raise PrereadError(
+            "E_USAGE",
+            "The cursor does not belong to this call.",
+            "Repeat the call with the same method and params, and `metadata.next_cursor` of its "
+            "last reply; or leave the cursor out to begin again.",
+        )
+    begin = int(match[1]) if match else 0
+    items = result.get(field) or []
+    end = begin + (limit or PAGE)
+    following = f"{end}-{mark}" if end < len(items) else ""
+    return Page({**result, field: items[begin:end]}, len(items), following)

@@ -1,0 +1,98 @@
+"""`remove`: remove a feature's dossier; copies of its files stay in `.project/.state/backups/`."""
+
+import os
+
+from pydantic import Field
+
+from preread import facts, pipeline, publish, stale_hints
+from preread.check import check_unbudgeted
+from preread.infra import atomic
+from preread.layout import BY_NAME, MANIFEST
+from preread.models import Model
+from preread.operations import previews, published_dossier
+from preread.operations.registry import (
+    FEATURE,
+    Context,
+    Operation,
+    Preview,
+    RequestModel,
+    in_thread,
+)
+from preread.services import Services
+
+
+class RemoveRequest(RequestModel):
+    """Which dossier to remove."""
+
+    feature: str = Field(description=FEATURE)
+
+
+class RemoveReply(Model):
+    """What was removed, and where its copies are."""
+
+    feature: str
+    removed: tuple[str, ...]
+    backups: str = Field(description="The folder with a copy of each removed file.")
+    kept: tuple[str, ...] = Field(description="Files in its folder that are not Preread's.")
+    next: str
+
+
+async def remove(context: Context, request: RemoveRequest) -> RemoveReply:
+    services = context.services()
+    # Not by an alias: that would remove the dossier of another feature.
+    feature = published_dossier.find(services, request.feature).feature
+    async with pipeline.feature_lock(services, feature):
+        reply = await in_thread(context, services, _remove, feature)
+    await in_thread(context, services, facts.index, check_unbudgeted)
+    return reply
+
+
+async def preview(context: Context, request: RemoveRequest) -> Preview:
+    services = context.services()
+    found = published_dossier.find(services, request.feature)
+    folder = services.layout.relative(services.layout.backups(found.feature))
+    changes = [
+        previews.change(f"{found.path}{name}", text, None) for name, text in found.texts.items()
+    ]
+    return Preview(changes=tuple(changes), notes=(f"Copies would be kept in {folder}/.",))
+
+
+def _remove(services: Services, feature: str) -> RemoveReply:
+    layout = services.layout
+    publish.recover(services, feature)
+    folder = layout.dossier(feature)
+    present = {path.name for path in folder.iterdir()}
+    own = [name for name in (*BY_NAME, MANIFEST) if name in present]
+    for name in own:
+        publish.back_up(layout, feature, name)
+    # The manifest first: without it, no reader takes the rest for a whole dossier.
+    for name in reversed(own):
+        atomic.remove(folder / name)
+    kept = sorted(present - set(own))
+    if not kept:
+        atomic.remove(folder)
+    atomic.remove(layout.run_record(feature))
+    stale_hints.clear(layout, feature)
+    backups = layout.relative(layout.backups(feature)) + "/"
+    return RemoveReply(
+        feature=feature,
+        removed=tuple(layout.relative(folder / name) for name in own),
+        backups=backups,
+        kept=tuple(layout.relative(folder) + os.sep + name for name in kept),
+        next=f"Build it again: preread load {feature}",
+    )
+
+
+OPERATION = Operation(
+    name="context.remove",
+    request=RemoveRequest,
+    reply=RemoveReply,
+    effect="write",
+    doc="Remove a feature's dossier; copies of its files stay in .project/.state/backups/.",
+    example="preread remove checkout",
+    run=remove,
+    preview=preview,
+    command="remove",
+    people_only=True,
+    positional=("feature",),
+)

@@ -1,0 +1,54 @@
+"""`replay`: make a call from the audit log once more."""
+
+from typing import Any
+
+from pydantic import Field
+
+from preread import audit
+from preread.audit import Entry
+from preread.errors import PrereadError
+from preread.models import Model
+from preread.operations import REGISTRY, dispatch
+from preread.operations.arguments import parse
+from preread.operations.registry import Context, Operation, RequestModel
+
+
+class ReplayRequest(RequestModel):
+    """Which call to make again."""
+
+    id: str = Field(description="The call's id, as `log` lists it.")
+
+
+class ReplayReply(Model):
+    """The call, and its result this time."""
+
+    entry: Entry
+    result: dict[str, Any]
+
+
+async def replay(context: Context, request: ReplayRequest) -> ReplayReply:
+    entry = audit.entry(context.services().layout, request.id)
+    if not entry.whole:
+        raise PrereadError(
+            "E_USAGE",
+            f"The call {entry.id} cannot be replayed: its params were shortened, or held a secret.",
+            f"Call {entry.method} yourself.",
+        )
+    operation = dispatch.find(REGISTRY, entry.method)
+    given = parse(operation.request, entry.params, operation.name)
+    reply = await dispatch.run(context, operation, given)
+    return ReplayReply(entry=entry, result=reply.model_dump(mode="json", exclude_none=True))
+
+
+OPERATION = Operation(
+    name="audit.replay",
+    request=ReplayRequest,
+    reply=ReplayReply,
+    effect="execute",
+    doc="Make a call from the log once more, with the same params.",
+    example="preread replay 3f9a01bc22d1",
+    run=replay,
+    command="replay",
+    people_only=True,
+    positional=("id",),
+)

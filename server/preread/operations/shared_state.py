@@ -1,0 +1,259 @@
+"""One shape for every call of every face: a state goes in, and comes back with its outcome.
+
+`method` runs one operation; `batch` runs several states at the same time; `then` runs a state with
+what the one before it returned.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import anyio
+from pydantic import ConfigDict, Field
+
+from preread import audit
+from preread.errors import PrereadError
+from preread.models import Model
+from preread.operations import dispatch, paging, pointers
+from preread.operations.arguments import parse
+from preread.operations.registry import AnswerNeeded, Context, Operation, Preview
+
+TOOL = "context_operation"
+MAX_BATCH, PARALLEL, MAX_DEPTH = 50, 4, 8
+
+
+class Options(Model):
+    """How a call is run."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+
+    timeout_ms: int | None = Field(None, ge=1, le=3_600_000)
+    dry_run: bool = False
+    namespace: str | None = None
+    limit: int | None = Field(None, ge=1, le=1000)
+    cursor: str | None = None
+    as_: Literal["reply", "tool_result"] = Field("reply", alias="as")
+
+
+class State(Model):
+    """A call and its outcome: the answer has `result` or `error` filled in."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    version: int = Field(1, ge=1, le=1)
+    method: str = ""
+    params: dict[str, Any] = Field(default_factory=dict)
+    options: Options = Field(default_factory=Options)
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    batch: list[dict[str, Any]] | None = Field(None, max_length=MAX_BATCH)
+    then: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What all states of one call share."""
+
+    context: Context
+    operations: Mapping[str, Operation]
+    face: str
+
+    async def answer(self, given: Mapping[str, Any], depth: int = 0) -> State:
+        """The state with its outcome. Raises only AnswerNeeded."""
+        begun = time.monotonic()
+        try:
+            state = parse(State, given, TOOL)
+        except PrereadError as error:
+            return _finished(_understood(given), begun, error=error)
+        try:
+            return await self._timed(state, begun, depth)
+        except AnswerNeeded:
+            raise
+        except Exception as error:
+            failure = dispatch.expected(self.context.start, self.face, error)
+            return _finished(state, begun, error=failure)
+
+    async def _timed(self, state: State, begun: float, depth: int) -> State:
+        if depth > MAX_DEPTH:
+            raise PrereadError("E_USAGE", f"`then` is nested more than {MAX_DEPTH} deep.")
+        if bool(state.method) == (state.batch is not None):
+            raise PrereadError(
+                "E_USAGE",
+                f"{TOOL} needs the argument `method`, or else `batch`.",
+                'Like {"method": "knowledge.search", "params": {"query": "coupon"}}.',
+            )
+        self._check_namespace(state.options.namespace)
+        seconds = (state.options.timeout_ms or 0) / 1000 or None
+        if state.batch is not None:
+            return await self._batch(state, state.batch, seconds, begun, depth)
+        with anyio.move_on_after(seconds) as scope:
+            done = await self._one(state, begun)
+        if scope.cancelled_caught:
+            return _finished(state, begun, error=_timed_out([state.method], 1))
+        if state.then is None:
+            return done
+        left = None if seconds is None else max(0.001, seconds - (time.monotonic() - begun))
+        return await self._then(done, state.then, left, depth)
+
+    def _check_namespace(self, namespace: str | None) -> None:
+        root = self.context.services().layout.root if namespace else None
+        if root is not None and namespace not in {str(root), root.name}:
+            raise PrereadError(
+                "E_NOT_FOUND",
+                f"There is no namespace {str(namespace)[:80]!a} here: this server serves {root}.",
+                "Leave `namespace` out.",
+            )
+
+    async def _one(self, state: State, begun: float) -> State:
+        agent = self.context.is_agent
+        operation = dispatch.find(self.operations, state.method, for_agent=agent)
+        request = parse(operation.request, state.params, operation.name)
+        options, metadata = state.options, dict(state.metadata)
+        if options.dry_run and operation.effect != "read":
+            reply: Model = await self._preview(operation, request)
+        else:
+            reply = await dispatch.run(self.context, operation, request)
+        result = reply.model_dump(mode="json", exclude_none=True)
+        if operation.pages and operation.pages in result:
+            call = {"method": operation.name, "params": state.params}
+            page = paging.page(result, operation.pages, call, options.limit, options.cursor or "")
+            result = page.result
+            metadata["total"] = page.total
+            if page.next_cursor:
+                metadata["next_cursor"] = page.next_cursor
+        done = state.model_copy(update={"method": operation.name, "metadata": metadata})
+        return _finished(done, begun, result=result)
+
+    async def _preview(self, operation: Operation, request: Model) -> Preview:
+        if self.context.is_agent:
+            dispatch.permit(operation, self.context.services().settings)
+        if operation.preview is None:
+            raise PrereadError(
+                "E_USAGE",
+                f"{operation.name} cannot be tried without effect.",
+                "Leave `dry_run` out.",
+            )
+        return await operation.preview(self.context, request)
+
+    async def _batch(
+        self,
+        state: State,
+        batch: list[dict[str, Any]],
+        seconds: float | None,
+        begun: float,
+        depth: int,
+    ) -> State:
+        """The states of a batch, in their order; each fails alone."""
+        answers: list[State | None] = [None] * len(batch)
+        limiter = anyio.CapacityLimiter(PARALLEL)
+        needed: list[AnswerNeeded] = []
+
+        async def run(index: int, given: dict[str, Any]) -> None:
+            async with limiter:
+                try:
+                    answers[index] = await self.answer(given, depth + 1)
+                except AnswerNeeded as one:  # a task group would wrap it
+                    needed.append(one)
+
+        with anyio.move_on_after(seconds):
+            async with anyio.create_task_group() as tasks:
+                for index, given in enumerate(batch):
+                    tasks.start_soon(run, index, given)
+        if needed:
+            raise needed[0]
+        names = [str(given.get("method", "batch")) for given in batch]
+        missing = [name for name, one in zip(names, answers, strict=True) if one is None]
+        finished = [
+            one or _finished(_understood(given), begun, error=_timed_out([name], 1))
+            for name, given, one in zip(names, batch, answers, strict=True)
+        ]
+        dumped = [dump(one) for one in finished]
+        error = _timed_out(missing, len(batch)) if missing else None
+        return _finished(state.model_copy(update={"batch": dumped}), begun, error=error)
+
+    async def _then(
+        self, done: State, following: dict[str, Any], seconds: float | None, depth: int
+    ) -> State:
+        """`done` with the state after it, which gets its result: whole, or by pointers."""
+        if done.error is not None or done.result is None:
+            return done
+        result = done.result["content"] if done.options.as_ == "tool_result" else done.result
+        given = dict(following)
+        params = given.get("params")
+        params = pointers.resolved(params if isinstance(params, dict) else {}, result)
+        if isinstance(method := given.get("method"), str):
+            fields = dispatch.find(self.operations, method).request.model_fields
+            if set(result) <= set(fields):  # the next method accepts it whole
+                params = result | params
+        given["params"] = params
+        if seconds is not None and isinstance(given.get("options", {}), dict):
+            own = {"timeout_ms": max(1, round(seconds * 1000))}
+            given["options"] = own | given.get("options", {})
+        answer = await self.answer(given, depth + 1)
+        return done.model_copy(update={"then": dump(answer), "error": answer.error})
+
+
+async def perform(
+    operations: Mapping[str, Operation], context: Context, given: Mapping[str, Any], face: str
+) -> State:
+    """Run what a state asks for; the state with its outcome. Raises only AnswerNeeded."""
+    return await Calls(context, operations, face).answer(given)
+
+
+def dump(state: State) -> dict[str, Any]:
+    """A state as JSON data: what was given, and what has become of it."""
+    data = state.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+    return {"version": state.version, "method": state.method} | data
+
+
+def fields_of(error: PrereadError) -> dict[str, Any]:
+    """An error as JSON data."""
+    return {
+        "code": error.code,
+        "jsonrpc": error.jsonrpc,
+        "message": error.message,
+        "hint": error.hint,
+        "details": error.details,
+    }
+
+
+def _finished(
+    state: State,
+    begun: float,
+    *,
+    result: dict[str, Any] | None = None,
+    error: PrereadError | None = None,
+) -> State:
+    """A state with its outcome, when it ended, and how long it took."""
+    about = {
+        "request_id": state.metadata.get("request_id") or audit.new_id(),
+        "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "duration_ms": round((time.monotonic() - begun) * 1000, 1),
+    }
+    failure = fields_of(error) if error is not None else None
+    if state.options.as_ == "tool_result":
+        result = {"success": failure is None, "content": result, "error": failure}
+    metadata = state.metadata | about
+    return state.model_copy(update={"result": result, "error": failure, "metadata": metadata})
+
+
+def _timed_out(missing: list[str], calls: int) -> PrereadError:
+    return PrereadError(
+        "E_TIMEOUT",
+        f"{len(missing)} of {calls} calls had not finished at the time-out: {', '.join(missing)}.",
+        "Raise `options.timeout_ms`, or ask for less.",
+        {"missing": missing},
+    )
+
+
+def _understood(given: Mapping[str, Any]) -> State:
+    """A state that cannot be run, as far as it can be understood."""
+    method, params, metadata = given.get("method"), given.get("params"), given.get("metadata")
+    return State(
+        method=method if isinstance(method, str) else "",
+        params=params if isinstance(params, dict) else {},
+        metadata=metadata if isinstance(metadata, dict) else {},
+    )

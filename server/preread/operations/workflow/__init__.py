@@ -1,0 +1,1 @@
+"""Operations on workflows: where each feature is, what comes next, whether it can be released."""

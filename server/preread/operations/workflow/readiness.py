@@ -1,0 +1,161 @@
+"""`ready`: whether the work can be merged or released, and what stands in the way."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from pydantic import Field
+
+from preread import aliases, cache, inputs, pipeline
+from preread.build_key import build_key
+from preread.models import Model
+from preread.operations import published_dossier
+from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.workflow import changes, coverage, definitions
+from preread.operations.workflow.progress import Progress, Project
+from preread.operations.workflow.state import begun
+from preread.services import Services
+
+MAX_NAMED = 5  # tests in one message
+
+
+class ReadinessRequest(RequestModel):
+    """What is to be ready."""
+
+    feature: str | None = Field(None, description=FEATURE + " Default: all that were begun.")
+    base: str | None = Field(
+        None, description="The commit to count changes from. Default: where this branch began."
+    )
+
+
+class Blocker(Model):
+    """One thing that stands in the way."""
+
+    code: str = Field(description="`failing`, `stale`, `run-log` or `debt`.")
+    feature: str = Field("", description="Whose; empty for the whole project.")
+    message: str
+    next: str
+
+
+class Metrics(Model):
+    """What was counted. A value that nothing here tells is left out."""
+
+    files_changed: int | None = None
+    lines_added: int | None = None
+    lines_removed: int | None = None
+    coverage: float | None = Field(None, description="Covered lines in percent, by a report.")
+    failing: int = 0
+    stale: int = Field(0, description="Dossiers that no longer cover what they were built for.")
+    unfinished: int = Field(0, description="Run logs that are unfinished or have problems.")
+    debt: int | None = Field(None, description="TODO, FIXME, HACK and XXX in added lines.")
+
+
+class ReadinessReply(Model):
+    """Whether it is ready; not if there is a blocker."""
+
+    ready: bool
+    blockers: tuple[Blocker, ...]
+    metrics: Metrics
+    base: str = Field("", description="The commit that changes are counted from.")
+
+    @property
+    def ok(self) -> bool:
+        return self.ready
+
+
+async def readiness(context: Context, request: ReadinessRequest) -> ReadinessReply:
+    return await in_thread(context, context.services(), _readiness, request)
+
+
+def _readiness(services: Services, request: ReadinessRequest) -> ReadinessReply:
+    if request.feature is not None:
+        names = [aliases.served(services.layout, request.feature).feature]
+    else:
+        names = begun(services)
+    inputs.reports(services)  # brings the history of tests up to date
+    project = Project(services)
+    found = [one for name in names for one in _of_feature(Progress(project, name))]
+    if request.feature is None:
+        found += _failing_elsewhere(project, names)
+    changed = changes.since(services.tree, request.base)
+    limit = services.settings.max_debt
+    if changed is not None and changed.debt > limit:
+        message = f"The added lines have {changed.debt} marks of debt; {limit} are allowed."
+        found.append(
+            Blocker(code="debt", message=message, next="Settle them, or raise `max_debt`.")
+        )
+    counted = {code: sum(one.code == code for one in found) for code in ("stale", "run-log")}
+    failing = [
+        past for past in project.failing if request.feature is None or names[0] in past.features
+    ]
+    metrics = Metrics(
+        files_changed=changed.files if changed else None,
+        lines_added=changed.added if changed else None,
+        lines_removed=changed.removed if changed else None,
+        coverage=coverage.percent(services.layout),
+        failing=len(failing),
+        stale=counted["stale"],
+        unfinished=counted["run-log"],
+        debt=changed.debt if changed else None,
+    )
+    base = changed.base if changed else ""
+    return ReadinessReply(ready=not found, blockers=tuple(found), metrics=metrics, base=base)
+
+
+def _of_feature(progress: Progress) -> Iterator[Blocker]:
+    feature, services = progress.feature, progress.services
+    services.progress.say(f"looking at {feature}")
+    if failing := progress.failing:
+        yield _failing(failing, feature)
+    if progress.has_dossier and (why := _stale(services, feature)):
+        message = f"The dossier is stale: {why}"
+        yield Blocker(
+            code="stale", feature=feature, message=message, next=f"preread load {feature}"
+        )
+    log = progress.log
+    if log is not None and (log.problems or not log.finished):
+        said = (
+            f"{len(log.problems)} problems"
+            if log.problems
+            else f"it ends at {log.stage or 'its title'}"
+        )
+        message = (
+            f"The run log {definitions.log_path(services.layout, feature)} is not finished: {said}."
+        )
+        following = f"preread check {feature} --run"
+        yield Blocker(code="run-log", feature=feature, message=message, next=following)
+
+
+def _failing(labels: list[str], feature: str = "") -> Blocker:
+    more = f" and {len(labels) - MAX_NAMED} more" if len(labels) > MAX_NAMED else ""
+    message = (
+        f"{len(labels)} tests failed when they last ran: {', '.join(labels[:MAX_NAMED])}{more}."
+    )
+    following = f"preread failures {feature}".rstrip()
+    return Blocker(code="failing", feature=feature, message=message, next=following)
+
+
+def _failing_elsewhere(project: Project, names: list[str]) -> list[Blocker]:
+    """The failing tests of no feature that was begun, as one blocker."""
+    others = [past.label for past in project.failing if not set(past.features) & set(names)]
+    return [_failing(others)] if others else []
+
+
+def _stale(services: Services, feature: str) -> str:
+    """Why a dossier is stale; empty if it is not."""
+    found = published_dossier.find(services, feature)
+    key = partial(build_key, services)
+    looked = cache.lookup(services, pipeline.as_built(found.manifest), key)
+    return "" if looked.covers else looked.why
+
+
+OPERATION = Operation(
+    name="workflow.readiness",
+    request=ReadinessRequest,
+    reply=ReadinessReply,
+    effect="read",
+    doc="Say whether the work is ready, what blocks it, and what was counted; exits 1 if not.",
+    example="preread ready checkout --base main",
+    run=readiness,
+    command="ready",
+    positional=("feature",),
+)

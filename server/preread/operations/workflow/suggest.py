@@ -1,0 +1,108 @@
+"""`workflow.suggest`: the workflow for a task in words, or a feature's next step."""
+
+import re
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from preread import aliases
+from preread.models import Model
+from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.operations.workflow import definitions
+from preread.operations.workflow.definitions import Workflow
+from preread.operations.workflow.progress import Progress, Project
+from preread.operations.workflow.state import filled, of_feature
+from preread.services import Services
+
+ENOUGH = 2  # words of a workflow in a task, after which more add no confidence
+
+
+class SuggestRequest(RequestModel):
+    """What is to be done."""
+
+    task: str | None = Field(None, description="The task, in words.")
+    feature: str | None = Field(None, description=FEATURE)
+    training_mode: bool = Field(
+        False, description="Only explain what fits; name nothing that would be started."
+    )
+
+
+class Suggestion(Model):
+    """One workflow that may fit."""
+
+    workflow: str
+    doc: str
+    confidence: float = Field(description="0 to 1: its share of the task's telling words.")
+    reasons: tuple[str, ...]
+    start: str = Field("", description="What starts it; empty in training mode.")
+
+
+class SuggestReply(Model):
+    """What to do, best first."""
+
+    suggestions: tuple[Suggestion, ...]
+    stage: str = Field("", description="The feature's stage, if it was begun.")
+    next: str
+
+
+async def suggest(context: Context, request: SuggestRequest) -> SuggestReply:
+    return await in_thread(context, context.services(), _suggest, request)
+
+
+def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
+    workflows = definitions.every(services.layout)
+    name = request.feature and aliases.served(services.layout, request.feature).feature
+    progress = Progress(Project(services), name) if name else None
+    found = list(_fitting(workflows.values(), request.task or ""))
+    stage, following = "", "Name the task or the feature, for instance: tests of the login page."
+    if progress is not None and (progress.has_dossier or progress.text or not found):
+        state = of_feature(progress, workflows)
+        stage, following = state.stage, state.next
+        under_way = workflows[state.workflow]
+        reasons = (f"{name} is at its stage {state.stage}", *(f"it lacks: {x}" for x in state.left))
+        own = Suggestion(
+            workflow=state.workflow, doc=under_way.doc, confidence=1.0, reasons=reasons,
+            start=filled(under_way.start, {"feature": name or ""}),
+        )  # fmt: skip
+        found = [own, *(one for one in found if one.workflow != own.workflow)]
+    elif found:
+        found = [_started(one, name or "FEATURE") for one in found]
+        following = f"Begin {found[0].workflow}: {found[0].start}"
+    elif request.task:
+        following = "No workflow's words are in the task. Begin with load_context for its feature."
+    if request.training_mode:
+        found = [one.model_copy(update={"start": ""}) for one in found]
+        best = found[0] if found else None
+        following = f"{best.workflow} would fit: {best.doc}" if best else "No workflow would fit."
+    return SuggestReply(suggestions=tuple(found), stage=stage, next=following)
+
+
+def _started(one: Suggestion, feature: str) -> Suggestion:
+    return one.model_copy(update={"start": filled(one.start, {"feature": feature})})
+
+
+def _fitting(workflows: Iterable[Workflow], task: str) -> Iterable[Suggestion]:
+    """The workflows with words in the task, the best first."""
+    words = re.findall(r"\w+", task.lower())
+    hits = {one.name: sorted(set(words) & set(one.words)) for one in workflows}
+    total = sum(map(len, hits.values()))
+    ranked = sorted(workflows, key=lambda one: -len(hits[one.name]))
+    for one in ranked:
+        if said := hits[one.name]:
+            share = len(said) / total * min(1.0, len(said) / ENOUGH)
+            reasons = tuple(f"the task says `{word}`" for word in said)
+            yield Suggestion(
+                workflow=one.name, doc=one.doc, confidence=round(share, 2), reasons=reasons,
+                start=one.start,
+            )  # fmt: skip
+
+
+OPERATION = Operation(
+    name="workflow.suggest",
+    request=SuggestRequest,
+    reply=SuggestReply,
+    effect="read",
+    doc="Suggest the workflow for a task, or a feature's next step, with reasons.",
+    example="""preread call workflow.suggest '{"task": "the login test is flaky"}'""",
+    run=suggest,
+)

@@ -1,0 +1,226 @@
+"""Find cited lines again after their file changed, was renamed, or lost a definition to another."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from preread import sources
+from preread.models import SpanMark
+from preread.project.tree import Tree
+from preread.sources import Ref, SourceError
+
+# A text of fewer characters is not distinctive: without its neighbours or its symbol, an equal
+# line elsewhere in the file is more likely another one.
+DISTINCTIVE = 24
+MAX_SEARCHED = 5_000  # files read to find a definition that moved to another file
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A run of lines, 1-based and inclusive, that has the marked text."""
+
+    path: str
+    start: int
+    end: int
+    mark: SpanMark
+
+
+class Relocator:
+    """Marks and relocates the sources of one dossier; each file is read once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._texts: dict[str, _Squeezed] = {}
+
+    def mark(self, ref: Ref) -> SpanMark | None:
+        """What is at a source's lines and around them; None for other kinds and for blank lines."""
+        if ref.kind != "lines":
+            return None
+        text = self._text(ref.path)
+        if not 1 <= ref.start <= ref.end <= len(text.lines):
+            return None
+        here = text.mark(ref.start, ref.end)
+        if not here.size:
+            return None
+        equal = [place.start for place in text.places(here)]
+        ordinal = sum(start < ref.start for start in equal) + 1
+        return here.model_copy(update={"ordinal": ordinal, "copies": max(1, len(equal))})
+
+    def relocate(self, ref: Ref, digest: str, marked: SpanMark | None) -> Ref | None:
+        """The source that now has the text of `digest`; None when there is no single match.
+
+        Looks at the same lines, then elsewhere in the file, then in the file's new place, then in
+        the files that define the enclosing symbol.
+        """
+        try:
+            is_same = sources.resolve(ref, self.tree).digest == digest
+        except SourceError:
+            is_same = False
+        if marked is None:
+            return ref if is_same else None
+        if is_same and self._is_in_place(ref, marked):
+            return ref
+        place = self._in_file(ref.path, marked, digest) or self._elsewhere(ref.path, marked)
+        if place is None:
+            return None
+        return replace(ref, path=place.path, start=place.start, end=place.end)
+
+    def has_symbol(self, path: str, marked: SpanMark | None) -> bool:
+        """Whether the file still defines what the lines were in; at module level, if it exists."""
+        if marked is None or not marked.symbol:
+            return self.tree.exists(path)
+        outline = self.tree.outline(path)
+        defined = {(one.container, one.name) for one in outline.symbols}
+        defined |= {(one.group, one.name) for one in outline.tests}
+        return marked.symbol in {_symbol_path(*one) for one in defined}
+
+    def _text(self, path: str) -> "_Squeezed":
+        if path not in self._texts:
+            self.tree.check()
+            self._texts[path] = _Squeezed(self.tree, path)
+        return self._texts[path]
+
+    def _is_in_place(self, ref: Ref, marked: SpanMark) -> bool:
+        """Whether lines that are as they were are also where they were."""
+        here = self._text(ref.path).mark(ref.start, ref.end)
+        if here.symbol != marked.symbol:
+            return False
+        return bool(marked.symbol) or marked.copies == 1 or here.before == marked.before
+
+    def _in_file(self, path: str, marked: SpanMark, digest: str) -> _Place | None:
+        text = self._text(path)
+        places = list(text.places(marked))
+        chosen = _closest(places, marked, lambda place: text.digest(place) == digest)
+        return chosen if chosen is not None and _is_same(chosen, places, marked) else None
+
+    def _elsewhere(self, path: str, marked: SpanMark) -> _Place | None:
+        """The only other file that has the text, in a symbol of the same name or a file's copy."""
+        found = [
+            place
+            for other in self._candidates(path, marked)
+            if (place := _closest(list(self._text(other).places(marked)), marked)) is not None
+            and _is_moved(place, marked)
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _candidates(self, path: str, marked: SpanMark) -> Iterator[str]:
+        """Files of the same suffix: those with the same name, and those that name the symbol."""
+        name = path.rpartition("/")[2]
+        suffix = name.rpartition(".")[2]
+        needle = marked.symbol.rpartition(".")[2]
+        is_gone = not self.tree.exists(path)
+        searched = 0
+        for other in self.tree.files:
+            if other == path or not other.endswith(f".{suffix}"):
+                continue
+            if other.rpartition("/")[2] == name:
+                yield other
+            elif searched < MAX_SEARCHED and (needle or is_gone):
+                searched += 1
+                if needle in (self.tree.text(other) or ""):
+                    yield other
+
+
+def _closest(
+    places: list[_Place], marked: SpanMark, is_exact: Callable[[_Place], bool] | None = None
+) -> _Place | None:
+    """The place that agrees best with the mark; None when several agree equally well."""
+    left = places
+    tests: list[Callable[[_Place], bool]] = [
+        lambda place: place.mark.symbol == marked.symbol,
+        lambda place: _neighbours(place, marked) == 2,
+        lambda place: _neighbours(place, marked) > 0,
+    ]
+    for test in (*tests, *([is_exact] if is_exact else [])):
+        left = [place for place in left if test(place)] or left
+        if len(left) == 1:
+            return left[0]
+    # Equal lines in equal surroundings keep their order.
+    return places[marked.ordinal - 1] if len(places) == marked.copies > 1 else None
+
+
+def _is_same(place: _Place, places: list[_Place], marked: SpanMark) -> bool:
+    """Whether an equal text is the one that was cited rather than another copy of it."""
+    neighbours = _neighbours(place, marked)
+    in_symbol = place.mark.symbol == marked.symbol
+    is_distinctive = marked.size >= DISTINCTIVE
+    if len(places) < marked.copies:  # it may be the cited copy that is gone
+        return neighbours == 2 and in_symbol and is_distinctive
+    if neighbours == 2 or (in_symbol and (marked.symbol or neighbours)):
+        return True
+    return is_distinctive and (neighbours == 1 or len(places) == marked.copies == 1)
+
+
+def _is_moved(place: _Place, marked: SpanMark) -> bool:
+    """Whether an equal text in another file is the one that was cited."""
+    if marked.symbol:
+        return place.mark.symbol == marked.symbol
+    return _neighbours(place, marked) == 2 or marked.size >= DISTINCTIVE
+
+
+def _neighbours(place: _Place, marked: SpanMark) -> int:
+    """How many of the lines before and after are as they were."""
+    return (place.mark.before == marked.before) + (place.mark.after == marked.after)
+
+
+class _Squeezed:
+    """A file's lines without white space, so that indentation and line breaks do not matter."""
+
+    def __init__(self, tree: Tree, path: str) -> None:
+        self.tree, self.path = tree, path
+        self.raw = tree.lines(path) or []
+        self.lines = ["".join(line.split()) for line in self.raw]
+        self.offsets = [0, *accumulate(map(len, self.lines))]
+
+    def places(self, marked: SpanMark) -> Iterator[_Place]:
+        """Every run of whole lines with the marked text, first to last."""
+        end = 0
+        for start, line in enumerate(self.lines):
+            if not line:
+                continue
+            while end < len(self.lines) and self.offsets[end] < self.offsets[start] + marked.size:
+                end += 1
+            if self.offsets[end] - self.offsets[start] != marked.size:
+                continue
+            if _digest(self.lines[start:end]) == marked.digest:
+                yield _Place(self.path, start + 1, end, self.mark(start + 1, end))
+
+    def mark(self, start: int, end: int) -> SpanMark:
+        text = self.lines[start - 1 : end]
+        return SpanMark(
+            size=sum(map(len, text)),
+            digest=_digest(text),
+            before=_digest([self._neighbour(range(start - 2, -1, -1))]),
+            after=_digest([self._neighbour(range(end, len(self.lines)))]),
+            symbol=self._symbol(start, end),
+        )
+
+    def _neighbour(self, numbers: Iterable[int]) -> str:
+        """The first of these lines that is not blank."""
+        return next((self.lines[number] for number in numbers if self.lines[number]), "")
+
+    def _symbol(self, start: int, end: int) -> str:
+        """The path of the innermost symbol or test around the lines, such as `Cart.add`."""
+
+        outline = self.tree.outline(self.path)
+        definitions = [(one.start, -one.end, one.container, one.name) for one in outline.symbols]
+        tests = [(one.start, -one.end, one.group, one.name) for one in outline.tests]
+        around = [one for one in (*definitions, *tests) if one[0] <= start and end <= -one[1]]
+        if not around:
+            return ""
+        *_, container, name = max(around)
+        return _symbol_path(container, name)
+
+    def digest(self, place: _Place) -> str:
+        """The digest of a place's lines as they are, as a manifest has it."""
+        return sources.Span(tuple(self.raw[place.start - 1 : place.end])).digest
+
+
+def _symbol_path(container: str, name: str) -> str:
+    return f"{container}.{name}" if container else name
+
+
+def _digest(lines: list[str]) -> str:
+    data = "".join(lines).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:12]

@@ -1,0 +1,207 @@
+"""The role of a file in its project, from its path; what evidence excludes by default."""
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from preread.languages import LANGUAGES, language_of
+
+Role = Literal["source", "test", "support", "doc", "config", "data", "generated"]
+
+_PROSE_AND_DATA = frozenset({"YAML", "TOML", "JSON", "Markdown", "reStructuredText"})
+_CODE = frozenset(language.name for language in LANGUAGES) - _PROSE_AND_DATA
+
+# What evidence excludes by default, by folder and file names.
+_VENDORED = (
+    "node_modules vendor vendored _vendor third_party thirdparty bower_components site-packages"
+    " .venv venv .tox .yarn"
+)
+_GENERATED = (
+    "dist build out .next .nuxt .output coverage htmlcov target __generated__ generated"
+    " __snapshots__ __pycache__"
+)
+# In a folder `src` they are packages like others.
+_OUTPUT = frozenset("dist build out coverage target".split())
+_FOLDERS = dict.fromkeys(_VENDORED.split(), "vendored") | dict.fromkeys(
+    _GENERATED.split(), "generated"
+)
+_FILES = re.compile(
+    r"(?P<minified>\.min\.(js|css|mjs)$|\.bundle\.js$|\.map$)"
+    r"|(?P<lock>-lock\.(json|yaml)$|\.lock$|\.lockb?$|^go\.sum$|^npm-shrinkwrap\.json$)"
+    r"|(?P<generated>\.snap$|\.pb(\.gw)?\.go$|_pb2(_grpc)?\.pyi?$|\.pb\.(cc|h)$|\.generated\.\w+$"
+    r"|_generated\.\w+$"
+    r"|\.gen\.\w+$|\.g\.(cs|dart)$|^zz_generated)",
+    re.IGNORECASE,
+)
+# The "do not edit" comment of generators at the top of a file.
+_HEADER = re.compile(
+    r"^[ \t]*(?:#|//|--|;|%|\*|<!--|/\*|\"{3}|\(\*)[^\n\w@]*(?:@generated\b"
+    r"|this (?:file|code|module|class) (?:is|was|has been) auto(?:-|matically )?generated\b"
+    r"|(?:[^\n]{0,80}\b)?generated\b[^\n]{0,160}(?:\n[^\n]{0,20})?\bdo not (?:edit|modify)\b"
+    r"|(?:[^\n]{0,40}\b)?do not (?:edit|modify)\b[^\n]{0,80}(?:\n[^\n]{0,20})?\bgenerated\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEAD = 1_000  # characters
+_PACKED = (".js", ".mjs", ".cjs", ".css")
+# Characters: in longer files than this, hand-written lines are shorter on average.
+_MUCH, _LONG_LINES = 4_000, 250
+_TEST_FILE = re.compile(
+    r"^tests?\.py$|^test_.*\.pyi?$|_test\.(py|go|rs|rb|php|exs|dart)$|_tests?\.(rs|py)$"
+    r"|^(test|tst)[-_].*\.(c|cc|cpp|cxx|rb)$|[-_](tests?|unittests?|spec)\.(c|cc|cpp|cxx)$"
+    r"|[.\-_](test|tests|spec|e2e|cy|e2e-spec|test-d)\.[cm]?[jt]sx?$|^(test|spec)\.[cm]?[jt]sx?$"
+    r"|_spec\.rb$|^spec_(?!helper\.).*\.rb$|\.bats$|\.setup\.[cm]?[jt]s$",
+)
+# Case matters here: "Latest.java" and "Manifest.kt" are no tests.
+_TEST_CLASS_FILE = re.compile(
+    r"(Test|Tests|TestCase|IT|Spec|Specs)\.(java|kt|kts|cs|php|swift|scala|groovy)$"
+    r"|^Test[A-Z].*\.(java|kt)$"
+)
+# `Shop.Tests`, of .NET
+_TEST_PROJECT = re.compile(r"\.(unit|integration|functional)?(tests?|specs)(\.|$)")
+_TEST_IN_PROJECT = re.compile(r"(Tester|Fixture|Facts)\.cs$")
+_TEST_FOLDERS = frozenset(
+    "test tests testing __tests__ __mocks__ __fixtures__ spec specs e2e e2e-tests "
+    "integration-tests cypress playwright"
+    " integration_tests functional-tests androidtest unittest unittests test-utils test_utils "
+    "testdata"
+    " testsuite testsuites".split()
+)
+# `ktor-client-tests`, `IntegrationTests`; singular may be a product for testing. Case matters, also
+# in the second: Gradle's `src/commonTest`.
+_NAMED_FOR_TESTS = re.compile(r"[-_.](tests|specs)$|[a-zI](Tests|Specs)$")
+_SOURCE_SET = re.compile(r"(^|/)src/[a-z]\w*Tests?/")
+_SUPPORT_FOLDERS = frozenset(
+    "fixtures fixture helpers helper utils util support mocks __mocks__ __fixtures__ stubs "
+    "factories pages"
+    " page-objects page_objects pageobjects pom setup commands lib common shared".split()
+)
+# What tests read or stand-ins for it: their own tests are examples.
+_FIXTURE_FOLDERS = frozenset(
+    "fixtures fixture __fixtures__ mocks __mocks__ stubs testdata test-data test_data".split()
+)
+_SUPPORT_FILE = re.compile(
+    r"^conftest\.py$|^(jest|vitest|test|tests|playwright|cypress|global)[.\-_]?(setup|teardown"
+    r"|utils?|helpers?)\b"
+    r"|^(setup|teardown)[-_]?tests?\b|^(spec_helper|rails_helper|test_helper)\.\w+$"
+    r"|[-_]test[-_](utils?|helpers?)\.\w+$|\.(po|page|fixture|fixtures|mock|mocks"
+    r"|stub)\.[cm]?[jt]sx?$",
+    re.IGNORECASE,
+)
+_CONFIG_FILE = re.compile(
+    r"^\..*rc(\.\w+)?$|\.config\.[cm]?[jt]sx?$|\.config\.\w+\.[cm]?[jt]s$|^(dockerfile|makefile"
+    r"|justfile|procfile|jenkinsfile)\b"
+    r"|\.(toml|ya?ml|ini|cfg|conf|properties|env|editorconfig|gradle|tf|hcl|cmake|mk)$|^\.env"
+    r"|^\.git\w+$|^\.\w+ignore$"
+    r"|^(package|tsconfig|turbo|nx|lerna|composer|angular|deno|jsconfig|vercel"
+    r"|biome)(\.[\w.\-]+)?\.jsonc?$|^go\.(mod|work)$|^setup\.py$"
+    r"|^requirements.*\.txt$|^(gemfile|rakefile|cmakelists\.txt|pom\.xml|noxfile\.py|gulpfile\.js"
+    r"|gruntfile\.js)$",
+    re.IGNORECASE,
+)
+# `vitest.config.e2e.ts` is named like a test.
+_RUNNER_CONFIG = re.compile(
+    r"^(vitest|vite|jest|playwright|cypress|wdio|karma|detox|nightwatch)\.conf(ig)?\."
+)
+_DOC_FILE = re.compile(
+    r"\.(md|mdx|markdown|rst|adoc|asciidoc|org|pdf|docx?|odt|tex)$"
+    r"|^(readme|changelog|changes|license|licence|authors|contributing|copying|notice|history"
+    r"|news)(\.\w+)?$",
+    re.IGNORECASE,
+)
+
+
+def role_of(path: str) -> Role:
+    """The role of the file at this path in its project; `generated` for what evidence excludes
+    by default.
+    """
+    return "generated" if left_out(path) else own_role(path)
+
+
+@lru_cache(maxsize=65536)
+def left_out(path: str) -> str:
+    """Why evidence excludes a file by default, by its path: `vendored`, `generated`, `minified`,
+    `lock`, or "" if it does not.
+    """
+    *folders, name = path.split("/")
+    within_sources = False
+    for folder in map(str.lower, folders):
+        if (kind := _FOLDERS.get(folder)) and not (within_sources and folder in _OUTPUT):
+            return kind
+        within_sources = within_sources or folder == "src"
+    found = _FILES.search(name)
+    return (found.lastgroup or "") if found else ""
+
+
+def left_out_by_text(path: str, text: str) -> str:
+    """Why evidence excludes a code file with this text: `generated`, `minified`, or "" if it does
+    not.
+    """
+    if _HEADER.search(text[:_HEAD]):
+        return "generated"
+    packed = (
+        path.endswith(_PACKED)
+        and len(text) > _MUCH
+        and len(text) > _LONG_LINES * (text.count("\n") + 1)
+    )
+    return "minified" if packed else ""
+
+
+@lru_cache(maxsize=65536)
+def own_role(path: str) -> Role:
+    """The role of the file at this path, by the naming conventions of test runners and tools."""
+    name = path.rpartition("/")[2]
+    language = language_of(path)
+    is_code = language is not None and language.name in _CODE
+    if _DOC_FILE.search(name) and (language is None or not is_code or language.name == "HTML"):
+        return "doc"
+    if _RUNNER_CONFIG.search(name):
+        return "config"
+    if (is_code and _TEST_FILE.search(name)) or _TEST_CLASS_FILE.search(name):
+        return "test"
+    if is_code and _SUPPORT_FILE.search(name):
+        return "support"
+    if _CONFIG_FILE.search(name):
+        return "config"
+    return _role_by_folder(path, name) if is_code else "data"
+
+
+@lru_cache(maxsize=65536)
+def may_contain_tests(path: str) -> bool:
+    """Whether tests are looked for in the file at this path: it is one of tests, or it is in a test
+    folder, neither a set-up file nor a fixture, so that its text decides.
+    """
+    role = own_role(path)
+    *folders, name = path.split("/")
+    is_set_up = _SUPPORT_FILE.search(name) is not None
+    is_fixture = not _FIXTURE_FOLDERS.isdisjoint(map(str.lower, folders))
+    return role == "test" or (role == "support" and not is_set_up and not is_fixture)
+
+
+def _role_by_folder(path: str, name: str) -> Role:
+    """The role of a code file whose name says nothing."""
+    folders = path.lower().split("/")[:-1]
+    if name.endswith(".cs") and any(map(_TEST_PROJECT.search, folders)):
+        return "test" if _TEST_IN_PROJECT.search(name) else "support"
+    return _role_in_test_folder(folders, name) if _within_tests(path, folders) else "source"
+
+
+def _within_tests(path: str, folders: list[str]) -> bool:
+    """Whether one of these folders contains tests and what they need; `t` at the root is Perl's."""
+    return (
+        not _TEST_FOLDERS.isdisjoint(folders)
+        or folders[:1] == ["t"]
+        or any(map(_NAMED_FOR_TESTS.search, path.split("/")[:-1]))
+        or _SOURCE_SET.search(path) is not None
+    )
+
+
+def _role_in_test_folder(folders: list[str], name: str) -> Role:
+    """A code file in a test folder that no naming convention calls a test."""
+    if not _SUPPORT_FOLDERS.isdisjoint(folders):
+        return "support"
+    # Jest runs every script in __tests__, cargo every file directly in tests/.
+    if folders[-1] == "__tests__" or (
+        name.endswith(".rs") and folders[-1] == "tests" and name != "mod.rs"
+    ):
+        return "test"
+    return "support"

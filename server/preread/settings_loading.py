@@ -1,0 +1,194 @@
+"""Where settings come from: file < environment < arguments; and what is done about invalid ones."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_origin
+
+from pydantic import ValidationError
+
+from preread import own_limits
+from preread.errors import PrereadError
+from preread.layout import Layout
+from preread.settings import Settings, personal_keys
+
+# What errors call the other places than the file.
+ENVIRONMENT, ARGUMENTS = "the environment", "the arguments"
+MAX_LINES = 50  # that are left out of a file before all of it is
+EFFECT = "Until then its default applies, and no model is used."
+Values = dict[str, Any]
+Report = Callable[[PrereadError], None]
+Origin = Literal["default", "file", "environment"]
+
+
+def load(
+    layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None
+) -> Settings:
+    """Merge the settings, where an argument of None means not given. Raises E_SETTINGS."""
+    return _merged(layout, environ, arguments or {}, _refuse)
+
+
+def load_repaired(
+    layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None
+) -> Settings:
+    """The same, with the defaults of what is invalid, and warnings in `broken`.
+
+    The agent may not correct the file: an error would leave it in front of closed gates. But a
+    limit on spending may be among what is broken, so no model is used meanwhile. Raises E_SETTINGS
+    for arguments, which their caller can correct.
+    """
+    found: list[str] = []
+
+    def report(error: PrereadError) -> None:
+        if error.message.startswith(ARGUMENTS):
+            raise error
+        found.append(f"{error.message} {error.hint} {EFFECT}")
+
+    settings = _merged(layout, environ, arguments or {}, report)
+    if not found:
+        return settings
+    safe = settings.model_copy(update={"claude": "off"})
+    return safe.with_warnings(settings.warnings, found)
+
+
+def origins(layout: Layout, environ: Mapping[str, str]) -> dict[str, Origin]:
+    """Where each setting's value comes from: `default`, `file` or `environment`."""
+    text, values = _from_file(layout, _ignore)
+    from_file = _added({}, values, f"{layout.config}", _ignore, text)
+    own = own_limits.excesses(Settings(**from_file).model_dump(), Settings().model_dump())
+    from_environment = _added({}, _from_environment(environ), ENVIRONMENT, _ignore)
+    found: dict[str, Origin] = dict.fromkeys(Settings.model_fields, "default")
+    found |= dict.fromkeys(from_file.keys() - own.keys(), "file")
+    return found | dict.fromkeys(from_environment, "environment")
+
+
+def _ignore(_: PrereadError) -> None:
+    """Whoever loads the settings reports what is wrong with them."""
+
+
+def _refuse(error: PrereadError) -> None:
+    raise error
+
+
+def _merged(
+    layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any], report: Report
+) -> Settings:
+    text, values = _from_file(layout, report)
+    chosen = _added({}, values, f"{layout.config}", report, text)
+    own = own_limits.excesses(Settings(**chosen).model_dump(), Settings().model_dump())
+    wanted = {key: chosen.get(key) for key in own}  # what the file asks for and does not get
+    given = {key: value for key, value in arguments.items() if value is not None}
+    more = _added({}, _from_environment(environ), ENVIRONMENT, report)
+    more = _added(more, given, ARGUMENTS, report)
+    merged = {**chosen, **own, **more}
+    wanted = {key: value for key, value in wanted.items() if key not in more}
+    return Settings.model_validate(merged).with_warnings(own_limits.warnings(wanted, merged), ())
+
+
+def _from_file(layout: Layout, report: Report) -> tuple[str, Values]:
+    """The text of the settings file and its keys, without the lines that are not TOML."""
+    text = _text(layout, report)
+    lines = text.split("\n")
+    for _ in range(MAX_LINES):
+        error, values = _parsed(layout, "\n".join(lines))
+        if error is None:
+            return text, values
+        at = min(error.details["line"], len(lines)) - 1
+        if lines[at]:
+            report(error)
+        lines = [*lines[:at], "", *lines[at + 1 :]] if lines[at] else lines[:at]
+    return text, {}
+
+
+def _text(layout: Layout, report: Report) -> str:
+    if layout.config.exists() and not layout.config.is_file():  # reading from a pipe would wait
+        report(PrereadError("E_SETTINGS", f"{layout.config} is not a file.", "Remove it."))
+        return ""
+    try:
+        return layout.config.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{layout.config} cannot be read: {error}."
+        hint = "Save it as UTF-8 text that you may read, or delete it."
+        report(PrereadError("E_SETTINGS", message, hint))
+        return ""
+
+
+def _parsed(layout: Layout, text: str) -> tuple[PrereadError | None, Values]:
+    """The keys of a TOML text, or the error with its `line`."""
+    import tomllib
+
+    try:
+        return None, tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found = re.search(r"\(at line (\d+)", str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        message = f"{layout.config}, line {line}, is not TOML: {error}."
+        hint = "Fix that line, or delete the file."
+        return PrereadError("E_SETTINGS", message, hint, {"line": line}), {}
+
+
+def _from_environment(environ: Mapping[str, str]) -> Values:
+    found: Values = {}
+    for key, field in Settings.model_fields.items():
+        raw = environ.get(f"PREREAD_{key.upper()}")
+        if raw is None:
+            continue
+        parts = [part for part in raw.split(os.pathsep) if part]
+        if get_origin(field.annotation) is list:
+            found[key] = parts
+        elif key == "timeouts":
+            found[key] = dict(part.partition("=")[::2] for part in parts)
+        else:
+            found[key] = raw
+    return found
+
+
+def _added(merged: Values, values: Values, place: str, report: Report, text: str = "") -> Values:
+    """Valid settings with those of one more place; `text` is that of the file."""
+    while True:
+        error, key = _invalid(values, place, text)
+        if error is None:
+            return {**merged, **values}
+        report(error)
+        values = {name: value for name, value in values.items() if name != key}
+
+
+def _invalid(values: Values, place: str, text: str) -> tuple[PrereadError | None, str]:
+    """The first error among the settings of one place, and the key that it is about."""
+    for key in values:
+        where = f"{place}{_line_of(key, text)}"
+        if key not in Settings.model_fields:
+            known = f"Settings: {', '.join(sorted(Settings.model_fields))}."
+            message = f"{where} sets `{key}`, which is not a setting.{_suggestion(key)}"
+            return PrereadError("E_SETTINGS", message, known), key
+        if text and key in personal_keys():
+            message = f"{where} sets `{key}`, which only the environment may set."
+            hint = f"Remove it, and set PREREAD_{key.upper()} in your environment."
+            return PrereadError("E_SETTINGS", message, hint), key
+    try:
+        Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name, key = ".".join(str(part) for part in first["loc"]), str(first["loc"][0])
+        where = f"{place}{_line_of(key, text)}"
+        message = f"{where} sets `{name}` to an invalid value: {first['msg']}."
+        hint = "Correct the value, or remove the setting to get its default."
+        return PrereadError("E_SETTINGS", message, hint), key
+    return None, ""
+
+
+def _line_of(key: str, text: str) -> str:
+    """Where the settings file sets a key: `, line 3,`; empty when that is not plain."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.match(rf"\s*[\[\"']*{re.escape(key)}\b", line):
+            return f", line {number},"
+    return ""
+
+
+def _suggestion(key: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(key, list(Settings.model_fields), n=1, cutoff=0.5)
+    return f" Did you mean `{near[0]}`?" if near else ""

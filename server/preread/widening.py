@@ -1,0 +1,255 @@
+"""Another description of a published dossier's feature: what it asks for beyond, from the map.
+
+No model is asked. What people and a model wrote stays; of the map's outline, what is least about
+the new description makes room.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from preread import build, cache, check, dossier, publish, published, replies
+from preread.build_plan import SUMMARY, Plan
+from preread.builders import static
+from preread.evidence.collect import collect_beyond
+from preread.infra import atomic
+from preread.layout import REQUIRED
+from preread.models import (
+    Draft,
+    Evidence,
+    Fence,
+    How,
+    LoadReply,
+    Manifest,
+    Request,
+    Section,
+    Wording,
+)
+from preread.published import Published
+from preread.services import Services, step
+
+SHARE = 0.3  # of a dossier's tokens: the most that one description adds
+MAX_CANDIDATES = 60
+MAX_WORDINGS = 40
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """A checked fact of the map, alone in its section."""
+
+    file: str
+    section: Section
+
+    @property
+    def id(self) -> str:
+        return dossier.fact_id(self.file, self.section.facts[0].text)
+
+
+@dataclass(frozen=True)
+class _Widened:
+    """A dossier with what was added; `drafts` only has the files that changed."""
+
+    manifest: Manifest
+    drafts: dict[str, Draft]
+    added: tuple[_Fact, ...]
+
+
+async def widen(services: Services, request: Request, found: Published) -> LoadReply:
+    """Make a dossier serve another description, under its feature's lock."""
+    begun, manifest = time.time(), found.manifest or Manifest(feature=request.feature)
+    as_published = {key: getattr(manifest, key) for key in ("ticket", "scope", "level")}
+    asked = request.model_copy(update=as_published)
+    everything, about = await step(collect_beyond, services, asked, manifest.description)
+    drafts = {
+        name: dossier.parse(name, manifest.feature, text)[0] for name, text in found.texts.items()
+    }
+    if manifest.thin and not everything.thin and manifest.status == "ok":
+        # The feature was hardly found by its name alone, so little of the map would stay.
+        kept = tuple(draft for name, draft in drafts.items() if name in manifest.drafted)
+        plan = Plan(asked, kept=kept, published=found, how="extended")
+        return await build.make(services, plan, everything, begun)
+    widened = await step(_widened, services, asked, manifest, drafts, everything, about)
+    await step(_publish, services, found, widened)
+    warnings = []
+    if widened.added:
+        warnings = [_said(widened), *await build.index(services)]
+        await step(_record, services, asked.feature)
+    now = await step(published.read, services.layout, asked.feature)
+    how: How = "extended" if widened.added else "cached"
+    reply = replies.from_published(services, asked, now or found, how, time.time() - begun)
+    return reply.model_copy(update={"warnings": (*reply.warnings, *warnings)})
+
+
+def _said(widened: _Widened) -> str:
+    files = ", ".join(sorted(widened.drafts.keys() & {fact.file for fact in widened.added}))
+    count = len(widened.added)
+    facts = "1 fact" if count == 1 else f"{count} facts"
+    return (
+        f"For this description the map added {facts} to {files}, without a model; "
+        "`force` has a model read again."
+    )
+
+
+def _widened(
+    services: Services,
+    request: Request,
+    manifest: Manifest,
+    drafts: dict[str, Draft],
+    everything: Evidence,
+    about: Evidence,
+) -> _Widened:
+    spans, candidates = _candidates(services, request, manifest, drafts, about)
+    ranks = {finding.text: finding.score for finding in everything.findings}
+    added, gone = _fitted(services, drafts, candidates, _expendable(manifest, drafts, ranks))
+    merged = _merged(drafts, added, gone)
+    changed = {name: draft for name, draft in merged.items() if draft != drafts.get(name)}
+    cited = {source for _, _, fact in dossier.all_facts(merged.values()) for source in fact.sources}
+    cited |= {section.source for draft in merged.values() for section in draft.sections}
+    ids = tuple(sorted(fact.id for fact in added))
+    wordings = [one for one in manifest.wordings if not gone.intersection(one.facts)]
+    wordings.append(Wording(digest=cache.wording(request.description), facts=ids))
+    update = {
+        "facts": tuple(sorted({*manifest.facts, *ids} - gone)),
+        "spans": {key: value for key, value in (manifest.spans | spans).items() if key in cited},
+        "wordings": tuple(wordings[-MAX_WORDINGS:]),
+    }
+    return _Widened(manifest.model_copy(update=update), changed, tuple(added))
+
+
+def _candidates(
+    services: Services,
+    request: Request,
+    manifest: Manifest,
+    drafts: dict[str, Draft],
+    about: Evidence,
+) -> tuple[dict[str, str], list[_Fact]]:
+    """The map's facts about the new description that the dossier lacks, and what they cite.
+
+    What a model's dossier already cites, it says in its own words.
+    """
+    single = []
+    for finding in about.findings[:MAX_CANDIDATES]:
+        if finding.file != SUMMARY and not finding.fence:
+            one = about.model_copy(update={"findings": (finding,)})
+            single += [d for d in static.drafts(request, one) if d.name == finding.file]
+    checked = check.check(services, request.feature, single, budget=False)
+    present = {
+        dossier.fact_id(d.name, fact.text) for d, _, fact in dossier.all_facts(drafts.values())
+    }
+    found = []
+    for draft, section, fact in dossier.all_facts(checked.drafts):
+        said = manifest.drafted and manifest.spans.keys() >= set(fact.sources)
+        candidate = _Fact(draft.name, replace(section, items=(fact,)))
+        if candidate.id not in present and not said:
+            present.add(candidate.id)
+            found.append(candidate)
+    return checked.spans, found
+
+
+def _expendable(manifest: Manifest, drafts: dict[str, Draft], ranks: dict[str, float]) -> list[str]:
+    """Ids of what the map said to outline a file, or added before; what ranks lowest now first."""
+    added = {key for one in manifest.wordings for key in one.facts}
+    own = set(manifest.facts)
+    found = []
+    for draft, section, fact in dossier.all_facts(drafts.values()):
+        key = dossier.fact_id(draft.name, fact.text)
+        outlines = dossier.heading_source(section.heading) and draft.name not in manifest.drafted
+        if key in added or (outlines and key in own):
+            found.append((ranks.get(fact.text, 0.0), key))
+    return [key for _, key in sorted(found)]
+
+
+def _fitted(
+    services: Services, drafts: dict[str, Draft], candidates: list[_Fact], expendable: list[str]
+) -> tuple[list[_Fact], set[str]]:
+    """Which facts to add, and the ids of those that make room for them."""
+    limit, most = services.settings.max_tokens, services.settings.max_facts
+    left, added = limit * SHARE, []
+    for fact in candidates:
+        left -= dossier.tokens(dossier.render(Draft(fact.file, "", (fact.section,))))
+        if left < 0:
+            break
+        added.append(fact)
+    gone: set[str] = set()
+    while added:
+        services.progress.check()
+        merged = _merged(drafts, added, gone).values()
+        sizes = (
+            dossier.tokens(dossier.render(draft))
+            for draft in merged
+            if draft.sections or draft.name in REQUIRED
+        )
+        if sum(sizes) <= limit and sum(len(draft.facts) for draft in merged) <= most:
+            return added, gone
+        if expendable:
+            gone.add(expendable.pop(0))
+        else:
+            added.pop()
+    return [], set()
+
+
+def _merged(drafts: dict[str, Draft], added: Iterable[_Fact], gone: set[str]) -> dict[str, Draft]:
+    merged = {name: _without(draft, gone) for name, draft in drafts.items()} if gone else {**drafts}
+    for fact in added:
+        draft = merged.get(fact.file, Draft(fact.file, next(iter(drafts.values())).feature))
+        merged[fact.file] = replace(draft, sections=tuple(_with(draft.sections, fact.section)))
+    return merged
+
+
+def _without(draft: Draft, gone: set[str]) -> Draft:
+    """The draft without these facts; the same object if it has none of them."""
+    ids = {dossier.fact_id(draft.name, fact.text) for fact in draft.facts}
+    if not ids & gone:
+        return draft
+    sections = [
+        replace(
+            section,
+            items=tuple(
+                item
+                for item in section.items
+                if isinstance(item, Fence) or dossier.fact_id(draft.name, item.text) not in gone
+            ),
+        )
+        for section in draft.sections
+    ]
+    return replace(draft, sections=tuple(section for section in sections if section.items))
+
+
+def _with(sections: tuple[Section, ...], new: Section) -> Iterator[Section]:
+    """The sections with the new one's fact, in the section of the same heading if there is one."""
+    placed = False
+    for section in sections:
+        shows_code = any(isinstance(item, Fence) for item in section.items)
+        if not placed and section.heading == new.heading and not shows_code:
+            placed = True
+            section = replace(section, items=(*section.items, *new.items))  # noqa: PLW2901
+        yield section
+    if not placed:
+        yield new
+
+
+def _publish(services: Services, found: Published, widened: _Widened) -> None:
+    staging = publish.stage(services, widened.manifest.feature)
+    try:
+        for name, text in found.texts.items():
+            if name not in widened.drafts:
+                atomic.write(staging / name, text.encode("utf-8", "surrogatepass"))
+        for name, draft in widened.drafts.items():
+            atomic.write(staging / name, dossier.render(draft).encode())
+        publish.publish(services, staging, widened.manifest)
+    finally:
+        atomic.remove(staging)
+
+
+def _record(services: Services, feature: str) -> None:
+    """Count the facts again in the record of the last build, which stays otherwise."""
+    run, found = (
+        published.recorded(services.layout, feature),
+        published.read(services.layout, feature),
+    )
+    if run is None or found is None:
+        return
+    drafts = [dossier.parse(name, feature, text)[0] for name, text in found.texts.items()]
+    counted = replies.counts(check.check_unbudgeted(services, feature, drafts))
+    stats = run.stats.model_copy(update=counted)
+    published.record(services.layout, feature, run.model_copy(update={"stats": stats}))

@@ -1,0 +1,60 @@
+"""One body for every face: states by the command line, in process, and over MCP of both eras."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from _mcp_process import connect
+from conftest import run_cli
+from preread.jobs import Caller, Jobs
+from preread.operations import REGISTRY, shared_state
+from preread.operations.registry import Context
+
+State = dict[str, Any]
+Call = Callable[[State], Awaitable[State]]
+FACES = ("in process", "command line", "legacy", "2026-07-28")
+ENVIRON = {"PREREAD_CLAUDE": "off"}
+
+
+async def _ignore(message: str, done: float, total: float) -> None:
+    """Nobody waits for progress here."""
+
+
+async def answer(
+    root: Path, given: Any, operations=REGISTRY, by: str = "person", ask=None,
+    environ: Mapping[str, str] = ENVIRON,
+) -> State:  # fmt: skip
+    """The state as it comes back from this process."""
+    with anyio.fail_after(120):  # a load on a busy machine
+        async with Jobs() as jobs:
+            context = Context(root, environ, jobs, Caller(None, _ignore, ask=ask), by=by)
+            return shared_state.dump(
+                await shared_state.perform(operations, context, given, "a test")
+            )
+
+
+@asynccontextmanager
+async def face(name: str, root: Path) -> AsyncIterator[Call]:
+    """Runs states through one of FACES on the project at `root`."""
+    if name == "in process":
+        yield lambda state: answer(root, state)
+    elif name == "command line":
+
+        async def by_command(state: State) -> State:
+            done: State = run_cli("call", "-", cwd=root, input=json.dumps(state)).json
+            return done
+
+        yield by_command
+    else:
+        async with connect(root, name, ENVIRON) as client:
+
+            async def by_tool(state: State) -> State:
+                reply = await client.call_tool("context_operation", state)
+                assert reply.is_error == ("error" in reply.structured_content)
+                return dict(reply.structured_content)
+
+            yield by_tool

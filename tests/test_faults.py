@@ -1,0 +1,198 @@
+"""Failing reads: one file operation fails, at any point. What cannot be read is never absent."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from _files_project import program, program_environ
+from _processes import small
+from conftest import Cli
+
+LONG = int(os.environ.get("PREREAD_TEST_SWEEP", "40"))  # every how many points; 1: all of them
+HERE = Path(__file__).parent
+
+
+def test_one_failed_operation_never_leaves_a_mix_nor_an_unexpected_error(tmp_path: Path) -> None:
+    """A sample; `PREREAD_TEST_SWEEP=1` tries each of some 5,000 points."""
+    command = program(HERE / "_fault_sweep.py", tmp_path, LONG, LONG // 2)
+    done = subprocess.run(
+        command, env=program_environ(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.pop("wrong") == []
+    assert min(found.values()) > 0
+
+
+FAULT = """
+import errno, os, sys
+import sitecustomize_of_tests
+def fail(event, arguments):
+    if event in {"open", "os.listdir", "os.scandir"} and isinstance(arguments[0], str | os.PathLike):
+        path = os.fspath(arguments[0])
+        if path.endswith(os.environ["FAULT"]):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+sys.addaudithook(fail)
+"""
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> dict[str, str]:
+    """An environment in which every process cannot read what `FAULT` names."""
+    folder = tmp_path / "fault"
+    folder.mkdir()
+    guard = HERE / "guard" / "sitecustomize.py"
+    shutil.copy(guard, folder / "sitecustomize_of_tests.py")
+    (folder / "sitecustomize.py").write_text(FAULT)
+    path = os.pathsep.join((str(folder), str(HERE.parent / "server")))
+    return {"PYTHONPATH": path}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return small(tmp_path / "small")
+
+
+def texts(project: Path) -> dict[str, bytes]:
+    folder = project / ".project" / "context" / "login"
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_a_dossier_is_not_rebuilt_because_a_cited_file_cannot_be_read(
+    cli: Cli, project: Path, failing: dict[str, str]
+) -> None:
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "built"
+    before = texts(project)
+    cited = "login.py"
+    done = cli("load", "login", "--json", cwd=project, env=failing | {"FAULT": f"/{cited}"})
+    assert (done.status, done.json["state"], done.json["code"]) == (0, "cached", "E_READ")
+    assert f"{cited} cannot be read: input/output error" in done.json["warnings"][-1]
+    assert texts(project) == before
+
+
+def test_a_source_that_cannot_be_read_is_named_and_read_as_soon_as_it_can_be(
+    cli: Cli, project: Path, failing: dict[str, str]
+) -> None:
+    cited = "login.py"
+    env = failing | {"FAULT": f"/{cited}"}
+    done = cli("load", "login", "--json", cwd=project, env=env)
+    assert done.status == 0
+    assert any(f"{cited} cannot be read" in text for text in done.json["warnings"])
+    poor = texts(project)
+    assert cli("load", "login", "--json", cwd=project, env=env).json["state"] == "cached"
+    done = cli("load", "login", "--json", cwd=project)
+    assert (done.json["state"], done.json["warnings"]) == ("refreshed", [])
+    assert texts(project) != poor
+    shutil.rmtree(project / ".project")
+    assert cli("load", "login", cwd=project).status == 0
+    assert set(texts(project)) >= set(poor)
+
+
+@pytest.mark.parametrize("name", ["ticket", "knowledge", "published file", "ignore file"])
+def test_what_nothing_works_without_stops_the_build_with_its_name(
+    cli: Cli, project: Path, failing: dict[str, str], name: str
+) -> None:
+    files = {
+        "ticket": ".project/tickets/SHOP-1.md",
+        "knowledge": ".project/knowledge.md",
+        "published file": ".project/context/login/patterns.md",
+        "ignore file": ".prereadignore",
+    }
+    path = project / files[name]
+    (project / ".prereadignore").write_text("private/\n")
+    assert cli("load", "login", "--ticket", "SHOP-1", cwd=project).status == 0
+    before = texts(project)
+    arguments = ["load", "login", "--ticket", "SHOP-1", "--force", "--json"]
+    done = cli(*arguments, cwd=project, env=failing | {"FAULT": f"/{files[name]}"})
+    assert (done.status, done.json["code"]) == (1, "E_READ"), done
+    assert done.json["details"]["path"].endswith(str(path.relative_to(project)))
+    assert texts(project) == before
+
+
+def test_a_reports_folder_that_cannot_be_listed_degrades_the_dossier_until_it_can_be(
+    cli: Cli, project: Path, failing: dict[str, str]
+) -> None:
+    (project / ".project" / "config.toml").write_text('reports = ["reports/*.xml"]\n')
+    env = failing | {"FAULT": "small/reports"}
+    for _ in range(2):  # it is not cached
+        done = cli("load", "login", "--json", cwd=project, env=env)
+        assert (done.status, done.json["status"], done.json["state"]) == (0, "degraded", "built")
+        assert done.json["code"] == "E_READ"
+        assert "reports cannot be read: input/output error" in " ".join(done.json["warnings"])
+    done = cli("load", "login", "--json", cwd=project)
+    assert (done.json["status"], done.json["state"]) == ("ok", "built")
+
+
+def git_that(folder: Path, what: str, then: str) -> dict[str, str]:
+    fake = folder / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text(
+        f'#!/bin/sh\ncase " $* " in *" {what} "*) {then};; esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    fake.chmod(0o755)
+    return {"PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+GIT = {
+    "fails": ("log", "echo 'fatal: it is broken' >&2; exit 128", "git log failed: fatal: it is broken"),
+    "is killed": ("log", f"kill -{signal.SIGKILL} $$", "git log was killed"),
+    "lists nothing": ("ls-files", "exit 128", "git ls-files failed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", GIT)
+def test_a_git_that_fails_degrades_the_dossier_with_the_reason_and_is_not_cached(
+    cli: Cli, project: Path, tmp_path: Path, how: str
+) -> None:
+    what, then, reason = GIT[how]
+    env = git_that(tmp_path, what, then)
+    for _ in range(2):
+        done = cli("load", "login", "--json", cwd=project, env=env)
+        assert (done.status, done.json["status"], done.json["code"]) == (0, "degraded", "E_READ")
+        assert done.json["state"] == "built"
+        assert reason in " ".join(done.json["warnings"])
+    done = cli("load", "login", "--json", cwd=project)
+    assert (done.json["status"], done.json["state"]) == ("ok", "built")
+    before = texts(project)
+    done = cli("load", "login", "--json", cwd=project, env=env)
+    assert done.json["state"] == "cached"
+    assert texts(project) == before
+
+
+def test_damaged_files_and_databases_never_lock_anyone_out(cli: Cli, project: Path) -> None:
+    """A sample; `PREREAD_TEST_CORRUPTIONS=5000` damages that many."""
+    assert cli("load", "login", cwd=project).status == 0
+    times = os.environ.get("PREREAD_TEST_CORRUPTIONS", "12")
+    command = program(HERE / "_corruptions.py", project, times)
+    done = subprocess.run(
+        command, env=program_environ(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["locked out"] == []
+
+
+def test_a_power_cut_at_any_moment_of_a_publish_leaves_the_old_or_the_new_dossier(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        program(HERE / "_power_cuts.py", tmp_path),
+        env=program_environ(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["cuts"] > 20
+
+
+def test_force_builds_after_the_clock_was_set_back(cli: Cli, project: Path) -> None:
+    assert cli("load", "login", cwd=project).status == 0
+    record = project / ".project" / ".state" / "runs" / "login.json"
+    value = json.loads(record.read_text())
+    record.write_text(json.dumps(value | {"started": 4e9, "finished": 4e9}))
+    done = cli("load", "login", "--force", "--json", cwd=project)
+    assert (done.status, done.json["state"]) == (0, "built")

@@ -1,0 +1,333 @@
+"""A file of remembered facts: each change touches its own lines and nothing else."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from _evidence_project import CALM, services, write
+from conftest import git
+from preread import dossier, fact_notes
+from preread.errors import PrereadError
+from preread.layout import Layout
+from preread.memory import files
+from preread.memory.book import Book, similar
+
+OURS = (
+    "# Knowledge\n\n## Money\n"
+    "- whole cents everywhere (src/money.py:1)\n"
+    "<!-- ask Bob about this one -->\n"
+    "- round once (src/money.py:2) <!-- from the review -->\n\n"
+    "## Tests\n- never sleep (said:bob@2026-01-05)\n\nfree prose of a person\n"
+)
+SAID = ("said:ada@2026-11-22",)
+NOTE = {"by": "ada", "at": "2026-11-22T11:40:02Z", "tags": "money", "topic": ""}
+
+
+def ids(book: Book) -> list[str]:
+    return [entry.id for entry in book.entries]
+
+
+def texts(text: str) -> list[str]:
+    """The facts that everything else reads."""
+    return [fact.text for fact in dossier.parse("knowledge.md", "", text)[0].facts]
+
+
+def added(text: str | None, *facts: str, collection: str = "Money") -> Book:
+    book = Book(text)
+    for fact in facts:
+        book.add(collection, fact, SAID, NOTE)
+    return book
+
+
+# -- notes
+
+
+def test_a_note_is_read_back_as_it_was_written_whatever_its_values_say() -> None:
+    values = {"id": "3f9a01bc", "by": "a;b --> c", "tags": "x, y", "forgotten": "2026 by ada: why"}
+    comments = fact_notes.written("<!-- mine -->", values)
+    assert comments.startswith("<!-- mine --> <!-- id: 3f9a01bc; ")
+    read = fact_notes.read(comments)
+    assert read == values | {"by": "a b c"}
+    again = fact_notes.written(comments, read | {"tags": ""})
+    assert fact_notes.read(again) == {key: read[key] for key in ("id", "by", "forgotten")}
+    assert again.startswith("<!-- mine --> <!-- id:")
+
+
+@CALM
+@given(st.text(alphabet="ab <>!-`;:\r", max_size=40))
+def test_splitting_a_line_loses_nothing_and_ends(text: str) -> None:
+    fact, comments = fact_notes.split(text)
+    assert text.startswith(fact)
+    assert not fact.endswith("-->") or "<!--" not in fact
+    assert (fact + comments).replace(" ", "") == text.replace(" ", "").replace(
+        "\r", ""
+    ) or "\r" in text
+
+
+# -- what others read
+
+
+def test_comments_at_the_end_of_a_line_are_no_part_of_its_fact() -> None:
+    assert texts(OURS) == ["whole cents everywhere", "round once", "never sleep"]
+    inside = (
+        "# Knowledge\n\n## X\n- templates use `<!-- x -->` there (a.html:1) <!-- id: 0123abcd -->\n"
+    )
+    assert texts(inside) == ["templates use `<!-- x -->` there"]
+
+
+def test_in_a_dossier_a_comment_at_the_end_of_a_line_is_no_source() -> None:
+    text = "# Patterns: a\n\n## X\n- y (a.py:1) <!-- id: 0123abcd -->\n"
+    problems = dossier.parse("patterns.md", "a", text)[1]
+    assert [problem.code for problem in problems] == ["E_FACT_SOURCE"]
+
+
+@pytest.mark.parametrize("mark", fact_notes.RETIRED)
+def test_a_retired_fact_is_left_out_and_its_path_still_counts(mark: str) -> None:
+    text = (
+        "# Knowledge\n\n## X\n"
+        f"- old (src/deep/a.py:1) <!-- id: 0123abcd; {mark}: 89abcdef -->\n- new (a.py:2)\n"
+    )
+    (fact,) = dossier.parse("knowledge.md", "", text)[0].facts
+    assert (fact.text, fact.sources) == ("new", ("src/deep/a.py:2",))
+    every = dossier.parse("knowledge.md", "", text, retired=True)[0].facts
+    assert [fact.text for fact in every] == ["old", "new"]
+
+
+# -- adding
+
+
+def test_a_new_fact_goes_to_the_end_of_its_collection_and_every_other_byte_stays() -> None:
+    text = added(OURS, "gift cards are never discounted").text
+    lines = text.split("\n")
+    (new,) = [line for line in lines if "gift" in line]
+    assert new == (
+        f"- gift cards are never discounted ({SAID[0]}) "
+        f"<!-- id: {dossier.fact_id('knowledge.md', 'gift cards are never discounted')}; by: ada; "
+        "at: 2026-11-22T11:40:02Z; tags: money -->"
+    )
+    assert lines.index(new) == 6
+    lines.remove(new)
+    assert "\n".join(lines) == OURS
+
+
+def test_a_new_collection_goes_to_the_end_of_the_file() -> None:
+    text = added(OURS, "wait for the address", collection="Lessons").text
+    assert text.startswith(OURS)
+    assert text.endswith("(said:ada@2026-11-22) " + text.rpartition(") ")[2])
+    assert "\n\n## Lessons\n- wait" in text
+
+
+@pytest.mark.parametrize("text", [None, "", "# Knowledge\n", "# Knowledge"])
+def test_a_file_begins_with_its_title(text: str | None) -> None:
+    book = added(text, "a fact")
+    assert book.text.startswith("# Knowledge\n\n## Money\n- a fact (")
+    assert book.text.endswith("-->\n")
+
+
+def test_line_ends_of_windows_and_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
+    root = write(tmp_path, {"src/money.py": "a\nb\n"})
+    path = root / ".project" / "knowledge.md"
+    path.parent.mkdir()
+    before = OURS.replace("\n", "\r\n").encode() + b"\xff odd\r\n"
+    path.write_bytes(before)
+    layout = Layout(root)
+    files.edit(layout, lambda book: book.add("Money", "new", SAID, NOTE), personal=False)
+    lines = path.read_bytes().split(b"\r\n")
+    (new,) = [line for line in lines if line.startswith(b"- new")]
+    lines.remove(new)
+    assert b"\r\n".join(lines) == before
+
+
+def test_a_short_path_keeps_its_meaning_when_a_new_line_makes_it_ambiguous() -> None:
+    text = "# Knowledge\n\n## A\n- one (src/a.py:1)\n\n## B\n- two (a.py:2)\n- three (a.py:3)\n"
+    book = Book(text)
+    book.add("A", "new", ("lib/a.py:9",), NOTE)
+    found = {
+        fact.text: fact.sources for fact in dossier.parse("knowledge.md", "", book.text)[0].facts
+    }
+    assert found == {
+        "one": ("src/a.py:1",), "new": ("lib/a.py:9",), "two": ("src/a.py:2",),
+        "three": ("src/a.py:3",),
+    }  # fmt: skip
+    book = Book("# Knowledge\n\n## A\n- one (src/a.py:1)\n")
+    book.add("A", "of the root", ("a.py:9",), NOTE)
+    assert book.find("of the root").sources == ("a.py:9",)
+
+
+def test_a_code_block_that_is_never_closed_would_hide_a_new_fact() -> None:
+    with pytest.raises(PrereadError) as caught:
+        added("# Knowledge\n\n## A\nSource: a.py\n```\nx\n", "new")
+    assert caught.value.code == "E_REMEMBER"
+
+
+# -- duplicates
+
+
+def test_equal_words_become_one_fact_with_both_sources_and_tags() -> None:
+    book = Book(OURS)
+    done = book.add("Elsewhere", "Whole  cents EVERYWHERE.", ("said:eve@2026-02-02",), NOTE)
+    assert done.state == "merged"
+    (line,) = [line for line in book.text.split("\n") if "cents" in line]
+    assert line.startswith(
+        "- whole cents everywhere (src/money.py:1, said:eve@2026-02-02) <!-- id: "
+    )
+    assert book.find(done.id).tags == ("money",)
+    before = book.text
+    assert book.add("Money", "whole cents everywhere", ("src/money.py:1",), NOTE).state == "known"
+    assert book.text == before
+
+
+def test_a_source_of_the_section_becomes_one_of_the_fact_s_own_when_another_is_added() -> None:
+    book = Book("# Knowledge\n\n## A\nSource: src/a.py:1\n- one\n")
+    book.add("A", "one", SAID, NOTE)
+    assert book.find("one").sources == ("src/a.py:1", *SAID)
+
+
+def test_facts_with_most_words_in_common_are_similar_and_others_are_not() -> None:
+    book = added(None, "the gateway answers within twelve seconds", "rugs are sold once")
+    found = similar(book, "the gateway always answers within twelve seconds")
+    assert [(share > 0.8, entry.text) for share, entry in found] == [
+        (True, "the gateway answers within twelve seconds")
+    ]
+    assert similar(book, "the gateway answers within twelve seconds") == []
+
+
+# -- changing
+
+
+def test_a_moved_fact_keeps_its_words_sources_and_comments() -> None:
+    book = Book(OURS)
+    book.move(book.find("round once"), "Tests")
+    entry = book.find("round once")
+    assert (entry.collection, entry.sources) == ("Tests", ("src/money.py:2",))
+    assert "- round once (src/money.py:2) <!-- from the review -->\n" in book.text
+    assert book.text.count("round once") == 1
+
+
+def test_a_person_s_own_line_gets_a_note_when_it_is_marked_and_loses_nothing() -> None:
+    book = Book(OURS)
+    entry = book.find("round once")
+    book.set_note(entry, {**entry.note, "forgotten": "2026-11-22 by ada"})
+    assert (
+        f"- round once (src/money.py:2) <!-- from the review --> <!-- id: {entry.id}; "
+        "forgotten: 2026-11-22 by ada -->\n"
+    ) in book.text
+    assert "round once" not in texts(book.text)
+    assert book.find("round once").is_retired
+
+
+def test_what_was_forgotten_and_is_remembered_again_is_in_use_again() -> None:
+    book = added(OURS, "a fact")
+    entry = book.find("a fact")
+    book.set_note(entry, {**entry.note, "forgotten": "2026-11-22 by ada"})
+    assert book.add("Money", "a fact", SAID, NOTE | {"by": "eve"}).state == "revived"
+    assert "a fact" in texts(book.text)
+    assert book.find("a fact").note["by"] == "eve"
+
+
+# -- branches
+
+
+def branches(tmp_path: Path, ours: Book, theirs: Book, base: str) -> str:
+    """The file after a merge of two branches by git's `merge=union`."""
+    for name, text in (("base", base), ("ours", ours.text), ("theirs", theirs.text)):
+        (tmp_path / name).write_text(text)
+    command = ["git", "merge-file", "-p", "--union", "ours", "base", "theirs"]
+    return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+
+def test_both_branches_facts_are_there_after_a_union_and_each_with_its_note(tmp_path: Path) -> None:
+    ours, theirs = added(OURS, "one", "two"), added(OURS, "three", collection="Tests")
+    theirs.add("Money", "four", SAID, NOTE | {"by": "eve"})
+    merged = Book(branches(tmp_path, ours, theirs, OURS))
+    found = {entry.text: entry.note.get("by") for entry in merged.live}
+    assert {name: found[name] for name in ("one", "two", "three", "four")} == {
+        "one": "ada", "two": "ada", "three": "ada", "four": "eve",
+    }  # fmt: skip
+
+
+def test_a_fact_forgotten_on_one_branch_and_tagged_on_the_other_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    base = added(OURS, "a fact").text
+    ours, theirs = Book(base), Book(base)
+    entry = ours.find("a fact")
+    ours.set_note(entry, {**entry.note, "forgotten": "2026-11-22 by ada"})
+    theirs.set_note(entry, {**entry.note, "tags": "money, tax"})
+    text = branches(tmp_path, ours, theirs, base)
+    assert text.count("- a fact") == 2
+    assert "a fact" not in texts(text)
+    merged = Book(text)
+    merged.heal()
+    assert merged.text.count("- a fact") == 1
+    entry = merged.find("a fact")
+    assert (entry.is_retired, set(entry.tags)) == (True, {"money", "tax"})
+
+
+def test_the_same_fact_of_two_branches_becomes_one_with_the_sources_of_both(tmp_path: Path) -> None:
+    ours, theirs = Book(OURS), Book(OURS)
+    ours.add("Money", "a fact", ("said:ada@2026-11-22",), NOTE)
+    theirs.add("Money", "a fact", ("said:eve@2026-11-23",), NOTE | {"by": "eve", "tags": "tax"})
+    merged = Book(branches(tmp_path, ours, theirs, OURS))
+    merged.heal()
+    assert merged.text.count("- a fact") == 1
+    entry = merged.find("a fact")
+    assert entry.sources == ("said:ada@2026-11-22", "said:eve@2026-11-23")
+    assert (entry.note["by"], entry.tags) == ("ada", ("money", "tax"))
+
+
+# -- the file
+
+
+def test_a_save_of_an_editor_during_a_change_is_not_lost(tmp_path: Path) -> None:
+    layout = services(tmp_path).layout
+    layout.knowledge.write_text(OURS)
+    edits = iter(["- saved meanwhile (src/money.py:1)\n"])
+
+    def change(book: Book) -> None:
+        book.add("Money", "new", SAID, NOTE)
+        if (line := next(edits, None)) is not None:
+            layout.knowledge.write_text(OURS + line)
+
+    files.edit(layout, change, personal=False)
+    text = layout.knowledge.read_text()
+    assert "- saved meanwhile" in text
+    assert text.count("- new (") == 1
+
+
+def test_a_link_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
+    layout = services(tmp_path).layout
+    target = tmp_path / "elsewhere.md"
+    target.write_text(OURS)
+    layout.knowledge.symlink_to(target)
+    with pytest.raises(PrereadError) as caught:
+        files.edit(layout, lambda book: book.add("Money", "new", SAID, NOTE), personal=False)
+    assert caught.value.code == "E_OUTSIDE"
+    assert (target.read_text(), layout.knowledge.is_symlink()) == (OURS, True)
+
+
+def test_a_change_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
+    layout = services(tmp_path).layout
+    files.edit(layout, lambda book: book.find("x"), personal=False)
+    assert not layout.knowledge.exists()
+    layout.knowledge.write_text(OURS)
+    os.utime(layout.knowledge, (1, 1))
+    files.edit(layout, lambda book: book.find("x"), personal=False)
+    assert layout.knowledge.stat().st_mtime == 1
+
+
+def test_git_merges_the_shared_file_line_by_line_as_init_sets_it_up(project: Path) -> None:
+    layout = Layout(project)
+    (project / ".gitattributes").write_text(".project/knowledge.md merge=union\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Attributes")
+    for branch, fact in (("one", "of one"), ("two", "of two")):
+        git(project, "checkout", "-q", "-b", branch, "main")
+        files.edit(layout, lambda book, f=fact: book.add("Money", f, SAID, NOTE), personal=False)
+        git(project, "commit", "-q", "-am", branch)
+    git(project, "merge", "-q", "one", "-m", "Merge")
+    assert {"of one", "of two"} <= set(texts(layout.knowledge.read_text()))

@@ -1,0 +1,131 @@
+"""A dossier follows the code without a model: real `preread`, the real Claude Code, real git."""
+
+import pytest
+
+from _headless import STANDARD, line, sessions, writing
+from _headless_scene import Scene
+from _processes import LOGIN, TESTS
+from conftest import git
+
+SHIFTED = "# a comment\n\n" + LOGIN
+
+
+@pytest.fixture
+def scene(claude, api, tmp_path):
+    scene = Scene(claude, api, tmp_path).make()
+    api.play(writing(STANDARD))
+    assert scene.load()["state"] == "built"
+    assert len(sessions(api)) == 1
+    return scene
+
+
+def put(scene, path, text):
+    (scene.project / path).write_text(text)
+
+
+def test_moved_lines_start_no_model_and_the_facts_follow_them(scene, api):
+    put(scene, "login.py", SHIFTED)
+    reply = scene.load()
+    assert (reply["status"], reply["state"], reply["warnings"]) == ("ok", "refreshed", [])
+    assert len(sessions(api)) == 1
+    assert f"`ATTEMPTS = 5` (login.py:{line('ATTEMPTS', SHIFTED)})" in scene.texts["codebase.md"]
+    assert (
+        f"`LoginError` (login.py:{line('raise LoginError', SHIFTED)})"
+        in (scene.texts["patterns.md"])
+    )
+    assert scene.load()["state"] == "cached"
+    assert len(scene.ledger) == 1, "nothing was paid for it"
+    assert scene.record["stats"]["turns"] == 2, "what the build took"
+
+
+def test_there_and_back_again_gives_the_same_bytes(scene, api):
+    before = scene.texts
+    git(scene.project, "add", "login.py")
+    put(scene, "login.py", SHIFTED)
+    assert scene.load()["state"] == "refreshed"
+    assert scene.texts != before
+    git(scene.project, "checkout", "-q", "login.py")
+    assert scene.load()["state"] == "refreshed"
+    assert scene.texts == before
+    assert len(sessions(api)) == 1
+
+
+@pytest.mark.parametrize(
+    "reshaped", [LOGIN.replace("\n", "\r\n"), LOGIN.replace("    ", "\t")], ids=["crlf", "tabs"]
+)
+def test_white_space_changes_no_fact(scene, api, reshaped):
+    put(scene, "login.py", reshaped)
+    reply = scene.load()
+    assert reply["state"] in {"refreshed", "cached"}
+    assert reply["warnings"] == []
+    assert "`ATTEMPTS = 5`" in scene.texts["codebase.md"]
+    assert len(sessions(api)) == 1
+
+
+def test_a_file_that_was_renamed_takes_its_facts_along(scene, api):
+    git(scene.project, "mv", "login.py", "signin.py")
+    reply = scene.load()
+    assert reply["state"] == "refreshed"
+    assert f"`ATTEMPTS = 5` (signin.py:{line('ATTEMPTS')})" in scene.texts["codebase.md"]
+    assert len(sessions(api)) == 1
+
+
+def test_a_fact_whose_line_changed_is_named_and_not_kept(scene, api):
+    put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
+    reply = scene.load(rebuild_after=1)
+    assert reply["state"] == "refreshed"
+    assert "ATTEMPTS = 5" not in "".join(scene.texts.values())
+    assert [one for one in reply["warnings"] if "`ATTEMPTS = 5`" in one]
+    assert len(sessions(api)) == 1
+
+
+def test_the_model_drafts_again_the_files_that_lost_too_much_and_no_other(scene, api):
+    put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
+    again = STANDARD["codebase.md"].replace("= 5", "= 7")
+    api.play(writing({"codebase.md": again}))
+    reply = scene.load(rebuild_after=0)
+    assert reply["status"] == "ok"
+    assert len(sessions(api)) == 2
+    assert "`ATTEMPTS = 7`" in scene.texts["codebase.md"]
+    assert scene.texts["patterns.md"] == STANDARD["patterns.md"]
+    assert scene.manifest["drafted"] == sorted(STANDARD)
+
+
+def test_counts_are_right_after_a_test_was_added_elsewhere(scene):
+    """A computed fact depends on more than the lines that it cites."""
+    before = scene.load("--level", "light", "--force")["dossier"]
+    added = TESTS.replace("def test_", "def test_other_", 1)
+    put(scene, "tests/test_more.py", added)
+    after = scene.load("--level", "light")
+    fresh = scene.load("--level", "light", "--force")
+    assert after["dossier"] != before
+    assert after["dossier"] == fresh["dossier"]
+
+
+def test_a_change_that_matters_to_no_fact_leaves_every_byte(scene, api):
+    before = scene.texts
+    put(scene, "notes.txt", "nothing about it\n")
+    assert scene.load()["state"] == "cached"
+    assert scene.texts == before
+    assert len(sessions(api)) == 1
+
+
+def test_what_a_person_wrote_stays_word_for_word(scene, api):
+    path = scene.layout.dossier("login") / "patterns.md"
+    mine = f"- never retry: `raise LoginError` (login.py:{line('raise LoginError')})"
+    path.write_text(
+        path.read_text() + f"\n## Ours\n{mine}\n- ask Ann first (login.py:1)\n- no source\n"
+    )
+    scene.load("--force", "--level", "light")
+    put(scene, "login.py", SHIFTED.replace("raise LoginError", "return None  #"))
+    reply = scene.load()
+    text = scene.texts["patterns.md"]
+    assert mine in text
+    assert "- ask Ann first (login.py:3)" in text
+    assert "- no source\n" in text
+    told = [one for one in reply["warnings"] if one.startswith("A person wrote this")]
+    assert [("never retry" in one, "no source" in one) for one in told] == [
+        (True, False),
+        (False, True),
+    ]
+    assert scene.load()["state"] == "cached"

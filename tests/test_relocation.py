@@ -1,0 +1,230 @@
+"""Cited lines are found again when they move, and never mistaken for a copy."""
+
+import random
+from typing import NamedTuple
+
+import pytest
+
+from _files_project import git, repository, services, write
+from preread import dossier, moves, relocation, sources
+
+SHOP = """\
+import os
+
+LIMIT = 30
+
+
+class Cart:
+    def __init__(self, lines):
+        self.lines = lines
+
+    def total(self):
+        if not self.lines:
+            return None
+        return sum(line.price for line in self.lines)
+
+    def weight(self):
+        if not self.lines:
+            return None
+        return max(line.weight for line in self.lines)
+"""
+TOTAL = "        return sum(line.price for line in self.lines)\n"
+
+
+def cited(root, source):
+    """The source as a manifest records it: its reference, digest and mark."""
+    tree = services(root).tree
+    ref = sources.parse(source)
+    return ref, sources.resolve(ref, tree).digest, relocation.Relocator(tree).mark(ref)
+
+
+def relocated(root, record):
+    found = relocation.Relocator(services(root).tree).relocate(*record)
+    return str(found) if found is not None else None
+
+
+@pytest.fixture
+def root(tmp_path):
+    return repository(tmp_path / "shop", {"shop/cart.py": SHOP, "shop/other.py": "x = 1\n"})
+
+
+def changed(text):
+    return {"shop/cart.py": text}
+
+
+@pytest.mark.parametrize(
+    ("source", "files", "expected"),
+    [
+        ("shop/cart.py:13", changed(SHOP), "shop/cart.py:13"),
+        ("shop/cart.py:13", changed("# new\n# lines\n" + SHOP), "shop/cart.py:15"),
+        ("shop/cart.py:10-13", changed(SHOP.replace("import os\n\n", "")), "shop/cart.py:8-11"),
+        # the same lines twice: the surrounding definition decides
+        ("shop/cart.py:17", changed("#\n" + SHOP), "shop/cart.py:18"),
+        ("shop/cart.py:12", changed("#\n" + SHOP), "shop/cart.py:13"),
+        # white space, line ends and line breaks do not change what a line says
+        ("shop/cart.py:13", changed(SHOP.replace("\n", "\r\n")), "shop/cart.py:13"),
+        ("shop/cart.py:13", changed(SHOP.replace("    ", "\t")), "shop/cart.py:13"),
+        (
+            "shop/cart.py:13",
+            changed(
+                SHOP.replace(
+                    TOTAL,
+                    "        return sum(\n            line.price for line in self.lines\n        )\n",
+                )
+            ),
+            "shop/cart.py:13-15",
+        ),
+        # a definition that moved below another one
+        (
+            "shop/cart.py:10-13",
+            changed(
+                SHOP.replace(SHOP[SHOP.index("    def total") : SHOP.index("    def weight")], "")
+                + "\n"
+                + SHOP[SHOP.index("    def total") : SHOP.index("    def weight")]
+            ),
+            "shop/cart.py:15-18",
+        ),
+        # text that is gone, also where an equal line is left
+        ("shop/cart.py:13", changed(SHOP.replace(TOTAL, "")), None),
+        (
+            "shop/cart.py:17",
+            changed(SHOP[: SHOP.index("    def weight")]),
+            None,
+        ),
+        ("shop/cart.py:3", changed(SHOP.replace("LIMIT = 30", "LIMIT = 300")), None),
+        # moved with its file, and into another file
+        ("shop/cart.py:13", {"shop/cart.py": None, "shop/basket.py": SHOP}, "shop/basket.py:13"),
+        (
+            "shop/cart.py:15-18",
+            {
+                "shop/cart.py": SHOP[: SHOP.index("    def weight")],
+                "shop/scales.py": "class Cart:\n" + SHOP[SHOP.index("    def weight") :],
+            },
+            "shop/scales.py:2-5",
+        ),
+    ],
+)
+def test_a_source_follows_its_lines(root, source, files, expected):
+    record = cited(root, source)
+    for path, text in files.items():
+        if text is None:
+            (root / path).unlink()
+        else:
+            write(root, {path: text})
+    assert relocated(root, record) == expected
+
+
+def test_two_files_with_the_same_definition_are_no_single_match(root):
+    record = cited(root, "shop/cart.py:13")
+    (root / "shop/cart.py").unlink()
+    write(root, {"shop/one.py": SHOP, "shop/two.py": SHOP})
+    assert relocated(root, record) is None
+
+
+def test_a_branch_switch_and_back_gives_the_same_source(root):
+    record = cited(root, "shop/cart.py:17")
+    git(root, "checkout", "-q", "-b", "feature")
+    write(root, {"shop/cart.py": "# moved\n\n" + SHOP})
+    git(root, "commit", "-q", "-a", "-m", "comment")
+    assert relocated(root, record) == "shop/cart.py:19"
+    git(root, "checkout", "-q", "main")
+    assert relocated(root, record) == "shop/cart.py:17"
+
+
+class Line(NamedTuple):
+    """A line with an identity, so that a test knows where each went."""
+
+    id: int
+    text: str
+
+
+# Few words, so that many lines are equal.
+BODY = ["return None", "self.count += 1", "if self.open:", "raise ValueError(name)", ""]
+
+
+def functions(rng):
+    """Some functions whose bodies repeat each other."""
+    numbers = iter(range(10_000))
+    found = []
+    for name in rng.sample(["open", "close", "read", "write", "seek", "flush"], 4):
+        found.append(Line(next(numbers), f"def {name}(self, name):"))
+        body = [f"    {rng.choice(BODY)}".rstrip() for _ in range(rng.randint(2, 6))]
+        found += [Line(next(numbers), line) for line in body]
+        found.append(Line(next(numbers), ""))
+    return found
+
+
+def edited(rng, lines):
+    """The lines after a few random edits: lines inserted, removed, blocks moved."""
+    lines = list(lines)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(lines))
+        match rng.randrange(3):
+            case 0:
+                lines.insert(at, Line(-1, f"    {rng.choice(BODY)}".rstrip()))
+            case 1:
+                del lines[at : at + rng.randint(1, 2)]
+            case 2:
+                starts = [i for i, line in enumerate(lines) if line.text.startswith("def ")]
+                if len(starts) > 1:
+                    block = lines[starts[0] : starts[1]]
+                    lines = lines[: starts[0]] + lines[starts[1] :] + block
+    return lines
+
+
+def text_of(lines):
+    return "".join(f"{line.text}\n" for line in lines)
+
+
+def function_around(lines, number):
+    """The `def` line above a line, with its identity."""
+    return next(line for line in reversed(lines[:number]) if line.text.startswith("def "))
+
+
+def test_after_random_edits_sources_are_right_or_lost(tmp_path):
+    """Against an oracle that knows each line's identity, on functions that repeat each other."""
+    root = repository(tmp_path / "p", {"a.py": "\n"})
+    right, missed, wrong = 0, 0, []
+    for seed in range(100):
+        rng = random.Random(seed)
+        before = functions(rng)
+        write(root, {"a.py": text_of(before)})
+        numbers = [i for i, line in enumerate(before, 1) if line.text]
+        records = {i: cited(root, f"a.py:{i}") for i in rng.sample(numbers, 4)}
+        after = edited(rng, before)
+        write(root, {"a.py": text_of(after)})
+        now = {line.id: i for i, line in enumerate(after, 1)}
+        relocator = relocation.Relocator(services(root).tree)
+        for number, record in records.items():
+            line, found = before[number - 1], relocator.relocate(*record)
+            if found is None:
+                missed += line.id in now
+            elif found.start == now.get(line.id):
+                right += 1
+            elif function_around(after, found.start) != function_around(before, number):
+                wrong.append((seed, number, found))
+            assert found is None or after[found.start - 1].text == line.text
+    assert not wrong, f"{right} right, {missed} missed, in another function: {wrong}"
+    assert missed <= 0.15 * right
+
+
+def test_a_draft_follows_its_sources():
+    text = (
+        "# Codebase: cart\n\n## shop/cart.py\n- `total` :10-13 adds up, `weight` :15 does not\n\n"
+        "## Elsewhere\n- `LIMIT` shop/cart.py:3 and `x` other.py:1 differ (shop/cart.py:3)\n"
+    )
+    draft, problems = dossier.parse("codebase.md", "cart", text)
+    assert not problems
+    moved = {
+        "shop/cart.py:10-13": "shop/cart.py:20-23",
+        "shop/cart.py:15": "shop/scales.py:2",
+        "shop/cart.py:3": "shop/limits.py:1",
+    }
+    now, lost = moves.followed(draft, moves.Followed(moved))
+    assert not lost
+    after = dossier.render(now)
+    assert "- `total` :20-23 adds up, `weight` shop/scales.py:2 does not" in after
+    assert "`LIMIT` shop/limits.py:1 and `x` other.py:1 differ" in after
+    again, problems = dossier.parse("codebase.md", "cart", after)
+    assert not problems
+    assert dossier.render(again) == after
