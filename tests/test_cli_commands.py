@@ -16,8 +16,8 @@ from preread.operations import every
 OPERATIONS = every()
 
 COMMANDS = (
-    "load extend show status evidence failures facts check wrong remove workflow ready log replay init doctor "
-    "settings gates ops call mcp"
+    "load extend show status evidence failures facts capture remember recall decide check wrong remove workflow "
+    "ready log replay init doctor settings gates ops call mcp"
 ).split()
 
 

@@ -130,8 +130,11 @@ def _record(
         layout = resolve.open_layout(context.start)
         if layout.project.is_dir():
             audit.add(layout, operation.name, params, context.by, outcome, seconds)
-    except PrereadError as error:  # the call itself has been answered
-        sys.stderr.write(f"preread: the audit log lacks a call of {operation.name}: {error}\n")
+    except PrereadError as error:  # the call's own outcome is what the caller is told
+        if outcome == "ok":
+            sys.stderr.write(
+                f"preread: the audit log lacks a call of {operation.name}: {error}\n"
+            )
 
 
 def expected(start: Path, face: str, error: Exception) -> PrereadError:
