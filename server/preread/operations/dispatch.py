@@ -132,9 +132,7 @@ def _record(
             audit.add(layout, operation.name, params, context.by, outcome, seconds)
     except PrereadError as error:  # the call's own outcome is what the caller is told
         if outcome == "ok":
-            sys.stderr.write(
-                f"preread: the audit log lacks a call of {operation.name}: {error}\n"
-            )
+            sys.stderr.write(f"preread: the audit log lacks a call of {operation.name}: {error}\n")
 
 
 def expected(start: Path, face: str, error: Exception) -> PrereadError:
