@@ -6,22 +6,19 @@ over.
 """
 
 import json
-import re
 import sqlite3
-import zlib
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from preread.errors import PrereadError
-from preread.infra import atomic
-from preread.infra.db import healing, operational_errors, transaction
+from preread.infra.db import transaction
+from preread.infra.kept_db import KeptDatabase
 from preread.layout import Layout
 from preread.reports.results import Line
 
 T = TypeVar("T")
-LOCK_SECONDS = 30.0  # how long to wait for other processes
-# `\` joins lines, because VERSION depends on each character.
+# `\` joins lines, because the version depends on each character.
 SCHEMA = """
 CREATE TABLE reports (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, \
@@ -45,8 +42,6 @@ kind TEXT NOT NULL,
     run TEXT NOT NULL, line INTEGER NOT NULL, PRIMARY KEY (test, at, report)
 ) WITHOUT ROWID;
 """
-TABLES = set(re.findall(r"CREATE TABLE (\w+)", SCHEMA))
-VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself
 
 
 class Row(NamedTuple):
@@ -97,64 +92,11 @@ class StoredTest(NamedTuple):
 
 
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Run `work` on a connection in autocommit mode.
-
-    A file that is not a database of this schema is renamed first. Raises E_WRITE when the database
-    cannot be written or stays locked. Errors in the SQL are raised as they are.
-    """
-    atomic.make_folder(layout.state)
-    hint = (
-        "Free some disk space or fix the permissions, then try again. If you delete it, the test "
-        "history starts over."
+    """Run `work` on the history; raises as `KeptDatabase.use` does."""
+    database = KeptDatabase(
+        layout.test_history, layout.lock("_tests"), SCHEMA, "the test history starts over"
     )
-    with operational_errors(layout.test_history, hint):
-        return healing(
-            lambda: _open(layout), work, lambda is_sure: _rename_broken(layout, is_sure=is_sure)
-        )
-
-
-def _open(layout: Layout) -> sqlite3.Connection:
-    connection = sqlite3.connect(layout.test_history, timeout=LOCK_SECONDS, isolation_level=None)
-    try:
-        if _version(connection) == 0:
-            with transaction(connection):
-                if _version(connection) == 0:  # another process may have created it
-                    for statement in SCHEMA.split(";")[:-1]:
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {VERSION}")
-        if _version(connection) != VERSION:
-            raise sqlite3.DatabaseError("another schema")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _rename_broken(layout: Layout, *, is_sure: bool) -> None:
-    """Rename a file that is damaged or of another schema, unless another process just has."""
-    from filelock import FileLock
-
-    atomic.make_folder(layout.lock("_tests").parent)
-    with (
-        atomic.write_errors(layout.test_history),
-        FileLock(layout.lock("_tests"), timeout=LOCK_SECONDS),
-    ):
-        try:
-            with closing(_open(layout)) as connection:
-                names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-                checked = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-                if names >= TABLES and checked == "ok" and not is_sure:
-                    return
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:
-            pass
-        atomic.replace(layout.test_history, layout.test_history.with_suffix(".db.broken"))
-        atomic.remove(layout.test_history.with_name(f"{layout.test_history.name}-journal"))
+    return database.use(work)
 
 
 # -- reports

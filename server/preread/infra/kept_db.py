@@ -1,0 +1,86 @@
+"""A database that is not derived: it is set aside when it is damaged, never deleted."""
+
+import re
+import sqlite3
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from preread.infra import atomic
+from preread.infra.db import LOCK_SECONDS, healing, operational_errors, transaction
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class KeptDatabase:
+    """A database at `path`, created when it is first used."""
+
+    path: Path
+    lock: Path  # excludes other processes while a damaged file is set aside
+    schema: str  # statements that each end in `;`; the version follows from them
+    loss: str  # what deleting it costs, for the hint: "the test history starts over"
+
+    @property
+    def version(self) -> int:
+        return zlib.crc32(self.schema.encode()) & 0x7FFFFFFF
+
+    def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` on a connection in autocommit mode.
+
+        A file that is not a database of this schema is renamed first. Raises E_WRITE when the
+        database cannot be written or stays locked. Errors in the SQL are raised as they are.
+        """
+        atomic.make_folder(self.path.parent)
+        hint = (
+            "Free some disk space or fix the permissions, then try again. If you delete it, "
+            f"{self.loss}."
+        )
+        with operational_errors(self.path, hint):
+            return healing(self._open, work, lambda is_sure: self._set_aside(is_sure=is_sure))
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
+        try:
+            if _version_of(connection) == 0:
+                with transaction(connection):
+                    if _version_of(connection) == 0:  # another process may have created it
+                        for statement in self.schema.split(";")[:-1]:
+                            connection.execute(statement)
+                        connection.execute(f"PRAGMA user_version = {self.version}")
+            if _version_of(connection) != self.version:
+                raise sqlite3.DatabaseError("another schema")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _set_aside(self, *, is_sure: bool) -> None:
+        """Rename a damaged file or one of another schema, unless another process just has."""
+        from filelock import FileLock
+
+        atomic.make_folder(self.lock.parent)
+        with atomic.write_errors(self.path), FileLock(self.lock, timeout=LOCK_SECONDS):
+            try:
+                if self._is_intact() and not is_sure:
+                    return
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                pass
+            atomic.replace(self.path, self.path.with_suffix(".db.broken"))
+            atomic.remove(self.path.with_name(f"{self.path.name}-journal"))
+
+    def _is_intact(self) -> bool:
+        tables = set(re.findall(r"CREATE TABLE (\w+)", self.schema))
+        with closing(self._open()) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            checked = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        return names >= tables and checked == "ok"
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
