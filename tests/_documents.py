@@ -16,17 +16,38 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def commands() -> str:
+GROUPS = {
+    "context": "dossiers", "knowledge": "facts", "memory": "what people and agents remember",
+    "integrity": "damage and backups", "history": "how facts came about and changed",
+    "workflow": "steps of the work", "session": "who else works here",
+    "audit": "what was called", "config": "set-up",
+}  # fmt: skip
+
+
+def _commands() -> list[tuple[str, str, str]]:
+    """Category, words and doc of each command."""
     from preread.cli.commands import mcp
     from preread.operations import every
 
     rows = [
-        (" ".join((op.command, *(name.upper() for name in op.positional))), op.doc)
+        (op.category, " ".join((op.command, *(name.upper() for name in op.positional))), op.doc)
         for op in every()
         if op.command
     ]
-    rows.append(("mcp", (mcp.help or "").partition("\n")[0]))
-    lines = [f"| `preread {words}` | {doc} |" for words, doc in rows]
+    return [*rows, ("config", "mcp", (mcp.help or "").partition("\n")[0])]
+
+
+def groups() -> str:
+    """The commands by what they are about."""
+    found: dict[str, list[str]] = {}
+    for category, words, _ in _commands():
+        found.setdefault(GROUPS[category], []).append(f"`{words}`")
+    lines = [f"| {group} | {', '.join(words)} |" for group, words in found.items()]
+    return "\n".join(["| about | `preread …` |", "| --- | --- |", *lines])
+
+
+def commands() -> str:
+    lines = [f"| `preread {words}` | {doc} |" for _, words, doc in _commands()]
     return "\n".join(["| command | what it does |", "| --- | --- |", *lines])
 
 
@@ -137,7 +158,8 @@ def evidence() -> str:
 
 
 TABLES = {
-    "README.md": {"commands": commands, "settings": main_settings},
+    "README.md": {"commands": groups, "settings": main_settings},
+    "docs/commands.md": {"commands": commands},
     "docs/settings.md": {"settings": settings},
     "docs/errors.md": {"errors": errors},
     "docs/operations.md": {"operations": operations},

@@ -17,7 +17,7 @@ OPERATIONS = every()
 
 COMMANDS = (
     "load extend show status evidence failures facts capture remember recall decide check wrong remove workflow "
-    "ready log replay init doctor settings gates ops call mcp"
+    "ready who say hear log replay init doctor settings gates ops call mcp"
 ).split()
 
 

@@ -48,7 +48,11 @@ async def call(request: pytest.FixtureRequest, loaded: Path):
 
 
 async def test_a_state_comes_back_with_its_result_and_who_asked_when(call: Call) -> None:
-    state = {"method": "status", "params": {}, "metadata": {"mine": [1], "request_id": "r-1"}}
+    state = {
+        "method": "context.status",
+        "params": {},
+        "metadata": {"mine": [1], "request_id": "r-1"},
+    }
     done = await call(state)
     assert (done["version"], done["method"]) == (1, "context.status")
     assert done["result"]["dossiers"][0]["feature"] == "checkout"
@@ -74,7 +78,7 @@ async def test_a_batch_keeps_its_order_and_each_state_fails_alone(call: Call) ->
     batch = [
         {"method": "knowledge.search", "params": {"query": "coupon", "limit": 1}},
         {"method": "knowledge.serch"},
-        {"method": "status", "params": {"feature": "nosuch"}},
+        {"method": "context.status", "params": {"feature": "nosuch"}},
         {"method": "show", "params": {"feature": "checkout"}, "metadata": {"n": 4}},
     ]
     done = await call({"batch": batch})
@@ -139,18 +143,18 @@ async def test_long_results_are_paged_and_a_cursor_belongs_to_its_call(call: Cal
 
 async def test_a_namespace_is_this_project_or_an_error(call: Call, loaded: Path) -> None:
     for name in (str(loaded), loaded.name):
-        done = await call({"method": "status", "options": {"namespace": name}})
+        done = await call({"method": "context.status", "options": {"namespace": name}})
         assert "error" not in done
-    done = await call({"method": "status", "options": {"namespace": "/etc"}})
+    done = await call({"method": "context.status", "options": {"namespace": "/etc"}})
     assert done["error"]["code"] == "E_NOT_FOUND"
 
 
 async def test_a_result_can_be_a_tools_result(call: Call) -> None:
     options = {"as": "tool_result"}
-    done = await call({"method": "status", "options": options})
+    done = await call({"method": "context.status", "options": options})
     assert (done["result"]["success"], done["result"].get("error")) == (True, None)
     assert done["result"]["content"]["dossiers"]
-    done = await call({"method": "status", "params": {"feature": "nosuch"}, "options": options})
+    done = await call({"method": "context.status", "params": {"feature": "nosuch"}, "options": options})
     assert done["result"]["success"] is False
     assert done["result"]["error"]["code"] == "E_NOT_FOUND"
 
@@ -162,7 +166,7 @@ async def test_a_write_is_recorded_and_replayed_and_a_read_is_not(cli: Cli, load
     facts = cli("show", "checkout", "--ids", "--json", cwd=loaded).json["facts"]
     done = await answer(loaded, {"method": "wrong", "params": {"fact": facts[0]["id"]}}, by="mcp:x")
     assert done["result"]["dropped"]
-    await answer(loaded, {"method": "status"})
+    await answer(loaded, {"method": "context.status"})
     assert cli("wrong", "no such fact", cwd=loaded).status == 1
     [latest, first, built] = cli("log", "--json", cwd=loaded).json["entries"]
     assert built["method"] == "context.load"
@@ -204,9 +208,9 @@ async def test_an_agent_may_do_what_the_settings_allow_and_always_load(loaded: P
     config = loaded / ".project" / "config.toml"
     text = config.read_text() if config.exists() else ""
     config.write_text(text + '\nallow = ["execute"]\n')
-    done = await answer(loaded, {"method": "status"}, by="mcp:x")
+    done = await answer(loaded, {"method": "context.status"}, by="mcp:x")
     assert done["error"]["code"] == "E_NOT_ALLOWED"
-    assert (await answer(loaded, {"method": "status"}))["result"]
+    assert (await answer(loaded, {"method": "context.status"}))["result"]
     load = {"method": "load", "params": {"feature": "checkout"}}
     assert (await answer(loaded, load, by="mcp:x"))["result"]["status"] == "ok"
 
@@ -299,11 +303,11 @@ QUIET = ("context.status", "config.ops", "audit.log")
 def test_standard_input_that_is_no_state_is_bad_usage(cli: Cli, loaded: Path, text: str) -> None:
     done = cli("call", "-", cwd=loaded, input=text)
     assert (done.status, "E_USAGE" in done.err) == (2, True)
-    assert cli("call", "status", text or "x", cwd=loaded).status == 2
+    assert cli("call", "context.status", text or "x", cwd=loaded).status == 2
 
 
 def test_a_failed_call_ends_with_the_status_of_its_error(cli: Cli, loaded: Path) -> None:
-    done = cli("call", "status", '{"feature": "nosuch"}', cwd=loaded)
+    done = cli("call", "context.status", '{"feature": "nosuch"}', cwd=loaded)
     assert (done.status, done.json["error"]["code"]) == (1, "E_NOT_FOUND")
     assert cli("call", "nosuch", cwd=loaded).status == 2
 

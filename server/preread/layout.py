@@ -144,6 +144,11 @@ class Layout:
         return self.state / "sessions"
 
     @property
+    def sessions_db(self) -> Path:
+        """Database of who works here, and what they tell each other."""
+        return self.state / "state.db"
+
+    @property
     def spending(self) -> Path:
         """The ledger of what builds cost, one line per run."""
         return self.state / "spending.jsonl"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from preread.cli.evidence_views import evidence, facts, failures
 from preread.cli.memory_views import capture, kept, recall
+from preread.cli.session_views import heard, here, said
 from preread.cli.setup_views import doctor, gates, init
 from preread.cli.terminal import Block, Markdown, Marked, Table, render_blocks
 from preread.gates import fence
@@ -32,7 +33,8 @@ FIELD = re.compile(r"`(\w+)`")
 LOADS = ("context.load", "context.extend")
 # What these print is quoted from the project.
 QUOTING = (
-    "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall"
+    "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall",
+    "session.hear",
 )  # fmt: skip
 
 
@@ -252,6 +254,9 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "memory.remember": kept,
     "memory.decide": kept,
     "memory.recall": recall,
+    "session.who_is_here": here,
+    "session.say": said,
+    "session.hear": heard,
     "audit.log": log,
     "workflow.state": workflow,
     "workflow.readiness": ready,

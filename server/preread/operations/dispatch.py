@@ -4,11 +4,13 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from preread import __version__, audit, resolve
+from preread import __version__, audit, resolve, sessions
 from preread.errors import USAGE, PrereadError, of_system
 from preread.infra import atomic
+from preread.layout import feature_name
 from preread.models import Model
 from preread.operations import ALIASES
 from preread.operations.arguments import nearest
@@ -91,6 +93,8 @@ async def run(context: Context, operation: Operation, request: Model) -> Model:
         permit(operation, context.services().settings)
     if operation.effect == "read" or operation.name in UNRECORDED:
         return await _reply(context, operation, request)
+    if operation.name == ALWAYS:
+        _note_feature(context, request)
     begun, outcome = time.monotonic(), "E_CANCELLED"
     try:
         reply = await _reply(context, operation, request)
@@ -108,6 +112,18 @@ async def run(context: Context, operation: Operation, request: Model) -> Model:
         if outcome:
             _record(context, operation, request, outcome, time.monotonic() - begun)
     return reply
+
+
+def _note_feature(context: Context, request: Model) -> None:
+    """Let other sessions see which feature an agent's session works on."""
+    if not context.is_agent:
+        return
+    # An invalid name, no project yet, a read-only disk: the call itself says so.
+    with suppress(PrereadError):
+        layout = resolve.open_layout(context.start)
+        feature = feature_name(str(getattr(request, "feature", "")))
+        if layout.project.is_dir():
+            sessions.note_feature(layout, sessions.caller(context.by, is_person=False), feature)
 
 
 async def _reply(context: Context, operation: Operation, request: Model) -> Model:

@@ -6,6 +6,7 @@ what the one before it returned.
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import anyio
 from pydantic import ConfigDict, Field
 
-from preread import audit
+from preread import audit, resolve, sessions
 from preread.errors import PrereadError
 from preread.models import Model
 from preread.operations import dispatch, paging, pointers
@@ -27,7 +28,9 @@ MAX_BATCH, PARALLEL, MAX_DEPTH = 50, 4, 8
 class Options(Model):
     """How a call is run."""
 
-    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(
+        validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+    )
 
     timeout_ms: int | None = Field(None, ge=1, le=3_600_000)
     dry_run: bool = False
@@ -124,8 +127,19 @@ class Calls:
             metadata["total"] = page.total
             if page.next_cursor:
                 metadata["next_cursor"] = page.next_cursor
+        if unheard := self._unheard():
+            metadata["unheard"] = unheard
         done = state.model_copy(update={"method": operation.name, "metadata": metadata})
         return _finished(done, begun, result=result)
+
+    def _unheard(self) -> int:
+        """How many messages of other sessions wait for an agent."""
+        if not self.context.is_agent:
+            return 0
+        with suppress(PrereadError):  # a disk that cannot be written has been reported
+            layout = resolve.open_layout(self.context.start)
+            return sessions.waiting(layout, sessions.caller(self.context.by, is_person=False))
+        return 0
 
     async def _preview(self, operation: Operation, request: Model) -> Preview:
         if self.context.is_agent:

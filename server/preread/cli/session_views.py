@@ -1,0 +1,52 @@
+"""How replies about sessions look to a person."""
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from preread.cli.terminal import Block, Table
+
+if TYPE_CHECKING:
+    from preread.operations.session.hear import HearReply
+    from preread.operations.session.say import SayReply
+    from preread.operations.session.who_is_here import WhoReply
+
+
+def here(reply: "WhoReply") -> Iterator[Block]:
+    if not reply.sessions:
+        yield "Nobody is here."
+    rows = [
+        (
+            one.id + (" (you)" if one.id == reply.you else ""),
+            one.name,
+            one.feature,
+            one.doing,
+            ", ".join(one.files),
+            _ago(one.seen),
+        )
+        for one in reply.sessions
+    ]
+    if rows:
+        yield Table(("session", "name", "feature", "doing", "files", "seen"), rows)
+    for build in reply.builds:
+        left = max(0, round(build.until - time.time()))
+        by = f", for {', '.join(build.by)}" if build.by else ""
+        yield f"{build.feature} is being built{by}; at most {left} s more"
+
+
+def said(reply: "SayReply") -> Iterator[Block]:
+    yield f"sent to {reply.sent.to or 'everybody'}"
+
+
+def heard(reply: "HearReply") -> Iterator[Block]:
+    if not reply.messages:
+        yield "No new messages."
+    for one in reply.messages:
+        yield f"{one.name} ({_ago(one.at)}): {one.text}"
+    if reply.left:
+        yield f"{reply.left} more wait."
+
+
+def _ago(at: float) -> str:
+    minutes = max(0, round((time.time() - at) / 60))
+    return f"{minutes} min ago" if minutes else "now"

@@ -1,0 +1,287 @@
+"""Who works in a project, on what, and what they tell each other: `.project/.state/state.db`.
+
+A session is a process: an MCP server, or the shell that a command line was typed in. It ends with
+its process, or after SILENCE.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from typing import TypeVar
+
+from pydantic import Field
+
+from preread.errors import PrereadError
+from preread.infra.db import transaction
+from preread.infra.kept_db import KeptDatabase
+from preread.layout import Layout
+from preread.models import Model
+
+T = TypeVar("T")
+SILENCE = 4 * 3600.0  # seconds
+CLOCK_SLACK = 5.0  # seconds by which the time of a start may differ between two readings
+MAX_MESSAGES = 2000  # that are kept
+MAX_FILES = 200  # of one session
+SERVICE = "preread"  # who tells two sessions that they write the same file
+SCHEMA = """
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, pid INTEGER NOT NULL, born REAL NOT NULL,
+    since REAL NOT NULL, seen REAL NOT NULL, feature TEXT NOT NULL, doing TEXT NOT NULL,
+    heard INTEGER NOT NULL
+);
+CREATE TABLE files (
+    session TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (session, path)
+);
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, sender TEXT NOT NULL,
+    name TEXT NOT NULL, recipient TEXT NOT NULL, text TEXT NOT NULL
+);
+"""
+
+
+class Identity(Model):
+    """The process that a session is, and what it is called."""
+
+    name: str
+    pid: int
+
+    @property
+    def born(self) -> float:
+        """When the process started, in epoch seconds: process ids are used again."""
+        return _born(self.pid)
+
+    @property
+    def id(self) -> str:
+        return str(self.pid)
+
+
+class Session(Model):
+    """One session as others see it."""
+
+    id: str
+    name: str
+    since: float = Field(description="When it began, in epoch seconds.")
+    seen: float = Field(description="When it was last heard of.")
+    feature: str = Field("", description="What it works on.")
+    doing: str = ""
+    files: tuple[str, ...] = Field((), description="The files that it writes.")
+
+
+class Message(Model):
+    """What one session told another, or all."""
+
+    id: int
+    at: float
+    sender: str = Field(description="A session's id.")
+    name: str = Field(description="The sender's name.")
+    to: str = Field("", description="The recipient's id; empty for everybody.")
+    text: str
+
+
+def _born(pid: int) -> float:
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return 0.0
+
+
+@cache
+def own(pid: int, name: str) -> Identity:
+    """The identity of a process of this name."""
+    return Identity(name=name, pid=pid)
+
+
+def caller(by: str, *, is_person: bool) -> Identity:
+    """The session that is calling: an agent's server, or the shell that started this process."""
+    if is_person:
+        return own(os.getppid(), by)
+    return own(os.getpid(), by.removeprefix("mcp:"))
+
+
+def update(
+    layout: Layout,
+    me: Identity,
+    *,
+    name: str | None = None,
+    feature: str | None = None,
+    doing: str | None = None,
+    files: Iterable[str] | None = None,
+) -> tuple[Session, list[Session]]:
+    """Say what a session works on; returns it and those that write one of its files.
+
+    Both sides of a new overlap get a message.
+    """
+
+    def work(connection: sqlite3.Connection) -> tuple[Session, list[Session]]:
+        known = _entered(connection, me)
+        values = {"name": name, "feature": feature, "doing": doing}
+        for column, value in values.items():
+            if value is not None:  # the column's name is ours
+                sql = f"UPDATE sessions SET {column} = ? WHERE id = ?"  # noqa: S608
+                connection.execute(sql, (value, known))
+        if files is not None:
+            _write(connection, known, list(dict.fromkeys(files))[:MAX_FILES])
+        found = {one.id: one for one in _all(connection)}
+        mine = found.pop(known)
+        return mine, [one for one in found.values() if set(one.files) & set(mine.files)]
+
+    return _use(layout, work)
+
+
+def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
+    """Set the files that a session writes, and tell both sides of a new overlap."""
+    before = {one.id: one for one in _all(connection)}
+    connection.execute("DELETE FROM files WHERE session = ?", (me,))
+    rows = [(me, path, time.time()) for path in files]
+    connection.executemany("INSERT INTO files VALUES (?, ?, ?)", rows)
+    mine = before.pop(me)
+    for other in before.values():
+        both = set(other.files) & set(files) - set(mine.files)
+        if both:
+            names = ", ".join(sorted(both)[:5])
+            told = ((me, other), (other.id, mine))
+            for to, about in told:
+                text = f"{about.name} ({about.id}) writes the same files as you: {names}."
+                _send(connection, SERVICE, SERVICE, to, text)
+
+
+@lru_cache(maxsize=1)  # only a change of the feature is news
+def note_feature(layout: Layout, me: Identity, feature: str) -> None:
+    """Record which feature's dossier a session asked for last. Raises E_WRITE."""
+    update(layout, me, feature=feature)
+
+
+def say(layout: Layout, me: Identity, text: str, to: str = "") -> Message:
+    """Send a message to a session, or to all. Raises E_NOT_FOUND."""
+
+    def work(connection: sqlite3.Connection) -> Message:
+        known = _entered(connection, me)
+        sessions = _all(connection)
+        name = next(one.name for one in sessions if one.id == known)
+        recipient = _named(sessions, to).id if to else ""
+        return _send(connection, known, name, recipient, text)
+
+    return _use(layout, work)
+
+
+def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
+    """The oldest messages that a session has not heard, each once, and how many are left."""
+
+    def work(connection: sqlite3.Connection) -> tuple[list[Message], int]:
+        known = _entered(connection, me)
+        found = _unheard(connection, known)
+        heard = found[:limit]
+        if heard:
+            sql = "UPDATE sessions SET heard = ? WHERE id = ?"
+            connection.execute(sql, (heard[-1].id, known))
+        return heard, len(found) - len(heard)
+
+    return _use(layout, work)
+
+
+def everybody(layout: Layout) -> list[Session]:
+    """The sessions that are alive, the oldest first."""
+    return _use(layout, _all) if layout.sessions_db.is_file() else []
+
+
+def waiting(layout: Layout, me: Identity) -> int:
+    """How many messages a session has not heard; 0 for one that is not registered."""
+    if not layout.sessions_db.is_file():
+        return 0
+    return _database(layout).use(lambda connection: len(_unheard(connection, me.id)))
+
+
+def _database(layout: Layout) -> KeptDatabase:
+    return KeptDatabase(
+        layout.sessions_db, layout.lock("_sessions"), SCHEMA, "unheard messages are lost"
+    )
+
+
+def _use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
+    """Run `work` in a transaction, without the sessions that have ended."""
+
+    def whole(connection: sqlite3.Connection) -> T:
+        connection.execute("PRAGMA synchronous = OFF")  # a session does not outlive a power cut
+        with transaction(connection):
+            _expire(connection)
+            return work(connection)
+
+    return _database(layout).use(whole)
+
+
+def _expire(connection: sqlite3.Connection) -> None:
+    """Forget sessions whose process ended or that were silent for long, and old messages."""
+    now = time.time()
+    for id_, pid, born, seen in connection.execute(
+        "SELECT id, pid, born, seen FROM sessions"
+    ).fetchall():
+        if now - seen > SILENCE or abs(_born(pid) - born) > CLOCK_SLACK:
+            connection.execute("DELETE FROM sessions WHERE id = ?", (id_,))
+            connection.execute("DELETE FROM files WHERE session = ?", (id_,))
+    connection.execute(
+        "DELETE FROM messages WHERE id <= (SELECT max(id) FROM messages) - ?", (MAX_MESSAGES,)
+    )
+
+
+def _entered(connection: sqlite3.Connection, me: Identity) -> str:
+    """The id of a session, which is registered if it was not. It hears what is said from now on."""
+    now = time.time()
+    latest = connection.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
+    connection.execute(
+        "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, '', '', ?) "
+        "ON CONFLICT (id) DO UPDATE SET seen = excluded.seen",
+        (me.id, me.name, me.pid, me.born, now, now, latest),
+    )
+    return me.id
+
+
+def _all(connection: sqlite3.Connection) -> list[Session]:
+    files: dict[str, list[str]] = {}
+    for session, path in connection.execute("SELECT session, path FROM files ORDER BY path"):
+        files.setdefault(session, []).append(path)
+    sql = "SELECT id, name, since, seen, feature, doing FROM sessions ORDER BY since, id"
+    return [
+        Session(
+            id=id_, name=name, since=since, seen=seen, feature=feature, doing=doing,
+            files=tuple(files.get(id_, ())),
+        )
+        for id_, name, since, seen, feature, doing in connection.execute(sql)
+    ]  # fmt: skip
+
+
+def _named(sessions: list[Session], name: str) -> Session:
+    """The session of an id, or of a name that one session has. Raises E_NOT_FOUND."""
+    found = [one for one in sessions if one.id == name] or [
+        one for one in sessions if one.name == name
+    ]
+    if len(found) != 1:
+        known = ", ".join(f"{one.id} ({one.name})" for one in found or sessions)
+        raise PrereadError(
+            "E_NOT_FOUND",
+            f"No single session is called {name[:80]!a}. Here are: {known}.",
+            "session.who_is_here lists them.",
+        )
+    return found[0]
+
+
+def _send(
+    connection: sqlite3.Connection, sender: str, name: str, recipient: str, text: str
+) -> Message:
+    at = time.time()
+    sql = "INSERT INTO messages (at, sender, name, recipient, text) VALUES (?, ?, ?, ?, ?)"
+    id_ = connection.execute(sql, (at, sender, name, recipient, text)).lastrowid or 0
+    return Message(id=id_, at=at, sender=sender, name=name, to=recipient, text=text)
+
+
+def _unheard(connection: sqlite3.Connection, me: str) -> list[Message]:
+    sql = """SELECT m.id, m.at, m.sender, m.name, m.recipient, m.text
+        FROM messages m JOIN sessions s ON s.id = ?
+        WHERE m.id > s.heard AND m.sender != s.id AND m.recipient IN ('', s.id) ORDER BY m.id"""
+    return [
+        Message(id=id_, at=at, sender=sender, name=name, to=to, text=text)
+        for id_, at, sender, name, to, text in connection.execute(sql, (me,))
+    ]
