@@ -12,6 +12,7 @@ from preread.build_key import build_key
 from preread.builders import locate
 from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.infra import atomic
+from preread.infra.locks import FileLock
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import LoadReply, Manifest, Request
 from preread.services import Services, step
@@ -163,12 +164,11 @@ def recover(services: Services, feature: str) -> None:
 
     Does nothing while a build is running, which holds the lock, or if the disk cannot be written.
     """
-    from filelock import FileLock, Timeout
 
     from preread import publish
 
-    lock = FileLock(services.layout.lock(feature), thread_local=False)
-    with suppress(Timeout, PrereadError):
+    lock = FileLock(services.layout.lock(feature))
+    with suppress(TimeoutError, PrereadError):
         with atomic.write_errors(services.layout.lock(feature)):
             lock.acquire(timeout=0)
         try:
@@ -308,11 +308,10 @@ async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
     path = services.layout.lock(feature)
     atomic.make_folder(path.parent)
     from anyio import sleep
-    from filelock import FileLock, Timeout
 
-    lock = FileLock(path, thread_local=False)
+    lock = FileLock(path)
     while True:
-        with atomic.write_errors(path), suppress(Timeout):
+        with atomic.write_errors(path), suppress(TimeoutError):
             lock.acquire(timeout=0)
         if lock.is_locked:
             break

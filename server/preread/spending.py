@@ -13,6 +13,7 @@ import time
 from pydantic import Field
 
 from preread.infra import atomic
+from preread.infra.locks import FileLock
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Fault, Model, Outcome
@@ -93,8 +94,6 @@ def add(
     }
     layout = services.layout
     atomic.make_folder(layout.lock(LOCK).parent)
-    from filelock import FileLock
-
     with atomic.write_errors(layout.spending), FileLock(layout.lock(LOCK), timeout=LOCK_SECONDS):
         atomic.append(layout.spending, json.dumps(record).encode(), durable=True)
         if layout.spending.stat().st_size > MAX_BYTES:

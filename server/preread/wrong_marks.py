@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from preread import published
 from preread.infra import atomic
+from preread.infra.locks import FileLock
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Model
@@ -35,8 +36,6 @@ def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002
     lock = layout.lock(LOCK)
     atomic.make_folder(lock.parent)
     atomic.make_folder(layout.wrong.parent)
-    from filelock import FileLock
-
     with atomic.write_errors(layout.wrong), FileLock(lock, timeout=LOCK_SECONDS):
         marks = _read(layout)
         if marks is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -11,6 +12,7 @@ except ImportError:  # Windows: no locks
     fcntl = None  # type: ignore[assignment]
 
 PATIENCE = 1.0  # seconds
+BUSY = frozenset({errno.EACCES, errno.EAGAIN, errno.EINTR})
 APPEND = (
     os.O_RDWR
     | os.O_APPEND
@@ -26,8 +28,9 @@ def acquire(handle: int) -> bool:
     while fcntl is not None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if time.monotonic() > end:
+        except OSError as error:
+            # Some file systems have no locks: waiting would not help.
+            if error.errno not in BUSY or time.monotonic() > end:
                 return False
             time.sleep(0.005)
         else:

@@ -8,12 +8,11 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from filelock import FileLock, Timeout
-
 from preread.index import commits, imports, words, workers
 from preread.index.exclusions import LeftOut
 from preread.index.reader import ANALYSIS, UNREAD, UNREADABLE, Order, Read
 from preread.infra import atomic, db
+from preread.infra.locks import FileLock
 from preread.project.globs import glob_pattern
 
 if TYPE_CHECKING:
@@ -40,12 +39,11 @@ def update(services: "Services") -> None:
 @contextmanager
 def _index_lock(services: "Services") -> Iterator[None]:
     """Hold the index's lock. Waiting for it ends at the deadline or when the caller cancels."""
-    path = services.layout.lock("_index")
-    atomic.make_folder(path.parent)
+    path = db.place(services.layout).lock("_index")
     lock = FileLock(path)
     while not lock.is_locked:
         services.progress.check()
-        with atomic.write_errors(path), suppress(Timeout):
+        with atomic.write_errors(path), suppress(TimeoutError):
             lock.acquire(timeout=LOCK_POLL)
     try:
         yield

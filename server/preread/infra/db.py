@@ -1,20 +1,25 @@
 """The derived database: complete before it is moved into place, replaced if its schema differs."""
 
+import errno
+import hashlib
+import os
 import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from preread.errors import PrereadError
 from preread.infra import atomic
+from preread.infra.locks import FileLock, are_supported
 from preread.layout import Layout
 
 T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
+READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
@@ -55,6 +60,49 @@ TABLES = set(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA))
 VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself
 
 
+class Place(NamedTuple):
+    """Where the database of a project is, and the locks of those who change it."""
+
+    folder: Path
+
+    @property
+    def db(self) -> Path:
+        return self.folder / "index.db"
+
+    def lock(self, name: str) -> Path:
+        return self.folder / "locks" / f"{name}.lock"
+
+
+def place(layout: Layout) -> Place:
+    """The project's cache folder; where that cannot be written or locked, a folder of the person's.
+
+    Raises E_WRITE if that one cannot be written either.
+    """
+    own = Place(layout.cache)
+    try:
+        own.lock("_db").parent.mkdir(parents=True, exist_ok=True)
+        if _can_be_used(own):
+            return own
+    except OSError as error:
+        if error.errno not in READ_ONLY:
+            with atomic.write_errors(layout.db):
+                raise
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(caches) if os.path.isabs(caches) else Path.home() / ".cache"  # noqa: PTH117
+    name = hashlib.sha256(os.fsencode(layout.root)).hexdigest()[:16]
+    private = Place(base / "preread" / name)
+    with atomic.write_errors(private.db):
+        private.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    atomic.make_folder(private.lock("_db").parent)
+    return private
+
+
+def _can_be_used(place: Place) -> bool:
+    paths = [place.folder, place.lock("_db").parent]
+    paths += [path for path in (place.db, *_journals(place.db)) if path.exists()]
+    return all(os.access(path, os.W_OK) for path in paths) and are_supported(place.folder)
+
+
 def _open(path: Path) -> sqlite3.Connection:
     """Open the database; raises sqlite3.DatabaseError if it is not one of this schema."""
     uri = f"{path.as_uri()}?mode=rw"
@@ -84,7 +132,7 @@ def _is_intact(path: Path) -> bool:
         return False
 
 
-def _recreate(layout: Layout, damaged: int = 0) -> None:
+def _recreate(place: Place, damaged: int = 0) -> None:
     """Put an empty database in place, unless another process has just done so.
 
     `damaged` is the inode of a file whose content is surely damaged, although its pages are intact.
@@ -92,22 +140,20 @@ def _recreate(layout: Layout, damaged: int = 0) -> None:
     It is created next to the old one, because a database that another process has open cannot be
     switched to WAL.
     """
-    from filelock import FileLock
-
-    with atomic.write_errors(layout.db), FileLock(layout.lock("_db"), timeout=LOCK_SECONDS):
-        inode = layout.db.stat().st_ino if layout.db.exists() else 0
-        if inode and inode != damaged and _is_intact(layout.db):
+    with atomic.write_errors(place.db), FileLock(place.lock("_db"), timeout=LOCK_SECONDS):
+        inode = place.db.stat().st_ino if place.db.exists() else 0
+        if inode and inode != damaged and _is_intact(place.db):
             return
-        fresh = layout.db.with_name(f"{layout.db.name}.new")
+        fresh = place.db.with_name(f"{place.db.name}.new")
         for path in (fresh, *_journals(fresh)):
             atomic.remove(path)
         with closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-        for path in _journals(layout.db):
+        for path in _journals(place.db):
             atomic.remove(path)
-        atomic.replace(fresh, layout.db)
+        atomic.replace(fresh, place.db)
 
 
 def _journals(path: Path) -> tuple[Path, ...]:
@@ -120,19 +166,19 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     If the file is corrupt, `work` runs again on an empty database. Raises E_WRITE when the
     database cannot be written or stays locked. Errors in the SQL are raised as they are.
     """
-    atomic.make_folder(layout.lock("_db").parent)
+    found = place(layout)
     hint = (
         "Free some disk space or fix the permissions, then try again. The file may be deleted: "
         "it is rebuilt."
     )
-    with operational_errors(layout.db, hint):
-        if not layout.db.exists():
-            _recreate(layout)
-        inode = layout.db.stat().st_ino
+    with operational_errors(found.db, hint):
+        if not found.db.exists():
+            _recreate(found)
+        inode = found.db.stat().st_ino
         return healing(
-            lambda: _open(layout.db),
+            lambda: _open(found.db),
             work,
-            lambda is_sure: _recreate(layout, inode if is_sure else 0),
+            lambda is_sure: _recreate(found, inode if is_sure else 0),
         )
 
 

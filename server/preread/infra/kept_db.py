@@ -1,16 +1,18 @@
 """A database that is not derived: it is set aside when it is damaged, never deleted."""
 
+import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from preread.infra import atomic
 from preread.infra.db import LOCK_SECONDS, healing, operational_errors, transaction
+from preread.infra.locks import FileLock, are_supported
 
 T = TypeVar("T")
 
@@ -39,11 +41,30 @@ class KeptDatabase:
             "Free some disk space or fix the permissions, then try again. If you delete it, "
             f"{self.loss}."
         )
-        with operational_errors(self.path, hint):
+        with operational_errors(self.path, hint), self._alone():
             return healing(self._open, work, lambda is_sure: self._set_aside(is_sure=is_sure))
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold a lock of ours if SQLite has none on this file system."""
+        if self._is_lockable():
+            yield
+            return
+        atomic.make_folder(self.lock.parent)
+        own = self.lock.with_suffix(".use.lock")
+        with atomic.write_errors(self.path), FileLock(own, timeout=LOCK_SECONDS):
+            yield
+
+    def _is_lockable(self) -> bool:
+        """Whether SQLite can lock it; what cannot be written needs no lock."""
+        folder = self.path.parent
+        return not os.access(folder, os.W_OK) or are_supported(folder)
+
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
+        options = "" if self._is_lockable() else "?nolock=1"
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}{options}", uri=True, timeout=LOCK_SECONDS, isolation_level=None
+        )
         try:
             if _version_of(connection) == 0:
                 with transaction(connection):
@@ -60,8 +81,6 @@ class KeptDatabase:
 
     def _set_aside(self, *, is_sure: bool) -> None:
         """Rename a damaged file or one of another schema, unless another process just has."""
-        from filelock import FileLock
-
         atomic.make_folder(self.lock.parent)
         with atomic.write_errors(self.path), FileLock(self.lock, timeout=LOCK_SECONDS):
             try:

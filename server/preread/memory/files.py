@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from preread.errors import PrereadError
 from preread.infra import atomic
+from preread.infra.locks import FileLock
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.memory.book import Book
@@ -60,8 +61,6 @@ def previewed(
 
 @contextmanager
 def _locked(layout: Layout, path: Path) -> Iterator[None]:
-    from filelock import FileLock
-
     lock = layout.lock(LOCK)
     atomic.make_folder(lock.parent)
     with (

@@ -127,9 +127,10 @@ def _servers(services: Services) -> HealthCheck:
 
 
 def _database(layout: Layout) -> HealthCheck:
-    if not layout.db.exists():
+    path = db.place(layout).db if layout.cache.is_dir() else layout.db
+    if not path.exists():
         return ok("database", "not there yet; it is derived from the files")
-    address = f"{layout.db.as_uri()}?mode=ro"
+    address = f"{path.as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=5)) as connection:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -137,6 +138,6 @@ def _database(layout: Layout) -> HealthCheck:
     except sqlite3.Error as error:
         verdict, version = str(error), db.VERSION
     if verdict == "ok" and version == db.VERSION:
-        return ok("database", f"healthy, {layout.db.stat().st_size // 1024} KB")
+        return ok("database", f"healthy, {path.stat().st_size // 1024} KB")
     found = verdict if verdict != "ok" else f"made by another version ({version})"
     return warn("database", found, "Nothing to do: the next load rebuilds it from the files.")

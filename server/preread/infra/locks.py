@@ -1,0 +1,86 @@
+"""Locks between processes, also on file systems that have none (NFS, some of FUSE)."""
+
+import errno
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP})
+POLL_SECONDS = 0.05
+# A holder on another machine that has not renewed its lease for so long is dead. On this machine,
+# the lease of a dead process is taken over at once.
+LEASE_SECONDS = 60.0
+
+
+class FileLock:
+    """A lock of the OS, which a killed holder releases; else a lease, a file that its holder renews.
+
+    Not reentrant. `timeout` is in seconds, and a negative one waits for ever. Raises
+    filelock.Timeout, which is a TimeoutError, and OSError.
+    """
+
+    def __init__(
+        self, path: Path, timeout: float = -1, poll_interval: float = POLL_SECONDS
+    ) -> None:
+        from filelock import FileLock as Native  # not needed by a cached load
+
+        self._path, self._timeout, self._poll = path, timeout, poll_interval
+        self._lock: BaseFileLock = Native(path, thread_local=False, fallback_to_soft=False)
+
+    @property
+    def is_locked(self) -> bool:
+        return self._lock.is_locked
+
+    def acquire(self, timeout: float | None = None) -> None:
+        timeout = self._timeout if timeout is None else timeout
+        try:
+            self._lock.acquire(timeout, poll_interval=self._poll)
+        except OSError as error:
+            if error.errno not in UNSUPPORTED:
+                raise
+            from filelock import SoftFileLease
+
+            lease = self._path.with_suffix(".lease")
+            self._lock = SoftFileLease(lease, lease_duration=LEASE_SECONDS, thread_local=False)
+            self._lock.acquire(timeout, poll_interval=self._poll)
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def are_supported(folder: Path) -> bool:
+    """Whether the file system of a folder has locks; SQLite needs them. Raises OSError."""
+    return _are_supported(folder.stat().st_dev, folder)
+
+
+@cache
+def _are_supported(_device: int, folder: Path) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows always has them
+        return True
+    import tempfile
+
+    with tempfile.TemporaryFile(dir=folder) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return error.errno not in UNSUPPORTED
+    return True
