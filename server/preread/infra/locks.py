@@ -17,7 +17,7 @@ LEASE_SECONDS = 60.0
 
 
 class FileLock:
-    """A lock of the OS, which a killed holder releases; else a lease, a file that its holder renews.
+    """A lock of the OS, which ends with its holder; else a lease, a file that its holder renews.
 
     Not reentrant. `timeout` is in seconds, and a negative one waits for ever. Raises
     filelock.Timeout, which is a TimeoutError, and OSError.
