@@ -99,13 +99,17 @@ def test_a_broken_constraint_does_not_cost_the_database(layout):
     assert kept(layout) == ["a"]
 
 
-def test_a_read_only_disk_is_reported(tmp_path):
+def test_on_a_read_only_disk_the_database_is_elsewhere(tmp_path, monkeypatch):
     with disk(tmp_path / "disk", "2m") as root:
         layout = services(root).layout
         keep(layout, "a")
         make_read_only(root)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+        keep(layout, "b")
+        assert kept(layout) == ["b"]
+        monkeypatch.setenv("XDG_CACHE_HOME", str(root / "caches"))
         with pytest.raises(PrereadError) as caught:
-            keep(layout, "b")
+            keep(layout, "c")
         assert caught.value.code == "E_WRITE"
 
 

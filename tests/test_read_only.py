@@ -1,0 +1,67 @@
+"""Operations that only read work in a project that cannot be written."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from _files_project import disk, make_read_only, snapshot
+from _processes import small
+from conftest import Cli
+
+READS = (
+    "show login", "status", "evidence login", "failures", "facts token", "recall token",
+    "check login", "workflow", "log", "settings",
+)  # fmt: skip
+
+
+@pytest.fixture(params=["read-only disk", "no permission"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    if request.param == "read-only disk":
+        with disk(tmp_path / "disk", "8m") as root:
+            yield root
+    elif os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    else:
+        yield tmp_path
+
+
+def forbid(place: Path, project: Path) -> None:
+    """Forbid to write anything of the project."""
+    if place.is_mount():
+        make_read_only(place)
+        return
+    for path in (project, *project.rglob("*")):
+        path.chmod(path.stat().st_mode & ~0o222)
+
+
+def test_read_operations_work_in_a_project_that_cannot_be_written(place: Path, cli: Cli) -> None:
+    project = small(place / "small")
+    assert cli("load", "login", cwd=project).status == 0
+    assert cli("remember", "tokens are text", cwd=project).status == 0
+    told = {words: cli(*words.split(), "--json", cwd=project) for words in READS}
+    forbid(place, project)
+    before = snapshot(project)
+    for words in READS:
+        done = cli(*words.split(), "--json", cwd=project)
+        assert (done.status, done.err) == (0, ""), words
+        assert words == "status" or done.json == told[words].json, words  # that says its age
+    assert snapshot(project) == before
+    done = cli("load", "login", "--force", "--json", cwd=project)
+    assert (done.status, done.json["code"]) == (1, "E_WRITE")
+    if not place.is_mount():
+        for path in (project, *project.rglob("*")):
+            path.chmod(path.stat().st_mode | 0o200)
+
+
+def test_its_database_is_in_a_private_folder(place: Path, cli: Cli) -> None:
+    project = small(place / "small")
+    forbid(place, project)
+    assert cli("facts", "token", cwd=project).status == 0
+    folder = next((Path(os.environ["HOME"]) / ".cache" / "preread").iterdir())
+    assert (folder / "index.db").is_file()
+    assert folder.stat().st_mode & 0o077 == 0
+    if not place.is_mount():
+        for path in (project, *project.rglob("*")):
+            path.chmod(path.stat().st_mode | 0o200)
