@@ -189,7 +189,6 @@ async def test_the_commands_print_what_they_did(cli: Cli, project: Path) -> None
     found = cli("recall", "gateway", "--tags", "payment", cwd=project)
     assert FACT in found.out
     assert "payment, slow" in found.out
-    assert cli("recall", "", "--mode", "meaning", cwd=project).status == 2
 
 
 # -- sources
@@ -295,18 +294,6 @@ async def test_a_fact_that_nobody_remembered_cannot_be_forgotten(project: Path) 
 
 
 # -- recall
-
-
-async def test_recall_by_both_says_that_it_used_words_and_by_meaning_that_it_cannot(
-    project: Path,
-) -> None:
-    reply = await done(project, "recall", topic="cents", mode="both")
-    assert reply["used"] == "words"
-    assert "by words" in reply["warnings"][0]
-    assert (await done(project, "recall", topic="cents", mode="words"))["warnings"] == []
-    failed = await answer(project, state("recall", topic="cents", mode="meaning"))
-    assert failed["error"]["code"] == "E_USAGE"
-    assert "No model" in failed["error"]["message"]
 
 
 async def test_what_is_personal_is_recalled_and_stays_out_of_git_and_dossiers(

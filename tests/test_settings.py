@@ -17,6 +17,7 @@ OTHER: dict[str, Any] = {
     "level": "full",
     "allow": ["read"],
     "tools": "full",
+    "meaning": 0.25,
     "max_debt": 3,
     "max_facts": 7,
     "max_tokens": 900,

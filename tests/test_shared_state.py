@@ -154,7 +154,9 @@ async def test_a_result_can_be_a_tools_result(call: Call) -> None:
     done = await call({"method": "context.status", "options": options})
     assert (done["result"]["success"], done["result"].get("error")) == (True, None)
     assert done["result"]["content"]["dossiers"]
-    done = await call({"method": "context.status", "params": {"feature": "nosuch"}, "options": options})
+    done = await call(
+        {"method": "context.status", "params": {"feature": "nosuch"}, "options": options}
+    )
     assert done["result"]["success"] is False
     assert done["result"]["error"]["code"] == "E_NOT_FOUND"
 

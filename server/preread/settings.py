@@ -181,6 +181,13 @@ class Settings(BaseModel):
         False, description="Whether dossiers are committed; `init` writes git rules to match."
     )
 
+    meaning: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="What meaning counts against words when remembered facts are recalled; needs "
+        "the extra `preread[meaning]`. 0: only words.",
+    )
     max_debt: int = Field(
         10,
         ge=0,

@@ -54,6 +54,7 @@ CREATE TABLE facts (
 );
 CREATE INDEX facts_path ON facts (path);
 CREATE VIRTUAL TABLE fact_words USING fts5 (text, section, feature, tokenize = "porter unicode61");
+CREATE TABLE vectors (digest TEXT PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE passed_checks (key TEXT PRIMARY KEY, signature TEXT NOT NULL);
 """
 TABLES = set(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA))

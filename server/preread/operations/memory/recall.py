@@ -4,8 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import facts
+from preread import facts, meaning
 from preread.errors import PrereadError
+from preread.infra import embedding
 from preread.models import Model
 from preread.operations.memory import entries
 from preread.operations.memory.entries import Memory
@@ -14,6 +15,7 @@ from preread.services import Services
 
 Mode = Literal["words", "meaning", "both"]
 NO_MODEL = "No model for search by meaning is installed"
+INSTALL = f"To install it: {embedding.HOW_TO_INSTALL}."
 
 
 class RecallRequest(RequestModel):
@@ -39,20 +41,40 @@ async def recall(context: Context, request: RecallRequest) -> RecallReply:
 
 
 def _recall(services: Services, request: RecallRequest) -> RecallReply:
-    if request.mode == "meaning":
-        raise PrereadError("E_USAGE", f"{NO_MODEL}.", "Use the mode `words` or `both`.")
     known = entries.chosen(
         (one for one in entries.every(services) if one.state != "retired"),
         tags=request.tags,
         collection=request.collection,
     )
-    at = {(one.path, one.line): one for one in known}
-    ranked = facts.search(services, request.topic, feature="", limit=entries.MANY)
-    found = dict.fromkeys(
-        one for fact in ranked if (one := at.get((fact.path, fact.line))) is not None
+    words = _by_words(services, request.topic, known)
+    weight = {"words": 0.0, "meaning": 1.0}.get(request.mode, services.settings.meaning)
+    if not weight or not request.topic.strip():
+        return RecallReply(entries=tuple(words[: request.limit]), used="words")
+    texts = [text_of(one) for one in known]
+    near = meaning.near(
+        services.layout, request.topic, texts, beside_words=bool(words) and weight < 1
     )
-    warnings = (f"{NO_MODEL}: it was searched by words.",) if request.mode == "both" else ()
-    return RecallReply(entries=tuple(found)[: request.limit], used="words", warnings=warnings)
+    if near is None and request.mode == "meaning":
+        raise PrereadError("E_USAGE", f"{NO_MODEL}.", f"{INSTALL} Or use the mode `words`.")
+    if near is None:
+        warning = f"{NO_MODEL}: it was searched by words. {INSTALL}"
+        return RecallReply(entries=tuple(words[: request.limit]), used="words", warnings=(warning,))
+    found = meaning.fused(words, [known[place] for place in near], weight)
+    return RecallReply(
+        entries=tuple(found[: request.limit]), used="meaning" if weight == 1 else "both"
+    )
+
+
+def _by_words(services: Services, topic: str, known: list[Memory]) -> list[Memory]:
+    at = {(one.path, one.line): one for one in known}
+    ranked = facts.search(services, topic, feature="", limit=entries.MANY)
+    found = (at.get((fact.path, fact.line)) for fact in ranked)
+    return list(dict.fromkeys(one for one in found if one is not None))
+
+
+def text_of(one: Memory) -> str:
+    """What an entry says, with what it was filed under."""
+    return " ".join((one.text, one.collection, one.topic, *one.tags))
 
 
 OPERATION = Operation(

@@ -1,0 +1,37 @@
+"""`regenerate_vectors`: compute the vectors of all remembered facts anew."""
+
+from preread import meaning
+from preread.operations.memory import entries
+from preread.operations.memory.recall import text_of
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.operations.semantic_config import SemanticReply, reply
+from preread.services import Services
+
+
+class VectorsRequest(RequestModel):
+    """It needs nothing."""
+
+
+async def regenerate(context: Context, request: VectorsRequest) -> SemanticReply:  # noqa: ARG001
+    await in_thread(context, context.services(), _regenerate)
+    return await in_thread(context, context.services(), reply)
+
+
+def _regenerate(services: Services) -> None:
+    meaning.regenerate(services.layout, [text_of(one) for one in entries.every(services)])
+
+
+async def preview(context: Context, request: VectorsRequest) -> Preview:  # noqa: ARG001
+    return Preview(notes=("Only the derived database would change.",))
+
+
+OPERATION = Operation(
+    name="config.regenerate_vectors",
+    request=VectorsRequest,
+    reply=SemanticReply,
+    effect="write",
+    doc="Compute the vectors of what is remembered anew; they are derived.",
+    example="preread call config.regenerate_vectors",
+    run=regenerate,
+    preview=preview,
+)
