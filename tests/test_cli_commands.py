@@ -16,7 +16,8 @@ from preread.operations import every
 OPERATIONS = every()
 
 COMMANDS = (
-    "load extend show status evidence failures facts capture remember recall decide check wrong remove workflow "
+    "load extend show status evidence failures facts capture remember recall decide check wrong remove "
+    "repair backups restore gc workflow "
     "ready who say hear log replay init doctor settings gates ops call mcp"
 ).split()
 

@@ -408,10 +408,9 @@ def test_remove_keeps_copies_and_what_is_not_ours(cli: Cli, loaded: Path) -> Non
     assert done.status == 0
     assert {path.name for path in folder.iterdir()} == {"notes.txt"}
     assert done.json["kept"] == [".project/context/checkout/notes.txt"]
-    copies = layout.backups("checkout")
-    assert done.json["backups"] == ".project/.state/backups/checkout/"
+    copies = layout.backup_sets / done.json["backup"] / "context" / "checkout"
     for name in before.keys() - {"notes.txt"}:
-        assert (copies / f"{name}.1").read_bytes() == before[name]
+        assert (copies / name).read_bytes() == before[name]
     assert not layout.run_record("checkout").exists()
     assert cli("show", "checkout", cwd=loaded).status == 1
     assert cli("facts", "checkout", "--json", cwd=loaded).json["facts"] == [] or all(

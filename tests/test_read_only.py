@@ -12,7 +12,7 @@ from conftest import Cli
 
 READS = (
     "show login", "status", "evidence login", "failures", "facts token", "recall token",
-    "check login", "workflow", "log", "settings",
+    "check login", "check --all", "backups", "workflow", "log", "settings",
 )  # fmt: skip
 
 

@@ -152,6 +152,27 @@ def _key(feature: str) -> str:
     return f"computed {feature}"
 
 
+def forget_all_but(services: Services, features: list[str]) -> int:
+    """Drop the results of checks that were of other dossiers; how many."""
+    layout = services.layout
+    if not db.place(layout).db.exists():
+        return 0
+    spans: set[str] = {_key(feature) for feature in features}
+    spans |= {f"commits of {feature}" for feature in features}
+    for feature in features:
+        found = published.read(layout, feature)
+        spans |= set(found.manifest.spans) if found and found.manifest else set()
+    return db.use(layout, lambda connection: _forget_all_but(connection, spans))
+
+
+def _forget_all_but(connection: sqlite3.Connection, keys: set[str]) -> int:
+    known = {key for (key,) in connection.execute("SELECT key FROM passed_checks")}
+    with db.transaction(connection):
+        delete = "DELETE FROM passed_checks WHERE key = ?"
+        connection.executemany(delete, [(key,) for key in known - keys])
+    return len(known - keys)
+
+
 def project_signature(tree: Tree) -> str:
     """A signature of all files and of HEAD; empty if a file changed too recently."""
     files = _signature(tree, inputs.listed(tree), may_be_missing=True)

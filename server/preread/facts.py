@@ -90,6 +90,37 @@ def _index(services: Services, check: Check, connection: sqlite3.Connection) -> 
                 _insert(connection, file, draft, verdicts)
 
 
+def mismatched(services: Services) -> list[str]:
+    """The files whose facts the index does not have as they are; files it is behind on are none."""
+    return db.use(services.layout, lambda connection: _mismatched(services, connection))
+
+
+def _mismatched(services: Services, connection: sqlite3.Connection) -> list[str]:
+    known = dict(connection.execute("SELECT path, digest FROM sources_of_facts"))
+    select = (
+        "SELECT f.id, f.line FROM facts f JOIN fact_words w ON w.rowid = f.rowid WHERE f.path = ?"
+    )
+    found = []
+    for file in _files(services):
+        if known.get(file.path) != file.digest:
+            continue
+        draft = dossier.parse(file.name, file.feature, file.text)[0]
+        wanted = [(dossier.fact_id(file.name, fact.text), fact.line) for fact in draft.facts]
+        if sorted(connection.execute(select, (file.path,))) != sorted(wanted):
+            found.append(file.path)
+    return found
+
+
+def forget(services: Services, path: str) -> None:
+    """Drop what is indexed of a file, so that it is indexed again."""
+
+    def drop(connection: sqlite3.Connection) -> None:
+        with db.transaction(connection):
+            _delete(connection, path)
+
+    db.use(services.layout, drop)
+
+
 def _insert(
     connection: sqlite3.Connection,
     file: _File,

@@ -198,9 +198,18 @@ class Layout:
         """How the feature's last build went."""
         return self.state / "runs" / f"{feature_name(feature)}.json"
 
+    @property
+    def all_backups(self) -> Path:
+        return self.state / "backups"
+
+    @property
+    def backup_sets(self) -> Path:
+        """Copies of all files that one call changed; a folder per call."""
+        return self.all_backups / "_sets"
+
     def backups(self, feature: str) -> Path:
         """Copies of dossier files that a person had edited and a build replaced."""
-        return self.state / "backups" / feature_name(feature)
+        return self.all_backups / feature_name(feature)
 
     def relative(self, path: Path) -> str:
         """`path` as a source cites it: POSIX, relative to the root."""
@@ -247,5 +256,6 @@ class Layout:
         files += [self.personal_knowledge]
         if feature is not None:
             folders += [self.dossier(feature), self.backups(feature)]
+        folders += [self.backup_sets]
         for path in (*folders, *files):
             self.real(path)

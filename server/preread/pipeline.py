@@ -1,8 +1,8 @@
 """One request's way from a name to a reply: look up, lock, look up again, build."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from preread import resolve as resolving
 from preread.build_key import build_key
 from preread.builders import locate
 from preread.errors import Cancelled, PrereadError, Unreadable
-from preread.infra import atomic
+from preread.infra import atomic, db
 from preread.infra.locks import FileLock
 from preread.layout import BY_NAME, REQUIRED, feature_name
 from preread.models import LoadReply, Manifest, Request
@@ -164,16 +164,35 @@ def recover(services: Services, feature: str) -> None:
 
     Does nothing while a build is running, which holds the lock, or if the disk cannot be written.
     """
-
     from preread import publish
 
-    lock = FileLock(services.layout.lock(feature))
-    with suppress(TimeoutError, PrereadError):
-        with atomic.write_errors(services.layout.lock(feature)):
-            lock.acquire(timeout=0)
-        try:
+    with suppress(PrereadError), lock_if_free(services, feature) as is_free:
+        if is_free:
             publish.recover(services, feature)
-        finally:
+
+
+@contextmanager
+def lock_if_free(services: Services, feature: str) -> Iterator[bool]:
+    """Hold the feature's lock, if nobody else does; false while a build is running.
+
+    Where nothing can be written, no build is running. Raises E_WRITE for other reasons.
+    """
+    path = services.layout.lock(feature)
+    lock = FileLock(path)
+    is_free = False
+    try:
+        with atomic.write_errors(path), suppress(TimeoutError):
+            atomic.make_folder(path.parent)
+            lock.acquire(timeout=0)
+            is_free = True
+    except PrereadError as error:
+        if error.details.get("errno") not in db.READ_ONLY:
+            raise
+        is_free = True
+    try:
+        yield is_free
+    finally:
+        if lock.is_locked:
             lock.release()
 
 

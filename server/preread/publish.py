@@ -10,7 +10,7 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from preread import published, stale_hints
+from preread import backups, published, stale_hints
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import names_in, plain_bytes
@@ -63,15 +63,24 @@ def recover(services: Services, feature: str) -> None:
 
     Requires the feature's lock. Raises E_WRITE.
     """
+    for ready, staging in published.ready(services.layout, feature):
+        _roll_forward(services.layout, ready, staging)
+    for path in leftovers(services, feature):
+        atomic.remove(path)
+
+
+def leftovers(services: Services, feature: str) -> list[Path]:
+    """What killed builds and writes left of a feature, if its lock is held: then none is running.
+
+    Raises Unreadable.
+    """
     layout = services.layout
     hint, run = layout.building(feature), layout.run_record(feature)
-    for ready, staging in published.ready(layout, feature):
-        _roll_forward(layout, ready, staging)
     folders = (layout.dossier(feature), layout.backups(feature))
     parts = [_parts(folder) for folder in folders]
     parts += [_parts(path.parent, path.name) for path in (hint, layout.stale(feature), run)]
-    for path in chain(published.staged(layout, feature), *parts, [hint]):
-        atomic.remove(path)
+    hints = [hint] if os.path.lexists(hint) else []
+    return [*published.staged(layout, feature), *chain.from_iterable(parts), *hints]
 
 
 def _parts(folder: Path, name: str = "") -> list[Path]:
@@ -124,23 +133,7 @@ def _back_up_edited(layout: Layout, ready: Ready, name: str) -> None:
     data = plain_bytes(path)
     if data is None or digest(data) in {ready.before.get(name), ready.manifest.files.get(name)}:
         return
-    back_up(layout, ready.manifest.feature, name)
-
-
-def back_up(layout: Layout, feature: str, name: str) -> None:
-    """Copy a published file into the feature's backups, unless the same bytes are there already."""
-    data = plain_bytes(layout.dossier(feature) / name)
-    if data is None:
-        return
-    folder = layout.backups(feature)
-    numbers = {file: file.rpartition(".") for file in names_in(folder)}
-    backups = {
-        int(number): folder / file
-        for file, (of, _, number) in numbers.items()
-        if of == name and number.isdecimal()
-    }
-    if not any(plain_bytes(file) == data for file in backups.values()):
-        atomic.write(folder / f"{name}.{max(backups, default=0) + 1}", data, durable=True)
+    backups.keep_file(layout, ready.manifest.feature, name)
 
 
 def _roll_forward(layout: Layout, ready: Ready, staging: Path) -> None:

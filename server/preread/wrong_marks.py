@@ -31,6 +31,11 @@ def ids(layout: Layout) -> dict[str, str]:
     return {id_: mark.text for id_, mark in (_read(layout) or {}).items()}
 
 
+def is_damaged(layout: Layout) -> bool:
+    """Whether there are marks that cannot be read."""
+    return _read(layout) is None
+
+
 def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002 - as in the registry
     """Mark a fact as wrong. A file that cannot be read is renamed, not lost. Raises E_WRITE."""
     lock = layout.lock(LOCK)

@@ -276,3 +276,11 @@ def live_line(begun: float, limit: float) -> Iterator[Update]:
             live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
         yield update
+
+
+def age(seconds: float) -> str:
+    """A time span, in its largest unit."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

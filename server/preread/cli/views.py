@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from preread.cli.evidence_views import evidence, facts, failures
+from preread.cli.integrity_views import backups, gc, remove, repair, restore
 from preread.cli.memory_views import capture, kept, recall
 from preread.cli.session_views import heard, here, said
 from preread.cli.setup_views import doctor, gates, init
-from preread.cli.terminal import Block, Markdown, Marked, Table, render_blocks
+from preread.cli.terminal import Block, Markdown, Marked, Table, age, render_blocks
 from preread.gates import fence
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from preread.operations.check import CheckReply
     from preread.operations.log import LogReply
     from preread.operations.ops import OpsReply
-    from preread.operations.remove import RemoveReply
     from preread.operations.settings import SettingsReply
     from preread.operations.show import ShowReply
     from preread.operations.status import DossierStatus, StatusReply
@@ -149,21 +149,17 @@ def _status_row(dossier: "DossierStatus") -> tuple[str, ...]:
     )
 
 
-def age(seconds: float) -> str:
-    """A time span, in its largest unit."""
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
 def check(reply: "CheckReply") -> Iterator[Block]:
-    yield from (f"{p.path}:{p.line}: {p.code} {p.message}" for p in reply.problems)
+    for p in reply.problems:
+        fix = f" (repair: {p.fix})" if p.fix else ""
+        yield f"{p.path}:{p.line}: {p.code} {p.message}{fix}"
     yield from _notes(reply.warnings)
     if reply.run is None:
         problems = _counted(len(reply.problems), "problem")
         facts = "1 fact checks" if reply.facts == 1 else f"{reply.facts} facts check"
-        yield f"{reply.feature}: {facts} out, {problems}"
+        yield f"{reply.feature or 'all'}: {facts} out, {problems}"
+        if any(p.fix for p in reply.problems):
+            yield "Repair what can be repaired: preread repair"
         return
     stage = f"at {reply.run.stage}" if reply.run.stage else "started"
     stage = "finished" if reply.run.finished else stage
@@ -183,13 +179,6 @@ def _notes(warnings: Sequence[str]) -> Iterator[Block]:
 def wrong(reply: "WrongReply") -> Iterator[Block]:
     yield from (f"dropped {fact.id} from {fact.file}: {fact.text}" for fact in reply.dropped)
     yield "No rebuild will bring it back."
-
-
-def remove(reply: "RemoveReply") -> Iterator[Block]:
-    yield from (f"removed {path}" for path in reply.removed)
-    yield from (f"kept {path}, which is not Preread's" for path in reply.kept)
-    yield f"copies: {reply.backups}"
-    yield reply.next
 
 
 def log(reply: "LogReply") -> Iterator[Block]:
@@ -249,6 +238,10 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.check": check,
     "context.wrong": wrong,
     "context.remove": remove,
+    "integrity.repair": repair,
+    "integrity.backups": backups,
+    "integrity.restore": restore,
+    "integrity.gc": gc,
     "knowledge.search": facts,
     "knowledge.capture": capture,
     "memory.remember": kept,

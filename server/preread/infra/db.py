@@ -161,6 +161,20 @@ def _journals(path: Path) -> tuple[Path, ...]:
     return tuple(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal"))
 
 
+def is_damaged(layout: Layout) -> bool:
+    """Whether there is a database and its content is damaged; one in use by others is not."""
+    path = place(layout).db
+    try:
+        return path.exists() and not _is_intact(path)
+    except sqlite3.OperationalError:
+        return False
+
+
+def rebuild(layout: Layout) -> None:
+    """Replace a damaged database by an empty one. Raises E_WRITE."""
+    _recreate(place(layout))
+
+
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     """Run `work` on a connection in autocommit mode.
 

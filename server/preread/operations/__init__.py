@@ -37,6 +37,11 @@ ROWS = (
     Row("context.check", "check", "check"),
     Row("context.wrong", "wrong", "wrong"),
     Row("context.remove", "remove", "remove"),
+    Row("integrity.check", "integrity.check"),
+    Row("integrity.repair", "integrity.repair", "repair"),
+    Row("integrity.backups", "integrity.backups", "backups"),
+    Row("integrity.restore", "integrity.restore", "restore"),
+    Row("integrity.gc", "integrity.gc", "gc"),
     Row("workflow.state", "workflow.state", "workflow"),
     Row("workflow.suggest", "workflow.suggest"),
     Row("workflow.agents", "workflow.agents"),
@@ -61,10 +66,14 @@ ROWS = (
 )
 # Other names of operations, which callers know from elsewhere.
 ALIASES = {
+    "check": "context.check",  # not `integrity.check`
     "get_routing_status": "workflow.suggest",
     "suggest_workflow": "workflow.suggest",
     "check_deployment_readiness": "workflow.readiness",
     "get_workflow_state": "workflow.state",
+    "check_graph_integrity": "integrity.check",
+    "repair_graph": "integrity.repair",
+    "list_backups": "integrity.backups",
 }
 COMMANDS = {row.command: row.name for row in ROWS if row.command}
 

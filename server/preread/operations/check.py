@@ -1,15 +1,16 @@
-"""`check`: every rule and every source of a published dossier, or the rules of a run log."""
+"""`check`: every rule and every source of published dossiers, or the rules of a run log."""
 
 from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, cache, pipeline, runlog, stale_hints
+from preread import aliases, cache, pipeline, published, runlog, stale_hints
 from preread.build_key import build_key
 from preread.check import check as check_drafts
 from preread.errors import PrereadError
 from preread.layout import REQUIRED
 from preread.models import Model, Problem
+from preread.operations.integrity import check as integrity
 from preread.operations.published_dossier import PublishedDossier, find_serving
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
 from preread.services import Services
@@ -18,7 +19,10 @@ from preread.services import Services
 class CheckRequest(RequestModel):
     """Which dossier to check."""
 
-    feature: str = Field(description=FEATURE)
+    feature: str | None = Field(None, description=FEATURE)
+    all: bool = Field(
+        False, description="Check every dossier, and what else is stored, against each other."
+    )
     run: bool = Field(False, description="Check its run log instead, as far as it goes.")
 
 
@@ -29,6 +33,7 @@ class ProblemFound(Model):
     line: int
     code: str
     message: str
+    fix: str = Field("", description="What `repair` does about it.")
 
 
 class RunLog(Model):
@@ -44,7 +49,7 @@ class RunLog(Model):
 class CheckReply(Model):
     """The problems of a published dossier or a run log; `ok` if there are none."""
 
-    feature: str
+    feature: str = Field(description="Empty for all of them.")
     ok: bool
     facts: int | None = Field(None, description="Facts of the dossier that check out.")
     run: RunLog | None = Field(None, description="How far the run log is.")
@@ -57,9 +62,36 @@ async def check(context: Context, request: CheckRequest) -> CheckReply:
 
 
 def _check(services: Services, request: CheckRequest) -> CheckReply:
+    if request.all and not request.feature and not request.run:
+        return _check_all(services)
+    if not request.feature or request.all:
+        message = "Name one feature, or check them with `all`."
+        raise PrereadError("E_USAGE", message, "Like: preread check checkout, preread check --all")
     if request.run:
         return _check_run(services, request.feature)
-    found = find_serving(services, request.feature)
+    return _check_one(services, request.feature)
+
+
+def _check_all(services: Services) -> CheckReply:
+    """Every dossier's own check, then what is stored against itself."""
+    replies = [_check_one(services, name) for name in published.features(services.layout)]
+    stored = integrity.look(services)
+    problems = [problem for reply in replies for problem in reply.problems]
+    problems += [
+        ProblemFound(path=one.path, line=1, code=one.code, message=one.message, fix=one.fix)
+        for one in stored.problems
+    ]
+    return CheckReply(
+        feature="",
+        ok=not problems,
+        facts=sum(reply.facts or 0 for reply in replies),
+        problems=tuple(problems),
+        warnings=tuple(f"{name} is being built: not checked" for name in stored.busy),
+    )
+
+
+def _check_one(services: Services, feature: str) -> CheckReply:
+    found = find_serving(services, feature)
     drafts, format_problems = found.parsed()
     checked = check_drafts(services, found.feature, drafts, problems=format_problems, budget=False)
     problems = [*sorted(checked.problems, key=lambda problem: (problem.path, problem.line))]
@@ -127,7 +159,7 @@ OPERATION = Operation(
     reply=CheckReply,
     effect="read",
     doc="Check a published dossier, whoever wrote it: every format rule, every source. "
-    "With `--run`, its run log.",
+    "With `--run`, its run log; with `--all`, everything that is stored.",
     example="preread check checkout",
     run=check,
     command="check",

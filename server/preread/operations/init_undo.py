@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from preread import backups
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
@@ -39,7 +40,7 @@ def undo(layout: Layout, texts: Mapping[str, str]) -> tuple[list[str], list[str]
 
 def _copy(layout: Layout, path: Path) -> str:
     """Copy a file into the backups; returns the copy's path. The folder is no feature's."""
-    folder = layout.state / "backups" / "_init"
+    folder = layout.all_backups / backups.INIT
     number = 1
     while (folder / f"{path.name}.{number}").exists():
         number += 1

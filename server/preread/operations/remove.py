@@ -4,7 +4,7 @@ import os
 
 from pydantic import Field
 
-from preread import facts, pipeline, publish, stale_hints
+from preread import backups, facts, pipeline, publish, stale_hints
 from preread.check import check_unbudgeted
 from preread.infra import atomic
 from preread.layout import BY_NAME, MANIFEST
@@ -32,7 +32,7 @@ class RemoveReply(Model):
 
     feature: str
     removed: tuple[str, ...]
-    backups: str = Field(description="The folder with a copy of each removed file.")
+    backup: str = Field(description="The id of the backup with a copy of each removed file.")
     kept: tuple[str, ...] = Field(description="Files in its folder that are not Preread's.")
     next: str
 
@@ -50,7 +50,7 @@ async def remove(context: Context, request: RemoveRequest) -> RemoveReply:
 async def preview(context: Context, request: RemoveRequest) -> Preview:
     services = context.services()
     found = published_dossier.find(services, request.feature)
-    folder = services.layout.relative(services.layout.backups(found.feature))
+    folder = services.layout.relative(services.layout.backup_sets)
     changes = [
         previews.change(f"{found.path}{name}", text, None) for name, text in found.texts.items()
     ]
@@ -63,23 +63,23 @@ def _remove(services: Services, feature: str) -> RemoveReply:
     folder = layout.dossier(feature)
     present = {path.name for path in folder.iterdir()}
     own = [name for name in (*BY_NAME, MANIFEST) if name in present]
-    for name in own:
-        publish.back_up(layout, feature, name)
+    record = layout.run_record(feature)
+    paths = [*(folder / name for name in own), record]
+    backup = backups.keep(layout, f"remove-{feature}", paths)
     # The manifest first: without it, no reader takes the rest for a whole dossier.
     for name in reversed(own):
         atomic.remove(folder / name)
     kept = sorted(present - set(own))
     if not kept:
         atomic.remove(folder)
-    atomic.remove(layout.run_record(feature))
+    atomic.remove(record)
     stale_hints.clear(layout, feature)
-    backups = layout.relative(layout.backups(feature)) + "/"
     return RemoveReply(
         feature=feature,
         removed=tuple(layout.relative(folder / name) for name in own),
-        backups=backups,
+        backup=backup,
         kept=tuple(layout.relative(folder) + os.sep + name for name in kept),
-        next=f"Build it again: preread load {feature}",
+        next=f"Undo: preread restore {backup}. Build it anew: preread load {feature}",
     )
 
 

@@ -1,0 +1,148 @@
+"""Backups in `.state/backups/`: copies of files that were replaced, set aside or removed.
+
+`<feature>/<file>.<number>` is a dossier's file that a person had edited and a build replaced.
+`_sets/<time>-<why>/` has the files that one call changed, by their paths below `.project/`.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pydantic import Field
+
+from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.infra.reading import names_in, plain_bytes
+from preread.layout import Layout
+from preread.models import Model
+
+PART = ".part"
+INIT = "_init"  # the folder of `init --undo`: files of `.project/` itself
+
+
+class Backup(Model):
+    """Copies that `restore` puts back together."""
+
+    id: str
+    at: float = Field(description="When the copies were made, in epoch seconds.")
+    why: str
+    files: tuple[str, ...] = Field(description="Where they belong, relative to the root.")
+    size: int = Field(description="In bytes.")
+
+
+def keep_file(layout: Layout, feature: str, name: str) -> None:
+    """Copy a published file into the feature's backups, unless the same bytes are there already."""
+    data = plain_bytes(layout.dossier(feature) / name)
+    if data is None:
+        return
+    folder = layout.backups(feature)
+    numbers = {file: file.rpartition(".") for file in names_in(folder)}
+    copies = {
+        int(number): folder / file
+        for file, (of, _, number) in numbers.items()
+        if of == name and number.isdecimal()
+    }
+    if not any(plain_bytes(file) == data for file in copies.values()):
+        atomic.write(folder / f"{name}.{max(copies, default=0) + 1}", data, durable=True)
+
+
+def keep(layout: Layout, why: str, paths: Iterable[Path]) -> str:
+    """Copy files of `.project/` into a new set; its id, or nothing if there is none to copy.
+
+    `why` is part of the id: letters, digits and hyphens. Raises E_WRITE and E_READ.
+    """
+    found = {path: plain_bytes(path) for path in paths}
+    copies = {path: data for path, data in found.items() if data is not None}
+    if not copies:
+        return ""
+    sets = layout.backup_sets
+    id_ = _unused(sets, f"{time.strftime('%Y%m%d-%H%M%S')}-{why}")
+    part = sets / f".{id_}{PART}"
+    for path, data in copies.items():
+        atomic.write(part / path.relative_to(layout.project), data, durable=True)
+    atomic.replace(part, sets / id_)
+    atomic.sync_folder(sets)
+    return id_
+
+
+def _unused(sets: Path, name: str) -> str:
+    candidates = (name if n == 1 else f"{name}-{n}" for n in range(1, 10_000))
+    return next(one for one in candidates if not os.path.lexists(sets / one))
+
+
+def every(layout: Layout) -> list[Backup]:
+    """All backups, the latest first. Raises Unreadable."""
+    found = [*_sets(layout), *_files(layout)]
+    return sorted(found, key=lambda one: (-one.at, one.id))
+
+
+def find(layout: Layout, id_: str) -> Backup:
+    """The backup with this id. Raises E_NOT_FOUND."""
+    for found in every(layout):
+        if found.id == id_:
+            return found
+    message = f"There is no backup {id_[:80]!a}."
+    raise PrereadError("E_NOT_FOUND", message, "List them: preread backups")
+
+
+def copies(layout: Layout, backup: Backup) -> dict[Path, bytes]:
+    """What a backup has: where each file belongs -> its bytes. Raises Unreadable."""
+    found = {}
+    for path, place in _places(layout, backup.id).items():
+        data = plain_bytes(place)
+        if data is not None:
+            found[path] = data
+    return found
+
+
+def remove(layout: Layout, backup: Backup) -> None:
+    """Remove a backup for good. Raises E_WRITE."""
+    is_set = "/" not in backup.id
+    atomic.remove((layout.backup_sets if is_set else layout.all_backups) / backup.id)
+
+
+def leftovers(layout: Layout) -> list[Path]:
+    """Sets that a killed call did not finish."""
+    sets = layout.backup_sets
+    return [sets / name for name in names_in(sets) if name.endswith(PART)]
+
+
+def _sets(layout: Layout) -> Iterator[Backup]:
+    for name in names_in(layout.backup_sets):
+        if not name.startswith("."):
+            why = name.split("-", 2)[-1]
+            yield _described(layout, name, why, layout.backup_sets / name)
+
+
+def _files(layout: Layout) -> Iterator[Backup]:
+    for folder in names_in(layout.all_backups):
+        if folder == layout.backup_sets.name:
+            continue
+        why = "init --undo" if folder == INIT else "edited, then replaced by a build"
+        for name in names_in(layout.all_backups / folder):
+            if name.rpartition(".")[2].isdecimal():
+                place = layout.all_backups / folder / name
+                yield _described(layout, f"{folder}/{name}", why, place)
+
+
+def _described(layout: Layout, id_: str, why: str, place: Path) -> Backup:
+    places = _places(layout, id_)
+    return Backup(
+        id=id_,
+        at=place.lstat().st_mtime,
+        why=why,
+        files=tuple(layout.relative(path) for path in places),
+        size=sum(path.lstat().st_size for path in places.values()),
+    )
+
+
+def _places(layout: Layout, id_: str) -> dict[Path, Path]:
+    """Where each file of a backup belongs -> its copy."""
+    folder, is_file, name = id_.partition("/")
+    if is_file:
+        owner = layout.project if folder == INIT else layout.context / folder
+        return {owner / name.rpartition(".")[0]: layout.all_backups / folder / name}
+    start = layout.backup_sets / id_
+    walked = (Path(place) / name for place, _, names in os.walk(start) for name in names)
+    return {layout.project / path.relative_to(start): path for path in sorted(walked)}

@@ -1,0 +1,1 @@
+"""What is stored, checked and repaired: dossiers, index, hints, run records, backups."""

@@ -1,0 +1,224 @@
+"""What is wrong with the stored files, and how each of it is repaired.
+
+Nothing here is about what a person wrote: that is a matter of `check`, and of the person.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from preread import (
+    backups,
+    cache,
+    check,
+    facts,
+    pipeline,
+    publish,
+    published,
+    stale_hints,
+    wrong_marks,
+)
+from preread.build_key import build_key
+from preread.gates.feature_names import is_feature
+from preread.infra import atomic, db
+from preread.infra.reading import names_in, plain_bytes
+from preread.layout import BY_NAME, MANIFEST, REQUIRED
+from preread.models import Manifest
+from preread.published import digest
+from preread.services import Services
+
+SET_ASIDE = "it is moved to the backups"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Something that is not as it should be. Without `mend`, it takes a person."""
+
+    path: Path
+    code: str
+    message: str
+    fix: str = ""
+    mend: Callable[[], object] | None = None
+    changes: tuple[Path, ...] = ()  # files that `mend` replaces or removes
+
+
+def _aside(path: Path, code: str, message: str, fix: str = SET_ASIDE) -> Damage:
+    return Damage(path, code, message, fix, partial(atomic.remove, path), (path,))
+
+
+# -- one feature; its lock must be held
+
+
+def of_feature(services: Services, feature: str) -> Iterator[Damage]:
+    """What is wrong with the files of one feature's dossier, each thing once."""
+    layout = services.layout
+    if left := publish.leftovers(services, feature):
+        fix = "what is complete is published, the rest is removed"
+        message = "a killed build or write left this"
+        yield Damage(
+            left[0], "E_LEFTOVER", message, fix, partial(publish.recover, services, feature)
+        )
+        return
+    path = layout.dossier(feature) / MANIFEST
+    data = plain_bytes(path)
+    manifest = published.parse_manifest(data, feature)
+    if data is not None and manifest is None and not _is_newer(data):
+        yield _broken_manifest(services, feature, path)
+    if manifest is not None:
+        yield from _files(services, manifest)
+    yield from _hint(services, feature, manifest)
+    yield from _run_record(services, feature)
+
+
+def _is_newer(data: bytes) -> bool:
+    """Whether a manifest is one of a later version, which is none of our business."""
+    import json
+
+    with suppress(ValueError, RecursionError):
+        value = json.loads(data)
+        version = value.get("schema_version") if isinstance(value, dict) else None
+        return isinstance(version, int) and version > published.SCHEMA
+    return False
+
+
+def _broken_manifest(services: Services, feature: str, path: Path) -> Damage:
+    message = "it is not a valid manifest of this feature"
+    for copy in _copies(services, path):
+        manifest = published.parse_manifest(copy, feature)
+        if manifest is not None and _fits(services, manifest):
+            fix = "the copy that fits the files is put back"
+            return Damage(
+                path, "E_MANIFEST", message, fix, partial(atomic.write, path, copy), (path,)
+            )
+    fix = f"{SET_ASIDE}; the next load builds the dossier again, and keeps copies of its files"
+    return _aside(path, "E_MANIFEST", message, fix)
+
+
+def _fits(services: Services, manifest: Manifest) -> bool:
+    """Whether a manifest belongs to the files that are there; people may have edited some."""
+    folder = services.layout.dossier(manifest.feature)
+    same = [plain_bytes(folder / name) for name in manifest.files if name in BY_NAME]
+    known = set(manifest.files.values())
+    return any(data is not None and digest(data) in known for data in same)
+
+
+def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
+    folder = services.layout.dossier(manifest.feature)
+    for name, value in manifest.files.items():
+        path = folder / name
+        data = plain_bytes(path) if name in BY_NAME else b"x"
+        if data is not None and data.strip(b" \n\r\t\0"):
+            continue
+        if path.is_symlink() or path.is_dir():
+            yield Damage(path, "E_FILE_MISSING", "something else is in the place of a file")
+            continue
+        message = "the manifest lists it, and it is " + ("missing" if data is None else "empty")
+        copy = next((one for one in _copies(services, path) if digest(one) == value), None)
+        if copy is not None:
+            fix, mend = "the copy of it is put back", partial(atomic.write, path, copy)
+            yield Damage(path, "E_FILE_MISSING", message, fix, mend, (path,))
+        elif name in REQUIRED:
+            message += f"; build it again: preread load {manifest.feature}"
+            yield Damage(path, "E_FILE_MISSING", message)
+        else:
+            own = folder / MANIFEST
+            mend = partial(_unlist, services, manifest, name)
+            yield Damage(path, "E_FILE_MISSING", message, "the manifest forgets it", mend, (own,))
+
+
+def _unlist(services: Services, manifest: Manifest, name: str) -> None:
+    files = {other: value for other, value in manifest.files.items() if other != name}
+    path = services.layout.dossier(manifest.feature) / MANIFEST
+    left = manifest.model_copy(update={"files": files})
+    atomic.write(path, published.manifest_bytes(left), durable=True)
+
+
+def _copies(services: Services, path: Path) -> Iterator[bytes]:
+    """What the backups and git's last commit have of a file, the latest first."""
+    for backup in backups.every(services.layout):
+        copy = backups.copies(services.layout, backup).get(path)
+        if copy is not None:
+            yield copy
+    if services.tree.is_git:
+        done = services.tree.git("show", f"HEAD:./{services.layout.relative(path)}")
+        if done.status == 0:
+            yield done.out
+
+
+def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterator[Damage]:
+    """A hint for the gates that says something else than a look-up."""
+    layout = services.layout
+    path = layout.stale(feature)
+    data = plain_bytes(path)
+    if manifest is None:
+        return
+    looked = cache.lookup(services, pipeline.as_built(manifest), partial(build_key, services))
+    if looked.covers and data is not None:
+        mend = partial(stale_hints.clear, layout, feature)
+        yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", mend)
+    elif not looked.covers and data is None:
+        message = f"the gates do not know that the dossier is stale: {looked.why}"
+        mend = partial(stale_hints.mark, layout, feature, looked.why)
+        yield Damage(path, "E_HINT", message, "it is written", mend)
+
+
+def _run_record(services: Services, feature: str) -> Iterator[Damage]:
+    path = services.layout.run_record(feature)
+    if plain_bytes(path) is not None and published.recorded(services.layout, feature) is None:
+        yield _aside(path, "E_RECORD", "it is not a valid run record")
+
+
+# -- what belongs to no single feature
+
+
+def of_project(services: Services) -> Iterator[Damage]:
+    """What is wrong beside the dossiers: the index, files that belong to none, marks."""
+    layout = services.layout
+    yield from _index(services)
+    yield from _orphans(services)
+    if wrong_marks.is_damaged(layout):
+        yield _aside(layout.wrong, "E_RECORD", "the facts that were marked as wrong are unreadable")
+    for path in backups.leftovers(layout):
+        message, mend = "a killed call left this", partial(atomic.remove, path)
+        yield Damage(path, "E_LEFTOVER", message, "it is removed", mend)
+
+
+def _index(services: Services) -> Iterator[Damage]:
+    path = db.place(services.layout).db
+    if not path.exists():
+        return
+    fix = "it is built again from the files"
+    if db.is_damaged(services.layout):
+        yield Damage(path, "E_INDEX", "the index is damaged", fix, partial(_rebuild, services))
+        return
+    for name in facts.mismatched(services):
+        message = f"it has other facts of {name} than the file"
+        yield Damage(path, "E_INDEX", message, fix, partial(_reindex, services, name))
+
+
+def _rebuild(services: Services) -> None:
+    db.rebuild(services.layout)
+    facts.index(services, check.check_unbudgeted)
+
+
+def _reindex(services: Services, path: str) -> None:
+    facts.forget(services, path)
+    facts.index(services, check.check_unbudgeted)
+
+
+def _orphans(services: Services) -> Iterator[Damage]:
+    """Hints and records of features that have no dossier."""
+    layout = services.layout
+    features = {*published.features(layout), *published.abandoned(layout)}
+    for name in names_in(layout.stale("x").parent):
+        if name not in features and not name.startswith("."):
+            path = layout.stale("x").with_name(name)
+            mend = partial(atomic.remove, path)
+            yield Damage(path, "E_HINT", "it is about no dossier", "it is removed", mend)
+    folder = layout.run_record("x").parent
+    for name in names_in(folder):
+        feature, _, suffix = name.rpartition(".")
+        if suffix == "json" and is_feature(feature) and feature not in features:
+            yield _aside(folder / name, "E_RECORD", "it is about no dossier")

@@ -1,0 +1,92 @@
+"""`gc`: remove old backups, what killed builds left, and what the cache has of no dossier."""
+
+import time
+
+from pydantic import Field
+
+from preread import backups, cache, pipeline, publish, published
+from preread.backups import Backup
+from preread.models import Model
+from preread.operations.integrity import check
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.services import Services
+
+DAY = 86_400
+
+
+class GcRequest(RequestModel):
+    """How long backups are kept."""
+
+    days: float = Field(30, ge=0, description="Backups older than this many days are removed.")
+
+
+class GcReply(Model):
+    """What was removed."""
+
+    backups: tuple[str, ...] = Field(description="Ids of the backups that were too old.")
+    leftovers: tuple[str, ...] = Field(description="Drafts and temporary files of killed builds.")
+    cached: int = Field(description="Results in the cache that were of no dossier.")
+
+
+async def gc(context: Context, request: GcRequest) -> GcReply:
+    return await in_thread(context, context.services(), _gc, request)
+
+
+async def preview(context: Context, request: GcRequest) -> Preview:
+    services = context.services()
+    old = await in_thread(context, services, _old, request)
+    left = await in_thread(context, services, _leftovers)
+    return Preview(
+        notes=(
+            *(f"The backup {one.id} would be removed." for one in old),
+            *(f"{path} would be removed, or published if it is complete." for path in left),
+        )
+    )
+
+
+def _gc(services: Services, request: GcRequest) -> GcReply:
+    layout = services.layout
+    layout.guard()
+    old, left = _old(services, request), _leftovers(services)
+    for one in old:
+        backups.remove(layout, one)
+    for feature in check.features(layout):
+        layout.guard(feature)
+        with pipeline.lock_if_free(services, feature) as is_free:
+            if is_free:
+                publish.recover(services, feature)
+    return GcReply(
+        backups=tuple(one.id for one in old),
+        leftovers=tuple(left),
+        cached=cache.forget_all_but(services, published.features(layout)),
+    )
+
+
+def _old(services: Services, request: GcRequest) -> list[Backup]:
+    services.layout.guard()
+    limit = time.time() - request.days * DAY
+    return [one for one in backups.every(services.layout) if one.at < limit]
+
+
+def _leftovers(services: Services) -> list[str]:
+    """What killed builds left; that of a running one is not theirs."""
+    found = []
+    for feature in check.features(services.layout):
+        with pipeline.lock_if_free(services, feature) as is_free:
+            if is_free:
+                found += publish.leftovers(services, feature)
+    return [services.layout.relative(path) for path in found]
+
+
+OPERATION = Operation(
+    name="integrity.gc",
+    request=GcRequest,
+    reply=GcReply,
+    effect="write",
+    doc="Remove old backups, what killed builds left, and what the cache has of no dossier.",
+    example="preread gc --days 7",
+    run=gc,
+    preview=preview,
+    command="gc",
+    people_only=True,
+)

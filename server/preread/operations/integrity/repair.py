@@ -1,0 +1,102 @@
+"""`repair`: rebuild what is derived, set aside what is damaged; what people wrote stays."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import Field
+
+from preread import backups, pipeline
+from preread.layout import Layout
+from preread.models import Model
+from preread.operations.integrity import check, damage
+from preread.operations.integrity.check import DamageFound
+from preread.operations.integrity.damage import Damage
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.services import Services
+
+MAX_ROUNDS = 4  # one repair can bring another damage to light
+
+
+class RepairRequest(RequestModel):
+    """There is nothing to choose."""
+
+
+class RepairReply(Model):
+    """What was repaired, and what is left to a person."""
+
+    ok: bool = Field(description="Whether nothing is wrong any more.")
+    repaired: tuple[DamageFound, ...]
+    left: tuple[DamageFound, ...]
+    backups: tuple[str, ...] = Field((), description="Ids of the copies that were made first.")
+    next: str
+
+
+async def repair(context: Context, _: RepairRequest) -> RepairReply:
+    services = context.services()
+    services.layout.guard()
+    done: list[DamageFound] = []
+    copies: list[str] = []
+    for feature in check.features(services.layout):
+        services.layout.guard(feature)
+        async with pipeline.feature_lock(services, feature):
+            found = await in_thread(context, services, _mend_feature, feature, copies)
+        done += found
+    done += await in_thread(context, services, _mend_project, copies)
+    left = (await in_thread(context, context.services(), check.look)).problems
+    return RepairReply(
+        ok=not left,
+        repaired=tuple(done),
+        left=left,
+        backups=tuple(copies),
+        next=f"To undo it: preread restore {copies[-1]}" if copies else "",
+    )
+
+
+async def preview(context: Context, _: RepairRequest) -> Preview:
+    found = await in_thread(context, context.services(), check.look)
+    notes = [f"{one.path}: {one.message}: {one.fix or 'left to you'}" for one in found.problems]
+    return Preview(notes=tuple(notes))
+
+
+def _mend_feature(services: Services, feature: str, copies: list[str]) -> list[DamageFound]:
+    done: list[DamageFound] = []
+    for _ in range(MAX_ROUNDS):
+        found = _mended(services.layout, damage.of_feature(services, feature), copies)
+        done += found
+        if not found:
+            break
+    return done
+
+
+def _mend_project(services: Services, copies: list[str]) -> list[DamageFound]:
+    return _mended(services.layout, damage.of_project(services), copies)
+
+
+def _mended(layout: Layout, every: Iterable[Damage], copies: list[str]) -> list[DamageFound]:
+    """Back up and mend what can be mended; each as it is found."""
+    done = []
+    for one in list(every):
+        if one.mend is None:
+            continue
+        if id_ := _backed_up(layout, one.changes):
+            copies.append(id_)
+        one.mend()
+        done.append(check.found(layout, one))
+    return done
+
+
+def _backed_up(layout: Layout, paths: tuple[Path, ...]) -> str:
+    return backups.keep(layout, "repair", paths) if paths else ""
+
+
+OPERATION = Operation(
+    name="integrity.repair",
+    request=RepairRequest,
+    reply=RepairReply,
+    effect="write",
+    doc="Rebuild what is derived and set aside what is damaged; what people wrote stays.",
+    example="preread repair",
+    run=repair,
+    preview=preview,
+    command="repair",
+)

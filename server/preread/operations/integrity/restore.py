@@ -1,0 +1,96 @@
+"""`restore`: put the files of a backup back; what they replace is backed up first."""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from pydantic import Field
+
+from preread import backups, facts, pipeline, publish
+from preread.check import check_unbudgeted
+from preread.gates.spans import decoded
+from preread.infra import atomic
+from preread.infra.reading import plain_bytes
+from preread.layout import MANIFEST, Layout
+from preread.models import Model
+from preread.operations import previews
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.services import Services
+
+
+class RestoreRequest(RequestModel):
+    """Which backup to restore."""
+
+    id: str = Field(description="The backup's id, as `backups` lists it.")
+
+
+class RestoreReply(Model):
+    """What was put back, and how to undo that."""
+
+    restored: tuple[str, ...] = Field(description="The files that changed.")
+    backup: str = Field(description="The id of the copies of what they replaced; may be empty.")
+    next: str
+
+
+async def restore(context: Context, request: RestoreRequest) -> RestoreReply:
+    services = context.services()
+    services.layout.guard()
+    copies = await in_thread(context, services, _copies, request.id)
+    async with AsyncExitStack() as locks:
+        for feature in _features(services.layout, copies):
+            services.layout.guard(feature)
+            await locks.enter_async_context(pipeline.feature_lock(services, feature))
+            await in_thread(context, services, publish.recover, feature)
+        reply = await in_thread(context, services, _restore, copies)
+    await in_thread(context, services, facts.index, check_unbudgeted)
+    return reply
+
+
+async def preview(context: Context, request: RestoreRequest) -> Preview:
+    services = context.services()
+    services.layout.guard()
+    copies = await in_thread(context, services, _copies, request.id)
+    changes = [
+        previews.change(services.layout.relative(path), decoded(plain_bytes(path)), decoded(data))
+        for path, data in copies.items()
+        if plain_bytes(path) != data
+    ]
+    return Preview(changes=tuple(changes))
+
+
+def _copies(services: Services, id_: str) -> dict[Path, bytes]:
+    return backups.copies(services.layout, backups.find(services.layout, id_))
+
+
+def _features(layout: Layout, copies: dict[Path, bytes]) -> list[str]:
+    return sorted({path.parent.name for path in copies if path.parent.parent == layout.context})
+
+
+def _restore(services: Services, copies: dict[Path, bytes]) -> RestoreReply:
+    layout = services.layout
+    changed = [path for path, data in copies.items() if plain_bytes(path) != data]
+    for path in changed:
+        layout.real(path)
+    backup = backups.keep(layout, "restore", changed)
+    # The manifest last: until then, readers see files that a person edited.
+    for path in sorted(changed, key=lambda path: path.name == MANIFEST):
+        atomic.write(path, copies[path], durable=True)
+    return RestoreReply(
+        restored=tuple(map(layout.relative, changed)),
+        backup=backup,
+        next=f"To undo it: preread restore {backup}" if backup else "",
+    )
+
+
+OPERATION = Operation(
+    name="integrity.restore",
+    request=RestoreRequest,
+    reply=RestoreReply,
+    effect="write",
+    doc="Put the files of a backup back; what they replace is backed up first.",
+    example="preread restore 20261122-154000-remove-checkout",
+    run=restore,
+    preview=preview,
+    command="restore",
+    people_only=True,
+    positional=("id",),
+)
