@@ -1,6 +1,8 @@
 """Operations that only read work in a project that cannot be written."""
 
+import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from _files_project import disk, make_read_only, snapshot
 from _processes import small
-from conftest import Cli
+from conftest import ROOT, Cli, child_environ
 
 READS = (
     "show login", "status", "evidence login", "failures", "facts token", "recall token",
@@ -25,6 +27,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         pytest.skip("root may write everywhere")
     else:
         yield tmp_path
+        for path in (tmp_path, *tmp_path.rglob("*")):
+            path.chmod(path.stat().st_mode | 0o200)
 
 
 def forbid(place: Path, project: Path) -> None:
@@ -50,9 +54,6 @@ def test_read_operations_work_in_a_project_that_cannot_be_written(place: Path, c
     assert snapshot(project) == before
     done = cli("load", "login", "--force", "--json", cwd=project)
     assert (done.status, done.json["code"]) == (1, "E_WRITE")
-    if not place.is_mount():
-        for path in (project, *project.rglob("*")):
-            path.chmod(path.stat().st_mode | 0o200)
 
 
 def test_its_database_is_in_a_private_folder(place: Path, cli: Cli) -> None:
@@ -62,6 +63,34 @@ def test_its_database_is_in_a_private_folder(place: Path, cli: Cli) -> None:
     folder = next((Path(os.environ["HOME"]) / ".cache" / "preread").iterdir())
     assert (folder / "index.db").is_file()
     assert folder.stat().st_mode & 0o077 == 0
-    if not place.is_mount():
-        for path in (project, *project.rglob("*")):
-            path.chmod(path.stat().st_mode | 0o200)
+
+
+EVENT = {
+    "session_id": "session-1", "tool_use_id": "toolu_1234", "agent_id": "agent-1234",
+    "agent_type": "test-planner", "source": "startup", "prompt": "Test the login",
+    "tool_name": "Bash", "tool_input": {"command": "pytest tests/test_login.py"},
+    "tool_response": {"stdout": "1 passed in 0.1s"},
+}  # fmt: skip
+HOOKS = (
+    "session-start",
+    "user-prompt",
+    "subagent-start",
+    "pre-retry-gate",
+    "post-test-run",
+    "stop",
+)
+
+
+def test_hooks_remember_nothing_there_and_do_the_rest(place: Path) -> None:
+    project = small(place / "small", {".project/gates": "mode block\ntests/test_{feature}.py\n"})
+    forbid(place, project)
+    answers = {}
+    for name in HOOKS:
+        done = subprocess.run(
+            [ROOT / "hooks" / name], input=json.dumps(EVENT | {"cwd": str(project)}), cwd=project,
+            env=child_environ({"CLAUDE_PROJECT_DIR": str(project)}),
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert "failed" not in done.stdout + done.stderr, name
+        answers[name] = done.stdout
+    assert "This project has no dossiers yet." in answers["session-start"]

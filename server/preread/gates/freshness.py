@@ -105,9 +105,10 @@ def update_hint(root: str, feature: str, digests: object, why: str) -> None:
     data = state_files.read_bytes(path, MAX_HINT)
     if why:
         if data is None:
-            state_files.make_folder(root, ".cache", "stale")
             hint = why[:MAX_REASON] + "\n"
-            state_files.write_bytes(path, hint.encode("utf-8", "replace"))
+            with state_files.WhereWritable():
+                state_files.make_folder(root, ".cache", "stale")
+                state_files.write_bytes(path, hint.encode("utf-8", "replace"))
         return
     cited = _cited((data or b"").decode("utf-8", "replace").strip())
     if cited and isinstance(digests, dict) and cited in digests and parse(cited) is not None:

@@ -16,6 +16,7 @@ from preread.gates import (
     runners,
     sessions,
     shell,
+    state_files,
     switch,
     workspace,
 )
@@ -55,9 +56,10 @@ def _record_run(event: dict[str, Any], environ: Mapping[str, str]) -> None:
         return  # the gate on files reports it
     record = _record(event, where, found, *ended) if where is not None else None
     if where is not None and record is not None:
-        run_records.append(where.root, record)
-        for name in [name for feature in record["features"] for name in where.names(feature)]:
-            run_log.add_run(where.root, name, bullet(record))
+        with state_files.WhereWritable():
+            run_records.append(where.root, record)
+            for name in [name for feature in record["features"] for name in where.names(feature)]:
+                run_log.add_run(where.root, name, bullet(record))
     return
 
 

@@ -39,9 +39,14 @@ def _place(root: str, session: object, *names: str) -> str:
 
 
 def first_time(root: str, session: object, mark: str) -> bool:
-    """True the first time that anyone in this session asks for `mark`, then false."""
-    folder = make_folder(root, session, "marks")
-    return state_files.create_empty(os.path.join(folder, state_files.safe_name(mark)))
+    """True the first time that anyone in this session asks for `mark`, then false.
+
+    False also where it cannot be remembered.
+    """
+    with state_files.WhereWritable():
+        folder = make_folder(root, session, "marks")
+        return state_files.create_empty(os.path.join(folder, state_files.safe_name(mark)))
+    return False
 
 
 # -- dispatches of agents
@@ -56,9 +61,10 @@ def add_dispatch(
     root: str, session: object, tool_use_id: object, agent: str, feature: str | None
 ) -> None:
     """Remember that an agent is dispatched for a feature, if its prompt names one."""
-    folder = make_folder(root, session, "dispatched")
-    place = os.path.join(folder, state_files.safe_name(tool_use_id))
-    state_files.write_texts(place, {"agent": plain_agent(agent), "feature": feature or ""})
+    with state_files.WhereWritable():
+        folder = make_folder(root, session, "dispatched")
+        place = os.path.join(folder, state_files.safe_name(tool_use_id))
+        state_files.write_texts(place, {"agent": plain_agent(agent), "feature": feature or ""})
 
 
 def unclaimed(root: str, session: object, agent: str) -> dict[str, str]:
@@ -80,8 +86,10 @@ def unclaimed(root: str, session: object, agent: str) -> dict[str, str]:
 
 def claim(root: str, session: object, tool_use: str, agent_id: object) -> bool:
     """Assign a dispatch to an agent; false when another agent was first."""
-    place = os.path.join(make_folder(root, session, "agents"), state_files.safe_name(agent_id))
-    return state_files.move(_place(root, session, "dispatched", tool_use), place)
+    with state_files.WhereWritable():
+        place = os.path.join(make_folder(root, session, "agents"), state_files.safe_name(agent_id))
+        return state_files.move(_place(root, session, "dispatched", tool_use), place)
+    return False
 
 
 def launched(root: str, session: object, tool_use_id: object, agent_id: object) -> None:
@@ -124,8 +132,9 @@ def agent_began(root: str, session: object, agent_id: object) -> float:
 def use_dossier(root: str, session: object, feature: str) -> None:
     """Remember that a dossier is in use now."""
     name = state_files.safe_name("feature-" + feature)
-    place = os.path.join(make_folder(root, session, "used"), name)
-    state_files.write_texts(place, {"feature": feature})
+    with state_files.WhereWritable():
+        place = os.path.join(make_folder(root, session, "used"), name)
+        state_files.write_texts(place, {"feature": feature})
 
 
 def dossiers_in_use(root: str, session: object) -> list[str]:
@@ -160,9 +169,10 @@ def last_dispatch(root: str, session: object, agent: str) -> float:
 
 def begin_command(root: str, session: object, tool_use_id: object, folder: str) -> None:
     """Remember where a command starts: the event at its end has the folder that it ended in."""
-    place = make_folder(root, session, "started")
     name = state_files.safe_name(tool_use_id)
-    state_files.write_texts(os.path.join(place, name), {"folder": folder})
+    with state_files.WhereWritable():
+        place = make_folder(root, session, "started")
+        state_files.write_texts(os.path.join(place, name), {"folder": folder})
 
 
 def end_command(root: str, session: object, tool_use_id: object) -> str:
@@ -184,8 +194,9 @@ def read_start(root: str, session: object) -> dict[str, Any]:
 def write_start(root: str, session: object, record: dict[str, Any]) -> None:
     import json
 
-    place = os.path.join(make_folder(root, session), "start.json")
-    state_files.write_bytes(place, json.dumps(record, separators=(",", ":")).encode("ascii"))
+    with state_files.WhereWritable():
+        place = os.path.join(make_folder(root, session), "start.json")
+        state_files.write_bytes(place, json.dumps(record, separators=(",", ":")).encode("ascii"))
 
 
 def prune(root: str) -> None:

@@ -5,6 +5,7 @@ No link is followed, a file is replaced whole, and a file that cannot be read co
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -17,11 +18,22 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000
 MAX_LISTED = 1000
+READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _BINARY = getattr(os, "O_BINARY", 0)
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 READ = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | _BINARY
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | _BINARY
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+
+
+class WhereWritable:
+    """A block that does nothing where the project cannot be written: hooks only remember less."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _trace: object) -> bool:
+        return isinstance(error, OSError) and error.errno in READ_ONLY
 
 
 def safe_name(name: object) -> str:
