@@ -1,8 +1,10 @@
 """The index of facts: made of files, so that it can always be made again."""
 
 import random
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from _evidence_project import services, write
 from conftest import child_environ
 from preread import check, dossier, facts
-from preread.errors import PrereadError
+from preread.errors import Cancelled, PrereadError
 from preread.facts import FoundFact
 from preread.infra import db
 
@@ -261,3 +263,63 @@ def test_two_processes_that_index_at_once_agree(root: Path) -> None:
     ended = [(*worker.communicate(timeout=60), worker.returncode) for worker in workers]
     assert ended == [("105\n", "", 0), ("105\n", "", 0)]
     assert len(rows(root)) == 105
+
+
+@pytest.fixture
+def many(root: Path) -> Path:
+    """A project with so many facts that a search takes a while."""
+    index(root)
+    words = " ".join(f"word{n}" for n in range(10))
+
+    def fill(connection: sqlite3.Connection) -> None:
+        with db.transaction(connection):
+            rows = [(f"{words} {n}", "", "") for n in range(5_000)]
+            sql = "INSERT INTO fact_words (text, section, feature) VALUES (?, ?, ?)"
+            connection.executemany(sql, rows)
+            connection.execute(
+                "INSERT INTO facts (rowid, id, feature, path, line, kind, section, text, sources,"
+                " state, confidence) SELECT rowid, rowid, '', 'a.md', rowid, 'trap', '', text,"
+                " '[]', 'located', 0.5 FROM fact_words WHERE rowid NOT IN (SELECT rowid FROM facts)"
+            )
+
+    db.use(services(root).layout, fill)
+    return root
+
+
+def test_a_search_ends_after_its_time(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(texts(many, "word1 word2", limit=50)) == 50
+    monkeypatch.setattr(facts, "SEARCH_SECONDS", 0.0)
+    with pytest.raises(PrereadError) as caught:
+        search(many, "word1 word2")
+    assert caught.value.code == "E_TIMEOUT"
+
+
+def test_a_search_ends_when_its_caller_cancels_it(many: Path) -> None:
+    work = services(many)
+    calls = []
+
+    def cancel_in_the_query() -> None:
+        calls.append(1)
+        work.progress.stop()
+        raise Cancelled
+
+    object.__setattr__(work.progress, "check", cancel_in_the_query)
+    with pytest.raises(Cancelled):
+        facts.search(work, "word1 word2")
+    assert calls == [1]
+    assert len(texts(many, "word1", limit=5)) == 5  # the next search is not affected
+
+
+HOSTILE = (
+    '"', "'; DROP TABLE facts; --", "NEAR(a b, 9)", "text:alpha", "a OR", "AND NOT", "*", "^a",
+    "\0", "\ud800", "{a b}: c", "-a", "a" * 100_000, " ".join(f"w{n}" for n in range(100_000)),
+    "alpha " * 100_000, "(" * 50_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_query_is_an_error_or_takes_long(root: Path, query: str) -> None:
+    index(root)
+    begun = time.monotonic()
+    search(root, query)
+    assert time.monotonic() - begun < 5

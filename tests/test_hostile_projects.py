@@ -1,11 +1,15 @@
 """Hostile projects give a dossier or a clear reply; nothing outside is touched."""
 
+import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from _files_project import program, program_environ
+from _processes import small
 from _trees import LOGIN, TREES, ordinary, write
 from conftest import Cli, git
 
@@ -221,3 +225,20 @@ def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(
     assert cli("load", "login", cwd=app).status == 0
     assert (app / "login.py").read_text() == LOGIN
     assert not list(tmp_path.rglob("pwned"))
+
+
+def test_pipes_folders_and_links_where_files_belong_never_hang_or_crash_a_command(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """A sample; `PREREAD_TEST_ODD=1` tries each of some 3,800 cases."""
+    project = small(tmp_path / "small")
+    assert cli("load", "login", cwd=project).status == 0
+    every = os.environ.get("PREREAD_TEST_ODD", "500")
+    done = subprocess.run(
+        program(Path(__file__).parent / "_odd_places.py", project, every),
+        env=program_environ(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["runs"] > 5

@@ -33,7 +33,7 @@ CODES: dict[str, Code] = {
     "E_READ": Code(
         -32015, FAILED, "a file or folder exists and cannot be read, or git does not answer"
     ),
-    "E_TIMEOUT": Code(-32008, FAILED, "the build did not finish within its deadline"),
+    "E_TIMEOUT": Code(-32008, FAILED, "the build or the search did not finish within its deadline"),
     "E_CANCELLED": Code(-32009, INTERRUPTED, "the last caller that waited for the build went away"),
     "E_CHECK": Code(
         -32010, FAILED, "the published dossier breaks format rules or has invalid sources"

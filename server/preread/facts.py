@@ -4,12 +4,14 @@ import hashlib
 import json
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from preread import dossier, published
+from preread.errors import PrereadError
 from preread.infra import db
 from preread.layout import BY_NAME
 from preread.models import Checked, Draft, Model, State, Verdict
@@ -17,6 +19,8 @@ from preread.services import Services
 
 Check = Callable[[Services, str, list[Draft]], Checked]
 KNOWLEDGE = "knowledge.md"
+MAX_QUERY, MAX_TERMS = 20_000, 64  # characters, different words
+SEARCH_SECONDS = 10.0
 
 
 class FoundFact(Model):
@@ -82,6 +86,7 @@ def _index(services: Services, check: Check, connection: sqlite3.Connection) -> 
         with db.transaction(connection):
             _delete(connection, path)
     for feature, files in changed.items():
+        services.progress.check()
         drafts = [dossier.parse(file.name, feature, file.text)[0] for file in files]
         checked = check(services, feature, drafts)
         verdicts = {(v.file, v.fact.text): v for v in checked.verdicts}
@@ -166,9 +171,24 @@ def _delete(connection: sqlite3.Connection, path: str) -> None:
 def search(
     services: Services, query: str, *, feature: str | None = None, limit: int = 20
 ) -> list[FoundFact]:
-    """The facts that contain a query's words, best first; an empty query lists them by file."""
-    terms = re.findall(r"\w+", query)
-    return db.use(services.layout, lambda connection: _search(connection, terms, feature, limit))
+    """The facts that contain a query's words, best first; an empty query lists them by file.
+
+    Only the first MAX_TERMS different words count. Raises E_TIMEOUT after SEARCH_SECONDS.
+    """
+    words = dict.fromkeys(match[0].casefold() for match in re.finditer(r"\w+", query[:MAX_QUERY]))
+    terms = list(words)[:MAX_TERMS]
+    until = time.monotonic() + SEARCH_SECONDS
+
+    def check() -> None:
+        services.progress.check()
+        if time.monotonic() > until:
+            raise PrereadError("E_TIMEOUT", "The search took too long.", "Use fewer, rarer words.")
+
+    def work(connection: sqlite3.Connection) -> list[FoundFact]:
+        with db.stoppable(connection, check):
+            return _search(connection, terms, feature, limit)
+
+    return db.use(services.layout, work)
 
 
 def _search(

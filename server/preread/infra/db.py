@@ -19,6 +19,7 @@ from preread.layout import Layout
 T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
+STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
 READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 SCHEMA = """
 CREATE TABLE files (
@@ -240,6 +241,27 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:  # a full disk has already rolled it back
             connection.execute("ROLLBACK")
         raise
+
+
+@contextmanager
+def stoppable(connection: sqlite3.Connection, check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` now and then while queries run; what it raises ends the query and is raised."""
+    raised: list[Exception] = []
+
+    def is_over() -> bool:
+        try:
+            check()
+        except Exception as error:  # raised again below
+            raised.append(error)
+        return bool(raised)
+
+    connection.set_progress_handler(is_over, STEPS)
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise raised[0] if raised else error from None
+    finally:
+        connection.set_progress_handler(None, 0)
 
 
 def insert(connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[object]]) -> None:
