@@ -18,7 +18,7 @@ OPERATIONS = every()
 COMMANDS = (
     "load extend show status evidence failures facts capture remember recall decide check wrong remove "
     "repair backups restore gc workflow "
-    "ready who say hear log replay init doctor settings gates ops call mcp"
+    "ready attention who say hear log replay init doctor settings gates ops call mcp"
 ).split()
 
 

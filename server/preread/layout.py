@@ -144,6 +144,11 @@ class Layout:
         return self.state / "sessions"
 
     @property
+    def working_memory(self) -> Path:
+        """What was given attention by hand, one line per event."""
+        return self.state / "working-memory.jsonl"
+
+    @property
     def sessions_db(self) -> Path:
         """Database of who works here, and what they tell each other."""
         return self.state / "state.db"

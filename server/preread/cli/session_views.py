@@ -1,4 +1,4 @@
-"""How replies about sessions look to a person."""
+"""How replies about sessions and their attention look to a person."""
 
 import time
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from preread.cli.terminal import Block, Table
 
 if TYPE_CHECKING:
+    from preread.operations.attention.cognitive_status import CognitiveReply
     from preread.operations.session.hear import HearReply
     from preread.operations.session.say import SayReply
     from preread.operations.session.who_is_here import WhoReply
@@ -32,6 +33,21 @@ def here(reply: "WhoReply") -> Iterator[Block]:
         left = max(0, round(build.until - time.time()))
         by = f", for {', '.join(build.by)}" if build.by else ""
         yield f"{build.feature} is being built{by}; at most {left} s more"
+
+
+def attention(reply: "CognitiveReply") -> Iterator[Block]:
+    if not reply.top:
+        yield "Nothing has attention."
+    rows = [
+        (f"{one.score:.2f}", ", ".join(one.kinds), _ago(one.last), one.what) for one in reply.top
+    ]
+    if rows:
+        yield Table(("attention", "kinds", "last", "what"), rows)
+    if reply.boundary is not None:
+        yield f"The work last changed {_ago(reply.boundary.at)}: {reply.boundary.why}"
+    yield from reply.facts
+    for one in reply.proposed:
+        yield f"could be kept: {one.text} ({one.why})"
 
 
 def said(reply: "SayReply") -> Iterator[Block]:

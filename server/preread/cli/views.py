@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from preread.cli.evidence_views import evidence, facts, failures
 from preread.cli.integrity_views import backups, gc, remove, repair, restore
 from preread.cli.memory_views import capture, kept, recall
-from preread.cli.session_views import heard, here, said
+from preread.cli.session_views import attention, heard, here, said
 from preread.cli.setup_views import doctor, gates, init
 from preread.cli.terminal import Block, Markdown, Marked, Table, age, render_blocks
 from preread.gates import fence
@@ -34,7 +34,7 @@ LOADS = ("context.load", "context.extend")
 # What these print is quoted from the project.
 QUOTING = (
     "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall",
-    "session.hear",
+    "session.hear", "attention.cognitive_status",
 )  # fmt: skip
 
 
@@ -247,6 +247,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "memory.remember": kept,
     "memory.decide": kept,
     "memory.recall": recall,
+    "attention.cognitive_status": attention,
     "session.who_is_here": here,
     "session.say": said,
     "session.hear": heard,

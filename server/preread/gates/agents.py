@@ -10,9 +10,11 @@ import os
 import time
 
 from preread.gates import (
+    attention,
     dossier_text,
     events,
     feature_names,
+    fence,
     paths,
     rules,
     run_log,
@@ -85,8 +87,17 @@ def started(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     if not is_sure:
         return events.remark(_several(where, features), "SubagentStart")
     sessions.use_dossier(where.root, where.session, features[0])
-    text = dossier_text.brief(where, features[0], dossier_text.MAX_CONTEXT)
-    return events.remark(text, "SubagentStart")
+    return events.remark(_dossier(where, features[0], event), "SubagentStart")
+
+
+def _dossier(where: Workspace, feature: str, event: dict[str, Any]) -> str:
+    """A feature's dossier, and the facts of others about what the session works on."""
+    scores = attention.scores(attention.gather(where.root, event), time.time())
+    facts = attention.chosen(where.root, scores, [feature])
+    also = (
+        "\nAlso about what is being worked on:\n" + fence.block("\n".join(facts)) if facts else ""
+    )
+    return dossier_text.brief(where, feature, dossier_text.MAX_CONTEXT - len(also)) + also
 
 
 def feature_of(where: Workspace, agent: str, agent_id: str) -> tuple[list[str], bool]:

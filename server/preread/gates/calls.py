@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import os
 
-from preread.gates import events, feature_names, sessions
+from preread.gates import events, feature_names, sessions, transcripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from preread.gates.rules import Rules
 
-MAX_TAIL = 2_000_000  # bytes at the end of a transcript that are searched
 MAX_REASON = 160
 BLIND_BLOCKS = 2  # of one feature, in a session without a transcript
 # Mistakes of the caller, which the next call can put right.
@@ -49,10 +46,10 @@ class Call:
 
 def why_in_vain(event: events.Event, feature: str, rules: Rules) -> str:
     """Why this session cannot get the dossier of a feature; empty while it should try to."""
-    for path in _transcripts(event):
+    for path in transcripts.paths(event):
         made = [
             call
-            for call in _calls(_tail(path) or b"")
+            for call in _calls(transcripts.tail(path) or b"")
             if call.feature and rules.served_by(call.feature) == feature
         ]
         if made:
@@ -62,7 +59,7 @@ def why_in_vain(event: events.Event, feature: str, rules: Rules) -> str:
 
 def why_blind(event: events.Event, root: str, feature: str) -> str:
     """Why it cannot be known whether the call was made, once a session was blocked often enough."""
-    paths, session = _transcripts(event), event.get("session_id")
+    paths, session = transcripts.paths(event), event.get("session_id")
     if not paths or any(map(os.path.exists, paths)):
         return ""
     if not isinstance(session, str) or not session:
@@ -73,50 +70,14 @@ def why_blind(event: events.Event, root: str, feature: str) -> str:
     return "this session keeps no transcript, which would show what became of load_context"
 
 
-def _transcripts(event: events.Event) -> list[str]:
-    """The transcript of the agent that the event is from, then the session's."""
-    path, agent = event.get("transcript_path"), event.get("agent_id")
-    if not isinstance(path, str) or not os.path.isabs(path) or "\0" in path:
-        return []
-    if not isinstance(agent, str) or not agent.replace("-", "").replace("_", "").isalnum():
-        return [path]
-    folder = os.path.splitext(path)[0]
-    return [os.path.join(folder, "subagents", "agent-" + agent + ".jsonl"), path]
-
-
-def _tail(path: str) -> bytes | None:
-    """The end of a file, from the start of a line; None when there is no such file."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return None
-    with os.fdopen(handle, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - MAX_TAIL))
-        data = file.read(MAX_TAIL)
-    return data if size <= MAX_TAIL else data.partition(b"\n")[2]
-
-
 def _calls(tail: bytes) -> list[Call]:
     """The calls in a transcript, oldest first."""
     found: dict[str, Call] = {}
     for line in tail.split(b"\n"):
         if b"load_context" in line or any(ident.encode() in line for ident in found):
-            for block in _blocks(line):
+            for block in transcripts.blocks(line):
                 _take_in(found, block)
     return list(found.values())
-
-
-def _blocks(line: bytes) -> Iterator[dict[str, object]]:
-    try:
-        entry = events.read(line)
-    except events.InvalidEvent:
-        return
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict):
-            yield block
 
 
 def _take_in(found: dict[str, Call], block: dict[str, object]) -> None:

@@ -6,6 +6,7 @@ import os
 import time
 
 from preread.gates import (
+    attention,
     dossier_text,
     dossiers,
     events,
@@ -18,7 +19,7 @@ from preread.gates import (
     turn_audit,
     workspace,
 )
-from preread.gates.feature_names import PROJECT
+from preread.gates.feature_names import PROJECT, is_feature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,18 +46,20 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
         return _without_gates(event, environ)
     source = str(event.get("source"))
     if where.session:
-        _record_start(where, source)
+        _record_start(where, source, event)
     if where.mode == "off":
         return None
+    scores = attention.scores(attention.gather(where.root, event), time.time())
     again: list[str] = []
     if where.session and source in AGAIN:
-        again = sessions.dossiers_in_use(where.root, where.session)
-    return events.with_notes(events.remark(_text(where, again), "SessionStart"), where.notes)
+        again = attention.in_use(where.root, where.session, scores)
+    text = _text(where, again, attention.chosen(where.root, scores, again))
+    return events.with_notes(events.remark(text, "SessionStart"), where.notes)
 
 
-def _record_start(where: Workspace, source: str) -> None:
+def _record_start(where: Workspace, source: str, event: events.Event) -> None:
     if source != "compact" or not sessions.read_start(where.root, where.session):
-        turn_audit.begin(where, source)
+        turn_audit.begin(where, source, event)
         sessions.prune(where.root)
 
 
@@ -91,12 +94,14 @@ def _how_to_get() -> str:
     return f"To refresh one, or to get one for another feature, call {call} {messages.FIND}."
 
 
-def _text(where: Workspace, again: list[str]) -> str:
-    """The list, the dossiers in use, the project's own summary, as far as they fit."""
+def _text(where: Workspace, again: list[str], facts: list[str]) -> str:
+    """The list, chosen facts, the dossiers in use, the project's summary, as far as they fit."""
     rows = [_row(root, name, why) for root, name, why in _checked(where)]
     start = "Dossiers of this project. Read them before you write what .project/gates covers:\n"
     text = start + fence.block(_list(rows)) if rows else "This project has no dossiers yet.\n"
     text += "What .project/gates covers needs its dossier first. " + _how_to_get() + "\n"
+    if facts:
+        text += "\nAbout what was worked on last:\n" + fence.block("\n".join(facts) + "\n")
     for number, feature in enumerate(again):
         room = (dossier_text.MAX_CONTEXT - len(text)) // (len(again) - number)
         if room > MIN_BRIEF and dossier_text.root_of(where, feature) is not None:
@@ -171,14 +176,17 @@ def _list(rows: list[str]) -> str:
 
 
 def before_compaction(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
-    """Remember the dossiers of the files that were written, so that they are shown again."""
+    """Remember the dossiers of what was written, or has attention, so that they are shown again."""
     try:
         where = workspace.find(event, environ)
     except rules.Broken:
         return None
     if where is not None and where.session:
         known = sessions.dossiers_in_use(where.root, where.session)
-        for feature in sorted({feature for _, feature in turn_audit.written(where)} - set(known)):
+        written = {feature for _, feature in turn_audit.written(where)}
+        scores = attention.scores(attention.gather(where.root, event), time.time())
+        written.update(filter(is_feature, scores))
+        for feature in sorted(written - set(known)):
             if where.has_dossier(feature):
                 sessions.use_dossier(where.root, where.session, feature)
     return None

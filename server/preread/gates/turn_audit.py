@@ -5,7 +5,17 @@ from __future__ import annotations
 import os
 import time
 
-from preread.gates import calls, changes, events, fence, messages, rules, sessions, workspace
+from preread.gates import (
+    calls,
+    changes,
+    events,
+    fence,
+    messages,
+    rules,
+    sessions,
+    transcripts,
+    workspace,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +41,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     if where is None or where.mode == "off" or not where.session:
         return None
     if not sessions.read_start(where.root, where.session):
-        begin(where, "late")  # the hooks were installed while the session was running
+        begin(where, "late", event)  # the hooks were installed while the session was running
         return None
     new = [row for row in _new(where) if not calls.why_in_vain(event, row[1], where.rules)]
     if not new:
@@ -53,9 +63,15 @@ def _new(where: Workspace) -> Rows:
     ]
 
 
-def begin(where: Workspace, source: str) -> None:
+def begin(where: Workspace, source: str, event: events.Event) -> None:
     """Record the state of the project's gated files at the start of a session."""
-    record = {"at": time.time(), "source": source, "head": changes.head(where.root), "dirty": None}
+    record: dict[str, Any] = {
+        "at": time.time(),
+        "source": source,
+        "head": changes.head(where.root),
+        "dirty": None,
+        "transcript": next(iter(transcripts.paths(event)), ""),
+    }
     names = changes.dirty(where.root)
     if names is not None:
         gated = [name for name in names if _feature(where, name) is not None]

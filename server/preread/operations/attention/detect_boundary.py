@@ -1,0 +1,38 @@
+"""`detect_boundary`: where the work last changed, by which rule."""
+
+from pydantic import Field
+
+from preread.models import Model
+from preread.operations.attention import shared
+from preread.operations.attention.shared import Change, NothingRequest
+from preread.operations.registry import Context, Operation, in_thread
+from preread.services import Services
+
+
+class BoundaryReply(Model):
+    """The places where the work changed."""
+
+    latest: Change | None = Field(None, description="The latest; nothing if it never changed.")
+    boundaries: tuple[Change, ...]
+
+
+async def detect(context: Context, request: NothingRequest) -> BoundaryReply:  # noqa: ARG001
+    return await in_thread(context, context.services(), _detect)
+
+
+def _detect(services: Services) -> BoundaryReply:
+    found = shared.changes(shared.events(services))
+    return BoundaryReply(latest=found[-1] if found else None, boundaries=tuple(found[::-1]))
+
+
+OPERATION = Operation(
+    name="attention.detect_boundary",
+    request=NothingRequest,
+    reply=BoundaryReply,
+    effect="read",
+    doc="Show where the work changed: another feature, a long pause, another part of the tree, a "
+    "finished run.",
+    example="preread call detect_boundary",
+    run=detect,
+    pages="boundaries",
+)

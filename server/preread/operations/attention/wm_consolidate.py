@@ -1,0 +1,77 @@
+"""`wm_consolidate`: propose what recurs as facts, and keep them once a person agreed."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from preread.errors import PrereadError
+from preread.models import Model
+from preread.operations.attention import shared
+from preread.operations.attention.shared import Proposal
+from preread.operations.memory import keeping
+from preread.operations.memory.keeping import KeptReply, New
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.services import Services
+
+COLLECTION = "Lessons"
+
+
+class ConsolidateRequest(RequestModel):
+    """Whether to ask."""
+
+    yes: bool = Field(False, description="Keep the facts without asking.")
+
+
+class ConsolidateReply(Model):
+    """What recurs, and whether it was kept."""
+
+    state: Literal["kept", "proposed", "declined", "nothing"]
+    proposed: tuple[Proposal, ...]
+    kept: tuple[KeptReply, ...] = ()
+    refused: tuple[str, ...] = Field((), description="What may not be kept, and why.")
+    next: str = ""
+
+
+async def consolidate(context: Context, request: ConsolidateRequest) -> ConsolidateReply:
+    found = await in_thread(context, context.services(), _find)
+    if not found:
+        return ConsolidateReply(state="nothing", proposed=(), next="Nothing recurs yet.")
+    if not request.yes:
+        if context.caller.ask is None:
+            say = "Show them to the person. To keep them: wm_consolidate with `yes`."
+            return ConsolidateReply(state="proposed", proposed=found, next=say)
+        listed = "".join(f"\n- {one.text} ({one.why})" for one in found)
+        if not await context.caller.ask(f"Keep this in the project's knowledge?{listed}\n"):
+            return ConsolidateReply(state="declined", proposed=found, next="Nothing was kept.")
+    kept, refused = [], []
+    for one in found:
+        try:
+            kept.append(await keeping.keep(context, _new(one)))
+        except PrereadError as error:
+            refused.append(f"{one.text[:200]}: {error.message}")
+    return ConsolidateReply(state="kept", proposed=found, kept=tuple(kept), refused=tuple(refused))
+
+
+def _find(services: Services) -> tuple[Proposal, ...]:
+    return tuple(shared.proposals(shared.events(services)))
+
+
+def _new(one: Proposal) -> New:
+    return New(one.text, COLLECTION, one.sources)
+
+
+async def preview(context: Context, request: ConsolidateRequest) -> Preview:  # noqa: ARG001
+    found = await in_thread(context, context.services(), _find)
+    return await keeping.preview(context, *map(_new, found)) if found else Preview()
+
+
+OPERATION = Operation(
+    name="attention.wm_consolidate",
+    request=ConsolidateRequest,
+    reply=ConsolidateReply,
+    effect="write",
+    doc="Propose what recurs in several pieces of work as facts, and keep them after a yes.",
+    example="preread call wm_consolidate",
+    run=consolidate,
+    preview=preview,
+)

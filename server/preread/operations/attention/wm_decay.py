@@ -1,0 +1,42 @@
+"""`wm_decay`: let attention fade by some turns."""
+
+from pydantic import Field
+
+from preread.gates.attention import TURN
+from preread.operations.attention import shared
+from preread.operations.attention.wm_status import StatusReply
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.services import Services
+
+
+class DecayRequest(RequestModel):
+    """How much to let it fade."""
+
+    turns: int = Field(1, ge=1, le=100, description="As if the person had spoken so many times.")
+
+
+async def decay(context: Context, request: DecayRequest) -> StatusReply:
+    return await in_thread(context, context.services(), _decay, request)
+
+
+def _decay(services: Services, request: DecayRequest) -> StatusReply:
+    for _ in range(request.turns):
+        shared.note(services.layout, TURN, "")
+    return StatusReply(items=tuple(shared.items(shared.events(services))))
+
+
+async def preview(context: Context, request: DecayRequest) -> Preview:  # noqa: ARG001
+    return Preview(notes=(f"A share of {0.9**request.turns:.2f} of all attention would be left.",))
+
+
+OPERATION = Operation(
+    name="attention.wm_decay",
+    request=DecayRequest,
+    reply=StatusReply,
+    effect="write",
+    doc="Let attention fade, for clients that keep no transcript from which turns could be read.",
+    example="""preread call wm_decay '{"turns": 3}'""",
+    run=decay,
+    preview=preview,
+    pages="items",
+)
