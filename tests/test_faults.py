@@ -25,7 +25,8 @@ def test_one_failed_operation_never_leaves_a_mix_nor_an_unexpected_error(tmp_pat
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found.pop("wrong") == []
+    wrong = found.pop("wrong")
+    assert wrong == [], "\n".join(wrong)
     assert min(found.values()) > 0
 
 

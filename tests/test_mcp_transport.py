@@ -132,7 +132,7 @@ async def test_a_project_whose_name_is_no_text_is_served(tmp_path):
     async with wired(folder) as wire:
         await wire.initialize()
         await wire.request(
-            1, "tools/call", name="context_operation", arguments={"method": "status"}
+            1, "tools/call", name="context_operation", arguments={"method": "context.status"}
         )
         root = (await wire.answer(1))["result"]["structuredContent"]["result"]["root"]
         # A long path is fenced, since its names can say as much as a sentence.

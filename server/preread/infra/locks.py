@@ -65,8 +65,11 @@ class FileLock:
 
 
 def are_supported(folder: Path) -> bool:
-    """Whether the file system of a folder has locks; SQLite needs them. Raises OSError."""
-    return _are_supported(folder.stat().st_dev, folder)
+    """Whether the file system of a folder has locks; SQLite needs them."""
+    try:
+        return _are_supported(folder.stat().st_dev, folder)
+    except OSError:  # nothing can be written there, which the first write reports
+        return True
 
 
 @cache
