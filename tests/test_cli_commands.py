@@ -17,7 +17,7 @@ OPERATIONS = every()
 
 COMMANDS = (
     "load extend show status evidence failures facts capture remember recall decide check wrong remove "
-    "repair backups restore gc workflow "
+    "repair backups restore gc diff impact blame trace workflow "
     "ready attention who say hear log replay init doctor settings gates ops call mcp"
 ).split()
 

@@ -99,7 +99,7 @@ async def make(services: Services, plan: Plan, evidence: Evidence, started: floa
             manifest = _of_refresh(manifest, plan.published.manifest)
         nothing_added = request.extend and not made.model_contributed
         if not nothing_added:
-            await step(publish.publish, services, staging, manifest)
+            await step(publish.publish, services, staging, manifest, plan.how)
     finally:
         import anyio.to_thread
 

@@ -199,6 +199,10 @@ class Layout:
         """The agent's log of one piece of work on a feature's tests."""
         return self.run_logs / f"{feature_name(feature)}.md"
 
+    def history(self, feature: str) -> Path:
+        """How the feature's facts changed over time, one line per publish."""
+        return self.state / "history" / f"{feature_name(feature)}.jsonl"
+
     def run_record(self, feature: str) -> Path:
         """How the feature's last build went."""
         return self.state / "runs" / f"{feature_name(feature)}.json"
@@ -256,6 +260,7 @@ class Layout:
         folders = [self.project, self.context, self.cache, self.state, self.staging]
         folders += [self.lock(x).parent, self.building(x).parent, self.stale(x).parent]
         folders += [self.ticket(x).parent, self.run_log(x).parent, self.run_record(x).parent]
+        folders += [self.history(x).parent]
         files = [self.config, self.knowledge, self.db, self.wrong, self.results]
         files += [self.spending, self.agreement, self.test_history, self.audit]
         files += [self.personal_knowledge]

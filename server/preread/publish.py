@@ -10,7 +10,7 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from preread import backups, published, stale_hints
+from preread import backups, fact_history, published, stale_hints
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import names_in, plain_bytes
@@ -28,9 +28,10 @@ def stage(services: Services, feature: str) -> Path:
         return Path(tempfile.mkdtemp(dir=staging, prefix=f"{feature_name(feature)}."))
 
 
-def publish(services: Services, staging: Path, manifest: Manifest) -> None:
+def publish(services: Services, staging: Path, manifest: Manifest, how: str = "built") -> None:
     """Publish the staged files, under the feature's lock. Fills in `manifest.files`.
 
+    `how` is for the history of its facts.
     Raises E_CHECK if a required file is missing or a file is not plain, and E_WRITE if the disk
     cannot be written. Then nothing published has changed, or `recover` finishes the publish.
     """
@@ -55,7 +56,28 @@ def publish(services: Services, staging: Path, manifest: Manifest) -> None:
     complete = staging.with_name(staging.name + READY)
     atomic.replace(staging, complete)
     atomic.sync_folder(layout.staging)
+    done = _publish(services, ready, texts, old, how)
     _roll_forward(layout, ready, complete)
+    fact_history.note(services, done)
+
+
+def _publish(
+    services: Services, ready: Ready, texts: dict[str, bytes], old: Manifest | None, how: str
+) -> fact_history.Publish:
+    """What is about to be published, for the history of its facts."""
+    layout, feature = services.layout, ready.manifest.feature
+    now = published.read_texts(layout, feature)
+    hint = plain_bytes(layout.stale(feature)) or b""
+    return fact_history.Publish(
+        before=fact_history.known(now, feature),
+        after=fact_history.known(
+            {name: published.text_of(data) for name, data in texts.items()}, feature
+        ),
+        old=old,
+        new=ready.manifest,
+        how=how,
+        why=hint.decode("utf-8", "replace").strip(),
+    )
 
 
 def recover(services: Services, feature: str) -> None:

@@ -70,7 +70,8 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()[:16]
 
 
-def _text(data: bytes) -> str:
+def text_of(data: bytes) -> str:
+    """The text of a dossier's file, whatever its encoding."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -159,7 +160,7 @@ def _snapshot(layout: Layout, feature: str) -> _Snapshot:
     files = manifest.files if manifest else {}
     edited = tuple(name for name, data in found.items() if files.get(name) != digest(data))
     is_consistent = not edited and files.keys() == found.keys()
-    texts = {name: _text(data) for name, data in found.items()}
+    texts = {name: text_of(data) for name, data in found.items()}
     state = (found, before, latest)
     return _Snapshot(Published(manifest, texts, edited), is_consistent, before == after, state)
 
@@ -176,6 +177,11 @@ def _files(folder: Path, latest: tuple[Ready, Path] | None) -> dict[str, bytes]:
         if data is not None and row.name not in removed:
             found[row.name] = data
     return found
+
+
+def read_texts(layout: Layout, feature: str) -> dict[str, str]:
+    """The files that are in place now; its lock must be held."""
+    return {name: text_of(data) for name, data in _files(layout.dossier(feature), None).items()}
 
 
 def read(layout: Layout, feature: str) -> Published | None:

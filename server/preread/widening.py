@@ -236,7 +236,7 @@ def _publish(services: Services, found: Published, widened: _Widened) -> None:
                 atomic.write(staging / name, text.encode("utf-8", "surrogatepass"))
         for name, draft in widened.drafts.items():
             atomic.write(staging / name, dossier.render(draft).encode())
-        publish.publish(services, staging, widened.manifest)
+        publish.publish(services, staging, widened.manifest, "widened")
     finally:
         atomic.remove(staging)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from preread.cli.evidence_views import evidence, facts, failures
+from preread.cli.history_views import blame, diff, impact, trace
 from preread.cli.integrity_views import backups, gc, remove, repair, restore
 from preread.cli.memory_views import capture, kept, recall
 from preread.cli.session_views import attention, heard, here, said
@@ -35,6 +36,7 @@ LOADS = ("context.load", "context.extend")
 QUOTING = (
     "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall",
     "session.hear", "attention.cognitive_status",
+    "history.diff", "history.impact", "history.blame", "history.trace",
 )  # fmt: skip
 
 
@@ -238,6 +240,10 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.check": check,
     "context.wrong": wrong,
     "context.remove": remove,
+    "history.diff": diff,
+    "history.impact": impact,
+    "history.blame": blame,
+    "history.trace": trace,
     "integrity.repair": repair,
     "integrity.backups": backups,
     "integrity.restore": restore,

@@ -128,7 +128,7 @@ def _drop(services: Services, feature: str, ids: set[str]) -> None:
     try:
         for name, text in texts.items():
             atomic.write(staging / name, text.encode())
-        publish.publish(services, staging, manifest)
+        publish.publish(services, staging, manifest, "marked wrong")
     except BaseException:
         with suppress(PrereadError):
             atomic.remove(staging)

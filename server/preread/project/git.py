@@ -34,6 +34,26 @@ def failure(arguments: Sequence[str], done: Done, timeout: float, *, must: bool)
     return ""
 
 
+def head(root: Path) -> str:
+    """The commit that is checked out, read from git's files; empty where that does not say it."""
+    git = root / ".git"
+    try:
+        if git.is_file():  # a worktree
+            git = root / git.read_text().removeprefix("gitdir:").strip()
+        common = git / "commondir"
+        shared = git / common.read_text().strip() if common.exists() else git
+        name = (git / "HEAD").read_text().strip()
+        if not name.startswith("ref: "):
+            return name
+        name = name.removeprefix("ref: ")
+        if (shared / name).exists():
+            return (shared / name).read_text().strip()
+        lines = (shared / "packed-refs").read_text().split("\n")
+        return next((line.split()[0] for line in lines if line.endswith(f" {name}")), "")
+    except (OSError, ValueError):
+        return ""
+
+
 def run(
     runner: Runner,
     root: Path,

@@ -1,0 +1,248 @@
+"""How a dossier's facts changed over time: `.state/history/<feature>.jsonl`, one line per publish.
+
+Each line is an `Event` with the facts that it added, removed, moved or changed; together they give
+the facts at any time. What people edit between two publishes is an event of its own.
+"""
+
+import difflib
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from preread import dossier, sources
+from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.infra.reading import plain_bytes
+from preread.layout import Layout
+from preread.models import Fact, Manifest, Model
+from preread.project import git
+from preread.project.tree import Tree
+from preread.services import Services
+from preread.sources import SourceError
+
+MAX_BYTES = 4_000_000  # of the file; then it is renamed, and a new one begins
+ALIKE = 0.6  # of two texts on the same lines, for one to be the other after a change
+EDITED, UNKNOWN = "edited", "published before its history was kept"
+_LINES = re.compile(r":\d+(?:-\d+)?")
+Kind = Literal["added", "removed", "moved", "changed"]
+
+
+class Known(Model):
+    """A fact at some time."""
+
+    id: str
+    file: str
+    text: str
+    sources: tuple[str, ...]
+
+
+class Change(Model):
+    """What became of one fact."""
+
+    kind: Kind
+    now: Known | None = Field(None, description="None if it was removed.")
+    was: Known | None = Field(None, description="None if it was added.")
+    why: str = ""
+
+
+class Event(Model):
+    """One publish, or edits by people between two."""
+
+    at: float = Field(description="In epoch seconds.")
+    how: str = Field(description="`built`, `refreshed`, …; `edited` by people.")
+    builder: str = ""
+    model: str = ""
+    commit: str = Field("", description="The commit that was checked out.")
+    why: str = Field("", description="Why the dossier was stale before.")
+    changes: tuple[Change, ...] = ()
+
+
+Facts = dict[tuple[str, str], Known]  # by file and id
+
+
+def known(texts: Mapping[str, str], feature: str) -> Facts:
+    """The facts of a dossier's files."""
+    drafts = [dossier.parse(name, feature, text)[0] for name, text in texts.items()]
+    found = (_known(draft.name, fact) for draft, _, fact in dossier.all_facts(drafts))
+    return {(one.file, one.id): one for one in found}
+
+
+def _known(file: str, fact: Fact) -> Known:
+    id_ = dossier.fact_id(file, fact.text)
+    return Known(id=id_, file=file, text=fact.text, sources=fact.sources)
+
+
+def events(layout: Layout, feature: str) -> list[Event]:
+    """Everything that is known of a feature's facts, oldest first. Raises Unreadable."""
+    path = layout.history(feature)
+    data = [plain_bytes(path.with_suffix(".old.jsonl")) or b"", plain_bytes(path) or b""]
+    found = []
+    for line in b"\n".join(data).split(b"\n"):
+        with suppress(ValidationError):  # a line that a killed writer left, or of a later version
+            found.append(Event.model_validate_json(line))
+    return found
+
+
+def facts_after(past: Iterable[Event]) -> Facts:
+    """The facts that these events lead to."""
+    facts: Facts = {}
+    for event in past:
+        for change in event.changes:
+            if change.was is not None:
+                facts.pop((change.was.file, change.was.id), None)
+        for change in event.changes:
+            if change.now is not None:
+                facts[change.now.file, change.now.id] = change.now
+    return facts
+
+
+# -- writing it
+
+
+class Publish(NamedTuple):
+    """What is about to be published over what."""
+
+    before: Facts
+    after: Facts
+    old: Manifest | None
+    new: Manifest
+    how: str
+    why: str
+
+
+def note(services: Services, done: Publish) -> None:
+    """Add what a publish changed. Where nothing can be written, there is no history."""
+    layout, feature = services.layout, done.new.feature
+    with suppress(PrereadError):
+        past = events(layout, feature)
+        by_people = _edit(past, done.before)
+        if not past and done.before:
+            by_people = _whole(done.before)
+        changes = compare(done.before, done.after)
+        reasons = _Reasons(services.tree, done.old)
+        event = Event(
+            at=round(time.time(), 3),
+            how=done.how,
+            builder=done.new.builder,
+            model=done.new.model,
+            commit=git.head(layout.root)[:12],
+            why=done.why,
+            changes=tuple(one.model_copy(update={"why": reasons.of(one)}) for one in changes),
+        )
+        new = [one for one in (by_people, event) if one and one.changes]
+        path = layout.history(feature)
+        if new and path.exists() and path.stat().st_size > MAX_BYTES:
+            atomic.replace(path, path.with_suffix(".old.jsonl"))
+            new.insert(0, _whole(facts_after(past)))
+        _append(layout, feature, new)
+
+
+def _whole(facts: Facts) -> Event:
+    """An event with all facts, where their history is not known or is cut."""
+    changes = tuple(Change(kind="added", now=one) for one in facts.values())
+    return Event(at=round(time.time(), 3), how=UNKNOWN, changes=changes)
+
+
+def _append(layout: Layout, feature: str, new: list[Event]) -> None:
+    path = layout.history(feature)
+    for event in new:
+        data = event.model_dump(mode="json", exclude_defaults=True)
+        atomic.append(path, json.dumps(data, ensure_ascii=True).encode())
+
+
+def edits(layout: Layout, feature: str, now: Facts) -> list[Event]:
+    """All events, with what people have edited since the last one."""
+    past = events(layout, feature)
+    edit = _edit(past, now)
+    return [*past, edit] if edit is not None else past
+
+
+def _edit(past: list[Event], now: Facts) -> Event | None:
+    """What people changed since the last event; None if nothing is known from before."""
+    changes = tuple(compare(facts_after(past), now)) if past else ()
+    return Event(at=round(time.time(), 3), how=EDITED, changes=changes) if changes else None
+
+
+class _Reasons:
+    """Why facts are gone or are not what they were: what became of their sources."""
+
+    def __init__(self, tree: Tree, old: Manifest | None) -> None:
+        self._tree, self._spans = tree, old.spans if old is not None else {}
+
+    def of(self, change: Change) -> str:
+        if change.was is None or change.kind == "moved":
+            return ""
+        found = [why for source in change.was.sources if (why := self._became(source))]
+        return "; ".join(found)
+
+    def _became(self, source: str) -> str:
+        ref, digest = sources.parse(source), self._spans.get(source)
+        if ref is None or digest is None or ref.kind not in {"lines", "path", "test"}:
+            return ""
+        try:
+            is_same = sources.resolve(ref, self._tree).digest == digest
+        except SourceError:
+            return f"{source} is gone"
+        return "" if is_same else f"{source} changed"
+
+
+# -- comparing two versions
+
+
+def compare(before: Facts, after: Facts) -> list[Change]:
+    """What became of each fact that is not in both as it is, in the order of `after`."""
+    found = [
+        Change(kind="moved", now=after[key], was=one)
+        for key, one in before.items()
+        if key in after and after[key].sources != one.sources
+    ]
+    old = [one for key, one in before.items() if key not in after]
+    new = [one for key, one in after.items() if key not in before]
+    for kind, is_pair in _PAIRS:
+        for was in list(old):
+            now = next((one for one in new if is_pair(was, one)), None)
+            if now is not None:
+                old.remove(was)
+                new.remove(now)
+                found.append(Change(kind=kind, now=now, was=was))
+    found += [Change(kind="added", now=one) for one in new]
+    return [*found, *(Change(kind="removed", was=one) for one in old)]
+
+
+def _has_moved(was: Known, now: Known) -> bool:
+    """Whether only the lines in a fact's text differ, or its file."""
+    return _LINES.sub(":", was.text) == _LINES.sub(":", now.text)
+
+
+def _has_changed(was: Known, now: Known) -> bool:
+    if was.file != now.file or not _paths(was) & _paths(now):
+        return False
+    matcher = difflib.SequenceMatcher(None, was.text, now.text, autojunk=False)
+    return matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
+
+
+def _paths(one: Known) -> set[str]:
+    refs = (sources.parse(source) for source in one.sources)
+    return {ref.path or ref.name for ref in refs if ref is not None}
+
+
+_PAIRS: tuple[tuple[Kind, Callable[[Known, Known], bool]], ...] = (
+    ("moved", _has_moved),
+    ("changed", _has_changed),
+)
+
+
+def lineage(past: Iterable[Event], fact: Known) -> Iterator[tuple[Event, Change]]:
+    """The events that made a fact what it is, the latest first, back to where it was added."""
+    key: tuple[str, str] | None = (fact.file, fact.id)
+    for event in reversed(list(past)):
+        for change in event.changes:
+            if change.now is not None and (change.now.file, change.now.id) == key:
+                yield event, change
+                key = (change.was.file, change.was.id) if change.was is not None else None
+                break

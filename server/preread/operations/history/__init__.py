@@ -1,0 +1,1 @@
+"""How facts came about and changed, and which ones a change of the code touches."""

@@ -1,0 +1,212 @@
+"""`blame`: which build, model, commit or person a fact comes from."""
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from preread import dossier, fact_history, published
+from preread.errors import PrereadError
+from preread.fact_history import Event, Known
+from preread.memory import files
+from preread.models import Model
+from preread.operations import published_dossier
+from preread.operations.history import versions
+from preread.operations.published_dossier import PublishedDossier
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+PERSON = "person"
+
+
+class BlameRequest(RequestModel):
+    """Which fact."""
+
+    fact: str = Field(min_length=1, description="The fact's id, or its exact text.")
+
+
+class Origin(Model):
+    """One thing that made a fact what it is."""
+
+    at: float | None = Field(None, description="In epoch seconds.")
+    how: str = Field(description="`built`, `refreshed`, `edited`, `remembered`, `committed`, …")
+    by: str = Field(description="The builder and its model, or a person.")
+    commit: str = Field("", description="The commit that was checked out, or that has the line.")
+    kind: str = Field(description="`added`, `moved` or `changed`.")
+    before: str = Field("", description="The fact's text before.")
+    why: str = ""
+
+
+class Blamed(Model):
+    """One fact and where it comes from."""
+
+    id: str
+    feature: str = Field(description="Its dossier; empty for what is remembered.")
+    path: str
+    line: int
+    text: str
+    sources: tuple[str, ...]
+    by: str = Field(description="Who it comes from: a builder and its model, or a person.")
+    origins: tuple[Origin, ...] = Field(description="The latest first.")
+
+
+class BlameReply(Model):
+    """The facts with this id or text."""
+
+    facts: tuple[Blamed, ...]
+
+
+async def blame(context: Context, request: BlameRequest) -> BlameReply:
+    found = await in_thread(context, context.services(), blamed, request.fact)
+    return BlameReply(facts=tuple(found))
+
+
+def blamed(services: Services, wanted: str) -> list[Blamed]:
+    """Every fact with this id or text, and its origins. Raises E_NOT_FOUND."""
+    found = [*_of_dossiers(services, wanted), *_remembered(services, wanted)]
+    if found:
+        return found
+    raise PrereadError(
+        "E_NOT_FOUND",
+        f"No fact has the id or text {wanted[:120]!a}.",
+        'These list ids: preread facts "WORDS", preread show FEATURE --ids',
+    )
+
+
+def _of_dossiers(services: Services, wanted: str) -> Iterator[Blamed]:
+    for feature in published.features(services.layout):
+        found = published_dossier.find(services, feature)
+        for name, fact in found.facts():
+            id_ = dossier.fact_id(name, fact.text)
+            if wanted in {id_, fact.text}:
+                one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
+                yield _blamed(services, found, one, fact.line)
+
+
+def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int) -> Blamed:
+    feature, path = found.feature, f"{found.path}{fact.file}"
+    now = versions.current(services, feature)
+    past = fact_history.edits(services.layout, feature, now)
+    origins = [
+        _origin(event, change.kind, change.was.text if change.was else "", change.why)
+        for event, change in fact_history.lineage(past, fact)
+    ]
+    manifest = found.manifest
+    is_own = bool(manifest.facts) and fact.id in manifest.facts
+    builder = _builder(manifest.builder if is_own else "", manifest.model)
+    # That a fact was edited by hand is seen at the next look; the line's commit may say who did it.
+    committed = _committed(services, path, line)
+    by = (origins[0].by if origins else "") or builder or PERSON
+    if by == PERSON and committed is not None:
+        by = committed.by
+    return Blamed(
+        id=fact.id,
+        feature=feature,
+        path=path,
+        line=line,
+        text=fact.text,
+        sources=fact.sources,
+        by=by,
+        origins=(*origins, *([committed] if committed else [])),
+    )
+
+
+def _origin(event: Event, kind: str, before: str, why: str) -> Origin:
+    is_edit = event.how == fact_history.EDITED
+    return Origin(
+        at=event.at,
+        how=event.how,
+        by=PERSON if is_edit else _builder(event.builder, event.model),
+        commit=event.commit,
+        kind=kind,
+        before=before,
+        why=why or event.why,
+    )
+
+
+def _builder(builder: str, model: str) -> str:
+    return f"{builder} ({model})" if builder and model else builder
+
+
+def _committed(services: Services, path: str, line: int) -> Origin | None:
+    """The commit that a line of a tracked file comes from."""
+    for commit in commits_of(services, path, line, line):
+        return Origin(
+            at=commit.at, how="committed", by=commit.by, commit=commit.sha, kind="added",
+            why=commit.summary,
+        )  # fmt: skip
+    return None
+
+
+class Commit(Model):
+    """A commit that lines come from."""
+
+    sha: str
+    at: float
+    by: str
+    summary: str
+
+
+def commits_of(services: Services, path: str, start: int, end: int) -> list[Commit]:
+    """The commits that lines come from; none for lines that are not committed."""
+    tree = services.tree
+    if not tree.is_git or not tree.exists(path):
+        return []
+    done = tree.git("blame", "--line-porcelain", "-L", f"{start},{end}", "--", path)
+    if done.status != 0:
+        return []
+    found: dict[str, Commit] = {}
+    fields: dict[str, str] = {}
+    for text in done.out.decode("utf-8", "replace").split("\n"):
+        if text.startswith("\t"):
+            sha = fields.get("", "").partition(" ")[0]
+            at, by = fields.get("committer-time", "0"), fields.get("author", "")
+            if sha.strip("0"):
+                found[sha] = Commit(
+                    sha=sha[:12], at=float(at), by=by, summary=fields.get("summary", "")
+                )
+            fields = {}
+        else:
+            key, _, value = text.partition(" ")
+            fields.setdefault(*(("", text) if not fields else (key, value)))
+    return list(found.values())
+
+
+def _remembered(services: Services, wanted: str) -> Iterator[Blamed]:
+    layout = services.layout
+    for personal in (False, True):
+        path = layout.relative(files.path_of(layout, personal=personal))
+        entry = files.read(layout, personal=personal).find(wanted)
+        if entry is None:
+            continue
+        by = entry.note.get("by", "") or PERSON
+        origin = Origin(
+            at=_seconds(services, entry.note.get("at", "")), how="remembered", by=by,
+            commit=entry.note.get("commit", ""), kind="added",
+            why=f"about {entry.note['topic']}" if entry.note.get("topic") else "",
+        )  # fmt: skip
+        committed = _committed(services, path, entry.lines[0])
+        yield Blamed(
+            id=entry.id, feature="", path=path, line=entry.lines[0], text=entry.text,
+            sources=entry.sources, by=by,
+            origins=(origin, *([committed] if committed else [])),
+        )  # fmt: skip
+
+
+def _seconds(services: Services, at: str) -> float | None:
+    try:
+        return versions.time_of(services, at) if at else None
+    except PrereadError:
+        return None
+
+
+OPERATION = Operation(
+    name="history.blame",
+    request=BlameRequest,
+    reply=BlameReply,
+    effect="read",
+    doc="Say which build, model, commit or person a fact comes from.",
+    example="preread blame 3f9a01bc",
+    run=blame,
+    command="blame",
+    positional=("fact",),
+)

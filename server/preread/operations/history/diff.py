@@ -1,0 +1,109 @@
+"""`diff`: the facts that were added, removed, moved and changed since some time, and why."""
+
+from pydantic import Field
+
+from preread import aliases, fact_history
+from preread.fact_history import Change, Event, Known
+from preread.models import Model
+from preread.operations.history import versions
+from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class DiffRequest(RequestModel):
+    """Which dossier, and since when."""
+
+    feature: str = Field(description=FEATURE)
+    since: str | None = Field(
+        None,
+        description="A time span like `2h` or `3d`, a date, or a commit. Default: the last change.",
+    )
+
+
+class FactChange(Model):
+    """What became of one fact."""
+
+    kind: fact_history.Kind
+    id: str
+    file: str
+    text: str
+    sources: tuple[str, ...]
+    before: Known | None = Field(None, description="What it was; for `moved` and `changed`.")
+    how: str = Field(description="What changed it: `built`, `refreshed`, `edited`, …")
+    at: float | None = Field(None, description="When, in epoch seconds.")
+    why: str
+
+
+class DiffReply(Model):
+    """The changes of a dossier's facts."""
+
+    feature: str
+    since: float = Field(description="The time of the version that was compared, in epoch seconds.")
+    version: str = Field(description="What that version is.")
+    changes: tuple[FactChange, ...]
+    warnings: tuple[str, ...] = ()
+
+
+async def diff(context: Context, request: DiffRequest) -> DiffReply:
+    return await in_thread(context, context.services(), _diff, request)
+
+
+def _diff(services: Services, request: DiffRequest) -> DiffReply:
+    served = aliases.served(services.layout, request.feature)
+    now = versions.current(services, served.feature)
+    past = fact_history.edits(services.layout, served.feature, now)
+    if request.since:
+        at = versions.time_of(services, request.since)
+    else:
+        at = past[-2].at if len(past) > 1 else 0.0
+    base = versions.before(services, served.feature, past, at)
+    later = [event for event in past if event.at > base.at or not base.facts]
+    changes = fact_history.compare(base.facts, now)
+    return DiffReply(
+        feature=served.feature,
+        since=base.at,
+        version=base.label,
+        changes=tuple(_described(change, later) for change in changes),
+        warnings=served.warnings,
+    )
+
+
+def _described(change: Change, later: list[Event]) -> FactChange:
+    shown = change.now or change.was
+    if shown is None:
+        raise ValueError("a change is of some fact")
+    event, cause = _cause(change, later)
+    return FactChange(
+        kind=change.kind,
+        id=shown.id,
+        file=shown.file,
+        text=shown.text,
+        sources=shown.sources,
+        before=change.was if change.now is not None else None,
+        how=event.how if event else "",
+        at=event.at if event else None,
+        why=(cause.why if cause else "") or (event.why if event else ""),
+    )
+
+
+def _cause(change: Change, later: list[Event]) -> tuple[Event | None, Change | None]:
+    """The last event that did this to the fact."""
+    for event in reversed(later):
+        for one in event.changes:
+            if (change.now and one.now == change.now) or (not change.now and one.was == change.was):
+                return event, one
+    return None, None
+
+
+OPERATION = Operation(
+    name="history.diff",
+    request=DiffRequest,
+    reply=DiffReply,
+    effect="read",
+    doc="List a dossier's facts that were added, removed, moved or changed, and why.",
+    example="preread diff checkout --since 3d",
+    run=diff,
+    command="diff",
+    positional=("feature",),
+    pages="changes",
+)

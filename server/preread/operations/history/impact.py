@@ -1,0 +1,188 @@
+"""`impact`: the facts that a change to some files touches, or one that git shows."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from preread import dossier, published, relocation, sources
+from preread.errors import PrereadError
+from preread.fact_history import Known
+from preread.models import Manifest, Model
+from preread.operations import published_dossier
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.project.globs import glob_pattern
+from preread.relocation import Relocator
+from preread.services import Services
+from preread.sources import Ref
+
+HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
+Ranges = list[tuple[int, int]] | None  # None: the whole file
+How = Literal["cites", "in the change", "moved", "changed", "gone"]
+
+
+class ImpactRequest(RequestModel):
+    """Which change."""
+
+    paths: tuple[str, ...] = Field(
+        (), description="Files. Default: those that git shows as changed."
+    )
+    against: str | None = Field(
+        None, description="The commit to compare with. Default: HEAD, so what is not committed."
+    )
+
+
+class TouchedFact(Model):
+    """A fact that the change touches."""
+
+    id: str
+    feature: str = Field(description="Its dossier.")
+    file: str
+    text: str
+    source: str = Field(description="The source that is touched.")
+    how: How = Field(
+        description="`cites` the file; its lines are `in the change`; they `moved`, `changed`, or "
+        "are `gone`, and the dossier does not follow yet."
+    )
+
+
+class ImpactReply(Model):
+    """The facts that a change touches, the most affected first."""
+
+    paths: tuple[str, ...]
+    features: tuple[str, ...] = Field(description="The dossiers that they are in.")
+    facts: tuple[TouchedFact, ...]
+
+
+async def impact(context: Context, request: ImpactRequest) -> ImpactReply:
+    return await in_thread(context, context.services(), _impact, request)
+
+
+ORDER: tuple[How, ...] = ("gone", "changed", "in the change", "moved", "cites")
+
+
+def _impact(services: Services, request: ImpactRequest) -> ImpactReply:
+    changed = _changed(services, request)
+    found = [one for feature in _features(services) for one in _of(services, feature, changed)]
+    return ImpactReply(
+        paths=tuple(changed),
+        features=tuple(sorted({one.feature for one in found if one.feature})),
+        facts=tuple(sorted(found, key=lambda one: (ORDER.index(one.how), one.feature))),
+    )
+
+
+def _features(services: Services) -> list[str]:
+    return published.features(services.layout)
+
+
+def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
+    """The changed files: path -> its changed lines as they are now. Raises E_USAGE."""
+    tree = services.tree
+    for path in request.paths:
+        services.layout.inside(path)
+    if request.paths and not request.against:
+        return dict.fromkeys(request.paths)
+    if not tree.is_git:
+        raise PrereadError("E_USAGE", "Without git, name the files.", "preread impact src/a.py")
+    revision = request.against or "HEAD"
+    options = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--unified=0")
+    done = tree.git(
+        "diff", *options, "--relative", "--end-of-options", revision, "--", *request.paths
+    )
+    if done.status != 0:
+        message = f"git knows no commit {revision[:60]!a}."
+        raise PrereadError("E_USAGE", message, "Like HEAD~3 or main.")
+    found = _hunks(done.out)
+    others = tree.git("ls-files", "-z", "--others", "--exclude-standard", "--", *request.paths)
+    new = [path for path in others.out.decode("utf-8", "replace").split("\0") if path]
+    found.update(dict.fromkeys(path for path in new if not path.startswith(".project/")))
+    return found
+
+
+def _hunks(diff: bytes) -> dict[str, Ranges]:
+    found: dict[str, Ranges] = {}
+    old = ""
+    ranges: Ranges = None
+    for line in diff.split(b"\n"):
+        if line.startswith(b"--- "):
+            old = _name(line)
+        elif line.startswith(b"+++ "):
+            path = _name(line)
+            ranges = [] if path else None  # a removed file is changed as a whole
+            found[path or old] = ranges
+        elif ranges is not None and (match := HUNK.match(line)):
+            start, count = int(match[1]), int(match[2] or b"1")
+            ranges.append((start, start + max(count, 1) - 1))
+    return {path: lines for path, lines in found.items() if not path.startswith(".project/")}
+
+
+def _name(line: bytes) -> str:
+    text = line[4:].decode("utf-8", "replace").rstrip("\t\r").strip('"')
+    return "" if text == "/dev/null" else text[2:]
+
+
+def _of(services: Services, feature: str, changed: dict[str, Ranges]) -> Iterator[TouchedFact]:
+    found = published_dossier.find(services, feature)
+    relocator = relocation.Relocator(services.tree)
+    how = {
+        source: touched
+        for source, digest in found.manifest.spans.items()
+        if (touched := _touched(services, relocator, found.manifest, source, digest, changed))
+    }
+    for name, fact in found.facts():
+        touched_sources = [source for source in fact.sources if source in how]
+        if touched_sources:
+            source = min(touched_sources, key=lambda one: ORDER.index(how[one]))
+            id_ = dossier.fact_id(name, fact.text)
+            one = Known(id=id_, file=name, text=fact.text, sources=fact.sources)
+            yield TouchedFact(
+                id=one.id, feature=feature, file=name, text=one.text, source=source,
+                how=how[source],
+            )  # fmt: skip
+
+
+def _touched(
+    services: Services,
+    relocator: Relocator,
+    manifest: Manifest,
+    source: str,
+    digest: str,
+    changed: dict[str, Ranges],
+) -> How | None:
+    """What the change does to a source; None if nothing."""
+    services.progress.check()
+    ref = sources.parse(source)
+    if ref is None or not (paths := _paths(ref, changed)):
+        return None
+    if ref.kind != "lines":
+        return "cites"
+    now = relocator.relocate(ref, digest, manifest.marks.get(source))
+    if now is None:
+        is_there = relocator.has_symbol(ref.path, manifest.marks.get(source))
+        return "changed" if is_there else "gone"
+    if now != ref:
+        return "moved"
+    ranges = changed[paths[0]]
+    is_inside = ranges is not None and any(a <= ref.end and ref.start <= b for a, b in ranges)
+    return "in the change" if is_inside else "cites"
+
+
+def _paths(ref: Ref, changed: dict[str, Ranges]) -> list[str]:
+    if ref.kind == "absent":
+        return list(filter(glob_pattern(ref.path).fullmatch, changed))
+    return [ref.path] if ref.path in changed else []
+
+
+OPERATION = Operation(
+    name="history.impact",
+    request=ImpactRequest,
+    reply=ImpactReply,
+    effect="read",
+    doc="List the facts that a change to these files touches; without files, what git shows.",
+    example="preread impact api/shop/checkout.py",
+    run=impact,
+    command="impact",
+    positional=("paths",),
+    pages="facts",
+)

@@ -1,0 +1,92 @@
+"""What a dossier said at some time: from the history of its facts, from backups, from git."""
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from preread import backups, fact_history, published
+from preread.errors import PrereadError
+from preread.fact_history import Event, Facts
+from preread.layout import BY_NAME
+from preread.operations import published_dossier
+from preread.services import Services
+
+UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+MAX_COMMITS = 50
+
+
+class Version(NamedTuple):
+    """A dossier's facts at some time, and where that is known from."""
+
+    at: float
+    facts: Facts
+    label: str
+
+
+def current(services: Services, feature: str) -> Facts:
+    """The facts of the published dossier. Raises E_NOT_FOUND."""
+    return fact_history.known(published_dossier.find(services, feature).texts, feature)
+
+
+def time_of(services: Services, since: str) -> float:
+    """The time that `2h`, a date, or a revision of git stands for. Raises E_USAGE."""
+    if match := re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|min|h|d|w)", since):
+        return time.time() - float(match[1]) * UNITS[match[2]]
+    try:
+        return datetime.fromisoformat(since).timestamp()
+    except ValueError:
+        pass
+    done = services.tree.git("log", "-1", "--format=%ct", "--end-of-options", since, "--")
+    if done.status == 0 and done.out.strip().isdigit():
+        return float(done.out)
+    raise PrereadError(
+        "E_USAGE",
+        f"{since[:60]!a} is no span of time, no date and no commit.",
+        "Like 2h, 3d, 2026-11-20, HEAD~3.",
+    )
+
+
+def before(services: Services, feature: str, past: list[Event], at: float) -> Version:
+    """What the dossier said at a time; the oldest version that is known, if none is that old."""
+    earlier = [event for event in past if event.at <= at]
+    if earlier:
+        facts = fact_history.facts_after(earlier)
+        return Version(earlier[-1].at, facts, earlier[-1].how)
+    found = sorted(_others(services, feature), key=lambda one: one.at)
+    fitting = [one for one in found if one.at <= at]
+    if fitting:
+        return fitting[-1]
+    if found and (not past or found[0].at < past[0].at):
+        return found[0]
+    return Version(past[0].at, {}, "before its first build") if past else Version(at, {}, "")
+
+
+def _others(services: Services, feature: str) -> Iterator[Version]:
+    """Versions that backups and git have."""
+    layout, folder = services.layout, services.layout.dossier(feature)
+    for backup in backups.every(layout):
+        copies = backups.copies(layout, backup)
+        texts = {
+            path.name: published.text_of(data)
+            for path, data in copies.items()
+            if path.parent == folder and path.name in BY_NAME
+        }
+        if len(texts) > 1:  # a single file is no version of the dossier
+            yield Version(backup.at, fact_history.known(texts, feature), f"backup {backup.id}")
+    if services.tree.is_git:
+        yield from _committed(services, feature)
+
+
+def _committed(services: Services, feature: str) -> Iterator[Version]:
+    tree, folder = services.tree, services.layout.relative(services.layout.dossier(feature))
+    done = tree.git("log", f"-{MAX_COMMITS}", "--format=%H %ct", "--", folder)
+    for line in done.out.decode().splitlines() if done.status == 0 else ():
+        commit, _, at = line.partition(" ")
+        texts = {}
+        for name in BY_NAME:
+            shown = tree.git("show", f"{commit}:./{folder}/{name}")
+            if shown.status == 0:
+                texts[name] = published.text_of(shown.out)
+        yield Version(float(at), fact_history.known(texts, feature), f"commit {commit[:12]}")

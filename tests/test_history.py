@@ -1,0 +1,193 @@
+"""What is known of how facts came about and changed, and what a change of the code touches."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from _faces import FACES, face
+from conftest import Cli, git, make_repository
+from preread.layout import Layout
+
+pytestmark = pytest.mark.anyio
+CODE = '''"""Tokens."""
+
+LIMIT = 10  # because the service refuses more
+
+
+def make_token(user):
+    """Make a token."""
+    if not user:
+        raise ValueError("no user")
+    return f"{user}:token"
+
+
+def drop_token(user):
+    """Drop it."""
+    return make_token(user) + "!"
+'''
+
+
+@pytest.fixture
+def root(tmp_path: Path, cli: Cli) -> Path:
+    folder = tmp_path / "project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "login.py").write_text(CODE)
+    (folder / "README.md").write_text("# Tokens\n")
+    make_repository(folder)
+    assert cli("load", "login", "--level", "light", cwd=folder).status == 0
+    return folder
+
+
+def edit(root: Path, old: str, new: str) -> None:
+    path = root / "src" / "login.py"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def diff(cli: Cli, root: Path, *arguments: str) -> list[dict]:
+    done = cli("diff", "login", *arguments, "--json", cwd=root)
+    assert done.status == 0, done.out
+    changes: list[dict] = done.json["changes"]
+    return changes
+
+
+def fact(cli: Cli, root: Path, words: str) -> dict:
+    facts = cli("show", "login", "--ids", "--json", cwd=root).json["facts"]
+    return next(one for one in facts if words in one["text"])
+
+
+def test_a_refresh_is_told_as_what_moved_changed_and_is_gone(cli: Cli, root: Path) -> None:
+    first = diff(cli, root)
+    assert {one["kind"] for one in first} == {"added"}
+    assert {one["how"] for one in first} == {"built"}
+    begun = time.time()
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os\n')
+    edit(root, "because the service refuses more", "because the service refuses twenty")
+    assert cli("load", "login", "--json", cwd=root).json["state"] == "refreshed"
+    changes = diff(cli, root)
+    kinds = {one["kind"] for one in changes}
+    assert "moved" in kinds
+    assert kinds & {"changed", "removed"}
+    comment = next(one for one in changes if "refuses" in one["text"])
+    assert comment["how"] == "refreshed"
+    assert "src/login.py:3" in comment["why"]
+    assert all(one["at"] > begun for one in changes)
+    whole = diff(cli, root, "--since", "1d")
+    assert {one["kind"] for one in whole} == {"added"}
+    assert cli("diff", "login", "--since", "nonsense", cwd=root).status == 2
+
+
+def test_what_people_write_and_take_away_is_theirs(cli: Cli, root: Path) -> None:
+    path = Layout(root).dossier("login") / "patterns.md"
+    path.write_text(path.read_text() + "\n## Mine\n- tokens are `make_token` (src/login.py:6)\n")
+    [own] = diff(cli, root)
+    assert (own["kind"], own["how"]) == ("added", "edited")
+    done = cli("blame", own["id"], "--json", cwd=root).json["facts"][0]
+    assert done["by"] == "person"
+    edit(root, '"""Tokens."""', '"""Tokens."""\n\nimport os\n')
+    assert cli("load", "login", cwd=root).status == 0
+    moved = fact(cli, root, "tokens are")
+    [now] = cli("blame", moved["id"], "--json", cwd=root).json["facts"]
+    assert (now["origins"][-1]["how"], now["origins"][-1]["kind"]) == ("edited", "added")
+    assert cli("wrong", moved["id"], cwd=root).status == 0
+    [gone] = diff(cli, root)
+    assert (gone["kind"], gone["how"], gone["id"]) == ("removed", "marked wrong", moved["id"])
+
+
+def test_blame_names_the_builder_and_the_commit_it_saw(cli: Cli, root: Path) -> None:
+    one = fact(cli, root, "make_token")
+    head = git(root, "rev-parse", "HEAD").strip()
+    [found] = cli("blame", one["id"], "--json", cwd=root).json["facts"]
+    assert (found["by"], found["feature"]) == ("static", "login")
+    assert [(each["how"], each["commit"]) for each in found["origins"]] == [("built", head[:12])]
+    assert cli("blame", "00000000", cwd=root).err.startswith("error: E_NOT_FOUND")
+    kept = cli("remember", "tokens are never logged", "--json", cwd=root).json
+    [told] = cli("blame", kept["id"], "--json", cwd=root).json["facts"]
+    assert (told["feature"], told["origins"][0]["how"]) == ("", "remembered")
+    assert told["origins"][0]["at"] == pytest.approx(time.time(), abs=60)
+
+
+def test_the_chain_to_a_fact_is_in_order(cli: Cli, root: Path) -> None:
+    one = fact(cli, root, "make_token")
+    steps = cli("trace", one["id"], "--json", cwd=root).json["steps"]
+    kinds = [step["kind"] for step in steps]
+    assert kinds.index("commit") < kinds.index("build")
+    [call] = [step for step in steps if step["kind"] == "call"]
+    [logged] = cli("log", "--json", cwd=root).json["entries"]
+    assert (call["id"], logged["method"]) == (logged["id"], "context.load")
+    commit = next(step for step in steps if step["kind"] == "commit")
+    assert git(root, "rev-parse", "HEAD").startswith(commit["id"])
+
+
+def test_without_a_history_a_committed_dossier_has_one(cli: Cli, root: Path) -> None:
+    git(root, "add", "-f", ".project/context")
+    git(root, "commit", "-qm", "the dossier")
+    Layout(root).history("login").unlink()
+    edit(root, "because the service refuses more", "because the service refuses twenty")
+    assert cli("load", "login", cwd=root).status == 0
+    Layout(root).history("login").unlink()
+    changes = diff(cli, root, "--since", "HEAD")
+    assert any("refuses" in one["text"] for one in changes)
+    one = fact(cli, root, "make_token")
+    origins = cli("blame", one["id"], "--json", cwd=root).json["facts"][0]["origins"]
+    assert [(each["how"], each["why"]) for each in origins] == [("committed", "the dossier")]
+
+
+def test_a_change_touches_the_facts_on_its_lines_first(cli: Cli, root: Path) -> None:
+    cites = cli("impact", "src/login.py", "--json", cwd=root).json
+    assert cites["features"] == ["login"]
+    assert {one["how"] for one in cites["facts"]} == {"cites"}
+    assert cli("impact", "--json", cwd=root).json["facts"] == []
+    edit(root, 'raise ValueError("no user")', 'raise ValueError("nobody")')
+    shown = cli("impact", "--json", cwd=root).json
+    assert shown["paths"] == ["src/login.py"]
+    assert shown["facts"][0]["how"] in {"gone", "changed"}
+    assert any(one["how"] == "cites" for one in shown["facts"])
+    assert cli("load", "login", cwd=root).status == 0
+    followed = cli("impact", "--json", cwd=root).json["facts"]
+    assert followed[0]["how"] == "in the change"
+    assert cli("impact", "--against", "nosuch", cwd=root).status == 2
+    assert cli("impact", "../x", cwd=root).status == 1
+
+
+def test_a_torn_line_and_a_full_file_cost_nothing_but_old_events(
+    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from _files_project import services
+    from preread import fact_history
+
+    layout = Layout(root)
+    with layout.history("login").open("ab") as file:
+        file.write(b'{"at": 1, "how"')
+    edit(root, "LIMIT = 10", "LIMIT = 20")
+    assert cli("load", "login", cwd=root).status == 0
+    now = fact_history.known(
+        {path.name: path.read_text() for path in layout.dossier("login").glob("*.md")}, "login"
+    )
+    past = fact_history.events(layout, "login")
+    assert fact_history.facts_after(past) == now
+    monkeypatch.setattr(fact_history, "MAX_BYTES", 10)
+    dropped = dict(list(now.items())[1:])
+    manifest = json.loads((layout.dossier("login") / "manifest.json").read_text())
+    done = fact_history.Publish(
+        now, dropped, None, fact_history.Manifest.model_validate(manifest), "built", ""
+    )
+    for _ in range(2):
+        fact_history.note(services(root), done)
+    assert layout.history("login").stat().st_size < 60_000
+    assert fact_history.facts_after(fact_history.events(layout, "login")) == dropped
+
+
+@pytest.mark.parametrize("name", FACES)
+async def test_every_face_tells_the_history(root: Path, name: str) -> None:
+    async with face(name, root) as call:
+        done = await call({"method": "diff", "params": {"feature": "login"}})
+        first = done["result"]["changes"][0]
+        chain = {"method": "trace", "params": {"fact": {"$ref": "#/facts/0/id"}}}
+        told = await call({"method": "blame", "params": {"fact": first["id"]}, "then": chain})
+        assert told["then"]["result"]["steps"]
+        touched = await call({"method": "impact", "params": {"paths": ["src/login.py"]}})
+        assert touched["result"]["facts"]
