@@ -36,10 +36,8 @@ def serve(project: Path) -> None:
         return Nothing()
 
     rows = tools.rows
-    nothing = tools.Row(
-        Tool(name="nothing", input_schema={"type": "object"}), run, lambda *_: Nothing()
-    )
-    tools.rows = lambda *given: rows(*given) | {"nothing": nothing}
+    nothing = tools.ToolRow(Tool(name="nothing", input_schema={"type": "object"}), run)
+    tools.rows = lambda *given, **more: rows(*given, **more) | {"nothing": nothing}
     serve_stdio(project, os.environ)
 
 

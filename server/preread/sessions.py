@@ -190,8 +190,15 @@ def everybody(layout: Layout) -> list[Session]:
 
 def waiting(layout: Layout, me: Identity) -> int:
     """How many messages a session has not heard; 0 for one that is not registered."""
-    if not layout.sessions_db.is_file():
+    try:
+        state = layout.sessions_db.stat()
+    except OSError:
         return 0
+    return _waiting(layout, me, (state.st_ino, state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=1)  # asked with every call of an operation
+def _waiting(layout: Layout, me: Identity, _state: tuple[int, int, int]) -> int:
     return _database(layout).use(lambda connection: len(_unheard(connection, me.id)))
 
 
