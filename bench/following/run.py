@@ -1,0 +1,349 @@
+"""Refresh dossiers commit by commit, and compare where each fact went with git's own line maps.
+
+    PYTHONPATH=server python bench/following/run.py --split working --clones DIR
+    PYTHONPATH=server python bench/following/run.py --repo rack/rack --steps 5
+
+`--from /some/mirror/{slug}/repo` takes the clones from there. It prints a table, and writes every
+row and every difference into bench/results/. Definitions and figures: README.md beside this file.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+from oracle import Change, Place
+
+from preread import dossier, pipeline, published, sources
+from preread.build import make
+from preread.build_plan import Plan
+from preread.builders import static
+from preread.evidence.collect import collect
+from preread.jobs import Caller, Jobs
+from preread.models import Draft
+from preread.operations import REGISTRY
+from preread.operations.registry import Context, services_of
+from preread.reply_cache import ReplyCache
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE.parent / "results"
+CODE = (".py", ".go", ".ts", ".tsx", ".js", ".rb", ".rs")
+FEATURES, MODEL, PERSON = 3, 20, 3
+COLD = 5  # every how many steps the tree to compare with loses its index too
+MODEL_FILES = ("patterns.md", "existing-tests.md")
+ENVIRON = {
+    "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull, "PREREAD_CLAUDE": "/nonexistent/claude",
+    # The runs that a model would have are counted here; a stand-in would only replace its facts.
+    "PREREAD_REBUILD_AFTER": "1", "PREREAD_MAX_TOKENS": "6000", "PREREAD_MAX_FACTS": "120",
+}  # fmt: skip
+SAID = re.compile(r"^(sample|person) (\d+) says")
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-c", "core.hooksPath=/dev/null", *arguments],
+        cwd=root, check=True, capture_output=True,
+    ).stdout.decode("utf-8", "replace")  # fmt: skip
+
+
+def code_paths(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.endswith(CODE)]
+
+
+class Project:
+    """One repository: a work tree that is followed, and one that is built anew at each step."""
+
+    def __init__(self, row: dict[str, str], folder: Path, source: str, steps: int) -> None:
+        self.name = row["url"].removeprefix("https://github.com/")
+        slug = self.name.replace("/", "+")
+        place = source.format(slug=slug) if source else row["url"]
+        self.tree, self.fresh = folder / slug, folder / f"{slug}.fresh"
+        for tree in (self.tree, self.fresh):
+            shutil.rmtree(tree, ignore_errors=True)
+            subprocess.run(["git", "clone", "-q", "--local", place, str(tree)], check=True)
+        log = git(self.tree, "log", "--first-parent", "--format=%H", row["commit"]).split()
+        touching = list(islice(filter(self.code_changed, log), steps))
+        self.commits = [f"{touching[-1]}~1", *reversed(touching)]
+        self.commits[0] = git(self.tree, "rev-parse", self.commits[0]).strip()
+        self.rng = random.Random(f"preread following 1 {self.name}")
+        self.checkout(0)
+        changed = Counter(path for one in touching for path in self.code_changed(one))
+        listed = set(code_paths(git(self.tree, "ls-files")))
+        self.touched = [path for path, _ in changed.most_common() if path in listed]
+        self.untouched = sorted(listed - set(self.touched))
+        names = dict.fromkeys(
+            re.sub(r"[^a-z0-9]+", "-", Path(path).stem.lower().removeprefix("test_")).strip("-")
+            for path in self.touched
+        )
+        self.features = [name for name in names if len(name) > 2][:FEATURES]
+
+    def code_changed(self, commit: str) -> list[str]:
+        shown = git(self.tree, "diff", "--name-only", "-M", f"{commit}~1", commit)
+        return code_paths(shown)
+
+    def checkout(self, step: int) -> None:
+        for tree in (self.tree, self.fresh):
+            git(tree, "checkout", "-q", "--force", "--detach", self.commits[step])
+
+    def quotable(self, path: str) -> list[tuple[int, int, str]]:
+        """Lines of a file that a fact could cite, with a text of theirs that it could quote."""
+        found = []
+        lines = (self.tree / path).read_text("utf-8", "replace").split("\n")
+        for number, line in enumerate(lines, 1):
+            text = line.strip()
+            if not 10 <= len(text) <= 110 or not text.isascii() or set("`#<>\"'=$@") & set(text):
+                continue
+            if not re.search(r"[A-Za-z]{4}", text):
+                continue
+            calls = re.findall(r"[A-Za-z_.]{6,}\(", text)
+            end = min(number + self.rng.choice([0, 0, 0, 2, 5]), len(lines))
+            while not lines[end - 1].strip():
+                end -= 1
+            found.append((number, end, self.rng.choice([text, *calls])))
+        return found
+
+    def facts(self, kind: str, count: int) -> list[str]:
+        """Bullets that cite a random line each: of files that will change, and of others."""
+        found: list[str] = []
+        while len(found) < count:
+            pool = self.touched[:12] if self.rng.random() < 0.7 else self.untouched
+            path = self.rng.choice(pool or self.touched)
+            choices = self.quotable(path)
+            if not choices:
+                continue
+            start, end, quote = self.rng.choice(choices)
+            place = Place(path, start, end)
+            found.append(f"- {kind} {len(found) + 1} says `{quote}` ({place})")
+        return found
+
+
+class Followed:
+    """One dossier of a project, with what the oracle knows of its facts."""
+
+    def __init__(self, project: Project, feature: str, jobs: Jobs) -> None:
+        self.project, self.feature = project, feature
+        caller = Caller(None, self.silent)
+        self.context = Context(project.tree, ENVIRON, jobs, caller, ReplyCache())
+        self.at: dict[str, Place] = {}  # each fact's place, by the oracle
+        self.quotes: dict[str, list[str]] = {}
+        self.count: Counter[str] = Counter()
+        self.notes: list[str] = []
+        self.seconds: list[float] = []
+
+    async def silent(self, message: str, done: float, total: float) -> None:
+        """No progress bar."""
+
+    async def call(self, name: str, **given: object):
+        operation = REGISTRY[name]
+        return await operation.run(self.context, operation.request(**given))
+
+    async def begin(self) -> None:
+        services = self.context.services()
+        request = pipeline.resolve(services, feature=self.feature, level="light")
+        evidence = collect(services, request)
+        bullets = self.project.facts("sample", MODEL)
+        half = len(bullets) // 2
+        drafts = []
+        for name, own in zip(MODEL_FILES, (bullets[:half], bullets[half:]), strict=True):
+            title = {"patterns.md": "Patterns", "existing-tests.md": "Existing tests"}[name]
+            text = f"# {title}: {self.feature}\n\n## Sampled\n" + "\n".join(own) + "\n"
+            drafts.append(dossier.parse(name, self.feature, text)[0])
+        await make(services, Plan(request, (), tuple(drafts)), evidence, time.time())
+        path = services.layout.dossier(self.feature) / "patterns.md"
+        people = "\n".join(self.project.facts("person", PERSON))
+        path.write_text(f"{path.read_text()}\n## Ours\n{people}\n")
+        await self.call("context.load", feature=self.feature, level="light")
+        for key, (place, quotes) in self.shown().items():
+            self.at[key], self.quotes[key] = place, quotes
+        self.count["sampled"] = len(self.at)
+
+    def published(self):
+        found = published.read(self.context.services().layout, self.feature)
+        assert found is not None, "no dossier"
+        return found
+
+    def drafts(self) -> list[Draft]:
+        texts = self.published().texts.items()
+        return [dossier.parse(name, self.feature, text)[0] for name, text in texts]
+
+    def shown(self) -> dict[str, tuple[Place, list[str]]]:
+        """Where the sampled facts are now, by the dossier; people's that are unverified are not."""
+        unverified = set(self.published().manifest.unverified)
+        found = {}
+        for draft, _, fact in dossier.all_facts(self.drafts()):
+            match = SAID.match(fact.text)
+            if match and fact.text not in unverified:
+                ref = sources.parse(fact.sources[0])
+                key = f"{match[1]} {match[2]}"
+                found[key] = (Place(ref.path, ref.start, ref.end), dossier.quotes(fact.text))
+        return found
+
+    def note(self, what: str, text: str) -> None:
+        self.count[what] += 1
+        self.notes.append(f"{self.feature}: {what}: {text}")
+
+    async def step(self, number: int, change: Change) -> None:
+        commit = self.project.commits[number]
+        fates = {key: change.fate(place) for key, place in self.at.items()}
+        told = (await self.call("context.status", feature=self.feature)).dossiers[0]
+        begun = time.perf_counter()
+        reply = await self.call("context.load", feature=self.feature, level="light")
+        self.seconds.append(time.perf_counter() - begun)
+        self.count[f"state {reply.state}"] += 1
+        if reply.state == "built":
+            self.note("rebuilt", f"{commit[:9]} {reply.warnings}")
+        if told.fresh and reply.state != "cached":
+            self.note("fresh and changed", commit[:9])
+        again = await self.call("context.load", feature=self.feature, level="light")
+        if again.state != "cached":
+            self.note("false stale", f"{commit[:9]} is {again.state} when loaded again")
+        shown = self.shown()
+        lost = 0
+        for key, fate in fates.items():
+            place, now = self.at.pop(key), shown.get(key, (None, []))[0]
+            label = f"{commit[:9]} {key} {place} -> {now}, {fate.kind} {[*map(str, fate.places)]}"
+            lost += now is None and key.startswith("sample")
+            if fate.kind == "kept" and now == place:
+                self.count["unmoved"] += 1
+            elif now is None:
+                self.lost(fate.kind, label)
+            elif now in fate.places:
+                self.count["followed"] += 1
+            elif not self.says(key, now):
+                self.note("kept without its text", label)
+            elif fate.kind == "gone" and now.path == place.path:
+                self.count["text changed, quote followed"] += 1
+            else:
+                self.note("wrong source", label)
+            if now is not None:
+                self.at[key] = now
+        for key in shown.keys() - fates.keys():  # a person's, whose text is there again
+            self.at[key] = shown[key][0]
+        self.would_run(lost, fates, commit)
+        self.people(commit)
+        self.computed(commit)
+
+    def lost(self, kind: str, label: str) -> None:
+        if kind in {"kept", "moved"}:
+            self.note("missed", label)
+        else:
+            self.count[f"{kind}, dropped"] += 1
+
+    def says(self, key: str, place: Place) -> bool:
+        lines = (self.project.tree / place.path).read_text("utf-8", "replace").split("\n")
+        text = "".join("".join(lines[place.start - 1 : place.end]).split())
+        return all("".join(quote.split()) in text for quote in self.quotes[key])
+
+    def would_run(self, lost: int, fates, commit: str) -> None:
+        """Whether a model would be asked again although enough of its facts are still true."""
+        total = sum(key.startswith("sample") for key in fates)
+        gone = sum(key.startswith("sample") and one.kind == "gone" for key, one in fates.items())
+        if total and lost / total > 0.25:
+            self.note("model run" if gone / total > 0.25 else "model run by moves", commit[:9])
+
+    def people(self, commit: str) -> None:
+        text = self.published().texts["patterns.md"]
+        for number in range(1, PERSON + 1):
+            if f"- person {number} says" not in text:
+                self.note("person's fact lost", f"{commit[:9]} {number}")
+
+    def computed(self, commit: str) -> None:
+        """Each computed fact must also be found by a first build of this commit."""
+        services = services_of(self.project.fresh, ENVIRON)
+        asked = pipeline.resolve(services, feature=self.feature, level="light")
+        expected = {
+            (draft.name, fact.text)
+            for draft, _, fact in dossier.all_facts(static.drafts(asked, collect(services, asked)))
+        }
+        for draft, _, fact in dossier.all_facts(self.drafts()):
+            if SAID.match(fact.text) or draft.name == "summary.md":
+                continue
+            self.count["computed"] += 1
+            if (draft.name, fact.text) not in expected:
+                self.note("computed and wrong", f"{commit[:9]} {draft.name} {fact.text}")
+
+
+async def follow(project: Project) -> dict[str, object]:
+    async with Jobs() as jobs:
+        return await _follow(project, jobs)
+
+
+async def _follow(project: Project, jobs: Jobs) -> dict[str, object]:
+    dossiers = [Followed(project, feature, jobs) for feature in project.features]
+    for one in dossiers:
+        await one.begin()
+    for number in range(1, len(project.commits)):
+        change = Change(project.tree, project.commits[number - 1], project.commits[number])
+        project.checkout(number)
+        if number % COLD == 1:
+            shutil.rmtree(project.fresh / ".project", ignore_errors=True)
+        for one in dossiers:
+            await one.step(number, change)
+        print(f"{project.name} {number}/{len(project.commits) - 1}", file=sys.stderr, flush=True)
+    count = sum((one.count for one in dossiers), Counter())
+    seconds = sorted(second for one in dossiers for second in one.seconds)
+    return {
+        "repository": project.name,
+        "steps": len(project.commits) - 1,
+        "features": project.features,
+        "count": dict(sorted(count.items())),
+        "seconds": {"median": seconds[len(seconds) // 2], "most": seconds[-1]},
+        "notes": [note for one in dossiers for note in one.notes],
+    }
+
+
+def figures(rows: list[dict]) -> dict[str, object]:
+    count = sum((Counter(row["count"]) for row in rows), Counter())
+    right = count["unmoved"] + count["followed"] + count["text changed, quote followed"]
+    wrong = count["wrong source"] + count["kept without its text"]
+    saved = count["unmoved"] + count["followed"]
+    return {
+        "steps": sum(row["steps"] for row in rows),
+        "sources correct": right / max(1, right + wrong),
+        "kept though gone": count["kept without its text"],
+        "computed facts seen": count["computed"],
+        "computed and wrong": count["computed and wrong"],
+        "false stale": count["false stale"] + count["rebuilt"],
+        "of a perfect relocator": saved / max(1, saved + count["missed"]),
+        "of those that moved": count["followed"] / max(1, count["followed"] + count["missed"]),
+        "model runs by moves": count["model run by moves"],
+        "person's facts lost": count["person's fact lost"],
+        "count": dict(sorted(count.items())),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--split", choices=("working", "held-out"))
+    parser.add_argument("--repo")
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--clones", type=Path, default=RESULTS / "following-clones")
+    parser.add_argument("--from", dest="source", default="")
+    given = parser.parse_args()
+    data = tomllib.loads((HERE / "manifest.toml").read_text())
+    rows = []
+    given.clones.mkdir(parents=True, exist_ok=True)
+    for row in data["repository"]:
+        if given.split not in {None, row["split"]} or (given.repo and given.repo not in row["url"]):
+            continue
+        project = Project(row, given.clones, given.source, given.steps or data["steps"])
+        rows.append(asyncio.run(follow(project)))
+        RESULTS.mkdir(exist_ok=True)
+        place = RESULTS / f"following-{given.split or 'some'}.json"
+        place.write_text(json.dumps({"figures": figures(rows), "rows": rows}, indent=1))
+    print(json.dumps(figures(rows), indent=1))
+
+
+if __name__ == "__main__":
+    main()
