@@ -120,13 +120,12 @@ def test_a_dossier_that_is_a_link_is_not_there(work, folder):
     [
         lambda text: "",
         lambda text: "[" * 100_000,
-        lambda text: "<<<<<<< ours\n" + text + "=======\n" + text + ">>>>>>> theirs\n",
         lambda text: text.replace('"schema_version": 1', '"schema_version": 2'),
         lambda text: text.replace('"feature": "login"', '"feature": "cart"'),
         lambda text: text.replace('"ticket"', '"tickets"'),
         lambda text: "null",
     ],
-    ids=["empty", "deep", "conflict", "later schema", "another feature", "unknown key", "null"],
+    ids=["empty", "deep", "later schema", "another feature", "unknown key", "null"],
 )
 def test_an_unreadable_manifest_does_not_hide_the_texts(work, folder, spoil):
     text = (folder / "manifest.json").read_text()

@@ -181,7 +181,7 @@ class Followed:
         """Where the sampled facts are now, by the dossier; people's that are unverified are not."""
         unverified = set(self.published().manifest.unverified)
         found = {}
-        for draft, _, fact in dossier.all_facts(self.drafts()):
+        for _, _, fact in dossier.all_facts(self.drafts()):
             match = SAID.match(fact.text)
             if match and fact.text not in unverified:
                 ref = sources.parse(fact.sources[0])

@@ -1,15 +1,16 @@
 """Checks the drafts of all builders and puts them together into one dossier."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from preread import check, dossier, prompt, sources
+from preread import check, dossier, hand_edits, prompt, sources
 from preread.build_plan import SUMMARY, Plan
 from preread.builders import static
+from preread.check import People
 from preread.infra import atomic
-from preread.layout import REQUIRED
+from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem, SpanMark
 from preread.relocation import Relocator
 from preread.services import Services
@@ -28,10 +29,12 @@ class Assembled:
     drafted: tuple[str, ...]  # files with a model's facts
     missing: tuple[str, ...]  # files that the model was to draft now, and did not
     fault: Fault | None
-    # Ids of the facts that people did not write: they go when a builder no longer finds them.
+    # Ids of the facts that people did not write, in order: they go when no builder finds them.
     own_facts: tuple[str, ...]
     model_contributed: bool  # whether any draft of the model passed the check
     marks: dict[str, SpanMark]
+    replaced: dict[str, str]  # ids of facts -> of what a person made of them
+    by_hand: tuple[str, ...]  # files that a person edited
 
     @property
     def status(self) -> str:
@@ -76,8 +79,11 @@ def assemble(
     chosen = {draft.name: draft for draft in (*still_valid, *valid.values())}
     others = [d for d in static.drafts(plan.request, evidence) if d.name not in chosen]
     drafts = (*chosen.values(), *others)
-    checked, own_facts = _check_together(services, plan, evidence, drafts, alone, outcome)
-    _write(staging, checked.drafts)
+    checked, people = _check_together(services, plan, evidence, drafts, alone, outcome)
+    by_hand = _by_hand(plan)
+    texts = _texts(plan, checked.drafts, by_hand)
+    _write(staging, texts)
+    own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
     written = {draft.name for draft in checked.drafts if draft.facts}
     return Assembled(
         checked=checked,
@@ -87,6 +93,8 @@ def assemble(
         own_facts=own_facts,
         model_contributed=bool(valid),
         marks=_marks(services, chosen, own_facts, checked),
+        replaced=people.replaced,
+        by_hand=tuple(name for name in by_hand if name in texts),
     )
 
 
@@ -147,11 +155,8 @@ def _check_together(
     drafts: tuple[Draft, ...],
     alone: Checked,
     outcome: Outcome,
-) -> tuple[Checked, tuple[str, ...]]:
-    """Check all files against one budget, together with what people wrote.
-
-    Returns the ids of the builders' facts as well.
-    """
+) -> tuple[Checked, People]:
+    """Check all files against one budget, together with what people wrote."""
     request = plan.request
     everything, people = check.with_user_facts(services, request.feature, drafts, plan.followed)
     checked = check.check(
@@ -164,9 +169,10 @@ def _check_together(
         ranks=_ranks(plan, evidence),
         before=replace(alone, drafts=(), verdicts=()),
         external=outcome.external,
-        people=people,
+        people=people.facts,
+        replaced=people.replaced,
     )
-    return checked, tuple(sorted(_ids(checked.drafts) - people.keys()))
+    return checked, people
 
 
 def _ranks(plan: Plan, evidence: Evidence) -> dict[str, float]:
@@ -209,13 +215,35 @@ def _marks(
     return {source: mark for source, mark in found.items() if mark is not None}
 
 
-def _ids(drafts: tuple[Draft, ...]) -> set[str]:
-    return {dossier.fact_id(draft.name, fact.text) for draft, _, fact in dossier.all_facts(drafts)}
+def _by_hand(plan: Plan) -> tuple[str, ...]:
+    """The published files that a person edited, now or before."""
+    if plan.published is None or plan.published.manifest is None:
+        return ()
+    edited = {*plan.published.edited, *plan.published.manifest.by_hand}
+    return tuple(name for name in plan.published.texts if name in edited and name != SUMMARY)
 
 
-def _write(staging: Path, drafts: tuple[Draft, ...]) -> None:
-    """Replace the content of the staging folder by these drafts."""
+def _texts(plan: Plan, drafts: tuple[Draft, ...], by_hand: Collection[str]) -> dict[str, str]:
+    """The files as they are published."""
+    old = plan.published.texts if plan.published is not None else {}
+    return {
+        draft.name: hand_edits.render_into(old[draft.name], draft)
+        if draft.name in by_hand
+        else dossier.render(draft)
+        for draft in drafts
+    }
+
+
+def _ids(plan: Plan, texts: Mapping[str, str]) -> Iterator[str]:
+    """The ids of all facts, in the order in which a reader meets them."""
+    for row in FILES:
+        draft = dossier.parse(row.name, plan.request.feature, texts.get(row.name, ""))[0]
+        yield from (dossier.fact_id(row.name, fact.text) for fact in draft.facts)
+
+
+def _write(staging: Path, texts: Mapping[str, str]) -> None:
+    """Replace the content of the staging folder by these files."""
     for path in staging.iterdir():
         atomic.remove(path)
-    for draft in drafts:
-        atomic.write(staging / draft.name, dossier.render(draft).encode())
+    for name, text in texts.items():
+        atomic.write(staging / name, text.encode())

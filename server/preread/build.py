@@ -26,10 +26,21 @@ from preread.builders import CLAUDE, STATIC
 from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.evidence.collect import collect
 from preread.infra import atomic
-from preread.models import Evidence, Fault, LoadReply, Manifest, Order, Outcome, Request, Wording
+from preread.models import (
+    Evidence,
+    Fault,
+    LoadReply,
+    LostFact,
+    Manifest,
+    Order,
+    Outcome,
+    Request,
+    Wording,
+)
 from preread.published import Published
 from preread.services import Services, step
 
+MAX_LOST = 100  # facts that a manifest lists as lost
 BACKGROUND = (
     "A deeper dossier is being built in the background; "
     "call load_context again in a minute or two to get it."
@@ -108,8 +119,10 @@ async def make(services: Services, plan: Plan, evidence: Evidence, started: floa
     outcome = outcome.model_copy(update={"fault": made.fault})
     run = replies.run_record(manifest, made.checked, outcome, started)
     seconds = run.stats.seconds
+    refresh = replies.refresh(plan.followed, plan.lost)
     if plan.how == "refreshed":
-        run = replies.refreshed_record(published.recorded(services.layout, request.feature), run)
+        earlier = published.recorded(services.layout, request.feature)
+        run = replies.refreshed_record(earlier, run, refresh)
     published.record(services.layout, request.feature, run)
     warnings = [*evidence.notes, *outcome.warnings]
     if services.tree.unreadable:
@@ -121,7 +134,7 @@ async def make(services: Services, plan: Plan, evidence: Evidence, started: floa
     warnings += await index(services)
     reply = replies.built(services, request, seconds, plan.how, warnings)
     if plan.how == "refreshed" and plan.published is not None:
-        return replies.refreshed(services, reply, plan.published, plan.lost)
+        return replies.refreshed(services, reply, plan.published, plan.lost, refresh)
     return reply
 
 
@@ -155,7 +168,17 @@ def _manifest(
         facts=made.own_facts,
         wordings=_wordings(plan, made),
         thin=evidence.thin,
+        replaced=made.replaced,
+        by_hand=made.by_hand,
+        lost=_lost(plan, made),
     )
+
+
+def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
+    """What is missing of the drafts that were kept; what a model wrote anew lacks nothing."""
+    kept = {draft.name for draft in plan.kept} & {*made.drafted}
+    lost = (one for one in (*plan.lost_before, *plan.lost) if one.file in kept)
+    return tuple(dict.fromkeys(lost))[-MAX_LOST:]
 
 
 def _of_refresh(manifest: Manifest, earlier: Manifest) -> Manifest:
@@ -202,9 +225,9 @@ async def _draft(
     if not plan.to_draft or services.tree.failed:
         return Outcome(fault=_failure(services))  # no model is paid for a part of the evidence
     existing = {draft.name: dossier.render(draft) for draft in plan.kept}
-    render = partial(
-        prompt.prepare, services, plan.request, evidence, staging, plan.to_draft, existing
-    )
+    changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
+    prepare = partial(prompt.prepare, services, plan.request, evidence, staging, plan.to_draft)
+    render = partial(prepare, existing, changed=changed)
     warnings: tuple[str, ...] = ()
     try:
         text = await step(render)

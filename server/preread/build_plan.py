@@ -6,8 +6,8 @@ from functools import partial
 from preread import cache, dossier, moves, published
 from preread.build_key import build_key
 from preread.builders import DRAFTED, DRAFTING_ORDER
-from preread.models import Draft, Evidence, How, Manifest, Request
-from preread.moves import Followed, Lost
+from preread.models import Draft, Evidence, How, LostFact, Manifest, Request
+from preread.moves import Followed
 from preread.published import Published
 from preread.services import Services
 
@@ -28,7 +28,9 @@ class Plan:
     how: How = "built"
     # What became of the published dossier's sources; people's facts follow them.
     followed: Followed = field(default_factory=Followed)
-    lost: tuple[Lost, ...] = ()  # the model's facts that no source supports any more
+    # The model's facts that no source supports any more: now, and since it drafted their file.
+    lost: tuple[LostFact, ...] = ()
+    lost_before: tuple[LostFact, ...] = ()
 
 
 def make_plan(services: Services, request: Request, evidence: Evidence) -> Plan:
@@ -73,15 +75,17 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
         raise ValueError("only a dossier with a manifest can be refreshed")
     where = moves.follow(services, manifest)
     kept: list[Draft] = []
-    lost: list[Lost] = []
-    facts = 0
-    for draft in _drafted(found, manifest).values():
+    lost: list[LostFact] = []
+    drafted = _drafted(found, manifest)
+    before = tuple(one for one in manifest.lost if one.file in drafted)
+    facts = len(before)
+    for draft in drafted.values():
         now, without = moves.followed(draft, where)
         kept.append(now)
         lost += without
         facts += len(draft.facts)
-    again = {one.file for one in lost}
-    if len(lost) <= services.settings.rebuild_after * facts:
+    again = {one.file for one in (*before, *lost)} if lost else set()
+    if len(before) + len(lost) <= services.settings.rebuild_after * facts:
         again = set()
     to_draft = _in_order(tuple(again))
     return Plan(
@@ -93,6 +97,7 @@ def refresh_plan(services: Services, request: Request, found: Published) -> Plan
         "built" if to_draft else "refreshed",
         where,
         tuple(lost),
+        before,
     )
 
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from preread import inputs, published, sources
+from preread import dossier, inputs, published, sources
 from preread.errors import PrereadError, Unreadable
 from preread.infra import db
 from preread.layout import REQUIRED
@@ -100,7 +100,20 @@ def _content_misses(services: Services, request: Request, found: Published) -> I
     """Reasons in what the dossier was made from, found one after the other."""
     manifest = found.manifest or Manifest(feature=request.feature)
     yield from _changed_inputs(services, request, manifest)
+    yield from _edits(found, manifest)
     yield from _changed_spans(services, manifest)
+
+
+def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
+    """Edits by people whose sources nothing watches yet, and files that git merged."""
+    known = {*manifest.facts}
+    for name in found.edited:
+        if manifest.files.get(name) == "":
+            yield f"git merged {name}"
+        for fact in dossier.parse(name, manifest.feature, found.texts[name])[0].facts:
+            is_new = dossier.fact_id(name, fact.text) not in known
+            if is_new and fact.sources:
+                yield f"a person added to {name}: {fact.text}"
 
 
 def _different_request(request: Request, build_key: BuildKey, manifest: Manifest) -> Iterator[str]:

@@ -50,6 +50,12 @@ def own_words(text: str) -> str:
     return text
 
 
+def shape(text: str) -> str:
+    """A fact's words with any numbers outside of backticks: counts change as the code does."""
+    words = re.sub(r"\d+", "0", own_words(text)).split()
+    return " ".join((*words, *quotes(text))).lower()
+
+
 def _code_spans(text: str) -> Iterator[str]:
     """The text between each run of backticks and the next run of the same length, in one pass."""
     runs = list(re.finditer("`+", text))

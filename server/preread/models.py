@@ -200,6 +200,15 @@ class SpanMark(Model):
     symbol: str = Field("", description="The innermost definition or test around the lines.")
     ordinal: int = Field(1, description="Which of the equal runs of lines in the file it is.")
     copies: int = Field(1, description="How many equal runs of lines the file has.")
+    lines: int = Field(1, description="How many lines, with blank ones at the end.")
+
+
+class LostFact(Model):
+    """A fact of a model's that no source supports any more."""
+
+    file: str
+    text: str
+    is_changed: bool = Field(description="Whether what it was about is still there, else gone.")
 
 
 class Manifest(Model):
@@ -232,7 +241,18 @@ class Manifest(Model):
         description="What was at the lines of each source that a model or a person cited.",
     )
     facts: tuple[str, ...] = Field(
-        (), description="Ids of the facts that the build wrote; people added any others."
+        (),
+        description="Ids of the facts that the build wrote, in their order; people added others.",
+    )
+    replaced: dict[str, str] = Field(
+        default_factory=dict,
+        description="Ids of a build's facts -> of what people made of them, which counts instead.",
+    )
+    by_hand: tuple[str, ...] = Field(
+        (), description="Files that people edited: their order and other lines stay."
+    )
+    lost: tuple[LostFact, ...] = Field(
+        (), description="What is missing of the model's drafts, because the code changed."
     )
     wordings: tuple[Wording, ...] = Field(
         (), description="The other descriptions that the dossier serves, oldest first."
@@ -333,6 +353,16 @@ class Stats(Model):
     cost_today_usd: float = 0.0
 
 
+class Refresh(Model):
+    """What became of the sources of a dossier that was refreshed."""
+
+    moved: int = Field(description="Sources that were found again elsewhere.")
+    changed: tuple[str, ...] = Field(
+        (), description="Facts that are gone because their lines say something else now."
+    )
+    gone: tuple[str, ...] = Field((), description="Facts whose sources are gone.")
+
+
 class LoadReply(Model):
     """The dossier, or why there is none; `next` says what to do now."""
 
@@ -349,6 +379,7 @@ class LoadReply(Model):
     thin: bool = Field(False, description="The project says next to nothing about the feature.")
     warnings: tuple[str, ...] = ()
     next: str = ""
+    refresh: Refresh | None = Field(None, description="What changed, if it was refreshed.")
     stats: Stats | None = None
     code: str | None = None
     message: str | None = None

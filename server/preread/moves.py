@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from preread import dossier, sources
-from preread.models import Draft, Fact, Fence, Manifest
+from preread.models import Draft, Fact, Fence, LostFact, Manifest
 from preread.relocation import Relocator
 from preread.services import Services
 from preread.sources import Ref, SourceError
@@ -20,15 +20,6 @@ class Followed:
     @property
     def lost(self) -> frozenset[str]:
         return self.changed | self.gone
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A fact that no source supports any more."""
-
-    file: str
-    text: str
-    is_changed: bool  # else it is gone
 
 
 def follow(services: Services, manifest: Manifest) -> Followed:
@@ -63,13 +54,13 @@ def _state(services: Services, ref: Ref, digest: str) -> str:
     return "" if now == digest else "changed"
 
 
-def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[Lost, ...]]:
+def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[LostFact, ...]]:
     """The draft with its sources where they are now, and the facts that lost theirs.
 
     A fact of several sources keeps those that are left. A fact that quotes a changed ticket or
     file keeps it: the check looks its quotes up.
     """
-    lost: list[Lost] = []
+    lost: list[LostFact] = []
     sections = []
     for section in draft.sections:
         items: list[Fact | Fence] = []
@@ -78,7 +69,7 @@ def followed(draft: Draft, found: Followed) -> tuple[Draft, tuple[Lost, ...]]:
                 items.append(item)
             elif has_lost_its_sources(item, section.source, found):
                 is_changed = not found.gone.issuperset(item.sources)
-                lost.append(Lost(draft.name, item.text, is_changed))
+                lost.append(LostFact(file=draft.name, text=item.text, is_changed=is_changed))
             else:
                 left = tuple(one for one in item.sources if not _is_lost(one, item, found))
                 items.append(moved_fact(replace(item, sources=left), section.source, found))

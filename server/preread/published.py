@@ -6,16 +6,16 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, ValidationError
 
 from preread.errors import Unreadable
 from preread.gates.feature_names import is_feature
-from preread.infra import atomic
+from preread.infra import atomic, merged_json
 from preread.infra.reading import names_in, plain_bytes, read_errors
 from preread.layout import BY_NAME, FILES, MANIFEST, Layout
-from preread.models import Manifest, Model, Outcome, Stats
+from preread.models import Manifest, Model, Outcome, Refresh, Stats
 
 SCHEMA = 1
 MAX_READS = 50
@@ -63,6 +63,7 @@ class RunRecord(Model):
     stats: Stats = Stats()
     outcome: Outcome = Outcome()
     problems: Annotated[tuple[str, ...], AfterValidator(_bounded)] = ()
+    refresh: Refresh | None = None  # the last one since that build
 
 
 def digest(data: bytes) -> str:
@@ -79,14 +80,27 @@ def text_of(data: bytes) -> str:
 
 
 def parse_manifest(data: bytes | None, feature: str) -> Manifest | None:
-    """Parse a manifest; None unless it is valid, of this schema and of this feature."""
+    """Parse a manifest; None unless it is valid, of this schema and of this feature.
+
+    One that git merged has both sides' entries, and no file's digest: no file is as it says.
+    """
     if data is None:
         return None
     try:
-        manifest = Manifest.model_validate_json(data)
+        manifest: Manifest | None = Manifest.model_validate_json(data)
     except ValidationError:
+        manifest = _merged(data)
+    if manifest is None:
         return None
     return manifest if manifest.schema_version == SCHEMA and manifest.feature == feature else None
+
+
+def _merged(data: bytes) -> Manifest | None:
+    try:
+        found = Manifest.model_validate(merged_json.parse(data.decode()))
+    except ValueError:  # ValidationError and UnicodeDecodeError are, too
+        return None
+    return found.model_copy(update={"files": dict.fromkeys(found.files, "")})
 
 
 def staged(layout: Layout, feature: str) -> list[Path]:
@@ -234,10 +248,24 @@ def record(layout: Layout, feature: str, run: RunRecord) -> None:
     atomic.write(layout.run_record(feature), json_bytes(run.model_dump(mode="json")))
 
 
-def json_bytes(value: object) -> bytes:
-    """Canonical JSON, one value per line so that git can merge it."""
-    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False)
-    return (text + "\n").encode("utf-8", "replace")
+def json_bytes(value: dict[str, Any]) -> bytes:
+    """Canonical JSON, one entry per line: git's `merge=union` must not mix two entries' lines."""
+    rows = (f"  {_dumped(name)}: {_spread(value[name])}" for name in sorted(value))
+    return ("{\n" + ",\n".join(rows) + "\n}\n").encode("utf-8", "replace")
+
+
+def _spread(value: object) -> str:
+    """A value with each of its own entries on a line."""
+    if isinstance(value, dict) and value:
+        rows = (f"    {_dumped(name)}: {_dumped(value[name])}" for name in sorted(value))
+        return "{\n" + ",\n".join(rows) + "\n  }"
+    if isinstance(value, list | tuple) and value:
+        return "[\n" + ",\n".join(f"    {_dumped(one)}" for one in value) + "\n  ]"
+    return _dumped(value)
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise, starmap
 
 from preread import sources
 from preread.models import SpanMark
@@ -45,7 +45,13 @@ class Relocator:
             return None
         equal = [place.start for place in text.places(here)]
         ordinal = sum(start < ref.start for start in equal) + 1
-        return here.model_copy(update={"ordinal": ordinal, "copies": max(1, len(equal))})
+        return here.model_copy(
+            update={
+                "ordinal": ordinal,
+                "copies": max(1, len(equal)),
+                "lines": ref.end - ref.start + 1,
+            }
+        )
 
     def relocate(self, ref: Ref, digest: str, marked: SpanMark | None) -> Ref | None:
         """The source that now has the text of `digest`; None when there is no single match.
@@ -64,7 +70,8 @@ class Relocator:
         place = self._in_file(ref.path, marked, digest) or self._elsewhere(ref.path, marked)
         if place is None:
             return None
-        return replace(ref, path=place.path, start=place.start, end=place.end)
+        end = self._text(place.path).with_blank_lines(place, marked.lines)
+        return replace(ref, path=place.path, start=place.start, end=end)
 
     def has_symbol(self, path: str, marked: SpanMark | None) -> bool:
         """Whether the file still defines what the lines were in; at module level, if it exists."""
@@ -172,6 +179,7 @@ class _Squeezed:
         self.raw = tree.lines(path) or []
         self.lines = ["".join(line.split()) for line in self.raw]
         self.offsets = [0, *accumulate(map(len, self.lines))]
+        self.commas = [0, *accumulate(starmap(_is_added, pairwise((*self.lines, ""))))]
 
     def places(self, marked: SpanMark) -> Iterator[_Place]:
         """Every run of whole lines with the marked text, first to last."""
@@ -179,15 +187,28 @@ class _Squeezed:
         for start, line in enumerate(self.lines):
             if not line:
                 continue
-            while end < len(self.lines) and self.offsets[end] < self.offsets[start] + marked.size:
+            end = max(end, start + 1)
+            while end < len(self.lines) and self._size(start, end) < marked.size:
                 end += 1
-            if self.offsets[end] - self.offsets[start] != marked.size:
-                continue
-            if _digest(self.lines[start:end]) == marked.digest:
-                yield _Place(self.path, start + 1, end, self.mark(start + 1, end))
+            last = end
+            while last <= len(self.lines) and self._size(start, last) == marked.size:
+                if _digest(_without_added(self.lines[start:last])) == marked.digest:
+                    yield _Place(self.path, start + 1, last, self.mark(start + 1, last))
+                    break
+                last += 1  # a closing bracket after a comma that does not count
+
+    def _size(self, start: int, end: int) -> int:
+        return self.offsets[end] - self.offsets[start] - self.commas[end - 1] + self.commas[start]
+
+    def with_blank_lines(self, place: _Place, count: int) -> int:
+        """The last line of a place with as many blank lines at its end as it had."""
+        end = place.end
+        while end < min(place.start + count - 1, len(self.lines)) and not self.lines[end]:
+            end += 1
+        return end
 
     def mark(self, start: int, end: int) -> SpanMark:
-        text = self.lines[start - 1 : end]
+        text = _without_added(self.lines[start - 1 : end])
         return SpanMark(
             size=sum(map(len, text)),
             digest=_digest(text),
@@ -215,6 +236,16 @@ class _Squeezed:
     def digest(self, place: _Place) -> str:
         """The digest of a place's lines as they are, as a manifest has it."""
         return sources.Span(tuple(self.raw[place.start - 1 : place.end])).digest
+
+
+def _is_added(line: str, after: str) -> bool:
+    """Whether a line ends in a comma that formatters add where they break lines."""
+    return line.endswith(",") and after[:1] in {")", "]", "}"}
+
+
+def _without_added(lines: list[str]) -> list[str]:
+    pairs = pairwise((*lines, ""))
+    return [line[:-1] if _is_added(line, after) else line for line, after in pairs]
 
 
 def _symbol_path(container: str, name: str) -> str:

@@ -12,13 +12,15 @@ from preread.models import (
     Fault,
     How,
     LoadReply,
+    LostFact,
     Manifest,
     Outcome,
+    Refresh,
     Request,
     State,
     Stats,
 )
-from preread.moves import Lost
+from preread.moves import Followed
 from preread.published import Published, RunRecord
 from preread.services import Services
 
@@ -84,20 +86,31 @@ def run_record(manifest: Manifest, checked: Checked, outcome: Outcome, started: 
     )
 
 
-def refreshed_record(earlier: RunRecord | None, run: RunRecord) -> RunRecord:
+def refresh(followed: Followed, lost: Sequence[LostFact]) -> Refresh:
+    """What a refresh found, for its reply and the run's record."""
+    changed = tuple(f"{one.file}: {one.text}" for one in lost if one.is_changed)
+    gone = tuple(f"{one.file}: {one.text}" for one in lost if not one.is_changed)
+    return Refresh(moved=len(followed.moved), changed=changed, gone=gone)
+
+
+def refreshed_record(earlier: RunRecord | None, run: RunRecord, found: Refresh) -> RunRecord:
     """The record of the last build after a refresh: new counts, and what the build took."""
     if earlier is None:
-        return run
+        return run.model_copy(update={"refresh": found})
     cost = {name: getattr(earlier.stats, name) for name in ("turns", "cost_usd", "seconds")}
-    return earlier.model_copy(
-        update={"stats": run.stats.model_copy(update=cost), "problems": run.problems}
-    )
+    now = {"stats": run.stats.model_copy(update=cost), "problems": run.problems}
+    return earlier.model_copy(update={**now, "refresh": found})
 
 
 def refreshed(
-    services: Services, reply: LoadReply, before: Published, lost: Sequence[Lost]
+    services: Services,
+    reply: LoadReply,
+    before: Published,
+    lost: Sequence[LostFact],
+    found: Refresh,
 ) -> LoadReply:
     """The reply to a refresh: which of the model's facts are gone; `cached` if nothing changed."""
+    reply = reply.model_copy(update={"refresh": found})
     now = published.read(services.layout, before.manifest.feature) if before.manifest else None
     if now is not None and _shown(now) == _shown(before):
         return reply.model_copy(update={"state": "cached"})

@@ -109,7 +109,7 @@ def _widened(
     wordings = [one for one in manifest.wordings if not gone.intersection(one.facts)]
     wordings.append(Wording(digest=cache.wording(request.description), facts=ids))
     update = {
-        "facts": tuple(sorted({*manifest.facts, *ids} - gone)),
+        "facts": tuple(dict.fromkeys(one for one in (*manifest.facts, *ids) if one not in gone)),
         "spans": {key: value for key, value in (manifest.spans | spans).items() if key in cited},
         "wordings": tuple(wordings[-MAX_WORDINGS:]),
     }

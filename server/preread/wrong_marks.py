@@ -6,11 +6,11 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field
 
-from preread import published
+from preread import dossier, published
 from preread.infra import atomic
 from preread.infra.locks import FileLock
 from preread.infra.reading import plain_bytes
-from preread.layout import Layout
+from preread.layout import BY_NAME, Layout
 from preread.models import Model
 
 LOCK = "_wrong"  # no feature has this name
@@ -34,6 +34,16 @@ def ids(layout: Layout) -> dict[str, str]:
 def is_damaged(layout: Layout) -> bool:
     """Whether there are marks that cannot be read."""
     return _read(layout) is None
+
+
+def shapes(layout: Layout) -> frozenset[tuple[str, str]]:
+    """The files and shapes of the facts that are marked: other numbers make them no better."""
+    return frozenset(
+        (name, dossier.shape(text))
+        for id_, text in ids(layout).items()
+        for name in BY_NAME
+        if dossier.fact_id(name, text) == id_
+    )
 
 
 def add(layout: Layout, id: str, feature: str, text: str) -> None:  # noqa: A002 - as in the registry

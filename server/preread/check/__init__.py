@@ -1,7 +1,15 @@
 """Check drafts: apply the format rules, look up every source, compute states, fit the budget."""
 
 from preread.check.check import CONFIDENCE, check, check_unbudgeted
-from preread.check.drafts import read_staged, with_user_facts
+from preread.check.drafts import People, read_staged, with_user_facts
 from preread.check.lookups import only_said
 
-__all__ = ["CONFIDENCE", "check", "check_unbudgeted", "only_said", "read_staged", "with_user_facts"]
+__all__ = [
+    "CONFIDENCE",
+    "People",
+    "check",
+    "check_unbudgeted",
+    "only_said",
+    "read_staged",
+    "with_user_facts",
+]

@@ -33,6 +33,7 @@ KIND_FACTOR: dict[str, float] = {
     "summary": 0.9,
 }
 NOBODY: Mapping[str, bool] = {}
+NOTHING: Mapping[str, str] = {}
 # Limits of one fact with its sources. A whole dossier has 8,000 characters by default.
 MAX_FACT_CHARACTERS, MAX_FACT_SOURCES, MAX_FACT_QUOTES = 2000, 30, 30
 MAX_FENCE_LINES = 500
@@ -51,6 +52,7 @@ class _Checker:
         self.credentials = Credentials(services.layout.root)
         self.problems: list[Problem] = []
         self.wrong = wrong_marks.ids(services.layout)
+        self.wrong_shapes = wrong_marks.shapes(services.layout)
         self.seen: set[tuple[str, str]] = set()
 
     def problem(self, name: str, line: int, code: str, message: str) -> None:
@@ -176,6 +178,9 @@ class _Checker:
             pass
         elif identity in self.wrong:
             self.problem(name, fact.line, "E_FACT_WRONG", f"was marked as wrong: {identity}")
+        elif identity not in self.people and (name, dossier.shape(fact.text)) in self.wrong_shapes:
+            message = "was marked as wrong, with other numbers"
+            self.problem(name, fact.line, "E_FACT_WRONG", message)
         else:
             return True
         return False
@@ -257,6 +262,7 @@ def check(
     external: Iterable[str] = (),
     trust_published: bool = True,
     people: Mapping[str, bool] = NOBODY,
+    replaced: Mapping[str, str] = NOTHING,
 ) -> Checked:
     """Check drafts against every rule.
 
@@ -268,6 +274,8 @@ def check(
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
     - `people`: ids of facts that people wrote, each with whether its sources are still there.
       These facts are kept even if they no longer check out.
+    - `replaced`: ids of facts to leave out, each with that of the person's fact that counts
+      instead. If that does not check out, both are kept.
     """
     lookups = Lookups(services, feature, Answers(external), trust_published=trust_published)
     checker = _Checker(services, feature, lookups, people)
@@ -279,6 +287,7 @@ def check(
         kept.append(valid)
         verdicts += found
         dropped += invalid
+    kept, verdicts = _without_replaced(kept, verdicts, replaced)
     cut = before.cut if before else 0
     if budget:
         limit = services.settings.tokens(level)
@@ -296,6 +305,30 @@ def check(
     kept = [d for d in kept if d.sections or d.name in REQUIRED or not budget]
     all_problems = (*map(checker.redacted, problems), *checker.problems)
     return Checked(tuple(kept), tuple(verdicts), all_problems, dropped, cut, spans)
+
+
+def _without_replaced(
+    drafts: list[Draft], verdicts: list[Verdict], replaced: Mapping[str, str]
+) -> tuple[list[Draft], list[Verdict]]:
+    """Without the facts that a person's, which checks out, counts instead of."""
+    valid = {
+        (verdict.file, dossier.fact_id(verdict.file, verdict.fact.text))
+        for verdict in verdicts
+        if verdict.state != "unverified"
+    }
+
+    def is_left(name: str, item: Fact | Fence) -> bool:
+        identity = dossier.fact_id(name, item.text) if isinstance(item, Fact) else ""
+        return identity not in replaced or (name, replaced[identity]) not in valid
+
+    left = []
+    for draft in drafts:
+        sections = [
+            replace(one, items=tuple(item for item in one.items if is_left(draft.name, item)))
+            for one in draft.sections
+        ]
+        left.append(replace(draft, sections=tuple(one for one in sections if one.items)))
+    return left, [one for one in verdicts if is_left(one.file, one.fact)]
 
 
 def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> Checked:

@@ -2,16 +2,19 @@
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from preread import dossier, moves, published
-from preread.layout import BY_NAME
+from preread.layout import BY_NAME, FILES
 from preread.models import Draft, Manifest, Problem
 from preread.moves import Followed
+from preread.published import Published
 from preread.services import Services
 
+FILE_ORDER = {row.name: number for number, row in enumerate(FILES)}
 MAX_BYTES = 250_000  # of one draft: thirty times the default budget of a whole dossier
 MAX_PROBLEMS = 100  # reported per file, and at most this many unexpected files
 
@@ -48,19 +51,26 @@ def _is_plain_file(path: Path) -> bool:
     return stat.S_ISREG(info.st_mode) and info.st_nlink == 1
 
 
+class People(NamedTuple):
+    """What people wrote into the published files, by the ids of their facts."""
+
+    facts: dict[str, bool]  # whether its sources are still there
+    replaced: dict[str, str]  # id of a build's fact -> of what a person made of it
+
+
 def with_user_facts(
     services: Services, feature: str, drafts: Iterable[Draft], found: Followed
-) -> tuple[tuple[Draft, ...], dict[str, bool]]:
+) -> tuple[tuple[Draft, ...], People]:
     """Add the facts that people wrote into the published files, with sources that moved.
 
     They come first in their file, unless a draft already has them, and are checked like any other.
-    Also returns their ids, each with whether its sources are still there.
     """
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
     if current is None or current.manifest is None:
-        return tuple(by_name.values()), {}
+        return tuple(by_name.values()), People({}, {})
     people: dict[str, bool] = {}
+    now_called: dict[str, str] = {}
     for name, text in current.texts.items():
         if name == "summary.md":
             continue
@@ -72,6 +82,7 @@ def with_user_facts(
             for fact in section.facts:
                 now = moves.moved_fact(fact, section.source, found)
                 identity = dossier.fact_id(name, now.text)
+                now_called[dossier.fact_id(name, fact.text)] = identity
                 # The check looks quotes up, so that a person need not touch a fact that is true.
                 is_there = not moves.has_lost_its_sources(fact, section.source, found)
                 people[identity] = is_there or bool(dossier.quotes(fact.text))
@@ -79,7 +90,38 @@ def with_user_facts(
             added += [replace(section, items=tuple(items))] if items else []
         if added:
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
-    return tuple(by_name.values()), people
+    replaced = _replaced(current, now_called)
+    return tuple(by_name.values()), People(people, replaced)
+
+
+def _replaced(current: Published, now_called: Mapping[str, str]) -> dict[str, str]:
+    """The build's facts that a person's edit replaced: gone from between the same neighbours."""
+    manifest = current.manifest or Manifest(feature="")
+    found = {id_: now_called[by] for id_, by in manifest.replaced.items() if by in now_called}
+    shown = [
+        dossier.fact_id(name, fact.text)
+        for name, text in sorted(current.texts.items(), key=lambda pair: FILE_ORDER[pair[0]])
+        for fact in dossier.parse(name, manifest.feature, text)[0].facts
+    ]
+    gone = _by_gap(manifest.facts, set(shown))
+    edits = _by_gap(shown, {*manifest.facts})
+    for gap, ids in gone.items():
+        wrote = [now_called[id_] for id_ in edits.get(gap, []) if id_ in now_called]
+        if wrote:
+            found |= {id_: wrote[min(i, len(wrote) - 1)] for i, id_ in enumerate(ids)}
+    return found
+
+
+def _by_gap(ids: Iterable[str], fixed: Collection[str]) -> dict[str, list[str]]:
+    """The ids that are not fixed, in order, by the fixed one before them."""
+    gaps: dict[str, list[str]] = {}
+    before = ""
+    for id_ in ids:
+        if id_ in fixed:
+            before = id_
+        else:
+            gaps.setdefault(before, []).append(id_)
+    return gaps
 
 
 def _written_by_people(name: str, text: str, manifest: Manifest) -> Draft:

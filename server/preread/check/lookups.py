@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -178,6 +178,8 @@ class Lookups:
         needle = _one_line(quote)
         if any(needle in reading for reading in self.normalized[source]):
             return True
+        if len(span.lines) > 1 and _joined([needle]) in _joined(span.lines):
+            return True
         if needle.endswith("()") and self._is_called(needle.removesuffix("()"), source):
             return True
         return _is_name(_dotted(needle), span.names)
@@ -215,6 +217,12 @@ class Lookups:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Lines without white space and without the commas that formatters add where they break."""
+    rows = [re.sub(r"\s+", "", line) for line in lines]
+    return re.sub(r",\n(?=[)\]}])", "", "\n".join(rows)).replace("\n", "")
 
 
 def _normalized(span: Span) -> Iterable[str]:

@@ -14,7 +14,9 @@ from preread.operations.registry import Context, Operation, RequestModel, in_thr
 from preread.services import Services
 from preread.settings import Settings, personal_keys
 
-ATTRIBUTES = "context/**/*.md merge=union\nknowledge.md merge=union\n"
+ATTRIBUTES = (
+    "context/**/*.md merge=union\ncontext/**/manifest.json merge=union\nknowledge.md merge=union\n"
+)
 
 
 class InitRequest(RequestModel):

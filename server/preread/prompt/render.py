@@ -30,17 +30,19 @@ def prepare(
     files: tuple[str, ...],
     existing: Mapping[str, str] | None = None,
     *,
+    changed: tuple[str, ...] = (),
     own: bool = True,
 ) -> Callable[[], str]:
     """A function that returns the prompt for drafting `files` into `staging`.
 
-    `existing` are the texts of files that are not to be drafted again. Preread's own template is
-    rendered when the function is called, while the child starts. A project's own is rendered here,
-    because it may be wrong: raises E_PROMPT. Without `own` it is not used.
+    `existing` are the texts of files that are not to be drafted again, `changed` earlier facts
+    whose lines have changed. Preread's own template is rendered when the function is called, while
+    the child starts. A project's own is rendered here, because it may be wrong: raises E_PROMPT.
+    Without `own` it is not used.
     """
     from preread.prompt import values  # a cached reply needs the template's digest alone
 
-    given = values.values(services, request, evidence, staging, files, existing or {})
+    given = values.values(services, request, evidence, staging, files, existing or {}, changed)
     template = override(services) if own else None
     text = cache(partial(_rendered, services, given, template))
     if template is not None:

@@ -41,6 +41,7 @@ def values(
     staging: Path,
     files: tuple[str, ...],
     existing: Mapping[str, str],
+    changed: Iterable[str] = (),
 ) -> dict[str, object]:
     """The value of each variable, with outside text marked and made visible. Raises E_PROMPT."""
     settings, secrets = services.settings, _SecretFilter(Credentials(services.layout.root))
@@ -71,6 +72,7 @@ def values(
             {"name": name, "title": BY_NAME[name].title, "holds": CONTENTS[name]} for name in files
         ],
         "standing": _existing(existing, secrets),
+        "changed": block(secrets.remove("\n".join(changed)), MAX_TEXT),
         "servers": _servers(settings.mcp, settings.mcp_tools),
         "seconds": round((1 - RESERVED) * settings.child_seconds(request.level)),
         "max_turns": max(1, round((1 - RESERVED) * settings.max_turns)),

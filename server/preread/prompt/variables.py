@@ -69,6 +69,11 @@ VARIABLES: tuple[Variable, ...] = (
         "files that exist already and are not to be drafted: `name`, `text`",
     ),
     Variable(
+        "changed",
+        "outside text",
+        "facts of an earlier draft whose lines have changed since, one per line; or empty",
+    ),
+    Variable(
         "servers",
         "list of objects",
         "MCP servers that may be searched: `name`, `tools` as the builder names them",

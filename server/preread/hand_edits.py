@@ -1,0 +1,141 @@
+"""Write a new draft into a file that a person edited: its order and its other lines stay."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from preread import dossier
+from preread.models import Draft, Fact, Fence, Section
+
+Lines = dict[int, list[str]]  # number of an old line -> what it is now
+
+
+def render_into(old: str, draft: Draft) -> str:
+    """The old text with the draft's facts, each on the line where it was or after its section's.
+
+    Facts and fences that the draft no longer has are left out. Reading it gives the draft's facts.
+    """
+    before = dossier.parse(draft.name, draft.feature, old)[0]
+    pairs = _pairs(before, draft)
+    lines: Lines = {number: [line] for number, line in enumerate(old.split("\n"), 1)}
+    added: list[Section] = []
+    for _, _, fact in dossier.all_facts([before]):
+        now = pairs.get(fact.line)
+        lines[fact.line] = [] if now is None else lines[fact.line]
+        if now is not None and (now.text, now.sources) != (fact.text, fact.sources):
+            lines[fact.line] = [_bullet(now)]
+    for number in _other_fences(before, draft):
+        lines[number] = []
+    _move_headings(before, draft, pairs, lines)
+    matched = {id(fact) for fact in pairs.values()}
+    for section in draft.sections:
+        new = tuple(item for item in section.items if _is_new(item, before, matched))
+        place = _end_of(before, section, pairs)
+        if place is None and new:
+            added.append(replace(section, items=new))
+        elif place is not None:
+            lines[place] += [_bullet(item) for item in new if isinstance(item, Fact)]
+    _drop_empty_sections(before, lines)
+    text = "\n".join(line for number in sorted(lines) for line in lines[number])
+    if added:
+        rest = dossier.render(replace(draft, sections=tuple(added))).split("\n", 1)[1]
+        text = text.rstrip("\n") + "\n" + rest
+    return _with_full_paths(text, draft)
+
+
+def _bullet(fact: Fact) -> str:
+    return f"- {fact.text} ({', '.join(fact.sources)})" if fact.sources else f"- {fact.text}"
+
+
+def _pairs(before: Draft, draft: Draft) -> dict[int, Fact]:
+    """Old line -> the fact that it becomes: with the same words, else the same but for numbers."""
+    found: dict[int, Fact] = {}
+    left = [(section.heading, fact) for _, section, fact in dossier.all_facts([draft])]
+    old = [(section.heading, fact) for _, section, fact in dossier.all_facts([before])]
+    for is_same in (_same_place, _same_words, _same_shape):
+        for heading, fact in old:
+            if fact.line in found:
+                continue
+            for candidate in left:
+                if is_same((heading, fact), candidate):
+                    found[fact.line] = candidate[1]
+                    left.remove(candidate)
+                    break
+    return found
+
+
+def _same_place(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
+    return one[0] == other[0] and one[1].text == other[1].text
+
+
+def _same_words(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
+    return one[1].text == other[1].text
+
+
+def _same_shape(one: tuple[str, Fact], other: tuple[str, Fact]) -> bool:
+    return one[0] == other[0] and dossier.shape(one[1].text) == dossier.shape(other[1].text)
+
+
+def _other_fences(before: Draft, draft: Draft) -> Iterator[int]:
+    """The lines of fences that the draft no longer has."""
+    kept = {item.lines for section in draft.sections for item in _fences(section)}
+    for section in before.sections:
+        for fence in _fences(section):
+            if fence.lines not in kept:
+                yield from range(fence.line, fence.line + len(fence.lines) + 2)
+
+
+def _fences(section: Section) -> Iterable[Fence]:
+    return (item for item in section.items if isinstance(item, Fence))
+
+
+def _is_new(item: Fact | Fence, before: Draft, matched: set[int]) -> bool:
+    if isinstance(item, Fact):
+        return id(item) not in matched
+    return all(item.lines != one.lines for section in before.sections for one in _fences(section))
+
+
+def _move_headings(before: Draft, draft: Draft, pairs: Mapping[int, Fact], lines: Lines) -> None:
+    """Headings that are a path follow it."""
+    now = {id(fact): section for _, section, fact in dossier.all_facts([draft])}
+    for section in before.sections:
+        of_facts = [now[id(pairs[fact.line])] for fact in section.facts if fact.line in pairs]
+        if section.line and of_facts and of_facts[0].heading != section.heading:
+            lines[section.line] = [f"## {of_facts[0].heading}"]
+
+
+def _end_of(before: Draft, section: Section, pairs: Mapping[int, Fact]) -> int | None:
+    """The last line of an old section's items; None when there is no such section."""
+    new = set(map(id, section.facts))
+    for old in before.sections:
+        shares = any(id(pairs.get(fact.line)) in new for fact in old.facts)
+        if old.items and (shares or old.heading == section.heading):
+            return max(_last_line(item) for item in old.items)
+    return None
+
+
+def _last_line(item: Fact | Fence) -> int:
+    return item.line + (len(item.lines) + 1 if isinstance(item, Fence) else 0)
+
+
+def _drop_empty_sections(before: Draft, lines: Lines) -> None:
+    """Remove headings whose section lost every line."""
+    starts = [section.line for section in before.sections if section.line]
+    for start, end in zip(starts, [*starts[1:], max(lines) + 1], strict=True):
+        body = [line for number in range(start + 1, end) for line in lines[number]]
+        if not any(line.strip() and not line.startswith("Source:") for line in body):
+            for number in range(start, end):
+                lines[number] = []
+
+
+def _with_full_paths(text: str, draft: Draft) -> str:
+    """The text, with its sources written out where it would not read as the draft's facts.
+
+    A path may be shortened because a line gave it in full that is gone, or is further down now.
+    """
+    expected: Sequence[Fact] = [fact for _, _, fact in dossier.all_facts([draft])]
+    lines = text.split("\n")
+    for fact in dossier.parse(draft.name, draft.feature, text)[0].facts:
+        same = [one for one in expected if one.text == fact.text]
+        if same and all(one.sources != fact.sources for one in same):
+            lines[fact.line - 1] = _bullet(same[0])
+    return "\n".join(lines).rstrip("\n") + "\n"

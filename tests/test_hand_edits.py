@@ -1,0 +1,179 @@
+"""What people write into a dossier stays theirs: edits, order, comments, both sides of a merge."""
+
+from pathlib import Path
+
+import pytest
+
+from _processes import LOGIN, small
+from conftest import Cli, git
+from preread import dossier, hand_edits
+from preread.infra import merged_json
+from preread.models import Draft, Fact, Section
+
+OLD = """# Patterns: login
+
+<!-- Ann keeps this file -->
+## Limits
+- `ATTEMPTS = 5` guesses (login.py:3)
+Ask Ann before you change these.
+- 8 of 90 tests name it (login.py:12)
+
+## Traps
+- compare first (login.py:15)
+"""
+
+
+def facts(*rows: tuple[str, str]) -> tuple[Fact, ...]:
+    return tuple(Fact(text, (source,), 0) for text, source in rows)
+
+
+def test_a_new_draft_keeps_order_and_other_lines_of_an_edited_file() -> None:
+    draft = Draft(
+        "patterns.md",
+        "login",
+        (
+            Section("New", facts(("it is new", "login.py:1"))),
+            Section(
+                "Limits",
+                facts(
+                    ("a second one", "login.py:9"),
+                    ("12 of 90 tests name it", "login.py:14"),
+                    ("`ATTEMPTS = 5` guesses", "login.py:5"),
+                ),
+            ),
+        ),
+    )
+    text = hand_edits.render_into(OLD, draft)
+    assert (
+        text
+        == """# Patterns: login
+
+<!-- Ann keeps this file -->
+## Limits
+- `ATTEMPTS = 5` guesses (login.py:5)
+Ask Ann before you change these.
+- 12 of 90 tests name it (login.py:14)
+- a second one (login.py:9)
+
+## New
+- it is new (login.py:1)
+"""
+    )
+    assert hand_edits.render_into(text, draft) == text
+
+
+def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
+    old = "# Patterns: login\n\n## A\n- one (src/deep/login.py:3)\n- two (login.py:4)\n"
+    draft = dossier.parse("patterns.md", "login", old)[0]
+    [section] = draft.sections
+    left = Draft("patterns.md", "login", (Section("A", section.items[1:]),))
+    assert hand_edits.render_into(old, left) == (
+        "# Patterns: login\n\n## A\n- two (src/deep/login.py:4)\n"
+    )
+
+
+def test_json_that_git_merged_has_both_sides() -> None:
+    text = """{
+  "facts": [
+    "a",
+    "b"
+    "c",
+    "a"
+  ],
+  "files": {},
+  "files": {
+    "x": "1"
+  }
+  "level": "light",
+<<<<<<< ours
+  "thin": false
+=======
+  "thin": true
+>>>>>>> theirs
+}
+"""
+    assert merged_json.parse(text) == {
+        "facts": ["a", "b", "c"], "files": {"x": "1"}, "level": "light", "thin": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a"', "[" * 100, "{1 2", '{"a": }'])
+def test_what_is_no_json_even_so_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        merged_json.parse(text)
+
+
+@pytest.fixture
+def project(tmp_path: Path, cli: Cli) -> Path:
+    root = small(tmp_path / "small")
+    assert cli("load", "login", "--json", cwd=root).json["state"] == "built"
+    return root
+
+
+def file_of(project: Path, name: str = "codebase.md") -> Path:
+    return project / ".project" / "context" / "login" / name
+
+
+def test_an_edit_that_checks_out_replaces_the_builds_fact_for_good(project: Path, cli: Cli) -> None:
+    path = file_of(project)
+    old = "`ATTEMPTS = 5`"
+    [fact] = [line for line in path.read_text().split("\n") if old in line]
+    mine = fact.replace(f"- {old}", f"- Ann says never to raise {old}")
+    path.write_text(path.read_text().replace(fact, f"<!-- Ann was here -->\n{mine}"))
+    for arguments in ((), ("--force",)):
+        cli("load", "login", "--json", *arguments, cwd=project)
+        lines = path.read_text().split("\n")
+        assert lines[lines.index("<!-- Ann was here -->") + 1] == mine
+        assert path.read_text().count(old) == 1
+
+
+def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    mine = '- say which one: `raise LoginError("no name was given")` (login.py:14)'
+    path.write_text(path.read_text() + f"\n## Ours\n{mine}\n")
+    cli("load", "login", cwd=project)
+    (project / "login.py").write_text("#\n" + LOGIN)
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert mine.replace("14", "15") in path.read_text()
+    assert reply["warnings"] == []
+    assert reply["refresh"]["moved"] >= 1
+
+
+def test_a_wrong_count_does_not_come_back_as_another_count(project: Path, cli: Cli) -> None:
+    shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+    fact = next(one for one in shown if "in 3 of 3 tests" in one["text"])
+    assert cli("wrong", fact["id"], cwd=project).status == 0
+    tests = project / "tests" / "test_login.py"
+    more = "\n\ndef test_more():\n    assert login('bob', 'secret')\n    assert logout('token-x')\n"
+    tests.write_text(tests.read_text() + more)
+    cli("load", "login", "--force", cwd=project)
+    after = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+    shapes = {(one["file"], dossier.shape(one["text"])) for one in after}
+    assert (fact["file"], dossier.shape(fact["text"])) not in shapes
+
+
+def test_two_branches_that_each_add_a_fact_merge_to_both(project: Path, cli: Cli) -> None:
+    (project / ".project" / ".gitignore").write_text(".cache/\n.state/\n")
+    (project / ".project" / ".gitattributes").write_text(
+        "context/**/*.md merge=union\ncontext/**/manifest.json merge=union\n"
+    )
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "dossier")
+    path = file_of(project, "patterns.md")
+    begin = path.read_text()
+    git(project, "branch", "begin")
+    mine = {
+        "one": "- ours: `ATTEMPTS = 5` (login.py:3)",
+        "two": "- theirs: `LOCKED_FOR_S = 900.0` (login.py:4)",
+    }
+    for branch, fact in mine.items():
+        git(project, "checkout", "-q", "-b", branch, "begin")
+        path.write_text(f"{begin}\n## Ours\n- same: `def logout` (login.py:21)\n{fact}\n")
+        cli("load", "login", cwd=project)
+        git(project, "commit", "-qam", branch)
+    git(project, "merge", "-q", "-m", "merge", "one")
+    cli("load", "login", cwd=project)
+    text = path.read_text()
+    assert [text.count(one) for one in (*mine.values(), "- same:")] == [1, 1, 1]
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+    assert cli("check", "login", cwd=project).status == 0
