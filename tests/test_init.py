@@ -174,15 +174,15 @@ def test_shared_dossiers_are_committed_and_merge_line_by_line(cli: Cli, project:
     assert ".project/context/checkout/patterns.md" in status
     assert ".state" not in status
     assert ".cache" not in status
-    for path in ("context/checkout/patterns.md", "context/a/b/c.md", "knowledge.md"):
+    merged = ("patterns.md", "manifest.json")
+    for path in (
+        *(f"context/checkout/{name}" for name in merged),
+        "context/a/b/c.md",
+        "knowledge.md",
+    ):
         assert (
             git(project, "check-attr", "merge", f".project/{path}").strip().endswith("merge: union")
         )
-    assert (
-        git(project, "check-attr", "merge", ".project/context/checkout/manifest.json")
-        .strip()
-        .endswith("unspecified")
-    )
 
 
 def test_two_branches_of_a_shared_dossier_merge_without_a_conflict(cli: Cli, project: Path) -> None:
