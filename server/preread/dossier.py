@@ -56,8 +56,14 @@ def shape(text: str) -> str:
     return " ".join((*words, *quotes(text))).lower()
 
 
-def _code_spans(text: str) -> Iterator[str]:
-    """The text between each run of backticks and the next run of the same length, in one pass."""
+@lru_cache(maxsize=1_000)  # a check asks several times for each fact
+def _code_spans(text: str) -> tuple[str, ...]:
+    """The text between each run of backticks and the next run of the same length."""
+    return tuple(_between_ticks(text)) if "`" in text else ()
+
+
+def _between_ticks(text: str) -> Iterator[str]:
+    """The code spans of a text, in one pass."""
     runs = list(re.finditer("`+", text))
     closing: dict[int, int] = {}  # run -> the next run of the same length
     later: dict[int, int] = {}

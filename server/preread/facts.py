@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -13,8 +15,10 @@ from pydantic import Field
 from preread import dossier, published
 from preread.errors import PrereadError
 from preread.infra import db
-from preread.layout import BY_NAME
+from preread.infra.reading import names_in
+from preread.layout import BY_NAME, Layout
 from preread.models import Checked, Draft, Model, State, Verdict
+from preread.project.tree import is_young
 from preread.services import Services
 
 Check = Callable[[Services, str, list[Draft]], Checked]
@@ -61,38 +65,107 @@ def index(services: Services, check: Check) -> None:
     db.use(services.layout, lambda connection: _index(services, check, connection))
 
 
-def _files(services: Services) -> Iterator[_File]:
+class _Folder(NamedTuple):
+    """A feature's dossier as it was read."""
+
+    feature: str  # empty for the knowledge
+    stamp: str  # changes with every write of its files; empty if that is not sure
+    ticket: str
+    files: tuple[_File, ...]
+
+
+def _stamp(folder: Path, *, is_publishing: bool) -> str:
+    """What a folder's files are, by their sizes and times; empty if they may have changed since."""
+    now, found = time.time_ns(), []
+    if is_publishing:
+        return ""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                info = entry.stat(follow_symlinks=False)
+                if is_young(info.st_mtime_ns, now):
+                    return ""
+                found.append(f"{entry.name}:{info.st_ino}:{info.st_size}:{info.st_mtime_ns}")
+    except OSError:
+        return ""
+    return "/".join(sorted(found))
+
+
+def _folder(layout: Layout, feature: str, stamp: str) -> _Folder:
+    found = published.read(layout, feature)
+    path = layout.relative(layout.dossier(feature))
+    texts = found.texts if found else {}
+    files = (_File(feature, name, f"{path}/{name}", text) for name, text in texts.items())
+    ticket = found.manifest.ticket if found and found.manifest else ""
+    return _Folder(feature, stamp, ticket, tuple(files))
+
+
+def _knowledge(services: Services) -> Iterator[_File]:
     layout = services.layout
-    for feature in published.features(layout):
-        found = published.read(layout, feature)
-        for name, text in (found.texts if found else {}).items():
-            path = f"{layout.relative(layout.dossier(feature))}/{name}"
-            yield _File(feature, name, path, text)
     for path in map(layout.relative, (layout.knowledge, layout.personal_knowledge)):
-        knowledge = services.tree.read(path)
-        if knowledge is not None:
-            yield _File("", KNOWLEDGE, path, knowledge)
+        text = services.tree.read(path)
+        if text is not None:
+            yield _File("", KNOWLEDGE, path, text)
 
 
 def _index(services: Services, check: Check, connection: sqlite3.Connection) -> None:
-    known = dict(connection.execute("SELECT path, digest FROM sources_of_facts"))
-    changed: dict[str, list[_File]] = {}
-    seen = set()
-    for file in _files(services):
-        seen.add(file.path)
-        if known.get(file.path) != file.digest:
-            changed.setdefault(file.feature, []).append(file)
-    for path in known.keys() - seen:
-        with db.transaction(connection):
-            _delete(connection, path)
-    for feature, files in changed.items():
+    known: dict[str, dict[str, str]] = {}  # feature -> path -> digest
+    for path, digest, feature in connection.execute(
+        "SELECT path, digest, feature FROM sources_of_facts"
+    ):
+        known.setdefault(feature, {})[path] = digest
+    sql = "SELECT feature, stamp, ticket FROM fact_folders"
+    folders = {feature: (stamp, ticket) for feature, *(stamp, ticket) in connection.execute(sql)}
+    layout = services.layout
+    names = published.features(layout)
+    publishing = {name.split(".")[0] for name in names_in(layout.staging)}
+    for feature in folders.keys() - set(names):
+        _replace(services, check, connection, _Folder(feature, "", "", ()), known.get(feature, {}))
+    for feature in names:
         services.progress.check()
-        drafts = [dossier.parse(file.name, feature, file.text)[0] for file in files]
-        checked = check(services, feature, drafts)
-        verdicts = {(v.file, v.fact.text): v for v in checked.verdicts}
-        with db.transaction(connection):
-            for draft, file in zip(drafts, files, strict=True):
-                _insert(connection, file, draft, verdicts)
+        stamp = _stamp(layout.dossier(feature), is_publishing=feature in publishing)
+        if not stamp or stamp != folders.get(feature, ("", ""))[0]:
+            folder = _folder(layout, feature, stamp)
+            _replace(services, check, connection, folder, known.get(feature, {}))
+            if (stamp, folder.ticket) != folders.get(feature):
+                sql = (
+                    "INSERT OR REPLACE INTO fact_folders (feature, stamp, ticket) VALUES (?, ?, ?)"
+                )
+                connection.execute(sql, (feature, stamp, folder.ticket))
+    knowledge = _Folder("", "", "", tuple(_knowledge(services)))
+    _replace(services, check, connection, knowledge, known.get("", {}))
+
+
+def _replace(
+    services: Services,
+    check: Check,
+    connection: sqlite3.Connection,
+    folder: _Folder,
+    known: Mapping[str, str],
+) -> None:
+    """Bring the facts of a folder's changed files up to date; `known` is what is stored."""
+    feature = folder.feature
+    changed = [file for file in folder.files if known.get(file.path) != file.digest]
+    gone = known.keys() - {file.path for file in folder.files}
+    if not (changed or gone or (feature and not folder.files)):
+        return
+    drafts = [dossier.parse(file.name, feature, file.text)[0] for file in changed]
+    checked = check(services, feature, drafts) if drafts else Checked(())
+    verdicts = {(v.file, v.fact.text): v for v in checked.verdicts}
+    services.progress.check()
+    with db.transaction(connection):
+        for path in gone:
+            _delete(connection, path)
+        for draft, file in zip(drafts, changed, strict=True):
+            _insert(connection, file, draft, verdicts)
+        if not folder.files:
+            connection.execute("DELETE FROM fact_folders WHERE feature = ?", (feature,))
+
+
+def _files(services: Services) -> Iterator[_File]:
+    for feature in published.features(services.layout):
+        yield from _folder(services.layout, feature, "").files
+    yield from _knowledge(services)
 
 
 def mismatched(services: Services) -> list[str]:
@@ -120,7 +193,10 @@ def forget(services: Services, path: str) -> None:
     """Drop what is indexed of a file, so that it is indexed again."""
 
     def drop(connection: sqlite3.Connection) -> None:
+        sql = """UPDATE fact_folders SET stamp = '' WHERE feature IN
+            (SELECT feature FROM sources_of_facts WHERE path = ?)"""
         with db.transaction(connection):
+            connection.execute(sql, (path,))
             _delete(connection, path)
 
     db.use(services.layout, drop)
@@ -134,8 +210,8 @@ def _insert(
 ) -> None:
     """Replace the facts of a file."""
     _delete(connection, file.path)
-    sql = "INSERT INTO sources_of_facts (path, digest) VALUES (?, ?)"
-    connection.execute(sql, (file.path, file.digest))
+    sql = "INSERT INTO sources_of_facts (path, digest, feature) VALUES (?, ?, ?)"
+    connection.execute(sql, (file.path, file.digest, file.feature))
     kind = BY_NAME[file.name].kind if file.name in BY_NAME else "knowledge"
     for _, section, fact in dossier.all_facts([draft]):
         verdict = verdicts.get((file.name, fact.text))
@@ -168,8 +244,32 @@ def _delete(connection: sqlite3.Connection, path: str) -> None:
     connection.execute("DELETE FROM sources_of_facts WHERE path = ?", (path,))
 
 
+class Wanted(NamedTuple):
+    """Which facts a search may find."""
+
+    feature: str | None = None  # empty: only the project's knowledge
+    kind: str | None = None
+    confidence: float = 0.0  # at least
+
+    @property
+    def condition(self) -> str:
+        """As SQL, on the table `f`, with this tuple's values by name."""
+        parts = [
+            "f.feature = :feature" if self.feature is not None else "",
+            "f.kind = :kind" if self.kind is not None else "",
+            "f.confidence >= :confidence" if self.confidence else "",
+        ]
+        return " AND ".join(filter(None, parts)) or "1"
+
+
 def search(
-    services: Services, query: str, *, feature: str | None = None, limit: int = 20
+    services: Services,
+    query: str,
+    *,
+    feature: str | None = None,
+    kind: str | None = None,
+    confidence: float = 0.0,
+    limit: int = 20,
 ) -> list[FoundFact]:
     """The facts that contain a query's words, best first; an empty query lists them by file.
 
@@ -177,6 +277,7 @@ def search(
     """
     words = dict.fromkeys(match[0].casefold() for match in re.finditer(r"\w+", query[:MAX_QUERY]))
     terms = list(words)[:MAX_TERMS]
+    wanted = Wanted(feature, kind, confidence)
     until = time.monotonic() + SEARCH_SECONDS
 
     def check() -> None:
@@ -186,29 +287,39 @@ def search(
 
     def work(connection: sqlite3.Connection) -> list[FoundFact]:
         with db.stoppable(connection, check):
-            return _search(connection, terms, feature, limit)
+            return find(connection, terms, wanted, limit)
 
     return db.use(services.layout, work)
 
 
-def _search(
-    connection: sqlite3.Connection, terms: list[str], feature: str | None, limit: int
+COLUMNS = ", ".join(f"f.{name}" for name in FoundFact.model_fields)
+
+
+def find(
+    connection: sqlite3.Connection, terms: list[str], wanted: Wanted, limit: int
 ) -> list[FoundFact]:
-    names = tuple(FoundFact.model_fields)
-    columns = ", ".join(f"f.{name}" for name in names)
-    only = "" if feature is None else " AND f.feature = :feature"
-    if terms:
-        sql = f"""SELECT {columns} FROM fact_words JOIN facts f ON f.rowid = fact_words.rowid
-            WHERE fact_words MATCH :match{only}
-            ORDER BY bm25(fact_words, 2.0, 1.0, 1.0), f.path, f.line LIMIT :limit"""  # noqa: S608
-    else:
-        sql = f"""SELECT {columns} FROM facts f WHERE 1{only}
-            ORDER BY f.path, f.line LIMIT :limit"""  # noqa: S608
+    """Like `search`, on an open index."""
+    if not terms:
+        sql = f"SELECT {COLUMNS} FROM facts f WHERE {wanted.condition} ORDER BY f.path, f.line"  # noqa: S608
+        return _rows(connection, sql, wanted, limit, "")
+    inner = "SELECT rowid, rank FROM fact_words WHERE fact_words MATCH :match"
+    if wanted.condition != "1":  # FTS5 stops early only without another table's conditions
+        inner = f"""SELECT w.rowid AS rowid, w.rank AS rank FROM fact_words w JOIN facts f
+            ON f.rowid = w.rowid WHERE fact_words MATCH :match AND {wanted.condition}"""  # noqa: S608
+    sql = f"""SELECT {COLUMNS} FROM ({inner} ORDER BY rank LIMIT :limit) AS w
+        JOIN facts f ON f.rowid = w.rowid ORDER BY w.rank, f.path, f.line"""  # noqa: S608
     for join in (" ", " OR "):  # if no fact contains all words, any of them
-        match = join.join(f'"{term}"' for term in terms)
-        values = {"match": match, "feature": feature, "limit": limit}
-        rows = connection.execute(sql, values).fetchall()
-        if rows:
+        found = _rows(connection, sql, wanted, limit, join.join(f'"{term}"' for term in terms))
+        if found:
             break
+    return found
+
+
+def _rows(
+    connection: sqlite3.Connection, sql: str, wanted: Wanted, limit: int, match: str
+) -> list[FoundFact]:
+    values = wanted._asdict() | {"match": match, "limit": limit}
+    names = tuple(FoundFact.model_fields)
+    rows = connection.execute(f"{sql} LIMIT :limit", values).fetchall()
     found = [dict(zip(names, row, strict=True)) for row in rows]
     return [FoundFact(**fact | {"sources": json.loads(fact["sources"])}) for fact in found]

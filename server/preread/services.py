@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from preread.errors import Cancelled, PrereadError
 from preread.gates import search_path
@@ -16,6 +16,9 @@ from preread.layout import Layout
 from preread.models import LoadReply
 from preread.project.tree import Tree
 from preread.settings import Settings
+
+if TYPE_CHECKING:
+    from preread.infra.secrets import Credentials
 
 T = TypeVar("T")
 Report = Callable[[str, float, float], None]
@@ -71,6 +74,13 @@ class Services:
     @cached_property
     def tree(self) -> Tree:
         return Tree(self.layout, self.run, dict(self.environ), self.progress.check)
+
+    @cached_property
+    def credentials(self) -> "Credentials":
+        """The project's secrets, read once: for many checks that make up one step."""
+        from preread.infra.secrets import Credentials
+
+        return Credentials(self.layout.root)
 
     @cached_property
     def program_environ(self) -> dict[str, str]:

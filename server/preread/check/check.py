@@ -45,11 +45,16 @@ class _Checker:
     """State of one check of one dossier: its source lookups and the problems found so far."""
 
     def __init__(
-        self, services: Services, feature: str, lookups: Lookups, people: Mapping[str, bool]
+        self,
+        services: Services,
+        feature: str,
+        lookups: Lookups,
+        people: Mapping[str, bool],
+        credentials: Credentials | None,
     ) -> None:
         self.services, self.feature, self.lookups = services, feature, lookups
         self.people = people
-        self.credentials = Credentials(services.layout.root)
+        self.credentials = credentials or Credentials(services.layout.root)
         self.problems: list[Problem] = []
         self.wrong = wrong_marks.ids(services.layout)
         self.wrong_shapes = wrong_marks.shapes(services.layout)
@@ -263,6 +268,7 @@ def check(
     trust_published: bool = True,
     people: Mapping[str, bool] = NOBODY,
     replaced: Mapping[str, str] = NOTHING,
+    credentials: Credentials | None = None,
 ) -> Checked:
     """Check drafts against every rule.
 
@@ -276,9 +282,10 @@ def check(
       These facts are kept even if they no longer check out.
     - `replaced`: ids of facts to leave out, each with that of the person's fact that counts
       instead. If that does not check out, both are kept.
+    - `credentials`: the project's secrets, if they were read just now.
     """
     lookups = Lookups(services, feature, Answers(external), trust_published=trust_published)
-    checker = _Checker(services, feature, lookups, people)
+    checker = _Checker(services, feature, lookups, people, credentials)
     drafts = list(drafts)
     lookups.read_commits(source for one in drafts for fact in one.facts for source in fact.sources)
     kept, verdicts, dropped = [], [], before.dropped if before else 0
@@ -333,4 +340,4 @@ def _without_replaced(
 
 def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> Checked:
     """Check published drafts without cutting any; the fact index gets its states from this."""
-    return check(services, feature, drafts, budget=False)
+    return check(services, feature, drafts, budget=False, credentials=services.credentials)

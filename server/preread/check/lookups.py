@@ -95,6 +95,7 @@ class Lookups:
         self.normalized: dict[str, tuple[str, ...]] = {}
         self.starts: dict[str, _Starts] = {}
         self.own: dict[str, bool] = {}
+        self.private: dict[str, bool] = {}
         self.characters = self.slow = 0
 
     @cached_property
@@ -152,6 +153,11 @@ class Lookups:
 
     def _is_private(self, path: str) -> bool:
         """Whether `path` is a `.env` file that git does not track: a digest would leak secrets."""
+        if path not in self.private:
+            self.private[path] = self._is_untracked_env_file(path)
+        return self.private[path]
+
+    def _is_untracked_env_file(self, path: str) -> bool:
         root, tree = self.services.layout, self.services.tree
         try:
             real = root.real(root.inside(path))

@@ -31,24 +31,24 @@ class _Row(NamedTuple):
 def update(services: "Services") -> None:
     """Bring the index up to date. Concurrent processes take turns; the second finds it current."""
     listed = services.tree.files  # before taking the lock: git may be slow
-    with _index_lock(services):
+    with lock(services, "_index"):
         db.use(services.layout, lambda connection: _update(services, listed, connection))
         db.use(services.layout, lambda connection: commits.update(services.tree, connection))
 
 
 @contextmanager
-def _index_lock(services: "Services") -> Iterator[None]:
-    """Hold the index's lock. Waiting for it ends at the deadline or when the caller cancels."""
-    path = db.place(services.layout).lock("_index")
-    lock = FileLock(path)
-    while not lock.is_locked:
+def lock(services: "Services", name: str) -> Iterator[None]:
+    """Hold a lock. Waiting for it ends at the deadline or when the caller cancels."""
+    path = db.place(services.layout).lock(name)
+    held = FileLock(path)
+    while not held.is_locked:
         services.progress.check()
         with atomic.write_errors(path), suppress(TimeoutError):
-            lock.acquire(timeout=LOCK_POLL)
+            held.acquire(timeout=LOCK_POLL)
     try:
         yield
     finally:
-        lock.release()
+        held.release()
 
 
 def _update(

@@ -47,7 +47,10 @@ CREATE TABLE links (
 CREATE INDEX links_file ON links (file);
 CREATE INDEX links_tail ON links (tail, own);
 CREATE TRIGGER links_gone AFTER DELETE ON files BEGIN DELETE FROM links WHERE file = old.id; END;
-CREATE TABLE sources_of_facts (path TEXT PRIMARY KEY, digest TEXT NOT NULL);
+CREATE TABLE sources_of_facts (
+    path TEXT PRIMARY KEY, digest TEXT NOT NULL, feature TEXT NOT NULL
+);
+CREATE TABLE fact_folders (feature TEXT PRIMARY KEY, stamp TEXT NOT NULL, ticket TEXT NOT NULL);
 CREATE TABLE facts (
     id TEXT NOT NULL, feature TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL,
     kind TEXT NOT NULL, section TEXT NOT NULL, text TEXT NOT NULL, sources TEXT NOT NULL,
@@ -56,6 +59,21 @@ CREATE TABLE facts (
 CREATE INDEX facts_path ON facts (path);
 CREATE VIRTUAL TABLE fact_words USING fts5 (text, section, feature, tokenize = "porter unicode61");
 CREATE TABLE vectors (digest TEXT PRIMARY KEY, vector BLOB NOT NULL);
+INSERT INTO fact_words (fact_words, rank) VALUES ('rank', 'bm25(2.0, 1.0, 1.0)');
+CREATE TABLE nodes (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, name TEXT NOT NULL,
+    path TEXT NOT NULL, line INTEGER NOT NULL, state TEXT NOT NULL, confidence REAL NOT NULL
+);
+CREATE INDEX nodes_kind ON nodes (kind, path);
+CREATE INDEX nodes_name ON nodes (name);
+CREATE TABLE edges (
+    source INTEGER NOT NULL, kind TEXT NOT NULL, target INTEGER NOT NULL, origin INTEGER NOT NULL,
+    cited TEXT NOT NULL, state TEXT NOT NULL, confidence REAL NOT NULL,
+    PRIMARY KEY (source, kind, target, origin)
+) WITHOUT ROWID;
+CREATE INDEX edges_target ON edges (target, kind);
+CREATE INDEX edges_origin ON edges (origin);
+CREATE TABLE origins (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL);
 CREATE TABLE passed_checks (key TEXT PRIMARY KEY, signature TEXT NOT NULL);
 """
 TABLES = set(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA))

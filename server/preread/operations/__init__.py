@@ -25,6 +25,11 @@ ROWS = (
     Row("context.evidence", "evidence", "evidence"),
     Row("context.failures", "failures", "failures"),
     Row("knowledge.search", "facts", "facts"),
+    Row("knowledge.query", "knowledge.query"),
+    Row("knowledge.node", "knowledge.node"),
+    Row("knowledge.stats", "knowledge.stats"),
+    Row("knowledge.index", "knowledge.index"),
+    Row("knowledge.graph", "knowledge.graph", "graph"),
     Row("knowledge.capture", "memory.capture", "capture"),
     Row("memory.remember", "memory.remember", "remember"),
     Row("memory.recall", "memory.recall", "recall"),
@@ -78,6 +83,9 @@ ROWS = (
 # Other names of operations, which callers know from elsewhere.
 ALIASES = {
     "check": "context.check",  # not `integrity.check`
+    "query_knowledge_graph": "knowledge.query",
+    "search_knowledge": "knowledge.search",
+    "get_node_details": "knowledge.node",
     "get_routing_status": "workflow.suggest",
     "suggest_workflow": "workflow.suggest",
     "check_deployment_readiness": "workflow.readiness",

@@ -20,7 +20,8 @@ from preread.settings import Settings
 # What an agent is always allowed: the gates ask for it.
 ALWAYS = "context.load"
 UNRECORDED = frozenset({"config.init"})  # it can be undone without a trace
-UNCHANGED = frozenset({"cached", "joined"})  # states of replies for which this call did nothing
+# States of replies for which this call changed nothing.
+UNCHANGED = frozenset({"cached", "joined", "shown"})
 
 
 def find(operations: Mapping[str, Operation], method: str, *, for_agent: bool = True) -> Operation:

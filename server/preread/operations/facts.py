@@ -1,5 +1,7 @@
 """`facts`: search the facts of every dossier and of the knowledge file."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from preread import check, facts
@@ -9,12 +11,18 @@ from preread.operations.published_dossier import find_serving
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.services import Services
 
+Kind = Literal[
+    "pattern", "code", "trap", "test", "failure", "requirement", "summary", "knowledge"
+]  # fmt: skip
+
 
 class SearchRequest(RequestModel):
     """What to look for among the facts."""
 
     query: str = Field(description="Words to look for.")
     feature: str | None = Field(None, description="Only in this feature's dossier.")
+    kind: Kind | None = Field(None, description="Only facts of this kind.")
+    confidence: float = Field(0.0, ge=0, le=1, description="The minimum confidence.")
     limit: int = Field(20, ge=1, le=1000, description="The maximum number of facts.")
 
 
@@ -31,7 +39,14 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 def _search(services: Services, request: SearchRequest) -> SearchReply:
     feature = find_serving(services, request.feature).feature if request.feature else None
     facts.index(services, check.check_unbudgeted)
-    found = facts.search(services, request.query, feature=feature, limit=request.limit)
+    found = facts.search(
+        services,
+        request.query,
+        feature=feature,
+        kind=request.kind,
+        confidence=request.confidence,
+        limit=request.limit,
+    )
     return SearchReply(facts=tuple(found))
 
 

@@ -1,0 +1,99 @@
+"""Times of the knowledge graph on a made project with many facts, in one process.
+
+`PYTHONPATH=server python bench/graph.py [--facts 100000] [--files 2000]`. The baseline is reading
+and hashing the same dossiers.
+"""
+
+import argparse
+import hashlib
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from preread import check, facts
+from preread.layout import Layout
+from preread.models import Manifest
+from preread.operations.registry import services_of
+from preread.published import manifest_bytes
+from preread.services import Services
+
+NAMES = ("patterns.md", "codebase.md", "existing-tests.md", "anti-patterns.md")
+TITLES = ("Patterns", "Codebase", "Existing tests", "Anti-patterns")
+PER_FILE, PER_FEATURE = 25, 100
+SYLLABLES = "ka lo mi ra te vo shi pe nu da fo gre hal zin tor".split()
+
+
+def words(chance: random.Random, count: int) -> list[str]:
+    """Made words, of which few are common and many rare, as in a language."""
+    found = {"".join(chance.choices(SYLLABLES, k=chance.randint(2, 4))) for _ in range(count)}
+    return sorted(found)
+
+
+def make(root: Path, total: int, files: int) -> None:
+    """A repository with source files, tests, and dossiers with this many facts."""
+    chance = random.Random(7)
+    known = words(chance, 8000)
+    weights = [1 / (rank + 3) for rank in range(len(known))]
+    for n in range(files):
+        source(root, n, files)
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "all of it")
+    for n in range(40):
+        for other in (n, n + files // 2):
+            path = root / f"src/p{other % 40}/m{other}.py"
+            path.write_text(path.read_text() + f"# {n}\n")
+        git(root, "commit", "-qam", f"fix rounding {n}")
+    for n in range(total // PER_FEATURE):
+        dossier(root, n, files, chance, known, weights)
+
+
+def source(root: Path, n: int, files: int) -> None:
+    other = (n * 7 + 1) % files
+    path = root / f"src/p{n % 40}/m{n}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"from src.p{other % 40}.m{other} import fn_{other}_0", ""]
+    for i in range(8):
+        lines += [f"def fn_{n}_{i}(value):", f'    """Does {n} {i}."""']
+        lines += [f"    return fn_{n}_{i + 1}(value)" if i < 7 else f"    return fn_{other}_0(value)", ""]
+    path.write_text("\n".join(lines))
+    if n % 4 == 0:
+        test = root / f"tests/test_m{n}.py"
+        test.parent.mkdir(exist_ok=True)
+        test.write_text(
+            f"from src.p{n % 40}.m{n} import fn_{n}_0\n\n\ndef test_fn_{n}():\n    assert fn_{n}_0(1)\n"
+        )
+
+
+def dossier(
+    root: Path, n: int, files: int, chance: random.Random, known: list[str], weights: list[float]
+) -> None:
+    feature = f"feature-{n}"
+    own = [(n * 3 + i) % files for i in range(12)]
+    folder = Layout(root).dossier(feature)
+    folder.mkdir(parents=True)
+    digests = {}
+    for name, title in zip(NAMES, TITLES, strict=True):
+        lines = [f"# {title}: {feature}", "", "## About"]
+        for _ in range(PER_FILE):
+            cited = chance.choice(own)
+            which = chance.randrange(8)
+            at = 3 + 4 * which
+            said = " ".join(chance.choices(known, weights, k=9))
+            path = f"src/p{cited % 40}/m{cited}.py"
+            lines.append(f"- {said} `fn_{cited}_{which}` ({path}:{at}-{at + 2})")
+        text = "\n".join(lines) + "\n"
+        (folder / name).write_text(text)
+        digests[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    manifest = Manifest(feature=feature, files=digests)
+    (folder / "manifest.json").write_bytes(manifest_bytes(manifest))
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True)

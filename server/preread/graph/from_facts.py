@@ -1,0 +1,136 @@
+"""What facts say: which dossier each belongs to, what it cites, what it replaces."""
+
+import hashlib
+import json
+
+from preread import dossier, fact_notes, sources
+from preread.graph.writer import Key, Writer, file_node, node_of_test
+from preread.services import Services
+from preread.sources import Ref
+
+PREFIX, CODE = "facts:", "code:"
+KNOWLEDGE = "knowledge.md"
+DECISIONS = "decisions"  # the collection that `decide` adds to
+
+
+def update(services: Services, writer: Writer) -> None:
+    """Bring the nodes of facts up to date with the index of facts."""
+    connection = writer.connection
+    known = writer.digests(PREFIX)
+    current = dict(connection.execute("SELECT path, digest FROM sources_of_facts"))
+    for path in known.keys() - current.keys():
+        writer.forget(PREFIX + path)
+    for path, digest in current.items():
+        if known.get(path) != digest:
+            services.progress.check()
+            before = _cited_files(writer, path)
+            with writer.origin(PREFIX + path, digest):
+                after = _file(services, writer, path)
+                writer.outdate(CODE + one for one in before | after)
+    _tickets(writer)
+
+
+def _cited_files(writer: Writer, path: str) -> set[str]:
+    """The files that the facts of a file cited when it was read last."""
+    sql = """SELECT DISTINCT n.path FROM origins o JOIN edges e ON e.origin = o.id
+        JOIN nodes n ON n.id = e.target WHERE o.name = ? AND e.kind = 'cites'"""
+    return {cited for (cited,) in writer.connection.execute(sql, (PREFIX + path,))}
+
+
+def _file(services: Services, writer: Writer, path: str) -> set[str]:
+    """Write the facts of a file; returns the files that they cite."""
+    found: set[str] = set()
+    is_knowledge = path.endswith(f"/{KNOWLEDGE}")
+    sql = """SELECT id, feature, line, section, text, sources, state, confidence FROM facts
+        WHERE path = ?"""
+    for id_, feature, line, section, text, cited, state, confidence in writer.connection.execute(
+        sql, (path,)
+    ).fetchall():
+        is_decision = is_knowledge and section.casefold() == DECISIONS
+        kind = "decision" if is_decision else "fact"
+        key = Key(f"fact:{id_}", kind, text, path, line, state, confidence)  # type: ignore[arg-type]
+        node = writer.node(key, known_best=True)
+        whole = Key(f"feature:{feature}", "feature", feature) if feature else file_node(path)
+        writer.edge(node, "belongs-to", writer.node(whole), f"{path}:{line}")
+        for key, told in _cited(writer, json.loads(cited)).items():
+            found.add(key.path)
+            writer.edge(node, "cites", writer.node(key), ", ".join(told), state, confidence)
+    if is_knowledge:
+        _superseded(services, writer, path)
+    return found
+
+
+def _cited(writer: Writer, texts: list[str]) -> dict[Key, list[str]]:
+    """The nodes that a fact cites, each with the sources that name it."""
+    found: dict[Key, list[str]] = {}
+    for text in texts:
+        ref = sources.parse(text)
+        if ref is not None and (key := _key(writer, ref)) is not None:
+            found.setdefault(key, []).append(text)
+    return found
+
+
+def _key(writer: Writer, ref: Ref) -> Key | None:
+    """The node that a source names; a person's word and an absence name none."""
+    if ref.kind in {"lines", "path"}:
+        return file_node(ref.path)
+    if ref.kind == "test":
+        return node_of_test(ref.path, ref.name)
+    if ref.kind == "commit":
+        return commit_node(_whole_sha(writer, ref.name))
+    if ref.kind == "run":
+        return Key(f"failure:{ref.name}", "failure", ref.name)
+    if ref.kind == "ticket":
+        return Key(f"ticket:{ref.name}", "ticket", ref.name)
+    if ref.kind == "doc":
+        return Key(f"document:{ref.path}", "document", ref.path, ref.path)
+    if ref.kind == "external":
+        return Key(f"document:{ref.name}", "document", ref.name, state="external", confidence=0.7)
+    return None
+
+
+def commit_node(sha: str, subject: str = "") -> Key:
+    return Key(f"commit:{sha[:12]}", "commit", subject or sha[:12])
+
+
+def _whole_sha(writer: Writer, prefix: str) -> str:
+    sql = "SELECT sha FROM commits WHERE sha >= ? AND sha < ? LIMIT 1"
+    row = writer.connection.execute(sql, (prefix, f"{prefix}g")).fetchone()
+    return str(row[0]) if row else prefix
+
+
+def _superseded(services: Services, writer: Writer, path: str) -> None:
+    """The facts that others replaced."""
+    text = services.tree.read(path) or ""
+    lines = text.split("\n")
+    facts = dossier.parse(KNOWLEDGE, "", text, retired=True)[0].facts
+    notes = [fact_notes.read(fact_notes.split(lines[fact.line - 1])[1]) for fact in facts]
+    ids = {
+        note["id"]: dossier.fact_id(KNOWLEDGE, fact.text)
+        for fact, note in zip(facts, notes, strict=True)
+        if "id" in note
+    }
+    for fact, note in zip(facts, notes, strict=True):
+        newer = ids.get(note.get("replaced-by", ""))
+        if newer is not None:
+            id_ = f"fact:{dossier.fact_id(KNOWLEDGE, fact.text)}"
+            old = Key(id_, "fact", fact.text, path, fact.line, "retired", 0.0)
+            after = writer.node(Key(f"fact:{newer}", "fact", ""))
+            cited = f"{path}:{fact.line}"
+            writer.edge(after, "supersedes", writer.node(old, known_best=True), cited)
+
+
+def _tickets(writer: Writer) -> None:
+    """The ticket that each dossier was built for."""
+    rows = writer.connection.execute(
+        "SELECT feature, ticket FROM fact_folders WHERE ticket != '' ORDER BY feature"
+    ).fetchall()
+    digest = hashlib.sha256(repr(rows).encode()).hexdigest()
+    if writer.digests("tickets").get("") == digest:
+        return
+    with writer.origin("tickets", digest):
+        for feature, ticket in rows:
+            node = writer.node(Key(f"ticket:{ticket}", "ticket", ticket))
+            whole = writer.node(Key(f"feature:{feature}", "feature", feature))
+            cited = f".project/context/{feature}/manifest.json"
+            writer.edge(node, "belongs-to", whole, cited)

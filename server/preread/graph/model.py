@@ -1,0 +1,47 @@
+"""The kinds of nodes and edges, and both as replies have them."""
+
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from preread.models import Model, State
+
+NodeKind = Literal[
+    "fact", "decision", "feature", "ticket", "document", "file", "symbol", "test", "commit",
+    "failure",
+]  # fmt: skip
+EdgeKind = Literal[
+    "cites", "defines", "tests", "calls", "changed-with", "fixed-by", "failed-in", "belongs-to",
+    "supersedes",
+]  # fmt: skip
+NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
+EDGE_KINDS: tuple[EdgeKind, ...] = get_args(EdgeKind)
+NodeState = State | Literal["failed", "retired"]
+# Of edges that a rule computed. What follows from a parser or a record is nearly certain; `calls`
+# and `tests` go by names and imports, `fixed-by` by what a commit's subject says.
+CONFIDENCE: dict[str, float] = {
+    "belongs-to": 0.95, "supersedes": 0.95, "defines": 0.95, "failed-in": 0.95,
+    "tests": 0.8, "calls": 0.7, "fixed-by": 0.6,
+}  # fmt: skip
+
+
+class Node(Model):
+    """One thing that the project knows of."""
+
+    id: str = Field(description="Like `file:src/a.py` or `fact:3f9a01bc`.")
+    kind: NodeKind
+    name: str = Field(description="A fact's text, a file's path, a commit's subject.")
+    sources: tuple[str, ...] = Field(description="Where it is, or where it is said.")
+    state: NodeState
+    confidence: float
+
+
+class Edge(Model):
+    """How two nodes are related."""
+
+    source: str = Field(description="The id of the node that it goes out from.")
+    kind: EdgeKind
+    target: str
+    sources: tuple[str, ...] = Field(description="What shows it.")
+    state: NodeState
+    confidence: float

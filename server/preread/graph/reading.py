@@ -1,0 +1,299 @@
+"""Reads the graph: neighbours, shortest paths, lists by kind, counts."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from preread.graph.model import Edge, EdgeKind, Node, NodeKind, NodeState
+
+Direction = Literal["out", "in", "both"]
+TABLES = ("nodes", "edges", "origins")
+BATCH = 500  # values of one statement
+# A path does not lead through nodes with more edges than this: they connect anything to anything.
+MAX_FAN, MAX_VISITED, MAX_SAME = 2_000, 50_000, 20
+# What a caller's text may mean, in this order.
+MEANINGS = (
+    "n.key = :it",
+    "n.key IN ('fact:' || :it, 'feature:' || :it, 'ticket:' || :it)",
+    "n.kind IN ('file', 'document') AND n.path = :it",
+    "n.name = :it",
+    "n.key >= :sha AND n.key < :sha || 'g'",
+)
+NODE = "n.id, n.key, n.kind, n.name, n.path, n.line, n.state, n.confidence"
+
+
+class Wanted(NamedTuple):
+    """Which edges a walk follows; no kinds: all."""
+
+    edges: tuple[EdgeKind, ...] = ()
+    direction: Direction = "both"
+    confidence: float = 0.0  # at least, of edges
+
+
+class Found(NamedTuple):
+    """A part of the graph, nearest nodes first."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    is_cut: bool = False
+
+
+class _Link(NamedTuple):
+    """An edge, by the rows of its nodes."""
+
+    source: int
+    kind: EdgeKind
+    target: int
+    cited: str
+    state: NodeState
+    confidence: float
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return self.source, self.target
+
+
+def find(connection: sqlite3.Connection, wanted: str) -> list[Node]:
+    """The nodes that a text can mean: one by its id, else those with its key or name."""
+    sha = wanted.removeprefix("commit:")[:12]
+    values = {"it": wanted, "sha": f"commit:{sha}" if len(sha) >= 7 else "commit:-"}
+    for condition in MEANINGS:
+        sql = f"SELECT {NODE} FROM nodes n WHERE {condition} ORDER BY n.key LIMIT {MAX_SAME}"  # noqa: S608
+        if found := [_node(row) for row in connection.execute(sql, values)]:
+            return found
+    return []
+
+
+def like(connection: sqlite3.Connection, wanted: str) -> list[str]:
+    """Ids that end in, or else contain, a text; for an error's hint."""
+    sql = "SELECT key FROM nodes WHERE instr(lower(key), ?) ORDER BY length(key), key LIMIT 5"
+    return [key for (key,) in connection.execute(sql, (wanted.lower(),))]
+
+
+def listed(
+    connection: sqlite3.Connection, kinds: Sequence[NodeKind], confidence: float, limit: int
+) -> Found:
+    """The nodes of some kinds, in the order of their ids."""
+    marks = ", ".join("?" * len(kinds))
+    sql = f"""SELECT {NODE} FROM nodes n WHERE n.kind IN ({marks}) AND n.confidence >= ?
+        ORDER BY n.key LIMIT ?"""  # noqa: S608
+    rows = connection.execute(sql, (*kinds, confidence, limit + 1)).fetchall()
+    return Found(tuple(map(_node, rows[:limit])), (), len(rows) > limit)
+
+
+def related(
+    connection: sqlite3.Connection,
+    edges: Sequence[EdgeKind],
+    kinds: Sequence[NodeKind],
+    confidence: float,
+    limit: int,
+) -> Found:
+    """The edges of some kinds between nodes of some kinds, the surest first."""
+    marks, ends = ", ".join("?" * len(edges)), ", ".join("?" * len(kinds))
+    between = f"AND s.kind IN ({ends}) AND t.kind IN ({ends})" if kinds else ""
+    sql = f"""SELECT e.source, e.kind, e.target, e.cited, e.state, e.confidence FROM edges e
+        JOIN nodes s ON s.id = e.source JOIN nodes t ON t.id = e.target
+        WHERE e.kind IN ({marks}) AND e.confidence >= ? {between}
+        ORDER BY e.confidence DESC, s.key, t.key LIMIT ?"""  # noqa: S608
+    values = (*edges, confidence, *kinds, *kinds, limit + 1)
+    links = [_Link(*row) for row in connection.execute(sql, values)]
+    shown = links[:limit]
+    rows = dict.fromkeys(row for link in shown for row in link.ends)
+    return _found(connection, list(rows), shown, is_cut=len(links) > limit)
+
+
+# How the graph of a feature is walked: its facts, what they cite, and what belongs to that.
+ABOUT_FEATURE = (
+    Wanted(edges=("belongs-to",), direction="in"),
+    Wanted(edges=("cites", "supersedes"), direction="out"),
+    Wanted(edges=("tests", "calls", "changed-with", "fixed-by", "failed-in")),
+)
+
+
+def around(
+    connection: sqlite3.Connection,
+    start: str,
+    steps: Sequence[Wanted],
+    limit: int,
+    kinds: Sequence[NodeKind] = (),
+    between: tuple[EdgeKind, ...] = (),
+) -> Found:
+    """What is within some steps of a node, which comes first, and the edges `between` all of it."""
+    [first] = connection.execute("SELECT id FROM nodes WHERE key = ?", (start,)).fetchone()
+    reached, frontier = {first: None}, [first]
+    for wanted in steps:
+        ends = (row for link in _links(connection, frontier, wanted) for row in link.ends)
+        frontier = [row for row in dict.fromkeys(ends) if row not in reached]
+        reached |= dict.fromkeys(frontier)
+        if not frontier or len(reached) > MAX_VISITED:
+            break
+    kept = _of_kinds(connection, reached, kinds)
+    shown = [first, *(row for row in kept if row != first)][: limit + 1]
+    inside = set(shown)
+    within = Wanted(edges=between, direction="out", confidence=steps[0].confidence)
+    links = [one for one in _links(connection, shown, within) if one.target in inside]
+    return _found(connection, shown, links, is_cut=len(kept) > len(shown))
+
+
+def path(connection: sqlite3.Connection, start: str, end: str, wanted: Wanted) -> Found | None:
+    """One of the shortest paths between two nodes, in its order; None without any.
+
+    It is searched from both ends at once, each time from the one with fewer nodes.
+    """
+    sql = "SELECT id FROM nodes WHERE key = ?"
+    [first], [last] = (connection.execute(sql, (key,)).fetchone() for key in (start, end))
+    ways: tuple[dict[int, _Link | None], ...] = ({first: None}, {last: None})
+    frontiers = [[first], [last]]
+    against: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
+    turns = (wanted, wanted._replace(direction=against[wanted.direction]))
+    met = first if first == last else None
+    while met is None and all(frontiers) and sum(map(len, ways)) < MAX_VISITED:
+        side = int(len(frontiers[1]) < len(frontiers[0]))
+        frontiers[side], met = _step(connection, frontiers[side], ways, side, turns[side])
+    if met is None:
+        return None
+    before, links = _way(ways[0], met)
+    after, more = _way(ways[1], met)
+    rows = [*reversed(before), met, *after]
+    return _found(connection, rows, [*reversed(links), *more], is_cut=False)
+
+
+def _step(
+    connection: sqlite3.Connection,
+    frontier: list[int],
+    ways: tuple[dict[int, _Link | None], ...],
+    side: int,
+    wanted: Wanted,
+) -> tuple[list[int], int | None]:
+    """One step further from one end: its new frontier, and where it met the other end's."""
+    own, other = ways[side], ways[1 - side]
+    following: list[int] = []
+    for link in _links(
+        connection, [row for row in frontier if _is_narrow(connection, row)], wanted
+    ):
+        reached = link.target if link.source in own else link.source
+        if reached not in own:
+            own[reached] = link
+            following.append(reached)
+            if reached in other:
+                return following, reached
+    return following, None
+
+
+def _is_narrow(connection: sqlite3.Connection, row: int) -> bool:
+    sql = "SELECT count(*) FROM (SELECT 1 FROM edges WHERE target = ? LIMIT ?)"
+    return bool(connection.execute(sql, (row, MAX_FAN)).fetchone()[0] < MAX_FAN)
+
+
+def _way(reached: dict[int, _Link | None], row: int) -> tuple[list[int], list[_Link]]:
+    """The nodes and edges from where two searches met back to where one began."""
+    rows, links = [], []
+    while (link := reached[row]) is not None:
+        row = link.target if link.source == row else link.source
+        rows.append(row)
+        links.append(link)
+    return rows, links
+
+
+def _links(connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted) -> Iterator[_Link]:
+    """The edges of some nodes that a walk follows."""
+    ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
+    kinds = "".join(
+        f" AND kind IN ({', '.join('?' * len(wanted.edges))})" for _ in wanted.edges[:1]
+    )
+    left = iter(rows)
+    while batch := list(islice(left, BATCH)):
+        marks = ", ".join("?" * len(batch))
+        for end in ends[wanted.direction]:
+            sql = f"""SELECT source, kind, target, cited, state, confidence FROM edges
+                WHERE {end} IN ({marks}){kinds} AND confidence >= ?"""  # noqa: S608
+            values = (*batch, *wanted.edges, wanted.confidence)
+            yield from map(_Link._make, connection.execute(sql, values))
+
+
+def _of_kinds(
+    connection: sqlite3.Connection, rows: Iterable[int], kinds: Sequence[NodeKind]
+) -> list[int]:
+    """Those of the rows whose nodes are of these kinds, in their order."""
+    rows = list(rows)
+    if not kinds:
+        return rows
+    kept = {row for row, _, kind, *_ in _nodes(connection, rows) if kind in kinds}
+    return [row for row in rows if row in kept]
+
+
+def _nodes(connection: sqlite3.Connection, rows: Iterable[int]) -> Iterator[tuple[object, ...]]:
+    left = iter(rows)
+    while batch := list(islice(left, BATCH)):
+        marks = ", ".join("?" * len(batch))
+        yield from connection.execute(f"SELECT {NODE} FROM nodes n WHERE n.id IN ({marks})", batch)  # noqa: S608
+
+
+def _found(
+    connection: sqlite3.Connection, rows: list[int], links: Iterable[_Link], *, is_cut: bool
+) -> Found:
+    found = {row[0]: _node(row) for row in _nodes(connection, rows)}
+    nodes = tuple(found[row] for row in rows if row in found)
+    edges = (
+        Edge(
+            source=found[link.source].id,
+            kind=link.kind,
+            target=found[link.target].id,
+            sources=(link.cited,),
+            state=link.state,
+            confidence=link.confidence,
+        )
+        for link in links
+        if link.source in found and link.target in found
+    )
+    return Found(nodes, tuple(edges), is_cut)
+
+
+def _node(row: Sequence[object]) -> Node:
+    _, key, kind, name, path, line, state, confidence = row
+    where = f"{path}:{line}" if path and line else str(path)
+    if not where:
+        where = str(key).partition(":")[2] if kind == "document" else str(key)
+    values = {"id": key, "kind": kind, "name": name, "state": state, "confidence": confidence}
+    return Node.model_validate({**values, "sources": (where,)})
+
+
+class Counts(NamedTuple):
+    """How much there is of everything."""
+
+    nodes: dict[str, int]
+    edges: dict[str, int]
+    states: dict[str, int]  # of facts and decisions
+    most_cited: list[tuple[Node, int]]
+    orphans: list[Node]
+    orphaned: int
+
+
+def counts(connection: sqlite3.Connection, limit: int) -> Counts:
+    """Counts, the nodes that most facts cite, and facts that cite nothing that is known."""
+    tally = {
+        table: dict(
+            connection.execute(f"SELECT kind, count(*) FROM {table} GROUP BY kind ORDER BY kind")  # noqa: S608
+        )
+        for table in ("nodes", "edges")
+    }
+    states = Counter(
+        dict(
+            connection.execute(
+                """SELECT state, count(*) FROM nodes WHERE kind IN ('fact', 'decision')
+                GROUP BY state ORDER BY state"""
+            )
+        )
+    )
+    sql = f"""SELECT {NODE}, c.times FROM (SELECT target, count(DISTINCT source) AS times
+        FROM edges WHERE kind = 'cites' GROUP BY target ORDER BY times DESC, target LIMIT ?) c
+        JOIN nodes n ON n.id = c.target ORDER BY c.times DESC, n.key"""  # noqa: S608
+    cited = [(_node(row[:-1]), row[-1]) for row in connection.execute(sql, (limit,))]
+    orphaned = """FROM nodes n WHERE n.kind IN ('fact', 'decision') AND NOT EXISTS
+        (SELECT 1 FROM edges e WHERE e.source = n.id AND e.kind = 'cites')"""
+    sql = f"SELECT {NODE} {orphaned} ORDER BY n.path, n.line LIMIT ?"
+    orphans = [_node(row) for row in connection.execute(sql, (limit,))]
+    [total] = connection.execute(f"SELECT count(*) {orphaned}").fetchone()
+    return Counts(tally["nodes"], tally["edges"], dict(states), cited, orphans, total)

@@ -1,0 +1,1 @@
+"""Operations on the knowledge graph: facts, and all that they are about."""

@@ -1,0 +1,82 @@
+"""`knowledge.query`: the nodes around one, the path between two, or all of some kind."""
+
+import sqlite3
+
+from pydantic import Field
+
+from preread.errors import PrereadError
+from preread.graph.model import Edge, EdgeKind, Node, NodeKind
+from preread.graph.reading import Direction, Found, Wanted, around, listed, path, related
+from preread.models import Model
+from preread.operations.knowledge import reading
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class QueryRequest(RequestModel):
+    """What to look for."""
+
+    node: str | None = Field(None, description=reading.NODE)
+    to: str | None = Field(None, description="Another node: one of the shortest paths to it.")
+    kinds: tuple[NodeKind, ...] = Field((), description="List only nodes of these kinds.")
+    edges: tuple[EdgeKind, ...] = Field((), description="Follow only edges of these kinds.")
+    direction: Direction = Field("both", description="Follow edges out of a node, into it, both.")
+    depth: int = Field(1, ge=1, le=6, description="How many edges away from the node.")
+    confidence: float = Field(0.0, ge=0, le=1, description="The minimum confidence of edges.")
+    limit: int = Field(50, ge=1, le=1000, description=reading.LIMIT)
+
+
+class QueryReply(Model):
+    """A part of the graph, nearest nodes first; of a path, in its order."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    cut: bool = Field(description="Whether there are more nodes than the limit.")
+
+
+async def query(context: Context, request: QueryRequest) -> QueryReply:
+    return await in_thread(context, context.services(), _query, request)
+
+
+def _query(services: Services, request: QueryRequest) -> QueryReply:
+    if request.node is None and (request.to is not None or not (request.kinds or request.edges)):
+        raise PrereadError(
+            "E_USAGE",
+            "knowledge.query needs `node`, or else `kinds` or `edges`.",
+            'Like {"node": "checkout", "depth": 2} or {"kinds": ["decision"]}.',
+        )
+    found = reading.current(services, lambda connection: _found(connection, request))
+    return QueryReply(nodes=found.nodes, edges=found.edges, cut=found.is_cut)
+
+
+def _found(connection: sqlite3.Connection, request: QueryRequest) -> Found:
+    sure, limit = request.confidence, request.limit
+    if request.node is None:
+        if request.edges:
+            return related(connection, request.edges, request.kinds, sure, limit)
+        return listed(connection, request.kinds, sure, limit)
+    start = reading.find(connection, request.node).id
+    wanted = Wanted(request.edges, request.direction, sure)
+    if request.to is None:
+        steps = (wanted,) * request.depth
+        return around(connection, start, steps, limit, request.kinds, request.edges)
+    end = reading.find(connection, request.to).id
+    found = path(connection, start, end, wanted)
+    if found is None:
+        raise PrereadError(
+            "E_NOT_FOUND",
+            f"No path leads from {start} to {end}.",
+            "Leave `edges`, `direction` or `confidence` out, if you gave them.",
+        )
+    return found
+
+
+OPERATION = Operation(
+    name="knowledge.query",
+    request=QueryRequest,
+    reply=QueryReply,
+    effect="read",
+    doc="Walk the knowledge graph: what is around a node, the path to another, all of a kind.",
+    example="""preread call knowledge.query '{"node": "checkout", "depth": 2}'""",
+    run=query,
+)
