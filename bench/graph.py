@@ -4,23 +4,14 @@
 and hashing the same dossiers.
 """
 
-import argparse
 import hashlib
-import os
 import random
-import statistics
 import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from preread import check, facts
 from preread.layout import Layout
 from preread.models import Manifest
-from preread.operations.registry import services_of
 from preread.published import manifest_bytes
-from preread.services import Services
 
 NAMES = ("patterns.md", "codebase.md", "existing-tests.md", "anti-patterns.md")
 TITLES = ("Patterns", "Codebase", "Existing tests", "Anti-patterns")
@@ -60,7 +51,10 @@ def source(root: Path, n: int, files: int) -> None:
     lines = [f"from src.p{other % 40}.m{other} import fn_{other}_0", ""]
     for i in range(8):
         lines += [f"def fn_{n}_{i}(value):", f'    """Does {n} {i}."""']
-        lines += [f"    return fn_{n}_{i + 1}(value)" if i < 7 else f"    return fn_{other}_0(value)", ""]
+        lines += [
+            f"    return fn_{n}_{i + 1}(value)" if i < 7 else f"    return fn_{other}_0(value)",
+            "",
+        ]
     path.write_text("\n".join(lines))
     if n % 4 == 0:
         test = root / f"tests/test_m{n}.py"

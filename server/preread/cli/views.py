@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from preread.cli.evidence_views import evidence, facts, failures
+from preread.cli.graph_views import graph
 from preread.cli.history_views import blame, diff, impact, trace
 from preread.cli.integrity_views import backups, gc, remove, repair, restore
 from preread.cli.memory_views import capture, kept, recall
@@ -36,7 +37,7 @@ LOADS = ("context.load", "context.extend")
 QUOTING = (
     "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall",
     "session.hear", "attention.cognitive_status",
-    "history.diff", "history.impact", "history.blame", "history.trace",
+    "history.diff", "history.impact", "history.blame", "history.trace", "knowledge.graph",
 )  # fmt: skip
 
 
@@ -249,6 +250,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "integrity.restore": restore,
     "integrity.gc": gc,
     "knowledge.search": facts,
+    "knowledge.graph": graph,
     "knowledge.capture": capture,
     "memory.remember": kept,
     "memory.decide": kept,
