@@ -20,6 +20,7 @@ from preread.syntax import Outline, Symbol, TestCase
 if TYPE_CHECKING:
     from preread.graph.model import EdgeKind
 
+SEEN = "seen:"  # files as they were when edges to them were made
 # Files that are parsed, those first that most facts cite; symbols, callers and callees of each.
 MAX_FILES, MAX_SYMBOLS, MAX_IMPORTS, MAX_CALLS = 3_000, 200, 20, 400
 SPAN = re.compile(r":(\d+)(?:-(\d+))?(?=, |$)")  # the lines of each source of an edge
@@ -49,7 +50,8 @@ def update(services: Services, writer: Writer) -> list[str]:
     rows = ((path, connection.execute(sql, (path,)).fetchone()) for path in cited)
     current = {path: row[0] if row else "gone" for path, row in rows}
     changed = {path for path in cited if known.get(path) != current[path]}
-    moved = [path for path in changed if known.get(path)]
+    seen = writer.digests(SEEN)
+    moved = [path for path, digest in _near(connection) if seen.get(path, digest) != digest]
     changed |= _calling(connection, moved) & set(cited)
     cache = AnalysisCache(services.tree, connection)
     for n, path in enumerate(sorted(changed)):
@@ -58,7 +60,15 @@ def update(services: Services, writer: Writer) -> list[str]:
         with writer.origin(CODE + path, current[path]):
             _Code(services, writer, cache, path).write()
     cache.store()
+    writer.note(SEEN, dict(_near(connection)))
     return cited
+
+
+def _near(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The files of the graph, those one hop away too, and the digest of each."""
+    sql = """SELECT n.path, coalesce(f.digest, 'gone') FROM nodes n
+        LEFT JOIN files f ON f.path = n.path WHERE n.kind = 'file'"""
+    return connection.execute(sql).fetchall()
 
 
 def _is_outdated(services: Services, connection: sqlite3.Connection) -> bool:
@@ -66,9 +76,12 @@ def _is_outdated(services: Services, connection: sqlite3.Connection) -> bool:
     sql = """SELECT n.path, f.size, f.mtime, f.trusted FROM nodes n LEFT JOIN files f
         ON f.path = n.path WHERE n.kind IN ('file', 'document') AND n.path NOT LIKE '.project/%'"""
     root = str(services.layout.root)
+    rows = connection.execute(sql).fetchall()
+    if rows and connection.execute("SELECT 1 FROM past").fetchone() is None:
+        return True  # the commits were never read, or another process is at it
     return any(
         _stat(f"{root}/{path}") != known if known[0] is not None else _is_new(services, path)
-        for path, *known in connection.execute(sql).fetchall()
+        for path, *known in rows
     )
 
 

@@ -1,7 +1,7 @@
 """Writes nodes and edges. Each edge belongs to an origin, and is deleted and made again with it."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -82,6 +82,17 @@ class Writer:
         """Have these origins made again."""
         sql = "UPDATE origins SET digest = '' WHERE name = ?"
         self.connection.executemany(sql, [(name,) for name in names])
+
+    def note(self, prefix: str, digests: Mapping[str, str]) -> None:
+        """Make these the origins whose names begin like this; they have no edges."""
+        known = self.digests(prefix)
+        gone = [(prefix + name,) for name in known.keys() - digests.keys()]
+        new = [(prefix + name, digest) for name, digest in digests.items() - known.items()]
+        if gone or new:
+            with db.transaction(self.connection):
+                self.connection.executemany("DELETE FROM origins WHERE name = ?", gone)
+                sql = "INSERT OR REPLACE INTO origins (name, digest) VALUES (?, ?)"
+                self.connection.executemany(sql, new)
 
     def clean(self) -> None:
         """Delete the nodes that have no edge any more."""
