@@ -20,6 +20,14 @@ from conftest import DERIVED, SHOP, child_environ, loaded
 from preread.layout import Layout
 
 MODES = ("legacy", "2026-07-28", "auto")
+# What each request of the newer protocol has.
+MODERN = {
+    "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "claude-code", "version": "2.1.329"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+}
 BOUND = 30  # seconds for what takes one or two; the machine may be busy
 REAL_GIT = shutil.which("git")
 

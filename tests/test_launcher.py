@@ -16,20 +16,13 @@ import pytest
 
 from _answers import PLACE, written
 from _launcher import PATIENCE, ROOT, Machine, Uv, copy_plugin, ended, real_python, wheelhouse
+from _mcp_process import MODERN
 from _processes import until
 from _trees import write
 from conftest import child_environ
 from preread import __version__
 
 VERSION = f"preread {__version__}\n"
-MODERN = {
-    "_meta": {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "claude-code", "version": "2.1.329"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-}
-
 LEGACY = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},

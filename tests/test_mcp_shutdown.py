@@ -1,5 +1,6 @@
 """The server exits at once and leaves nothing: at end of input, at signals, idle or building."""
 
+import json
 import os
 import signal
 import time
@@ -9,7 +10,8 @@ import anyio
 import psutil
 import pytest
 
-from _mcp_process import BOUND, left_behind, shop, wired
+from _mcp_process import BOUND, MODERN, left_behind, shop, wired
+from preread.mcp.transport import ANSWER_SECONDS
 
 pytestmark = [
     pytest.mark.anyio,
@@ -94,14 +96,61 @@ async def test_the_first_of_two_signals_decides_the_status(project, slow_git):
     assert left_behind(project, "checkout") == []
 
 
-async def test_the_end_of_input_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(
+async def test_the_end_of_a_client_in_mid_build_ends_all_of_it_at_once_and_leaves_nothing(
     project, slow_git
 ):
-    async with in_mid_build(project, slow_git) as (wire, child):
+    read, write = os.pipe()
+    async with wired(project, slow_git.env, stdout=write, anew=True) as wire:
+        os.close(write)
+        client = {"name": "a-client", "version": "1"}
+        await wire.request(
+            0, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client
+        )
+        await wire.call(1, feature="checkout")
+        child = await slow_git.entered()
+        os.close(read)
+        begun = time.monotonic()
         await wire.process.stdin.aclose()
-        assert await ended_at_once(wire) == 0
+        assert await wire.process.wait() == 0
+        assert time.monotonic() - begun < AT_ONCE
         assert not psutil.pid_exists(child)
     assert left_behind(project, "checkout") == []
+
+
+async def test_the_end_of_input_in_mid_build_ends_it_soon_with_an_answer(project, slow_git):
+    async with in_mid_build(project, slow_git) as (wire, child):
+        begun = time.monotonic()
+        await wire.process.stdin.aclose()
+        answer = await wire.answer(1)
+        assert answer["result"]["structuredContent"]["code"] == "E_CANCELLED"
+        assert await wire.ended() == 0
+        assert time.monotonic() - begun < ANSWER_SECONDS + 2 * AT_ONCE
+        assert not psutil.pid_exists(child)
+    assert left_behind(project, "checkout") == []
+
+
+@pytest.mark.parametrize("era", ["initialize", "server/discover"])
+async def test_requests_before_the_end_of_input_are_all_answered(project, era):
+    shared = {} if era == "initialize" else MODERN
+    first = MODERN
+    if era == "initialize":
+        who = {"name": "a-client", "version": "1"}
+        first = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": who}
+    call = {"name": "context_operation", "arguments": {"method": "context.status"}}
+    requests = [(era, first), ("tools/list", shared), *[("tools/call", call | shared)] * 20]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(requests)
+    ]
+    lines.insert(5, "no JSON")
+    async with wired(project, anew=True) as wire:
+        await wire.send("".join(f"{line}\n" for line in lines).encode())
+        await wire.process.stdin.aclose()
+        out = b"".join([chunk async for chunk in wire.process.stdout])
+        assert await wire.process.wait() == 0
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert [a["id"] for a in answers if "error" in a] == [None]
+    assert {a["id"] for a in answers} == {None, *range(len(requests))}
 
 
 async def test_a_build_that_replied_building_ends_with_the_server_too(project, slow_git):

@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import select
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import NamedTuple
@@ -23,6 +25,7 @@ from mcp_types import (
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
+    JSONRPCRequest,
     RequestId,
     jsonrpc_message_adapter,
 )
@@ -30,7 +33,46 @@ from pydantic import ValidationError
 
 MAX_LINE = 8 * 2**20  # bytes; a tool call needs a few thousand
 CHUNK = 2**16
+# After the end of input: until everything is answered, then until what was stopped is.
+ANSWER_SECONDS, STOPPED_SECONDS, POLL_SECONDS = 2.0, 0.5, 0.01
+CANCELLED = "notifications/cancelled"
 _SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class Unanswered:
+    """The requests that have no answer yet. The reader adds, the writer removes."""
+
+    def __init__(self) -> None:
+        self._keys: set[Hashable] = set()
+
+    def read(self, message: JSONRPCMessage) -> None:
+        if isinstance(message, JSONRPCRequest):
+            self._keys.add(message.id)
+        elif isinstance(message, JSONRPCError):  # of a line that is no message
+            self._keys.add(id(message))
+        elif isinstance(message, JSONRPCNotification) and message.method == CANCELLED:
+            name = (message.params or {}).get("requestId")
+            if isinstance(name, str | int):
+                self._keys.discard(name)
+
+    def written(self, message: JSONRPCMessage) -> None:
+        self._keys.discard(id(message))
+        if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
+            self._keys.discard(message.id)
+
+    def wait(self, descriptor: int, seconds: float) -> None:
+        """Wait until there are none, or nobody reads answers from this descriptor any more."""
+        until = time.monotonic() + seconds
+        while self._keys and time.monotonic() < until and _has_reader(descriptor):
+            time.sleep(POLL_SECONDS)
+
+
+def _has_reader(descriptor: int) -> bool:
+    if not hasattr(select, "poll"):  # Windows
+        return True
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return not poll.poll(0)  # of a pipe without a reader: POLLERR
 
 
 class Streams(NamedTuple):
@@ -115,36 +157,41 @@ def _refusal(code: int, message: str, name: RequestId | None = None) -> JSONRPCE
 async def connected(wire: tuple[int, int], on_end: Callable[[], None]) -> AsyncIterator[Streams]:
     """The SDK's streams over two descriptors.
 
-    `on_end` is called, in some thread, when the client is gone. A daemon thread reads, because
+    `on_end` is called, in some thread, when the client is gone; if it only ended its input, after
+    its requests were answered, or ANSWER_SECONDS later. A daemon thread reads, because
     nothing can interrupt a blocked read and nobody has to wait for this thread.
     """
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
     write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
-    answers = write.clone()
+    answers, unanswered = write.clone(), Unanswered()
     async with anyio.create_task_group() as tasks, incoming, answers:
-        tasks.start_soon(_write, wire[1], outgoing, incoming, on_end)
-        reader = partial(_read, wire[0], incoming, answers, on_end, current_token())
+        tasks.start_soon(_write, wire[1], outgoing, incoming, unanswered, on_end)
+        reader = partial(_read, wire, incoming, answers, unanswered, on_end, current_token())
         threading.Thread(target=reader, name="reader", daemon=True).start()
         yield Streams(read, write)
 
 
 def _read(
-    descriptor: int,
+    wire: tuple[int, int],
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
     answers: MemoryObjectSendStream[SessionMessage],
+    unanswered: Unanswered,
     on_end: Callable[[], None],
     loop: EventLoopToken,
 ) -> None:
     with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.RunFinishedError):
-        for line in lines(descriptor):
+        for line in lines(wire[0]):
             if line is not None and not line.strip():
                 continue
             found = parse(line)
+            unanswered.read(found if isinstance(found, JSONRPCError) else found.message)
             if isinstance(found, JSONRPCError):
                 anyio.from_thread.run(answers.send, SessionMessage(found), token=loop)
             else:
                 anyio.from_thread.run(incoming.send, found, token=loop)
+    unanswered.wait(wire[1], ANSWER_SECONDS)
     on_end()
+    unanswered.wait(wire[1], STOPPED_SECONDS)
     with suppress(anyio.RunFinishedError):
         anyio.from_thread.run_sync(incoming.close, token=loop)
 
@@ -153,6 +200,7 @@ async def _write(
     descriptor: int,
     outgoing: MemoryObjectReceiveStream[SessionMessage],
     incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    unanswered: Unanswered,
     on_end: Callable[[], None],
 ) -> None:
     async with outgoing:
@@ -164,6 +212,7 @@ async def _write(
                 on_end()
                 incoming.close()
                 return
+            unanswered.written(item.message)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
