@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from preread import replies
 from preread.errors import Cancelled
+from preread.infra import watchdog
 from preread.models import LEVELS, LoadReply, Request
 from preread.services import Progress, Services
 from preread.settings import Settings
@@ -98,7 +99,9 @@ class Job:
                     )
                     self.progress.deadline = self.begun + limit
                     self.scope.deadline = anyio.current_time() + limit
-                    self.reply = await work(replace(services, progress=self.progress), self.request)
+                    with watchdog.guarded(self.progress.deadline):
+                        mine = replace(services, progress=self.progress)
+                        self.reply = await work(mine, self.request)
             if self.reply is None:  # the scope was cancelled: by stop() or by its deadline
                 self.progress.check()
                 raise Cancelled

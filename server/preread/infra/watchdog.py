@@ -1,0 +1,55 @@
+"""Ends this process if, long after a deadline, its interpreter still does not run.
+
+One call of a C function can hold the interpreter lock for ever: then no thread sees the deadline.
+The timer of `faulthandler` is a thread without Python, and needs no lock.
+"""
+
+import faulthandler
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+GRACE_SECONDS = 10.0  # after the deadline, in which a build that can be stopped has ended
+BEAT_SECONDS = 1.0
+STDERR = 2
+_deadlines: dict[int, float] = {}  # by time.monotonic()
+_numbers = itertools.count()
+_changes = threading.Lock()
+
+
+@contextmanager
+def guarded(deadline: float) -> Iterator[None]:
+    """Guard the block: while the interpreter runs, it may take as long as it likes.
+
+    Else the process ends with status 1, after writing to standard error what its threads are doing.
+    """
+    number = next(_numbers)
+    with _changes:
+        _deadlines[number] = deadline
+        is_first = len(_deadlines) == 1
+        _postpone()
+    if is_first:
+        threading.Thread(target=_beat, name="watchdog", daemon=True).start()
+    try:
+        yield
+    finally:
+        with _changes:
+            del _deadlines[number]
+            _postpone()
+
+
+def _beat() -> None:
+    while _deadlines:
+        time.sleep(BEAT_SECONDS)
+        with _changes:
+            _postpone()
+
+
+def _postpone() -> None:
+    if not _deadlines:
+        faulthandler.cancel_dump_traceback_later()
+        return
+    seconds = max(min(_deadlines.values()) - time.monotonic(), 0) + GRACE_SECONDS
+    faulthandler.dump_traceback_later(seconds, exit=True, file=STDERR)
