@@ -23,7 +23,7 @@ from _trees import write
 
 SEED = os.environ.get("PREREAD_SEED", "1")
 SHARDS = ("a", "b", "c", "d")
-IMPORTED, STARTED = 20_000 // len(SHARDS), 600 // len(SHARDS)
+IMPORTED, STARTED = 8_000 // len(SHARDS), 300 // len(SHARDS)
 
 
 def told(differences: list[str]) -> str:
