@@ -13,6 +13,7 @@ from preread.operations.shared_state import State
 # What Preread itself says to the model. Every other text of more than one word counts as quoted.
 OURS = frozenset(("next", "hint", "message", "warnings", "missing", "details", "doc"))
 WORDS, MAX_WORDS = re.compile(r"[\s_-]+"), 5  # of a name
+MARK = re.compile(r"What is between <data-([0-9a-f]{12})> ")
 DOSSIER, RESULT, BATCH, THEN, RULE = "dossier", "result", "batch", "then", "quoted"
 
 
@@ -58,3 +59,28 @@ def _value(value: Any, mark: str) -> Any:  # noqa: ANN401 - any JSON
 def _is_sentence(name: str) -> bool:
     """Whether a name, without spaces, says as much as a sentence could."""
     return len(WORDS.split(name)) > MAX_WORDS or bool(orders.found(name))
+
+
+def plain(data: Any) -> Any:  # noqa: ANN401 - any JSON
+    """A state from `dump` without its marks, for programs."""
+    if isinstance(data, list):
+        return [plain(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    mark = MARK.match(data[RULE]) if isinstance(data.get(RULE), str) else None
+    if mark is not None:
+        inner = {key: value for key, value in data.items() if key != RULE}
+        return _unmarked(inner, f"<data-{mark[1]}>", f"</data-{mark[1]}>")
+    return {key: plain(value) for key, value in data.items()}
+
+
+def _unmarked(value: Any, start: str, end: str) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        return {
+            _unmarked(key, start, end): _unmarked(inner, start, end) for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_unmarked(inner, start, end) for inner in value]
+    if isinstance(value, str) and value.startswith(start) and value.endswith(end):
+        return value[len(start) : -len(end)]
+    return value

@@ -1,0 +1,185 @@
+"""The clients: typed calls over any transport, synchronous and asynchronous."""
+
+import os
+from collections.abc import Generator, Mapping
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from preread.client import transports
+from preread.client.operations import AsyncOperations, Operations
+from preread.client.transports import Send, State, Transport
+from preread.errors import CODES, PrereadError
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from preread.models import Model
+
+
+class AsyncClient(AsyncOperations):
+    """Preread on one project, to be entered with `async with`.
+
+    Without a `transport`, operations run in this process. `environ` are its variables.
+    """
+
+    def __init__(
+        self,
+        project: str | Path = ".",
+        *,
+        transport: Transport | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        environ = os.environ if environ is None else environ
+        self._transport = transport or transports.in_process(project, environ)
+        self._stack = AsyncExitStack()
+        self._send: Send | None = None
+
+    @classmethod
+    def over_stdio(
+        cls,
+        project: str | Path = ".",
+        *,
+        command: tuple[str, ...] = (),
+        era: transports.Era = "auto",
+        environ: Mapping[str, str] | None = None,
+    ) -> "Self":
+        """A client of `preread mcp`, or of another command that serves MCP, in its own process."""
+        environ = os.environ if environ is None else environ
+        return cls(project, transport=transports.stdio(project, environ, command, era))
+
+    async def __aenter__(self) -> "Self":
+        self._send = await self._stack.enter_async_context(self._transport())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._send = None
+        await self._stack.aclose()
+
+    async def send(self, state: State) -> State:
+        """The answer to a shared state, with all its options, `batch` and `then`."""
+        if self._send is None:
+            raise RuntimeError("enter the client with `async with` first")
+        return await self._send(state)
+
+    async def _call(self, name: str, params: dict[str, Any]) -> "Model":
+        """The reply of one operation, whole. Raises PrereadError."""
+        calls = _conversation(name, params)
+        state = next(calls)
+        while True:
+            try:
+                state = calls.send(await self.send(state))
+            except StopIteration as end:
+                return cast("Model", end.value)
+
+
+class Client(Operations):
+    """Preread on one project, for code that does not use `async`; enter it with `with`."""
+
+    def __init__(
+        self,
+        project: str | Path = ".",
+        *,
+        transport: Transport | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._client = AsyncClient(project, transport=transport, environ=environ)
+        self._stack = ExitStack()
+        self._portal: Any = None  # anyio's, whose import takes time
+
+    @classmethod
+    def over_stdio(
+        cls,
+        project: str | Path = ".",
+        *,
+        command: tuple[str, ...] = (),
+        era: transports.Era = "auto",
+        environ: Mapping[str, str] | None = None,
+    ) -> "Self":
+        """A client of `preread mcp`, or of another command that serves MCP, in its own process."""
+        environ = os.environ if environ is None else environ
+        return cls(project, transport=transports.stdio(project, environ, command, era))
+
+    def __enter__(self) -> "Self":
+        from anyio.from_thread import start_blocking_portal
+
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self._client))
+            self._stack = stack.pop_all()
+        self._portal = portal
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._portal = None
+        self._stack.close()
+
+    def send(self, state: State) -> State:
+        """The answer to a shared state, with all its options, `batch` and `then`."""
+        return cast("State", self._run(self._client.send, state))
+
+    def _call(self, name: str, params: dict[str, Any]) -> "Model":
+        return cast("Model", self._run(self._client._call, name, params))
+
+    def _run(self, work: Any, *arguments: object) -> object:  # noqa: ANN401 - a coroutine function
+        if self._portal is None:
+            raise RuntimeError("enter the client with `with` first")
+        return self._portal.call(work, *arguments)
+
+
+def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, State, Model]":
+    """The states to send for one call, until its reply is whole and not `building` any more."""
+    from preread.operations import REGISTRY
+
+    operation = REGISTRY[name]
+    given = {key: value for key, value in params.items() if value is not None}
+    state: State = {"method": name, "params": given}
+    items: list[object] = []
+    while True:
+        done = yield state
+        result = _result(done)
+        if result.get("status") == "building":
+            continue
+        items += result.get(operation.pages) or []
+        cursor = done.get("metadata", {}).get("next_cursor")
+        if not cursor:
+            break
+        state = state | {"options": {"cursor": cursor}}
+    if operation.pages:
+        result = result | {operation.pages: items}
+    return _reply(operation.reply, result)
+
+
+def _result(done: State) -> dict[str, Any]:
+    """The result of an answered state. Raises the error that it has instead."""
+    error = done.get("error")
+    result: dict[str, Any] = done.get("result") or {}
+    if error is None and result.get("status") == "error":
+        error = result  # a dossier that could not be made
+    if error is None:
+        return result
+    code = error.get("code")
+    known = code if code in CODES else "E_INTERNAL"  # of a newer server
+    raise PrereadError(
+        known, error.get("message") or "", error.get("hint") or "", error.get("details")
+    )
+
+
+def _reply(model: "type[Model]", result: dict[str, Any]) -> "Model":
+    """A reply from its JSON data, in which what is null was left out."""
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(result)
+    except ValidationError as error:
+        for each in error.errors():
+            if each["type"] == "missing":
+                _set(result, each["loc"], None)
+    return model.model_validate(result)
+
+
+def _set(data: Any, place: tuple[int | str, ...], value: object) -> None:  # noqa: ANN401 - any JSON
+    *folders, last = place
+    for part in folders:
+        data = data[part]
+    data[last] = value

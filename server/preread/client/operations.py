@@ -1,0 +1,67 @@
+"""Operations as methods, by their names; `operations.pyi` says which, made from the registry."""
+
+from collections.abc import Callable
+from typing import Any
+
+Call = Callable[[str, dict[str, Any]], Any]
+HOME = "context"  # the category whose operations are the client's own methods
+
+
+class Category:
+    """The operations of one category, like `knowledge`."""
+
+    def __init__(self, name: str, call: Call) -> None:
+        self._name, self._call = name, call
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        return method(f"{self._name}.{verb}", self._call)
+
+
+class Operations:
+    """What clients have: a method for each operation of `context`, an attribute for the others."""
+
+    def _call(self, name: str, params: dict[str, Any]) -> Any:  # noqa: ANN401 - any reply
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a category or a method
+        from preread.operations import ROWS
+
+        names = [row.name for row in ROWS]
+        if f"{HOME}.{name}" in names:
+            return method(f"{HOME}.{name}", self._call)
+        if any(each.startswith(f"{name}.") for each in names):
+            return Category(name, self._call)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+AsyncOperations = Operations
+
+
+def method(name: str, call: Call) -> Callable[..., Any]:
+    """An operation as a function: its first params by their places, the others by their names."""
+    from preread.operations import REGISTRY
+
+    if name not in REGISTRY:
+        raise AttributeError(f"there is no operation {name!r}")
+    first = by_place(name)
+
+    def run(*values: object, **params: object) -> Any:  # noqa: ANN401 - any reply
+        if len(values) > len(first):
+            raise TypeError(f"{name} takes {len(first)} positional arguments, not {len(values)}")
+        placed = dict(zip(first, values, strict=False))
+        if twice := placed.keys() & params.keys():
+            raise TypeError(f"{name} got {', '.join(sorted(twice))} twice")
+        return call(name, placed | params)
+
+    run.__name__ = name.rpartition(".")[2]
+    return run
+
+
+def by_place(name: str) -> tuple[str, ...]:
+    """The params of an operation that need not be named: the command line's, and required ones."""
+    from preread.operations import REGISTRY
+
+    operation = REGISTRY[name]
+    fields = operation.request.model_fields
+    required = (field for field, about in fields.items() if about.is_required())
+    return tuple(dict.fromkeys((*operation.positional, *required)))

@@ -1,0 +1,107 @@
+"""How a client reaches Preread: a transport takes a shared state and gives it back answered."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from preread.errors import PrereadError
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+State = dict[str, Any]
+Send = Callable[[State], Awaitable[State]]
+Transport = Callable[[], AbstractAsyncContextManager[Send]]
+Era = Literal["auto", "legacy", "2026-07-28"]
+
+
+def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
+    """Runs operations in this process, as a person's command line does."""
+
+    folder = Path(project).absolute()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Send]:
+        from preread.jobs import Caller, Jobs
+        from preread.operations import REGISTRY, shared_state
+        from preread.operations.registry import Context
+
+        async with Jobs() as jobs:
+            context = Context(folder, environ, jobs, Caller(None, _nobody))
+
+            async def send(state: State) -> State:
+                done = await shared_state.perform(REGISTRY, context, state, "client")
+                return shared_state.dump(done)
+
+            yield send
+
+    return opened
+
+
+async def _nobody(message: str, done: float, total: float) -> None:
+    """Report progress to nobody."""
+
+
+def stdio(
+    project: str | Path,
+    environ: Mapping[str, str],
+    command: tuple[str, ...] = (),
+    era: Era = "auto",
+) -> Transport:
+    """Starts `preread mcp`, or another command, and talks MCP with it.
+
+    It counts as an agent: what is for people, and effects that the settings do not allow, are
+    refused. `era` is the protocol's version, if it has to be a certain one.
+    """
+
+    folder = str(Path(project).absolute())
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Send]:
+        import sys
+
+        from mcp import Client, StdioServerParameters
+        from mcp_types import Implementation
+
+        from preread import __version__
+
+        first, *more = command or (sys.executable, "-m", "preread", "mcp", "--project", folder)
+        server = StdioServerParameters(command=first, args=more, env=dict(environ))
+        info = Implementation(name="preread-client", version=__version__)
+        async with AsyncExitStack() as stack:
+            try:
+                client = await stack.enter_async_context(Client(server, mode=era, client_info=info))
+            except Exception as error:  # the SDK's task group wraps whatever it was
+                raise _unreachable(first, error) from error
+
+            async def send(state: State) -> State:
+                return await _sent(client, state)
+
+            yield send
+
+    return opened
+
+
+def _unreachable(program: str, error: Exception) -> PrereadError:
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    message = f"{program} did not start as an MCP server: {error}."
+    return PrereadError("E_SERVER", message, "What it says on standard error may tell why.")
+
+
+async def _sent(client: "Client", state: State) -> State:
+    from mcp.shared.exceptions import MCPError
+
+    from preread.mcp import quoted
+    from preread.operations.shared_state import TOOL
+
+    try:
+        reply = await client.call_tool(TOOL, state)
+    except MCPError as error:
+        message = f"The server did not answer: {error}."
+        raise PrereadError("E_SERVER", message, "Enter a new client.") from error
+    data = reply.structured_content
+    if not isinstance(data, dict):
+        raise PrereadError("E_SERVER", "The server's answer has no structured content.")
+    return cast("State", quoted.plain(data))

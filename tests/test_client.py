@@ -1,0 +1,217 @@
+"""The Python client: the same calls in process and over stdio, typed by the registry."""
+
+import inspect
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import _client
+from _faces import ENVIRON, FACES
+from _mcp_process import command, environ
+from conftest import ROOT, SHOP, child_environ
+from preread.client import AsyncClient, Client, PrereadError, State
+from preread.client.operations import by_place
+from preread.errors import CODES
+from preread.operations import REGISTRY, every
+from preread.operations.facts import SearchReply
+
+pytestmark = pytest.mark.anyio
+TYPED = """
+from preread.client import AsyncClient, Client
+
+def sync(client: Client) -> float:
+    found = client.knowledge.search("coupon", kind="trap")
+    return found.facts[0].confidence
+
+async def later(client: AsyncClient) -> str:
+    return (await client.load("checkout", level="light")).status
+
+def wrong(client: Client) -> None:
+    client.knowledge.search(7)
+    client.load("checkout", levle="light")
+    client.knowledge.serch("coupon")
+    found: str = client.status()
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example project, with a dossier of `checkout`."""
+    root = tmp_path_factory.mktemp("client") / "shop"
+    shutil.copytree(SHOP, root, ignore=shutil.ignore_patterns(".cache", ".state", "context"))
+    with Client(root, environ=child_environ() | ENVIRON) as client:
+        reply = client.load("checkout", level="light")
+    assert (reply.status, reply.state) == ("ok", "built")
+    return root
+
+
+def over_stdio(
+    kind: type[Client] | type[AsyncClient], root: Path, era: str
+) -> Client | AsyncClient:
+    whole = environ(ENVIRON)
+    program = command(["-m", "preread", "mcp", "--project", str(root)], whole)
+    return kind.over_stdio(root, command=tuple(program), era=era, environ=whole)  # type: ignore[arg-type]
+
+
+def client(kind: type[Client] | type[AsyncClient], root: Path, face: str) -> Client | AsyncClient:
+    if face == "in process":
+        return kind(root, environ=child_environ() | ENVIRON)
+    return over_stdio(kind, root, face)
+
+
+WAYS = [face for face in FACES if face != "command line"]
+
+
+@pytest.mark.parametrize("face", WAYS)
+def test_a_synchronous_client_says_the_same_over_every_transport(shop: Path, face: str) -> None:
+    with client(Client, shop, face) as preread:
+        assert preread.load("checkout", level="light").state == "cached"
+        assert "<data-" not in preread.load("checkout", level="light").dossier
+        found = preread.knowledge.search("coupon", limit=2)
+        assert isinstance(found, SearchReply)
+        assert len(found.facts) == 2
+        assert "<data-" not in found.model_dump_json()
+        assert preread.status().dossiers[0].feature == "checkout"
+        assert len(preread.config.ops().operations) > 50  # more than a page
+        with pytest.raises(PrereadError) as caught:
+            preread.show("nosuch")
+        assert (caught.value.code, caught.value.details["features"]) == (
+            "E_NOT_FOUND",
+            ["checkout"],
+        )
+        assert caught.value.hint
+        with pytest.raises(PrereadError, match="E_USAGE"):
+            preread.knowledge.search("x", limit=0)
+        batch: State = {"batch": [{"method": "context.status"}, {"method": "nosuch"}]}
+        one, two = preread.send(batch)["batch"]
+        assert ("result" in one, two["error"]["code"]) == (True, "E_USAGE")
+
+
+@pytest.mark.parametrize("face", WAYS)
+async def test_an_asynchronous_client_says_the_same(shop: Path, face: str) -> None:
+    async with client(AsyncClient, shop, face) as preread:
+        [fact] = (await preread.knowledge.search("coupon", limit=1)).facts
+        assert fact.text
+        near = await preread.knowledge.query(node="checkout", edges=["belongs-to"])
+        assert near.nodes[0].id == "feature:checkout"
+        with pytest.raises(PrereadError, match="E_NOT_FOUND"):
+            await preread.wrong("no such fact")
+
+
+def test_over_stdio_a_client_is_an_agent(shop: Path) -> None:
+    with client(Client, shop, "2026-07-28") as preread:
+        with pytest.raises(PrereadError) as caught:
+            preread.remove("checkout")
+        assert caught.value.code == "E_NOT_ALLOWED"
+    assert (shop / ".project/context/checkout/manifest.json").exists()
+
+
+def test_a_server_that_ends_or_cannot_start_is_an_error_and_no_hang(tmp_path: Path) -> None:
+    for program in ((sys.executable, "-c", "pass"), (str(tmp_path / "nosuch"),)):
+        with (
+            pytest.raises(PrereadError, match="did not start as an MCP server"),
+            Client.over_stdio(tmp_path, command=program),
+        ):
+            pass
+
+
+def test_a_transport_is_any_function_from_state_to_state() -> None:
+    from contextlib import asynccontextmanager
+
+    seen: list[State] = []
+    answers = iter(
+        [
+            {"result": {"status": "building"}},
+            {"result": {"status": "ok", "dossier": "d"}},
+            {"result": {"operations": [], "next": ""}, "metadata": {"next_cursor": "1-aaaaaaaa"}},
+            {"result": {"operations": []}},
+            {"error": {"code": "E_FROM_THE_FUTURE", "message": "m", "hint": "h", "details": {"a": 1}}},
+            {"result": {"status": "error", "code": "E_MONEY", "message": "spent"}},
+        ]
+    )  # fmt: skip
+
+    @asynccontextmanager
+    async def transport():
+        async def send(state: State) -> State:
+            seen.append(state)
+            return next(answers)
+
+        yield send
+
+    with Client(transport=transport) as preread:
+        assert preread.load("checkout").dossier == "d"
+        assert seen[0] == seen[1] == {"method": "context.load", "params": {"feature": "checkout"}}
+        preread.send({})
+        preread.send({})
+        with pytest.raises(PrereadError) as caught:
+            preread.status()
+        assert (caught.value.code, caught.value.details) == ("E_INTERNAL", {"a": 1})
+        with pytest.raises(PrereadError, match="E_MONEY: spent"):
+            preread.load("checkout")
+
+
+def test_a_client_that_was_not_entered_and_names_that_do_not_exist_are_mistakes() -> None:
+    preread = Client()
+    with pytest.raises(RuntimeError, match="enter the client"):
+        preread.status()
+    for wrong in ("nosuch", "_private"):
+        with pytest.raises(AttributeError, match=wrong):
+            getattr(preread, wrong)
+    with pytest.raises(AttributeError, match=r"knowledge\.nosuch"):
+        preread.knowledge.nosuch  # noqa: B018
+    with pytest.raises(TypeError, match="positional"):
+        preread.show("a", "b", "c")
+    with pytest.raises(TypeError, match="twice"):
+        preread.show("a", feature="b")
+
+
+def test_the_types_are_those_of_the_registry() -> None:
+    assert _client.PLACE.read_text() == _client.written(), "run python tests/_client.py"
+    preread = Client()
+    for operation in every():
+        category, _, verb = operation.name.partition(".")
+        owner = preread if category == "context" else getattr(preread, category)
+        assert callable(getattr(owner, verb))
+        assert set(by_place(operation.name)) <= set(operation.request.model_fields)
+    assert len(REGISTRY) > 50
+    assert "E_INTERNAL" in CODES
+
+
+def test_a_type_checker_sees_arguments_and_replies(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    (tmp_path / "uses.py").write_text(TYPED)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent",
+         f"--cache-dir={ROOT / '.mypy_cache'}", "--no-incremental", "uses.py"],
+        cwd=tmp_path, env=child_environ() | {"MYPYPATH": str(ROOT / "server")},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    lines = TYPED.split("\n")
+    wrong = {
+        lines[int(line.split(":")[1]) - 1].strip()
+        for line in done.stdout.split("\n")
+        if ": error:" in line
+    }
+    assert wrong == {
+        line.strip() for line in lines[lines.index("def wrong(client: Client) -> None:") + 1 : -1]
+    }
+
+
+def test_importing_the_client_imports_neither_the_sdk_nor_pydantic() -> None:
+    script = "import sys, json, preread.client; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=child_environ(), capture_output=True, text=True
+    )
+    heavy = {"mcp", "pydantic", "anyio", "asyncio", "rich", "click", "preread.operations"}
+    assert heavy & set(json.loads(done.stdout)) == set()
+
+
+def test_the_document_lists_what_clients_can_do() -> None:
+    text = (ROOT / "docs" / "client.md").read_text()
+    for name in ("Client", "AsyncClient", "over_stdio", "send", "PrereadError"):
+        assert f"`{name}" in text
+    assert inspect.signature(Client.over_stdio) == inspect.signature(AsyncClient.over_stdio)
