@@ -26,7 +26,7 @@ GROUPS = {
 
 def _commands() -> list[tuple[str, str, str]]:
     """Category, words and doc of each command."""
-    from preread.cli.commands import mcp
+    from preread.cli.commands import mcp, watch
     from preread.operations import every
 
     rows = [
@@ -34,7 +34,11 @@ def _commands() -> list[tuple[str, str, str]]:
         for op in every()
         if op.command
     ]
-    return [*rows, ("config", "mcp", (mcp.help or "").partition("\n")[0])]
+    others = (("history", "watch", watch), ("config", "mcp", mcp))
+    return [
+        *rows,
+        *((group, word, (it.help or "").partition("\n")[0]) for group, word, it in others),
+    ]
 
 
 def groups() -> str:

@@ -74,6 +74,10 @@ class Settings(BaseModel):
         description="`background` replies with a static dossier at once and lets the headless "
         "builder replace it later.",
     )
+    watch: bool = Field(
+        True,
+        description="Whether a server watches the project's files, to say at once what is stale.",
+    )
     claude: str = Field(
         "",
         description="The Claude Code program: empty finds `claude` on PATH, `off` never runs it. "

@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -127,7 +128,7 @@ def command(of: Operation) -> click.Command:
     "--project", metavar="DIR", default=None, help="The project; default: the client's choice."
 )
 def mcp(project: str | None) -> Callable[[], int]:
-    """The one command that is not an operation."""
+    """Not an operation: it serves them."""
 
     def serve() -> int:
         from preread import mcp
@@ -138,11 +139,37 @@ def mcp(project: str | None) -> Callable[[], int]:
     return serve
 
 
+@click.command(
+    help="Say which dossiers become stale or change as files do, and tell the gates.\n\n\b\n"
+    "Example:\n  preread watch"
+)
+@click.option("--project", metavar="DIR", default=".", help="The project.")
+def watch(project: str) -> Callable[[], int]:
+    """Not an operation, because it only ends when it is interrupted."""
+
+    def run() -> int:
+        from preread.watching import News, Watcher, described
+
+        def tell(news: News) -> None:
+            for line in described(news):
+                print_out(line)
+
+        make = partial(services_of, Path(project), os.environ)
+        print_out(f"Watching {make().layout.root}; Ctrl-C ends it.")
+        Watcher(make, tell, lambda text: click.echo(text, err=True)).run()
+        return 0
+
+    return run
+
+
+OTHERS: dict[str, click.Command] = {"watch": watch, "mcp": mcp}
+
+
 class Commands(click.Group):
     """Every operation, in the registry's order; a command is created when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*COMMANDS, "mcp"]
+        return [*COMMANDS, *OTHERS]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -157,8 +184,8 @@ class Commands(click.Group):
             raise click.UsageError(message, ctx) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name == "mcp":
-            return mcp
+        if cmd_name in OTHERS:
+            return OTHERS[cmd_name]
         return command(operation(cmd_name)) if cmd_name in COMMANDS else None
 
 

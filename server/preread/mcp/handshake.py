@@ -7,7 +7,7 @@ start reads both at once, and has to go by the second.
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.server import Server
+from mcp.server import NotificationOptions, Server
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
 
@@ -23,7 +23,8 @@ async def run(server: Server, streams: Streams) -> None:
     async with streams.read, streams.write:
         while True:
             feed, read = anyio.create_memory_object_stream[Item]()
-            options = server.create_initialization_options()
+            changes = NotificationOptions(resources_changed=True)
+            options = server.create_initialization_options(changes)
             async with anyio.create_task_group() as tasks, feed:
                 tasks.start_soon(server.run, read, streams.write.clone(), options)
                 opening = await _feed(streams.read, feed, opening)

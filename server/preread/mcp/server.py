@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
+from mcp.server.subscriptions import ListenHandler
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
@@ -41,6 +42,7 @@ from preread.mcp import handshake, resources, tools
 from preread.mcp.elicitation import Asker, InputRequired
 from preread.mcp.shutdown import Shutdown
 from preread.mcp.transport import connected
+from preread.mcp.watch import Subscribers, watch
 from preread.models import LoadReply, Model
 from preread.operations import REGISTRY, dispatch
 from preread.operations.arguments import nearest
@@ -93,6 +95,7 @@ class Handlers:
         self.start, self.environ, self.jobs = start, environ, jobs
         self.tools = tools.rows(operations, full=self._lists_every_operation())
         self.reply_cache: ReplyCache[LoadReply] = ReplyCache()
+        self.subscribers = Subscribers()
         # By the identity of the reply, which the entry keeps alive.
         self.results: dict[int, tuple[Model, CallToolResult]] = {}
 
@@ -116,6 +119,9 @@ class Handlers:
             on_list_prompts=self.list_prompts,
             on_get_prompt=self.get_prompt,
             on_completion=self.complete,
+            on_subscribe_resource=self.subscribers.subscribe,
+            on_unsubscribe_resource=self.subscribers.unsubscribe,
+            on_subscriptions_listen=ListenHandler(self.subscribers.bus),
         )
         return server
 
@@ -164,7 +170,8 @@ class Handlers:
             entry = self.results[id(reply)] = (reply, tools.succeeded(reply))
         return entry[1]
 
-    async def list_resources(self, _call: Call, _page: Page) -> ListResourcesResult:
+    async def list_resources(self, call: Call, _page: Page) -> ListResourcesResult:
+        self.subscribers.heard_from(call)
         return ListResourcesResult(resources=await self.of_dossiers(resources.listed))
 
     async def list_templates(self, _call: Call, _page: Page) -> ListResourceTemplatesResult:
@@ -221,13 +228,14 @@ async def serve(
                     scope.cancel()
 
             shutdown.set_cleanup(partial(loop.call_soon_threadsafe, clean))
-            server = Handlers(start, environ, jobs).server()
+            handlers = Handlers(start, environ, jobs)
             async with (
                 connected(wire, shutdown.on_end_of_input) as streams,
                 anyio.create_task_group() as tasks,
             ):
                 tasks.start_soon(recover, start, environ)
-                await handshake.run(server, streams)
+                tasks.start_soon(watch, start, environ, handlers.subscribers)
+                await handshake.run(handlers.server(), streams)
                 tasks.cancel_scope.cancel()
 
 

@@ -1,0 +1,43 @@
+"""What a session is told at the person's next prompt: dossiers in use that became stale."""
+
+from __future__ import annotations
+
+import os
+
+from preread.gates import events, freshness, messages, paths, sessions, state_files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_NAMED = 3
+
+
+def of_session(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
+    """One line that names the stale dossiers which the session uses; each hint is told once."""
+    root, session = paths.session_root(event, environ), event.get("session_id")
+    if root is None or not session:
+        return None
+    stale = [
+        feature
+        for feature in sessions.dossiers_in_use(root, session)
+        if _is_new(root, session, feature)
+    ]
+    if not stale:
+        return None
+    more = f" and {len(stale) - MAX_NAMED} more" if len(stale) > MAX_NAMED else ""
+    calls = ", ".join(messages.call(feature) for feature in stale[:MAX_NAMED])
+    text = "Preread: what these dossiers cite has changed since you read them; "
+    return events.remark(f"{text}before you rely on them, call {calls}{more}.", "UserPromptSubmit")
+
+
+def _is_new(root: str, session: object, feature: str) -> bool:
+    """Whether there is a hint that this session has not been told of."""
+    path = os.path.join(root, ".project", ".cache", "stale", feature)
+    if state_files.read_bytes(path, freshness.MAX_HINT) is None:
+        return False
+    mark = f"stale {feature} {state_files.modified(path)}"
+    try:
+        return sessions.first_time(root, session, mark)
+    except OSError:  # nothing can be written here, so it would be told at every prompt
+        return False

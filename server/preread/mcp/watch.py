@@ -1,0 +1,91 @@
+"""Tells the client when dossiers change or become stale: a watcher, and who wants to hear of it."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server import ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
+from mcp_types import EmptyResult, SubscribeRequestParams, UnsubscribeRequestParams
+
+from preread.errors import PrereadError
+from preread.mcp import resources
+from preread.operations.registry import services_of
+
+if TYPE_CHECKING:
+    from mcp.server.session import ServerSession
+
+    from preread.watching import News
+
+Call = ServerRequestContext[Any, Any]
+START_SECONDS = 2.0  # until then, a client has other things to wait for
+QUEUE = 100
+
+
+class Subscribers:
+    """What the client has subscribed to: URIs of a session, or streams of the newer protocol."""
+
+    def __init__(self) -> None:
+        self.bus = InMemorySubscriptionBus()
+        self._uris: set[str] = set()
+        self._session: ServerSession | None = None
+
+    def heard_from(self, call: Call) -> None:
+        """Remember whom to tell that the list of resources has changed."""
+        self._session = call.session
+
+    async def subscribe(self, call: Call, params: SubscribeRequestParams) -> EmptyResult:
+        self.heard_from(call)
+        self._uris.add(str(params.uri))
+        return EmptyResult()
+
+    async def unsubscribe(self, _call: Call, params: UnsubscribeRequestParams) -> EmptyResult:
+        self._uris.discard(str(params.uri))
+        return EmptyResult()
+
+    async def tell(self, news: "News") -> None:
+        """Notify the client of dossiers that changed, came or went."""
+        names = (*news.now, *news.gone)
+        for uri in (f"dossier://{feature}/{name}" for feature in names for name in resources.NAMES):
+            await self.bus.publish(ResourceUpdated(uri))
+            if self._session is not None and uri in self._uris:
+                await self._session.send_resource_updated(uri)
+        if news.new or news.gone:
+            await self.bus.publish(ResourcesListChanged())
+            if self._session is not None:
+                await self._session.send_resource_list_changed()
+
+
+async def watch(start: Path, environ: Mapping[str, str], subscribers: Subscribers) -> None:
+    """Watch the project until cancelled, if the settings allow it."""
+    await anyio.sleep(START_SECONDS)
+    try:
+        if not services_of(start, environ).settings.watch:
+            return
+    except PrereadError:  # the calls will say why
+        return
+    from preread.watching import Watcher
+
+    loop = asyncio.get_running_loop()
+    send, receive = anyio.create_memory_object_stream["News"](QUEUE)
+
+    def tell(news: "News") -> None:
+        loop.call_soon_threadsafe(send.send_nowait, news)
+
+    watcher = Watcher(lambda: services_of(start, environ), tell, _say)
+    # A daemon, so that the process never waits for it.
+    threading.Thread(target=watcher.run, name="watch", daemon=True).start()
+    try:
+        async for news in receive:
+            await subscribers.tell(news)
+    finally:
+        watcher.stop.set()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"preread: {text}\n")

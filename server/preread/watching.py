@@ -1,0 +1,282 @@
+"""Watch a project: as its files change, look up the dossiers that depend on them.
+
+Sets and clears the hints for the gates; writes nothing else. Folders that git ignores and `.git`
+are not watched.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from preread import cache, inputs, pipeline, published, sources, stale_hints
+from preread.build_key import build_key
+from preread.errors import PrereadError
+from preread.infra.reading import plain_bytes
+from preread.models import Manifest
+from preread.project.globs import glob_pattern
+from preread.services import Services
+
+STEP, DEBOUNCE, TURN = 100, 600, 500  # milliseconds: quiet time, longest batch, one wait
+MANY = 1_000  # changed files; then everything is looked up
+CHECKOUT_SECONDS = 10.0  # how long to wait for git to finish a checkout
+# Events can get lost, in a queue that is full or while the machine slept.
+EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
+POLL_SECONDS, POLL_SHARE = 1.0, 20  # the pause between polls, at least so many times a poll's own
+NO_DOSSIERS_SECONDS = 5.0
+OWN = ("config.toml", "gates", "knowledge.md", ".state/knowledge.md", ".state/results.jsonl")
+
+
+class Seen(NamedTuple):
+    """What was found about a dossier."""
+
+    why: str  # it is stale; empty if it is not
+    files: tuple[tuple[str, str], ...]  # name, digest
+
+
+class News(NamedTuple):
+    """What has changed since the last look."""
+
+    now: dict[str, Seen]  # the dossiers that are not as they were
+    gone: frozenset[str]
+    new: frozenset[str]
+    checked: int = 0  # dossiers that were looked up
+
+
+class Watcher:
+    """Watches one project in the thread that calls `run`; `tell` is called there, too."""
+
+    def __init__(
+        self,
+        services: Callable[[], Services],
+        tell: Callable[[News], object],
+        say: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self._services, self._tell, self._say = services, tell, say
+        self._layout = services().layout
+        self._known: dict[str, Seen] = {}
+        self._depends: dict[str, _Depends] = {}
+        self.stop = threading.Event()
+
+    def run(self) -> None:
+        """Watch until `stop` is set."""
+        while not self.stop.is_set() and not published.features(self._layout):
+            self.stop.wait(NO_DOSSIERS_SECONDS)
+        poll = False
+        while not self.stop.is_set():
+            try:
+                self._poll() if poll else self._watch()
+            except PrereadError as error:
+                self._say(f"{error.message} Watching goes on in {NO_DOSSIERS_SECONDS:.0f} s.")
+                self.stop.wait(NO_DOSSIERS_SECONDS)
+            except (OSError, ImportError) as error:
+                poll = True
+                self._say(f"Polling for changes, because they cannot be watched: {error}")
+
+    # -- by notification
+
+    def _watch(self) -> None:
+        """Raises OSError when the system has no more watches."""
+        while not self.stop.is_set():
+            folders = self._folders()
+            with suppress(FileNotFoundError):  # a folder is gone: list them again
+                self._watch_folders(folders)
+
+    def _watch_folders(self, folders: set[str]) -> None:
+        """Until other folders have to be watched."""
+        batches = _Batches(folders, self.stop)
+        self.look(None)  # whatever changed before the watches were in place
+        last = looked = time.time()
+        for found in batches:
+            now = time.time()
+            has_slept = now - last > SLEPT_SECONDS
+            last = now
+            if not found and not has_slept and now - looked < EVERYTHING_SECONDS:
+                continue
+            batch = found | batches.rest_of_checkout(self._layout.root)
+            looked = now
+            if has_slept or not batch or len(batch) > MANY:
+                self.look(None)
+            else:
+                self.look(batch)
+            if _has_other_folders(batch, folders) and self._folders() != folders:
+                return
+            last = time.time()
+
+    def _folders(self) -> set[str]:
+        """The folders to watch: those with files that git does not ignore, and Preread's own."""
+        services = self._services()
+        root = str(self._layout.root)
+        found = {""}
+        for path in inputs.listed(services.tree):
+            folder = path.rpartition("/")[0]
+            while folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        own = [self._layout.project, self._layout.context, self._layout.ticket("x").parent]
+        own += [self._layout.state]
+        own += [self._layout.dossier(name) for name in published.features(self._layout)]
+        reports = (root + "/" + folder for folder in inputs.report_folders(services.settings))
+        whole = {f"{root}/{folder}" if folder else root for folder in found}
+        return {path for path in (*whole, *map(str, own), *reports) if os.path.isdir(path)}  # noqa: PTH112
+
+    # -- by polling
+
+    def _poll(self) -> None:
+        marks = self._marks()
+        self.look(None)
+        pause = POLL_SECONDS
+        while not self.stop.wait(pause):
+            begun = time.monotonic()
+            now = self._marks()
+            changed = {path for path, _ in marks.items() ^ now.items()}
+            marks = now
+            if changed:
+                self.look(changed)
+            pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - begun))
+
+    def _marks(self) -> dict[str, tuple[int, int]]:
+        """The time and size of every file that matters."""
+        services, layout = self._services(), self._layout
+        paths = [f"{layout.root}/{path}" for path in inputs.listed(services.tree)]
+        paths += [str(layout.project / name) for name in OWN]
+        for feature in published.features(layout):
+            paths += map(str, layout.dossier(feature).iterdir())
+        found = {}
+        for path in paths:
+            with suppress(OSError):
+                info = os.stat(path)  # noqa: PTH116 - thousands of them
+                found[path] = (info.st_mtime_ns, info.st_size)
+        return found
+
+    # -- what changed, and what that means
+
+    def look(self, changed: Iterable[str] | None) -> None:
+        """Look up the dossiers that depend on these files, or all of them; tell what is new."""
+        services = self._services()
+        features = published.features(self._layout)
+        wanted = features if changed is None else list(self._depending(features, changed))
+        now: dict[str, Seen] = {}
+        for feature in wanted:
+            seen = self._look_up(services, feature)
+            if seen is not None and seen != self._known.get(feature):
+                now[feature] = seen
+        gone, new = self._known.keys() - set(features), now.keys() - self._known.keys()
+        for feature in gone:
+            del self._known[feature]
+        is_first = not self._known
+        self._known.update(now)
+        if (now or gone) and not is_first:
+            self._tell(News(now, frozenset(gone), frozenset(new), len(wanted)))
+        elif is_first and (stale := {name: one for name, one in now.items() if one.why}):
+            self._tell(News(stale, frozenset(), frozenset(), len(wanted)))
+
+    def _depending(self, features: list[str], changed: Iterable[str]) -> Iterator[str]:
+        root, own = str(self._layout.root) + "/", str(self._layout.project) + "/"
+        context = str(self._layout.context) + "/"
+        paths = {path.removeprefix(root) for path in changed}
+        dossiers = {
+            (root + path).removeprefix(context).partition("/")[0]
+            for path in paths
+            if (root + path).startswith(context)
+        }
+        everything = any(
+            path.rpartition("/")[2] == ".gitignore"
+            or ((root + path).removeprefix(own) in OWN)
+            or (root + path).startswith(f"{own}tickets/")
+            for path in paths
+        )
+        for feature in features:
+            depends = self._depends.get(feature)
+            if everything or feature in dossiers or depends is None or depends.on(paths):
+                yield feature
+
+    def _look_up(self, services: Services, feature: str) -> Seen | None:
+        """What there is about a dossier now. Sets or clears its hint."""
+        found = published.read(self._layout, feature)
+        if found is None or found.manifest is None:
+            return None
+        manifest = found.manifest
+        self._depends[feature] = _Depends(services, manifest)
+        looked = cache.lookup(services, pipeline.as_built(manifest), partial(build_key, services))
+        hint = plain_bytes(self._layout.stale(feature))
+        if looked.covers:
+            stale_hints.clear(self._layout, feature)
+        elif hint is None or hint.decode("utf-8", "replace").strip() != looked.why:
+            stale_hints.mark(self._layout, feature, looked.why)
+        digests = {name: published.digest(text.encode()) for name, text in found.texts.items()}
+        return Seen(looked.why, tuple(sorted(digests.items())))
+
+
+class _Depends:
+    """The files that a dossier depends on: those it cites, and globs that nothing may match."""
+
+    def __init__(self, services: Services, manifest: Manifest) -> None:
+        self._paths: set[str] = set()
+        self._patterns = [glob_pattern(glob) for glob in services.settings.reports]
+        for text in manifest.spans:
+            ref = sources.parse(text)
+            if ref is not None and ref.kind == "absent":
+                self._patterns.append(glob_pattern(ref.path))
+            elif ref is not None and ref.path:
+                self._paths.add(ref.path)
+
+    def on(self, changed: set[str]) -> bool:
+        if self._paths & changed:
+            return True
+        return any(pattern.fullmatch(path) for pattern in self._patterns for path in changed)
+
+
+def _has_other_folders(batch: Iterable[str], folders: set[str]) -> bool:
+    """Whether a folder appeared or vanished; a vanished one is a path without a file, too."""
+    return any(
+        path in folders or os.path.isdir(path)  # noqa: PTH112
+        for path in batch
+    )
+
+
+class _Batches:
+    """The paths that changed, batch by batch; an empty batch each TURN in which none did."""
+
+    def __init__(self, folders: set[str], stop: threading.Event) -> None:
+        from watchfiles import watch
+
+        self._found = watch(
+            *folders, watch_filter=None, debounce=DEBOUNCE, step=STEP, rust_timeout=TURN,
+            yield_on_timeout=True, stop_event=stop, recursive=False,
+        )  # fmt: skip
+        self._first: set[str] | None = self._next()  # now the watches are in place
+
+    def _next(self) -> set[str] | None:
+        found = next(self._found, None)
+        return None if found is None else {path for _, path in found}
+
+    def __iter__(self) -> Iterator[set[str]]:
+        batch = self._first
+        while batch is not None:
+            yield batch
+            batch = self._next()
+
+    def rest_of_checkout(self, root: Path) -> set[str]:
+        """What else changes until git has finished what it is about to do."""
+        lock, found = root / ".git" / "index.lock", set[str]()
+        end = time.monotonic() + CHECKOUT_SECONDS
+        is_busy = lock.exists()
+        while is_busy and time.monotonic() < end:
+            is_busy = lock.exists()  # one more batch after it is gone
+            batch = self._next()
+            if batch is None:
+                break
+            found |= batch
+        return found
+
+
+def described(news: News) -> Iterator[str]:
+    """One line for each dossier, for people."""
+    for feature, seen in news.now.items():
+        yield f"{feature} is stale: {seen.why}" if seen.why else f"{feature} is up to date"
+    yield from (f"{feature} is gone" for feature in sorted(news.gone))

@@ -1,0 +1,244 @@
+"""What a watcher reports, of real files and processes: staleness, one pass per checkout, polling."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp.shared.subscriptions import ResourceUpdated
+
+from _files_project import services
+from _mcp_process import connect
+from conftest import Cli, child_environ, git, make_repository
+from preread.layout import Layout
+from preread.watching import News, Watcher
+
+pytestmark = pytest.mark.anyio
+BOUND = 30.0  # seconds for what takes one; the machine may be busy
+CODE = '"""Tokens."""\n\nLIMIT = 10  # because the service refuses more\n\n\ndef make_token(user):\n    """Make it."""\n    return f"{user}:token"\n'
+STALE = "because the service refuses twenty"
+
+
+@pytest.fixture
+def root(tmp_path: Path, cli: Cli) -> Path:
+    folder = tmp_path / "project"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "login.py").write_text(CODE)
+    (folder / ".gitignore").write_text("ignored/\n")
+    (folder / "ignored" / "deep").mkdir(parents=True)
+    make_repository(folder)
+    assert cli("load", "login", "--level", "light", cwd=folder).status == 0
+    return folder
+
+
+def spoil(root: Path) -> None:
+    (root / "src" / "login.py").write_text(CODE.replace("because the service refuses more", STALE))
+
+
+def restore(root: Path) -> None:
+    (root / "src" / "login.py").write_text(CODE)
+
+
+def hint(root: Path) -> Path:
+    return Layout(root).stale("login")
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + BOUND
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+@contextmanager
+def watching(root: Path) -> Iterator[tuple[Watcher, list[News], list[object]]]:
+    """A watcher in a thread: what it told, and what it looked up."""
+    told: list[News] = []
+    looks: list[object] = []
+
+    class Counting(Watcher):
+        def look(self, changed: object) -> None:
+            super().look(changed)  # type: ignore[arg-type]
+            looks.append(changed)
+
+    watcher = Counting(lambda: services(root), told.append)
+    thread = threading.Thread(target=watcher.run)
+    thread.start()
+    try:
+        until(lambda: looks)
+        yield watcher, told, looks
+    finally:
+        watcher.stop.set()
+        thread.join(BOUND)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def process(root: Path, **environ: str) -> Iterator[Callable[[str], None]]:
+    """`preread watch` as a process; the function waits for a line with some words."""
+    program = [sys.executable, "-m", "preread", "watch", "--project", str(root)]
+    found: list[str] = []
+    with subprocess.Popen(
+        program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=child_environ() | {"PREREAD_CLAUDE": "off", **environ},
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        lines = running.stdout
+        reader = threading.Thread(target=lambda: found.extend(iter(lines.readline, "")))
+        reader.start()
+        try:
+            yield lambda words: until(lambda: any(words in line for line in found))
+        finally:
+            running.terminate()
+            running.wait(BOUND)
+            reader.join(BOUND)
+
+
+def test_the_gates_are_told_of_what_changed_before_and_while_it_watches(root: Path) -> None:
+    spoil(root)
+    before = {path: path.read_bytes() for path in (root / ".project").rglob("*.md")}
+    with process(root) as wait_for:
+        wait_for("login is stale: a cited span changed: src/login.py:3")
+        assert "src/login.py:3" in hint(root).read_text()
+        restore(root)
+        wait_for("login is up to date")
+        until(lambda: not hint(root).exists())
+        (root / "src" / "login.py").unlink()
+        wait_for("login is stale: a cited span is gone")
+    assert {path: path.read_bytes() for path in (root / ".project").rglob("*.md")} == before
+    assert git(root, "status", "--porcelain", "--", ".project") == ""
+
+
+def test_what_nothing_depends_on_is_not_looked_up(root: Path) -> None:
+    with watching(root) as (_, told, looks):
+        (root / "ignored" / "deep" / "x.py").write_text("x = 1\n")
+        (root / ".git" / "x").write_text("x")
+        (root / "src" / "other.py").write_text("x = 1\n")
+        until(lambda: len(looks) > 1)
+        seen = {Path(path).name for changed in looks[1:] for path in changed}  # type: ignore[attr-defined]
+        assert seen == {"other.py"}
+        assert told == []
+
+
+def test_a_checkout_of_many_files_is_one_pass(root: Path) -> None:
+    folders = [root / f"many{n}" for n in range(20)]
+    for folder in folders:
+        folder.mkdir()
+        for n in range(100):
+            (folder / f"f{n}.py").write_text("x = 1\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "many")
+    git(root, "checkout", "-qb", "other")
+    for folder in folders:
+        for path in folder.iterdir():
+            path.write_text("x = 2\n")
+    spoil(root)
+    git(root, "commit", "-qam", "other")
+    git(root, "checkout", "-q", "-")
+    with watching(root) as (_, told, looks):
+        count = len(looks)
+        git(root, "checkout", "-q", "-f", "other")
+        until(lambda: told)
+        time.sleep(1.5)  # another pass would come within this
+        assert "src/login.py:3" in told[-1].now["login"].why
+        assert len(looks) - count == 1
+
+
+def test_files_in_a_new_folder_are_watched(root: Path, cli: Cli) -> None:
+    with watching(root) as (_, told, looks):
+        new = root / "new" / "deep"
+        new.mkdir(parents=True)
+        (new / "cart.py").write_text("def fill_cart(user):\n    return [user]\n")
+        until(lambda: None in looks[1:])
+        assert cli("load", "cart", "--level", "light", cwd=root).status == 0
+        until(lambda: any("cart" in news.new for news in told))
+        (new / "cart.py").write_text("def fill_cart(someone):\n    return 1\n")
+        until(lambda: any(news.now.get("cart") and news.now["cart"].why for news in told))
+
+
+def test_it_polls_where_nothing_can_be_watched_and_says_so(root: Path, tmp_path: Path) -> None:
+    fake = tmp_path / "fake"
+    fake.mkdir()
+    (fake / "watchfiles.py").write_text(
+        "def watch(*paths, **options):\n"
+        "    raise OSError(28, 'OS file watch limit reached')\n    yield\n"
+    )
+    with process(root, PYTHONPATH=str(fake)) as wait_for:
+        wait_for("Polling for changes")
+        wait_for("OS file watch limit reached")
+        spoil(root)
+        wait_for("login is stale")
+        restore(root)
+        wait_for("login is up to date")
+
+
+@pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
+async def test_a_client_that_subscribed_is_notified(root: Path) -> None:
+    heard: list[str] = []
+
+    async def on_message(message: object) -> None:
+        heard.append(f"{getattr(message, 'method', '')} {getattr(message, 'params', '')}")
+
+    client = connect(root, "legacy", {"PREREAD_CLAUDE": "off"})
+    client.message_handler = on_message
+    with anyio.fail_after(BOUND):
+        async with client:
+            await client.list_resources()
+            await client.session.subscribe_resource("dossier://login/patterns.md")
+            await anyio.sleep(3)  # until it watches
+            spoil(root)
+            while not any("dossier://login/patterns.md" in one for one in heard):  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+            assert not any("codebase.md" in one for one in heard)
+
+
+async def test_a_client_of_the_newer_protocol_listens(root: Path) -> None:
+    uri = "dossier://login/codebase.md"
+    with anyio.fail_after(BOUND):
+        async with (
+            connect(root, "2026-07-28", {"PREREAD_CLAUDE": "off"}) as client,
+            client.listen(resource_subscriptions=[uri]) as stream,
+        ):
+            await anyio.sleep(3)
+            spoil(root)
+            async for event in stream:
+                assert event == ResourceUpdated(uri)
+                break
+
+
+def test_a_session_is_told_once_at_its_next_prompt(root: Path) -> None:
+    from preread.gates import news, sessions
+
+    event = {"session_id": "s-1", "cwd": str(root), "hook_event_name": "UserPromptSubmit",
+             "prompt": "go on"}  # fmt: skip
+    hook = Path(__file__).parents[1] / "hooks" / "user-prompt"
+    environ = child_environ() | {"CLAUDE_PROJECT_DIR": str(root)}
+
+    def told() -> str:
+        done = subprocess.run(
+            ["bash", "-p", str(hook)], input=json.dumps(event), text=True, env=environ,
+            capture_output=True, check=True, timeout=BOUND,
+        )  # fmt: skip
+        return done.stdout
+
+    hint(root).parent.mkdir(parents=True, exist_ok=True)
+    hint(root).write_text("a cited span changed: src/login.py:3\n")
+    assert told() == ""  # it does not use that dossier
+    sessions.use_dossier(str(root), "s-1", "login")
+    said = json.loads(told())["hookSpecificOutput"]
+    assert said["hookEventName"] == "UserPromptSubmit"
+    assert "load_context" in said["additionalContext"]
+    assert '"login"' in said["additionalContext"]
+    assert "\n" not in said["additionalContext"]
+    assert told() == ""
+    os.utime(hint(root), (1, 1))
+    assert "load_context" in told()
+    hint(root).unlink()
+    assert news.of_session({**event, "session_id": "s-2"}, {}) is None
