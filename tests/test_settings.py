@@ -41,6 +41,7 @@ OTHER: dict[str, Any] = {
     "exclude": ["gen/**"],
     "include": ["vendored", "gen/**"],
     "share": True,
+    "watch": False,
 }
 SHAPING = {"max_facts", "max_tokens", "reports", "exclude", "include"}
 SHAPING_DRAFTED = SHAPING | {"model", "mcp", "mcp_tools"}
