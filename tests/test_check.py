@@ -863,7 +863,7 @@ def test_a_user_s_fact_survives_every_rebuild_and_is_unverified_without_its_line
     write(root, {"src/b.py": "alpha = 1\n"})
     found = build(root)
     assert "- only cents: `alpha = 1`" in found.texts["codebase.md"]
-    assert "- gone soon (b.py:2)" in found.texts["codebase.md"]
+    assert "- gone soon (src/b.py:2)" in found.texts["codebase.md"]
     assert found.manifest is not None
     assert found.manifest.unverified == ("gone soon",)
 
@@ -888,7 +888,7 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": dossier.render(standing)})
-    assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), {})
+    assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), ({}, {}))
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:

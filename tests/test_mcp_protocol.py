@@ -56,7 +56,7 @@ async def test_two_tools_are_listed_whatever_the_number_of_operations(client):
 
 
 async def test_every_operation_that_an_agent_may_call_is_listed_by_one_of_them(client):
-    reply = await called(client, "context_operation", method="ops")
+    reply = await called(client, "context_operation", method="ops", options={"limit": 1000})
     listed = {each["name"] for each in reply.structured_content["result"]["operations"]}
     assert listed == {
         operation.name

@@ -95,11 +95,12 @@ def refresh(followed: Followed, lost: Sequence[LostFact]) -> Refresh:
 
 def refreshed_record(earlier: RunRecord | None, run: RunRecord, found: Refresh) -> RunRecord:
     """The record of the last build after a refresh: new counts, and what the build took."""
+    news = {"refresh": found} if found.moved or found.changed or found.gone else {}
     if earlier is None:
-        return run.model_copy(update={"refresh": found})
+        return run.model_copy(update=news)
     cost = {name: getattr(earlier.stats, name) for name in ("turns", "cost_usd", "seconds")}
     now = {"stats": run.stats.model_copy(update=cost), "problems": run.problems}
-    return earlier.model_copy(update={**now, "refresh": found})
+    return earlier.model_copy(update=now | news)
 
 
 def refreshed(

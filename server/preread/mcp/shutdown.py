@@ -1,10 +1,11 @@
 """Ends a server process at once, whatever its threads are doing, after a bounded clean-up."""
 
 import os
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -38,7 +39,25 @@ class Shutdown:
         with suppress(RuntimeError):  # the loop is closed, so it is cleaned up already
             self._clean()
 
-    def on_signal(self, number: int, _: object) -> None:
+    def handle(self, numbers: Iterable[int]) -> None:
+        """Begin at these signals, at once, even if the main thread waits in the event loop.
+
+        A signal that comes just before it waits would not wake it: Python runs handlers in the main
+        thread only. The number is also written to a pipe, which a thread reads. Main thread only.
+        """
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        threading.Thread(target=self._read, args=(reader,), name="signals", daemon=True).start()
+        for number in numbers:
+            signal.signal(number, self._on_signal)
+
+    def _read(self, reader: int) -> None:
+        while True:
+            for number in os.read(reader, 64):
+                self._on_signal(number, None)
+
+    def _on_signal(self, number: int, _: object) -> None:
         self.begin(128 + number, CLEANUP_AFTER_SIGNAL)
 
     def on_end_of_input(self) -> None:

@@ -32,8 +32,7 @@ def serve_stdio(start: Path | None, environ: Mapping[str, str]) -> NoReturn:
     directory.
     """
     shutdown = Shutdown()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, shutdown.on_signal)
+    shutdown.handle((signal.SIGINT, signal.SIGTERM))
     wire = claim_standard_streams()
     import anyio
 

@@ -32,7 +32,7 @@ OPERATION = Operation(
     effect="read",
     doc="Show where the work changed: another feature, a long pause, another part of the tree, a "
     "finished run.",
-    example="preread call detect_boundary",
+    example="preread call attention.detect_boundary",
     run=detect,
     pages="boundaries",
 )

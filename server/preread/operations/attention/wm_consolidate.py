@@ -71,7 +71,7 @@ OPERATION = Operation(
     reply=ConsolidateReply,
     effect="write",
     doc="Propose what recurs in several pieces of work as facts, and keep them after a yes.",
-    example="preread call wm_consolidate",
+    example="preread call attention.wm_consolidate",
     run=consolidate,
     preview=preview,
 )

@@ -27,7 +27,7 @@ OPERATION = Operation(
     reply=StatusReply,
     effect="read",
     doc="List what has attention: files and dossiers that sessions used, and notes.",
-    example="preread call wm_status",
+    example="preread call attention.wm_status",
     run=status,
     pages="items",
 )
