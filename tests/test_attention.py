@@ -254,6 +254,10 @@ async def test_notes_fade_end_with_a_piece_of_work_and_are_kept_after_a_yes(scen
     proposed = await call("wm_consolidate")
     assert (proposed["state"], proposed["proposed"][0]["text"]) == ("proposed", note)
     assert not knowledge.exists()
+    by_agent = await answer(
+        scene.root, {"method": "wm_consolidate", "params": {"yes": True}}, by="mcp:x"
+    )
+    assert by_agent["result"]["state"] == "proposed"
     kept = await call("wm_consolidate", yes=True)
     assert (kept["state"], len(kept["kept"])) == ("kept", 1)
     assert note in knowledge.read_text()
@@ -262,6 +266,10 @@ async def test_notes_fade_end_with_a_piece_of_work_and_are_kept_after_a_yes(scen
 def test_a_person_sees_what_has_attention(scene: Scene, cli: Cli) -> None:
     assert "Nothing has attention." in cli("attention", cwd=scene.root).out
     cli("call", "wm_add", '{"what": "src/cart.py"}', cwd=scene.root)
+    cli("call", "wm_add", '{"what": "mail"}', cwd=scene.root)
+    cli("call", "wm_add", '{"what": "ask before a refund"}', cwd=scene.root)
     shown = cli("attention", cwd=scene.root).out
     assert "src/cart.py" in shown
     assert "totals are rounded (src/cart.py:1)" in shown
+    assert "queued (src/mail.py:1)" in shown
+    assert "noted: ask before a refund" in shown

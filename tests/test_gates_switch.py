@@ -1,5 +1,6 @@
 """The switch that only the person has: `/preread:gates`, and what the model writes in its place."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from _flow import Flow
 from _messages_api import Answer, MessagesAPI, Request, text, tool
 from _session_hooks import Scene, gated, reason_of
+from preread.gates import switch
 
 SIGNED = "by /preread:gates\n"
 
@@ -102,11 +104,20 @@ def test_what_a_command_wrote_is_reported_at_its_end(scene: Scene, then: str) ->
 
 def test_a_switch_from_before_the_command_is_not_reported(scene: Scene) -> None:
     assert submit(scene, "/preread:gates off 2h")
-    import os
+    time.sleep(switch.SLACK + 0.3)
+    event = scene.event(
+        "PostToolUse", tool_name="Bash", tool_input={"command": "ls"}, duration_ms=1,
+        tool_response={"stdout": "", "stderr": "", "interrupted": False},
+    )  # fmt: skip
+    assert scene.run("post-test-run", event) is None
 
+
+def test_a_switch_whose_time_was_set_back_is_reported(scene: Scene) -> None:
     path = scene.root / ".project/.state/gates-off"
-    os.utime(path, (time.time() - 60, time.time() - 60))
-    assert scene.tests("ls") is None
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(switch.text(None, switch.PROMPT))
+    os.utime(path, (time.time() - 3600, time.time() - 3600))
+    assert "gates-off was written while" in scene.tests("python -c …")["systemMessage"]
 
 
 @pytest.mark.parametrize(

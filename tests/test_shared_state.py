@@ -90,6 +90,28 @@ async def test_a_batch_keeps_its_order_and_each_state_fails_alone(call: Call) ->
     assert (four["result"]["feature"], four["metadata"]["n"]) == ("checkout", 4)
 
 
+async def test_a_time_out_of_a_real_operation_says_so(loaded: Path) -> None:
+    given = {"method": "context.evidence", "params": {"feature": "checkout"}}
+    done = await answer(loaded, given | {"options": {"timeout_ms": 1}})
+    assert done["error"]["code"] == "E_TIMEOUT"
+    assert done["error"]["details"] == {"missing": ["context.evidence"]}
+    done = await answer(loaded, {"batch": [given, given], "options": {"timeout_ms": 1}})
+    assert len(done["error"]["details"]["missing"]) == 2
+
+
+async def test_what_came_before_a_then_that_cannot_be_run_is_told(call: Call) -> None:
+    first = {"method": "memory.remember", "params": {"content": "the till opens at nine"}}
+    for following in (
+        {"method": "nosuch"},
+        {"method": "show", "params": {"feature": {"$ref": "#/no"}}},
+    ):
+        done = await call(first | {"then": following})
+        assert done["error"]["code"] in {"E_USAGE", "E_NOT_FOUND"}
+        assert "the till opens at nine" in done["result"]["text"]
+    done = await call({"batch": [first], "then": {"method": "log"}})
+    assert done["error"]["code"] == "E_USAGE"
+
+
 async def test_then_gets_the_result_by_pointers(call: Call) -> None:
     following = {
         "method": "context.wrong",

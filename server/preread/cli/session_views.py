@@ -4,10 +4,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from preread.cli.terminal import Block, Table
+from preread.cli.terminal import Block, Marked, Table
 
 if TYPE_CHECKING:
     from preread.operations.attention.cognitive_status import CognitiveReply
+    from preread.operations.attention.wm_consolidate import ConsolidateReply
     from preread.operations.session.hear import HearReply
     from preread.operations.session.say import SayReply
     from preread.operations.session.who_is_here import WhoReply
@@ -48,6 +49,15 @@ def attention(reply: "CognitiveReply") -> Iterator[Block]:
     yield from reply.facts
     for one in reply.proposed:
         yield f"could be kept: {one.text} ({one.why})"
+
+
+def consolidated(reply: "ConsolidateReply") -> Iterator[Block]:
+    for one in reply.proposed:
+        yield f"- {one.text} ({one.why})"
+    yield from (Marked("note", f": {refused}") for refused in reply.refused)
+    for fact in reply.kept:
+        yield f"{fact.state} {fact.id} in {fact.path}:{fact.line}"
+    yield from [reply.next] if reply.next else []
 
 
 def said(reply: "SayReply") -> Iterator[Block]:

@@ -11,7 +11,7 @@ from preread.cli.graph_views import graph
 from preread.cli.history_views import blame, diff, impact, trace
 from preread.cli.integrity_views import backups, gc, remove, repair, restore
 from preread.cli.memory_views import capture, kept, recall
-from preread.cli.session_views import attention, heard, here, said
+from preread.cli.session_views import attention, consolidated, heard, here, said
 from preread.cli.setup_views import doctor, gates, init
 from preread.cli.terminal import Block, Markdown, Marked, Table, age, render_blocks
 from preread.gates import fence
@@ -36,7 +36,7 @@ LOADS = ("context.load", "context.extend")
 # What these print is quoted from the project.
 QUOTING = (
     "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall",
-    "session.hear", "attention.cognitive_status",
+    "attention.wm_consolidate", "session.hear", "attention.cognitive_status",
     "history.diff", "history.impact", "history.blame", "history.trace", "knowledge.graph",
 )  # fmt: skip
 
@@ -256,6 +256,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "memory.decide": kept,
     "memory.recall": recall,
     "attention.cognitive_status": attention,
+    "attention.wm_consolidate": consolidated,
     "session.who_is_here": here,
     "session.say": said,
     "session.hear": heard,

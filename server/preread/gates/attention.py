@@ -238,7 +238,7 @@ def scores(found: list[Event], now: float) -> dict[str, float]:
 
 
 def chosen(root: str, attention: dict[str, float], leave_out: Iterable[str] = ()) -> list[str]:
-    """The facts of the dossiers, and of the project's knowledge, that are about what has attention.
+    """The notes, and the facts of dossiers and knowledge, that are about what has attention.
 
     Best first. `leave_out` are features whose dossiers are shown anyway.
     """
@@ -248,9 +248,10 @@ def chosen(root: str, attention: dict[str, float], leave_out: Iterable[str] = ()
         for line in text.split("\n"):
             if line.startswith("- "):
                 score = own + sum(attention[path] for path in _cited(line, attention))
-                if score >= FORGOTTEN and score > own:
+                if score >= FORGOTTEN:
                     ranked.append((score, line))
-    ranked.sort(key=lambda row: -row[0])
+    notes = [(score, "- noted: " + what) for what, score in attention.items() if " " in what]
+    ranked = sorted(notes + ranked, key=lambda row: -row[0])
     return list(dict.fromkeys(line[:MAX_FACT] for _, line in ranked))[:MAX_FACTS]
 
 

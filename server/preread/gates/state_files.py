@@ -157,6 +157,15 @@ def is_folder(path: str) -> bool:
         return False
 
 
+def changed(path: str) -> float:
+    """When a file's content or its times were last changed; 0 when there is none."""
+    try:
+        info = os.lstat(path)
+    except (OSError, ValueError):
+        return 0.0
+    return max(info.st_mtime, info.st_ctime)
+
+
 def modified(path: str) -> float:
     """When a file was last written, in epoch seconds; 0 when there is none."""
     try:

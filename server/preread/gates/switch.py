@@ -119,7 +119,8 @@ def changed_by_command(event: events.Event, environ: Mapping[str, str]) -> event
     """A line for the person if the file was written while a command of the model ran."""
     root = paths.session_root(event, environ)
     path = path_of(root) if root is not None else ""
-    written = state_files.modified(path) if path else 0.0
+    # A time can be set back, but not that of the change itself.
+    written = state_files.changed(path) if path else 0.0
     took = event.get("duration_ms")
     seconds = took / 1000 if isinstance(took, (int, float)) else 0.0
     if root is None or not written or written < time.time() - seconds - SLACK:

@@ -59,7 +59,7 @@ ROWS = (
     Row("attention.wm_status", "attention.wm_status"),
     Row("attention.wm_add", "attention.wm_add"),
     Row("attention.wm_decay", "attention.wm_decay"),
-    Row("attention.wm_consolidate", "attention.wm_consolidate"),
+    Row("attention.wm_consolidate", "attention.wm_consolidate", "consolidate"),
     Row("attention.detect_boundary", "attention.detect_boundary"),
     Row("attention.process_boundary", "attention.process_boundary"),
     Row("session.who_is_here", "session.who_is_here", "who"),

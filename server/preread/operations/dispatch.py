@@ -19,7 +19,8 @@ from preread.settings import Settings
 
 # What an agent is always allowed: the gates ask for it.
 ALWAYS = "context.load"
-UNRECORDED = frozenset({"config.init"})  # it can be undone without a trace
+# `init` can be undone without a trace; what was heard is in no file of the project.
+UNRECORDED = frozenset({"config.init", "session.hear"})
 # States of replies for which this call changed nothing.
 UNCHANGED = frozenset({"cached", "joined", "shown"})
 

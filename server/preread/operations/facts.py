@@ -60,4 +60,5 @@ OPERATION = Operation(
     run=search,
     command="facts",
     positional=("query",),
+    pages="facts",
 )

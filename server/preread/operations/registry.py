@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from pydantic import Field, field_validator
 
 from preread import resolve, settings_loading
-from preread.errors import PrereadError
+from preread.errors import Cancelled, PrereadError
 from preread.infra import atomic
 from preread.models import LoadReply, Model
 from preread.reply_cache import ReplyCache
@@ -133,6 +133,7 @@ async def in_thread(
     Its progress goes to the caller; cancelling the caller stops it.
     """
     import anyio.from_thread
+    import anyio.lowlevel
     import anyio.to_thread
 
     def report(message: str, done: float, total: float) -> None:
@@ -152,6 +153,8 @@ async def in_thread(
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
+        if isinstance(failure, Cancelled):  # the caller's own time-out says what it was
+            await anyio.lowlevel.checkpoint_if_cancelled()
         raise failure
     return answer
 

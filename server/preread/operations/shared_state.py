@@ -82,6 +82,12 @@ class Calls:
     async def _timed(self, state: State, begun: float, depth: int) -> State:
         if depth > MAX_DEPTH:
             raise PrereadError("E_USAGE", f"`then` is nested more than {MAX_DEPTH} deep.")
+        if state.batch is not None and state.then is not None:
+            raise PrereadError(
+                "E_USAGE",
+                "`then` follows one call, not a `batch`.",
+                "Give a state in the batch its own `then`.",
+            )
         if bool(state.method) == (state.batch is not None):
             raise PrereadError(
                 "E_USAGE",
@@ -196,18 +202,25 @@ class Calls:
             return done
         result = done.result["content"] if done.options.as_ == "tool_result" else done.result
         given = dict(following)
-        params = given.get("params")
-        params = pointers.resolved(params if isinstance(params, dict) else {}, result)
-        if isinstance(method := given.get("method"), str):
-            fields = dispatch.find(self.operations, method).request.model_fields
-            if set(result) <= set(fields):  # the next method accepts it whole
-                params = result | params
-        given["params"] = params
+        try:
+            given["params"] = self._passed_on(given, result)
+        except PrereadError as error:  # what came before has happened, and is told
+            return done.model_copy(update={"error": fields_of(error)})
         if seconds is not None and isinstance(given.get("options", {}), dict):
             own = {"timeout_ms": max(1, round(seconds * 1000))}
             given["options"] = own | given.get("options", {})
         answer = await self.answer(given, depth + 1)
         return done.model_copy(update={"then": dump(answer), "error": answer.error})
+
+    def _passed_on(self, given: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
+        """The params of the state after, with what they take from the result before it."""
+        own = given.get("params")
+        params: dict[str, Any] = pointers.resolved(own if isinstance(own, dict) else {}, result)
+        if isinstance(method := given.get("method"), str):
+            fields = dispatch.find(self.operations, method).request.model_fields
+            if set(result) <= set(fields):  # the next method accepts it whole
+                params = result | params
+        return params
 
 
 async def perform(

@@ -88,7 +88,7 @@ def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, .
     message = f"No published fact has the id or text {request.fact[:120]!r}."
     if request.fact in wrong_marks.ids(layout):
         message = f"The fact {request.fact} was dropped before, and is not published any more."
-    hint = 'These list ids: preread facts "WORDS", preread show FEATURE --ids'
+    hint = 'These list ids: preread facts "WORDS"'
     raise PrereadError("E_NOT_FOUND", message, hint)
 
 

@@ -36,9 +36,9 @@ async def consolidate(context: Context, request: ConsolidateRequest) -> Consolid
     found = await in_thread(context, context.services(), _find)
     if not found:
         return ConsolidateReply(state="nothing", proposed=(), next="Nothing recurs yet.")
-    if not request.yes:
+    if context.is_agent or not request.yes:  # an agent cannot say yes for the person
         if context.caller.ask is None:
-            say = "Show them to the person. To keep them: wm_consolidate with `yes`."
+            say = "Show them to the person, who can keep them: preread consolidate --yes"
             return ConsolidateReply(state="proposed", proposed=found, next=say)
         listed = "".join(f"\n- {one.text} ({one.why})" for one in found)
         if not await context.caller.ask(f"Keep this in the project's knowledge?{listed}\n"):
@@ -71,7 +71,8 @@ OPERATION = Operation(
     reply=ConsolidateReply,
     effect="write",
     doc="Propose what recurs in several pieces of work as facts, and keep them after a yes.",
-    example="preread call attention.wm_consolidate",
+    example="preread consolidate",
     run=consolidate,
+    command="consolidate",
     preview=preview,
 )

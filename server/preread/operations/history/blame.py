@@ -68,7 +68,7 @@ def blamed(services: Services, wanted: str) -> list[Blamed]:
     raise PrereadError(
         "E_NOT_FOUND",
         f"No fact has the id or text {wanted[:120]!a}.",
-        'These list ids: preread facts "WORDS", preread show FEATURE --ids',
+        'These list ids: preread facts "WORDS"',
     )
 
 

@@ -65,7 +65,7 @@ async def capture(context: Context, request: CaptureRequest) -> CaptureReply:
     )
     if not found.facts:
         return reply(state="nothing", next="There is nothing new in the run log's LEARN.")
-    if not request.yes:
+    if context.is_agent or not request.yes:  # an agent cannot say yes for the person
         if context.caller.ask is None:
             again = f"preread capture {found.feature} --yes"
             return reply(state="proposed", next=f"Show them to the person; to keep them: {again}")

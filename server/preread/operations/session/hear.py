@@ -4,7 +4,7 @@ from pydantic import Field
 
 from preread import sessions
 from preread.models import Model
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
 from preread.operations.session import shared
 from preread.services import Services
 from preread.sessions import Identity, Message
@@ -32,13 +32,24 @@ def _hear(services: Services, identity: Identity, limit: int) -> HearReply:
     return HearReply(messages=tuple(messages), left=left)
 
 
+async def preview(context: Context, request: HearRequest) -> Preview:  # noqa: ARG001
+    services = context.services()
+    count = await in_thread(context, services, _waiting, shared.me(context))
+    return Preview(notes=(f"{count} messages wait; they would count as heard.",))
+
+
+def _waiting(services: Services, identity: Identity) -> int:
+    return sessions.waiting(services.layout, identity)
+
+
 OPERATION = Operation(
     name="session.hear",
     request=HearRequest,
     reply=HearReply,
-    effect="read",
+    effect="write",
     doc="Return what other sessions told this one since it last asked, each message once.",
     example="preread hear",
     run=hear,
+    preview=preview,
     command="hear",
 )

@@ -66,8 +66,9 @@ def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
         )  # fmt: skip
         found = [own, *(one for one in found if one.workflow != own.workflow)]
     elif found:
-        found = [_started(one, name or "FEATURE") for one in found]
+        found = [_started(one, name or "…") for one in found]
         following = f"Begin {found[0].workflow}: {found[0].start}"
+        following += "" if name else ", with the feature's name."
     elif request.task:
         following = "No workflow's words are in the task. Begin with load_context for its feature."
     if request.training_mode:
