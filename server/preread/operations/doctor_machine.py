@@ -21,7 +21,7 @@ UNTIL_THEN = "Until then the static builder serves every level."
 UPGRADE = "Run: pip install --upgrade preread"
 PACKAGES = (
     "anyio", "click", "defusedxml", "filelock", "jinja2", "mcp", "pydantic", "psutil",
-    "rich", "tomlkit", "tree-sitter",
+    "rich", "tomlkit", "tree-sitter", "watchfiles",
 )  # fmt: skip
 
 
