@@ -20,22 +20,6 @@ from preread.operations import REGISTRY, every
 from preread.operations.facts import SearchReply
 
 pytestmark = pytest.mark.anyio
-TYPED = """
-from preread.client import AsyncClient, Client
-
-def sync(client: Client) -> float:
-    found = client.knowledge.search("coupon", kind="trap")
-    return found.facts[0].confidence
-
-async def later(client: AsyncClient) -> str:
-    return (await client.load("checkout", level="light")).status
-
-def wrong(client: Client) -> None:
-    client.knowledge.search(7)
-    client.load("checkout", levle="light")
-    client.knowledge.serch("coupon")
-    found: str = client.status()
-"""
 
 
 @pytest.fixture(scope="module")
@@ -179,26 +163,6 @@ def test_the_types_are_those_of_the_registry() -> None:
         assert set(by_place(operation.name)) <= set(operation.request.model_fields)
     assert len(REGISTRY) > 50
     assert "E_INTERNAL" in CODES
-
-
-def test_a_type_checker_sees_arguments_and_replies(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
-    (tmp_path / "uses.py").write_text(TYPED)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent",
-         f"--cache-dir={ROOT / '.mypy_cache'}", "--no-incremental", "uses.py"],
-        cwd=tmp_path, env=child_environ() | {"MYPYPATH": str(ROOT / "server")},
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
-    lines = TYPED.split("\n")
-    wrong = {
-        lines[int(line.split(":")[1]) - 1].strip()
-        for line in done.stdout.split("\n")
-        if ": error:" in line
-    }
-    assert wrong == {
-        line.strip() for line in lines[lines.index("def wrong(client: Client) -> None:") + 1 : -1]
-    }
 
 
 def test_importing_the_client_imports_neither_the_sdk_nor_pydantic() -> None:

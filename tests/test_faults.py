@@ -13,7 +13,7 @@ from _files_project import program, program_environ
 from _processes import small
 from conftest import Cli
 
-LONG = int(os.environ.get("PREREAD_TEST_SWEEP", "40"))  # every how many points; 1: all of them
+LONG = int(os.environ.get("PREREAD_TEST_SWEEP", "60"))  # every how many points; 1: all of them
 HERE = Path(__file__).parent
 
 
