@@ -360,7 +360,7 @@ def test_wrong_for_a_fact_that_nobody_published_changes_nothing(loaded: Path) ->
         with pytest.raises(PrereadError) as caught:
             call("context.wrong", loaded, fact=fact)
         assert caught.value.code == "E_NOT_FOUND"
-        assert "show FEATURE --ids" in caught.value.hint
+        assert "preread facts" in caught.value.hint
     assert {path.name: path.read_bytes() for path in dossier(loaded).iterdir()} == before
     assert not (loaded / ".project" / ".state" / "wrong.json").exists()
 
