@@ -1,14 +1,21 @@
-"""Times of the knowledge graph on a made project with many facts, in one process.
+"""Times of fact search and the knowledge graph, by the Python client in one process.
 
-`PYTHONPATH=server python bench/graph.py [--facts 100000] [--files 2000]`. The baseline is reading
-and hashing the same dossiers.
+    PYTHONPATH=server python bench/graph.py [--facts 100000] [--files 2000] [--calls 50]
+
+The project is made. The baseline is reading and hashing its dossiers.
 """
 
+import argparse
 import hashlib
 import random
+import statistics
 import subprocess
+import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+from preread.client import Client
 from preread.layout import Layout
 from preread.models import Manifest
 from preread.published import manifest_bytes
@@ -91,3 +98,57 @@ def dossier(
 def git(root: Path, *arguments: str) -> None:
     who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     subprocess.run(["git", *who, *arguments], cwd=root, check=True)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def read_all(root: Path) -> None:
+    for path in sorted((root / ".project" / "context").rglob("*.md")):
+        hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def shown(name: str, taken: list[float]) -> None:
+    ranked = sorted(taken)
+    worst = ranked[int(len(ranked) * 0.95)] * 1000
+    print(f"{name:12} median {statistics.median(ranked) * 1000:8.1f} ms   95 % {worst:8.1f} ms")
+
+
+def measure(root: Path, client: Client, features: int, calls: int) -> None:
+    print(f"baseline     {seconds(lambda: read_all(root)):8.2f} s")
+    print(f"index        {seconds(client.knowledge.index):8.2f} s")
+    print(f"again        {seconds(client.knowledge.index):8.2f} s")
+    changed = next((root / ".project" / "context").rglob("patterns.md"))
+    changed.write_text(changed.read_text() + "\n")
+    print(f"one changed  {seconds(client.knowledge.index):8.2f} s")
+    chance = random.Random(1)
+    known = words(random.Random(7), 8000)
+    names = [f"feature-{chance.randrange(features)}" for _ in range(calls + 1)]
+    ask: dict[str, Callable[[int], object]] = {
+        "search": lambda n: client.knowledge.search(f"{known[n]} {known[-n - 1]}"),
+        "neighbours": lambda n: client.knowledge.query(node=names[n]),
+        "path": lambda n: client.knowledge.query(node=names[n], to=names[n + 1]),
+    }
+    for name, call in ask.items():
+        shown(name, [seconds(lambda n=n, call=call: call(n)) for n in range(calls)])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--facts", type=int, default=100_000)
+    parser.add_argument("--files", type=int, default=2000)
+    parser.add_argument("--calls", type=int, default=50)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "made"
+        root.mkdir()
+        make(root, given.facts, given.files)
+        with Client(root) as client:
+            measure(root, client, given.facts // PER_FEATURE, given.calls)
+
+
+if __name__ == "__main__":
+    main()
