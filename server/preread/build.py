@@ -18,6 +18,7 @@ from preread import (
     replies,
     similar,
     spending,
+    versions,
 )
 from preread.assembly import Assembled
 from preread.build_key import build_key
@@ -34,11 +35,13 @@ from preread.models import (
     Manifest,
     Order,
     Outcome,
+    Refresh,
     Request,
     Wording,
 )
 from preread.published import Published
 from preread.services import Services, step
+from preread.versions import State
 
 MAX_LOST = 100  # facts that a manifest lists as lost
 BACKGROUND = (
@@ -56,6 +59,11 @@ async def build(services: Services, request: Request, stale: Published | None = 
     started = time.time()
     services.progress.say("reading the project's files", 0, 5)
     signature = await step(_project_signature, services)
+    now = await step(versions.state, services, request)
+    again = await step(_published_before, services, request, stale, now) if stale else None
+    if again is not None:
+        cache.note_computed(services, request.feature, signature)
+        return again
     evidence = await step(collect, services, request)
     if stale is None or raises_level(request, evidence):
         plan = await step(make_plan, services, request, evidence)
@@ -65,11 +73,39 @@ async def build(services: Services, request: Request, stale: Published | None = 
         await _offer(services, plan, evidence, started)
     reply = await make(services, plan, evidence, started)
     cache.note_computed(services, request.feature, signature)
+    await step(versions.keep, services, request.feature, stale, now)
     return reply
 
 
 def _project_signature(services: Services) -> str:
     return cache.project_signature(services.tree)
+
+
+def _published_before(
+    services: Services, request: Request, stale: Published, now: State
+) -> LoadReply | None:
+    """Publish the generation of this very state of the project again, if there was one."""
+    begun = time.time()
+    version = versions.find(services, stale, now)
+    if version is None:
+        return None
+    before = Published(version.manifest, version.texts, ())
+    if not cache.is_true(services, request, before):
+        return None
+    staging = publish.stage(services, request.feature)
+    try:
+        for name, text in version.texts.items():
+            atomic.write(staging / name, text.encode("utf-8", "surrogatepass"))
+        publish.publish(services, staging, version.manifest, "refreshed")
+    finally:
+        atomic.remove(staging)
+    if version.run is not None:
+        published.record(services.layout, request.feature, version.run)
+    versions.keep(services, request.feature, stale, now)
+    warnings = index(services)
+    reply = replies.built(services, request, time.time() - begun, "refreshed", warnings)
+    moved = len(version.manifest.spans.keys() - (stale.manifest or version.manifest).spans.keys())
+    return replies.refreshed(services, reply, stale, (), Refresh(moved=moved))
 
 
 async def _offer(
@@ -131,7 +167,7 @@ async def make(services: Services, plan: Plan, evidence: Evidence, started: floa
         warnings += await step(similar.warnings, services.layout, manifest)
     if nothing_added and made.fault is not None:
         return replies.not_extended(services, request, run, made.fault, warnings)
-    warnings += await index(services)
+    warnings += await step(index, services)
     reply = replies.built(services, request, seconds, plan.how, warnings)
     if plan.how == "refreshed" and plan.published is not None:
         return replies.refreshed(services, reply, plan.published, plan.lost, refresh)
@@ -207,10 +243,10 @@ def _wordings(plan: Plan, made: Assembled) -> tuple[Wording, ...]:
     return tuple(one for one in left if one.digest != now)
 
 
-async def index(services: Services) -> list[str]:
+def index(services: Services) -> list[str]:
     """Index the facts. The index is derived, so the dossier is published even if this fails."""
     try:
-        await step(facts.index, services, check.check_unbudgeted)
+        facts.index(services, check.check_unbudgeted)
     except Cancelled:
         raise
     except PrereadError as error:

@@ -104,6 +104,14 @@ def _content_misses(services: Services, request: Request, found: Published) -> I
     yield from _changed_spans(services, manifest)
 
 
+def is_true(services: Services, request: Request, found: Published) -> bool:
+    """Whether everything checks out that a dossier cites and was made from."""
+    try:
+        return next(_content_misses(services, request, found), None) is None
+    except Unreadable:
+        return False
+
+
 def _edits(found: Published, manifest: Manifest) -> Iterator[str]:
     """Edits by people whose sources nothing watches yet, and files that git merged."""
     known = {*manifest.facts}
@@ -175,14 +183,17 @@ def forget_all_but(services: Services, features: list[str]) -> int:
     for feature in features:
         found = published.read(layout, feature)
         spans |= set(found.manifest.spans) if found and found.manifest else set()
-    return db.use(layout, lambda connection: _forget_all_but(connection, spans))
+    return db.use(layout, lambda connection: _forget_all_but(connection, spans, {*features}))
 
 
-def _forget_all_but(connection: sqlite3.Connection, keys: set[str]) -> int:
+def _forget_all_but(connection: sqlite3.Connection, keys: set[str], features: set[str]) -> int:
     known = {key for (key,) in connection.execute("SELECT key FROM passed_checks")}
+    versions = {name for (name,) in connection.execute("SELECT DISTINCT feature FROM versions")}
     with db.transaction(connection):
         delete = "DELETE FROM passed_checks WHERE key = ?"
         connection.executemany(delete, [(key,) for key in known - keys])
+        delete = "DELETE FROM versions WHERE feature = ?"
+        connection.executemany(delete, [(name,) for name in versions - features])
     return len(known - keys)
 
 

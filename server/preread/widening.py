@@ -72,7 +72,7 @@ async def widen(services: Services, request: Request, found: Published) -> LoadR
     await step(_publish, services, found, widened)
     warnings = []
     if widened.added:
-        warnings = [_said(widened), *await build.index(services)]
+        warnings = [_said(widened), *await step(build.index, services)]
         await step(_record, services, asked.feature)
     now = await step(published.read, services.layout, asked.feature)
     how: How = "extended" if widened.added else "cached"

@@ -75,6 +75,11 @@ CREATE INDEX edges_target ON edges (target, kind);
 CREATE INDEX edges_origin ON edges (origin);
 CREATE TABLE origins (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL);
 CREATE TABLE passed_checks (key TEXT PRIMARY KEY, signature TEXT NOT NULL);
+CREATE TABLE versions (
+    feature TEXT NOT NULL, state TEXT NOT NULL, asked TEXT NOT NULL, manifest TEXT NOT NULL,
+    body BLOB NOT NULL, PRIMARY KEY (feature, state, asked)
+);
+CREATE INDEX versions_manifest ON versions (feature, manifest);
 """
 TABLES = set(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA))
 VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself

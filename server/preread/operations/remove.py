@@ -4,7 +4,7 @@ import os
 
 from pydantic import Field
 
-from preread import backups, facts, pipeline, publish, stale_hints
+from preread import backups, facts, pipeline, publish, stale_hints, versions
 from preread.check import check_unbudgeted
 from preread.infra import atomic
 from preread.layout import BY_NAME, MANIFEST
@@ -74,6 +74,7 @@ def _remove(services: Services, feature: str) -> RemoveReply:
         atomic.remove(folder)
     atomic.remove(record)
     stale_hints.clear(layout, feature)
+    versions.forget(services, [feature])
     return RemoveReply(
         feature=feature,
         removed=tuple(layout.relative(folder / name) for name in own),

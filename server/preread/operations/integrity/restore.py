@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from preread import backups, facts, pipeline, publish
+from preread import backups, facts, pipeline, publish, versions
 from preread.check import check_unbudgeted
 from preread.gates.spans import decoded
 from preread.infra import atomic
@@ -71,6 +71,7 @@ def _restore(services: Services, copies: dict[Path, bytes]) -> RestoreReply:
     for path in changed:
         layout.real(path)
     backup = backups.keep(layout, "restore", changed)
+    versions.forget(services, _features(layout, copies))
     # The manifest last: until then, readers see files that a person edited.
     for path in sorted(changed, key=lambda path: path.name == MANIFEST):
         atomic.write(path, copies[path], durable=True)

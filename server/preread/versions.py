@@ -1,0 +1,179 @@
+"""Generations of a dossier by the state of the project that they were made from, in the database.
+
+A switch to another branch and back publishes the same bytes again, without a build. A generation is
+only found while the published one is of the same chain: each made from the one before by a refresh.
+Anything else that publishes, and every edit by a person, begins another chain.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from preread import inputs, published
+from preread.errors import PrereadError
+from preread.index import indexer
+from preread.index.reader import digest_of
+from preread.infra import db
+from preread.infra.reading import plain_bytes
+from preread.models import Manifest, Request
+from preread.project import git
+from preread.published import Published, RunRecord
+from preread.services import Services
+
+KEPT = 12  # generations of each dossier
+_UNREAD = digest_of("")  # what the index has of a file whose text it does not read
+MAX_HASHED = 500  # files whose text the index does not read, like images; of more, the times count
+
+
+class State(NamedTuple):
+    """The state of a project, as far as a dossier depends on it."""
+
+    digest: str
+    marks: tuple[object, ...]  # they change when a file or HEAD does
+
+    def is_still(self, services: Services) -> bool:
+        """Whether it is known, and nothing has changed since."""
+        return bool(self.digest) and self.marks == _marks(services)
+
+
+class Version(NamedTuple):
+    """A generation that was published before, and the record of its run."""
+
+    manifest: Manifest
+    texts: dict[str, str]
+    run: RunRecord | None
+
+
+def state(services: Services, request: Request) -> State:
+    """The state of the project now. Brings the index up to date.
+
+    Its digest is empty where something cannot be read.
+    """
+    marks = _marks(services)
+    indexer.update(services)
+    layout = services.layout
+    parts = db.use(layout, lambda connection: list(_contents(services, connection)))
+    parts.append(json.dumps(inputs.digests(services, request), sort_keys=True))
+    parts += [published.digest(plain_bytes(path) or b"") for path in (layout.wrong, layout.results)]
+    if services.tree.troubles:
+        return State("", marks)
+    whole = "\0".join(parts).encode("utf-8", "surrogateescape")
+    return State(hashlib.sha256(whole).hexdigest(), marks)
+
+
+def _marks(services: Services) -> tuple[object, ...]:
+    tree = services.tree
+    marks: list[tuple[int, ...]] = []
+    for path in tree.files:
+        with suppress(OSError):
+            info = os.lstat(f"{tree.root}/{path}")
+            marks.append((info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns))
+    return (*marks, git.head(tree.root))
+
+
+def _contents(services: Services, connection: sqlite3.Connection) -> Iterator[str]:
+    """What is in the files and in the history."""
+    yield from (past for (past,) in connection.execute("SELECT state FROM past"))
+    rows = connection.execute("SELECT path, digest, way, role, size FROM files ORDER BY path")
+    files, hashed = services.tree.files, 0
+    for path, digest, way, role, size in rows:
+        info = files.get(path)
+        if info is None:  # another process has updated the index since
+            continue
+        yield f"{path} {digest} {way} {role} {size}"
+        if digest not in _UNREAD:
+            continue
+        hashed += 1
+        data = services.tree.data(path) if hashed <= MAX_HASHED else None
+        yield str(info.st_mtime_ns) if data is None else published.digest(data)
+
+
+def find(services: Services, found: Published, now: State) -> Version | None:
+    """The generation that was published in this state, for the same request and settings."""
+    manifest = found.manifest
+    if manifest is None or found.edited or not now.digest:
+        return None
+    key = (manifest.feature, now.digest, _asked(manifest))
+
+    def work(connection: sqlite3.Connection) -> Version | None:
+        select = "SELECT body FROM versions WHERE feature = ? AND state = ? AND asked = ?"
+        row = connection.execute(select, key).fetchone()
+        return _unpacked(row[0]) if row and _is_kept(connection, manifest) else None
+
+    with suppress(PrereadError):  # a database that cannot be used only costs a build
+        return db.use(services.layout, work)
+    return None
+
+
+def keep(services: Services, feature: str, before: Published | None, then: State) -> None:
+    """Keep what is published now: it was made in the state `then` from the dossier `before`.
+
+    Without that one, or if a person had edited it, the earlier generations are forgotten.
+    """
+    found = published.read(services.layout, feature)
+    if found is None or found.manifest is None:
+        return
+    manifest = found.manifest
+    is_known = manifest.status != "degraded" and not found.edited and then.is_still(services)
+    run = published.recorded(services.layout, feature)
+    # Under no state it is never found, but the chain goes on.
+    key = (feature, then.digest if is_known else "", _asked(manifest))
+    row = (*key, _digest(manifest), _packed(manifest, found.texts, run))
+    old = None if before is None or before.edited else before.manifest
+
+    def work(connection: sqlite3.Connection) -> None:
+        with db.transaction(connection):
+            if old is None or not _is_kept(connection, old):
+                connection.execute("DELETE FROM versions WHERE feature = ?", (feature,))
+            connection.execute("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", row)
+            connection.execute(_DROP_OLDEST, (feature, feature, KEPT))
+
+    with suppress(PrereadError):
+        db.use(services.layout, work)
+
+
+def forget(services: Services, features: Iterable[str]) -> None:
+    """Forget the generations of these dossiers."""
+    names = [(name,) for name in features]
+    delete = "DELETE FROM versions WHERE feature = ?"
+    with suppress(PrereadError):
+        db.use(services.layout, lambda connection: connection.executemany(delete, names))
+
+
+_DROP_OLDEST = """DELETE FROM versions WHERE feature = ? AND rowid NOT IN
+(SELECT rowid FROM versions WHERE feature = ? ORDER BY rowid DESC LIMIT ?)"""
+
+
+def _is_kept(connection: sqlite3.Connection, manifest: Manifest) -> bool:
+    select = "SELECT 1 FROM versions WHERE feature = ? AND manifest = ?"
+    return connection.execute(select, (manifest.feature, _digest(manifest))).fetchone() is not None
+
+
+def _digest(manifest: Manifest) -> str:
+    return published.digest(published.manifest_bytes(manifest))
+
+
+def _asked(manifest: Manifest) -> str:
+    """A digest of what the dossier was asked for."""
+    parts = (manifest.ticket, manifest.description, manifest.scope, manifest.level)
+    return published.digest(json.dumps((*parts, manifest.recipe)).encode())
+
+
+def _packed(manifest: Manifest, texts: dict[str, str], run: RunRecord | None) -> bytes:
+    body = {
+        "manifest": manifest.model_dump(mode="json"),
+        "texts": texts,
+        "run": run and run.model_dump(mode="json"),
+    }
+    return zlib.compress(json.dumps(body).encode())
+
+
+def _unpacked(data: bytes) -> Version:
+    body = json.loads(zlib.decompress(data))
+    run = body["run"] and RunRecord.model_validate(body["run"])
+    return Version(Manifest.model_validate(body["manifest"]), body["texts"], run)
