@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from _session_hooks import Scene, context_of, gated, reason_of
+from conftest import git
 
 TOOL = "mcp__plugin_preread_preread__load_context"
 RUN = "pytest tests/test_login.py"
@@ -17,9 +18,9 @@ FAILED = (
 )
 
 
-@pytest.fixture(params=[True, False], ids=["git", "no git"])
+@pytest.fixture
 def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
-    scene = gated(tmp_path / "shop", repository=request.param)
+    scene = gated(tmp_path / "shop", repository=getattr(request, "param", True))
     scene.write("tests/test_login.py", "def test_error():\n    assert 1 == 2\n")
     scene.write("login.py", "def login():\n    return 1\n")
     scene.dossier("login")
@@ -97,12 +98,37 @@ def nothing(scene: Scene) -> None:
 
 def write_report(scene: Scene) -> None:
     scene.write("report.xml", "<x/>")
-    scene.write("notes.md", "hm")
+    scene.write("test-results/login/trace.json", "{}")
+    scene.write("debug.log", "hm")
+
+
+def change_data(name: str) -> Callable[[Scene], None]:
+    return lambda scene: scene.write(name, "another\n") and None
+
+
+def commit(scene: Scene) -> None:
+    """What was there before is committed, and then nothing at all."""
+    if (scene.root / ".git").exists():
+        git(scene.root, "add", "-A")
+        for _ in range(2):
+            git(scene.root, "commit", "-q", "--allow-empty", "-m", "Same")
+
+
+def commit_change(scene: Scene) -> None:
+    change_code(scene)
+    commit(scene)
 
 
 WAYS: dict[str, tuple[int, Callable[[Scene], None], str]] = {
     "2, nothing": (2, nothing, "block"),
     "2, only a report was written": (2, write_report, "block"),
+    "2, only committed": (2, commit, "block"),
+    "2, changed and committed": (2, commit_change, "advice"),
+    "2, a scenario changed": (2, change_data("tests/login.feature"), "advice"),
+    "2, a snapshot changed": (2, change_data("tests/__snapshots__/a.snap"), "advice"),
+    "2, data changed": (2, change_data("tests/data/a.json"), "advice"),
+    "2, a pipeline changed": (2, change_data("Jenkinsfile.groovy"), "advice"),
+    "2, a file without a suffix changed": (2, change_data("Dockerfile"), "advice"),
     "2, loaded": (2, load, ""),
     "2, the test changed": (2, change_test, "advice"),
     "2, the code changed": (2, change_code, "advice"),
@@ -120,7 +146,18 @@ WAYS: dict[str, tuple[int, Callable[[Scene], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+WITHOUT_GIT = (
+    "2, nothing", "2, only a report was written", "2, the code changed", "2, data changed",
+)  # fmt: skip
+SCENES = [*((way, True) for way in WAYS), *((way, False) for way in WITHOUT_GIT)]
+
+
+@pytest.mark.parametrize(
+    ("way", "scene"),
+    SCENES,
+    indirect=["scene"],
+    ids=[way if has_git else f"{way}, no git" for way, has_git in SCENES],
+)
 def test_a_block_lasts_until_it_is_heeded_or_something_changes(scene: Scene, way: str) -> None:
     times, act, then = WAYS[way]
     fail(scene, times)

@@ -19,6 +19,7 @@ STATUS_SECONDS = 2.0
 WALK_SECONDS = 1.0
 MAX_PATHS = 5_000
 MAX_OUTPUT = 4_000_000
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # as git names it; known without a commit
 CLOCK_SLACK = 2.0  # seconds by which a file's time may be behind the clock
 SKIPPED = frozenset(
     (".git", ".hg", ".svn", ".project", "node_modules", "__pycache__", ".venv", "venv", ".tox")
@@ -46,6 +47,21 @@ def head(root: str) -> str:
     """The commit that is checked out; empty when there is none."""
     out = git(root, "rev-parse", "--verify", "-q", "HEAD")
     return out.decode("ascii", "replace").strip() if out else ""
+
+
+def tree(root: str) -> str:
+    """What the commit that is checked out contains, as git names it."""
+    out = git(root, "rev-parse", "--verify", "-q", "HEAD^{tree}")
+    return out.decode("ascii", "replace").strip() if out else EMPTY_TREE
+
+
+def between(root: str, before: str, now: str) -> list[str]:
+    """The files that differ between two trees."""
+    if now == before:
+        return []
+    what = ("diff-tree", "-r", "--no-renames", "--name-only", "--relative", "-z", before, now)
+    names = (git(root, *what) or b"").split(b"\0")
+    return [os.fsdecode(name) for name in names if name][:MAX_PATHS]
 
 
 def dirty(root: str) -> list[str] | None:

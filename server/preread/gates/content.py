@@ -1,39 +1,48 @@
-"""A digest of a project's code as it is now: whether a test, or what it tests, was changed."""
+"""A digest of a project's files as they are now: whether a test, or what it reads, was changed."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 
 from preread.gates import changes, state_files
 
-MAX_FILES = 500
-# Code, and what configures tests; reports and logs, which runs write themselves, are neither.
-SUFFIXES = tuple(
-    """
-    .py .pyi .js .ts .jsx .tsx .mjs .cjs .mts .cts .vue .svelte .html .css .scss .rb .go .rs .php
-    .java .kt .kts .swift .scala .c .h .cc .cpp .hpp .cs .ex .exs .lua .sql .graphql .proto .sh
-    .toml .cfg .ini .yaml .yml .gradle package.json tsconfig.json
-    """.split()
+MAX_READ = 500  # files whose content is read; more are compared by time and size
+# What runs of tests write themselves, and git may list: it is never what makes them fail.
+_OUTPUT = re.compile(
+    r"(^|/)(\.project|\.git|__pycache__|\.pytest_cache|htmlcov|test-results|playwright-report)/"
+    r"|(^|/)((junit|report|TEST-)[^/]*\.xml|\.coverage[^/]*|coverage\.xml|[^/]*\.(log|pyc|tmp))$"
 )
 
 
-def digest(root: str) -> str:
-    """The digest of the code of a project, by what differs from the last commit."""
+def digest(root: str, since: str = "") -> str:
+    """The state of a project's files: a tree of git, and the digest of what differs from it.
+
+    `since` is an earlier state, to be compared with: then both are relative to the same tree, and
+    a commit alone is no change.
+    """
     names = changes.dirty(root)
-    parts = [changes.head(root)]
     if names is None:
-        names = sorted(changes.modified_since(root, 0))
-        parts += [f"{name} {changes.stamp(os.path.join(root, name))}" for name in _code(names)]
-    else:
-        parts += [f"{name} {_content(root, name)}" for name in _code(names)[:MAX_FILES]]
+        return ":" + _digest(root, sorted(changes.modified_since(root, 0)), 0)
+    now = changes.tree(root)
+    tree = since.partition(":")[0] or now
+    names = sorted({*names, *changes.between(root, tree, now)})
+    return f"{tree}:{_digest(root, names, MAX_READ)}"
+
+
+def _digest(root: str, names: list[str], readable: int) -> str:
+    names = [name for name in names if not _OUTPUT.search(name)]
+    parts = [f"{name} {_content(root, name)}" for name in names[:readable]]
+    parts += [f"{name} {_stamp(root, name)}" for name in names[readable:]]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _code(names: list[str]) -> list[str]:
-    return [name for name in names if name.endswith(SUFFIXES) and not name.startswith(".project/")]
 
 
 def _content(root: str, name: str) -> str:
     data = state_files.read_bytes(os.path.join(root, name))
-    return "none" if data is None else hashlib.sha256(data).hexdigest()
+    return _stamp(root, name) if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _stamp(root: str, name: str) -> str:
+    """Of a file that is too large to be read, or too many; `None` for one that is gone."""
+    return str(changes.stamp(os.path.join(root, name)))

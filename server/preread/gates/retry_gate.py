@@ -174,11 +174,11 @@ def _limit(
 
 
 def _has_changed(event: dict[str, Any], where: Workspace, last: Run) -> bool:
-    """Whether the code changed, or the person spoke, since the last failure."""
+    """Whether a file changed, or the person spoke, since the last failure."""
     prompt = run_records.text_in(event, "prompt_id")[:100]
     if last.prompt and prompt and last.prompt != prompt:
         return True
-    return bool(last.code) and last.code != content.digest(where.root)
+    return bool(last.code) and last.code != content.digest(where.root, last.code)
 
 
 def _is_met(

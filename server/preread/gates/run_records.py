@@ -53,7 +53,7 @@ class Run:
         self.failed = _texts_in(record, "failed")
         self.message = text_in(record, "message")
         self.named = _texts_in(record, "named")  # `targets` with the tests in them, and filters
-        self.code = text_in(record, "code")  # digest of the project's code
+        self.code = text_in(record, "code")  # state of the project's files
         self.fix = text_in(record, "fix")  # digest of FIX in the run logs
         self.prompt = text_in(record, "prompt")  # the id of what the person said last
         self.seconds = max(0.0, _number_in(record, "seconds", 86_400))  # 0: unknown
