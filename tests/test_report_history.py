@@ -420,6 +420,33 @@ def test_a_killed_process_leaves_all_of_a_report_or_nothing(tmp_path: Path) -> N
     assert (past(root).runs, past(root).failures) == (1, 1)
 
 
+def test_many_reports_are_stored_in_few_transactions_and_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each transaction waits for the disk; a killed process loses no more than one of them."""
+    files = {f"reports/{n:02}.xml": junit(60 * n, **{NAME: "F" if n else "P"}) for n in range(11)}
+    copies = {"reports/copy.xml": files["reports/03.xml"], "reports/none.xml": "<x/>"}
+    root = write(tmp_path, files | copies)
+    for path in root.glob("reports/*"):
+        os.utime(path, (1e9, 1e9))
+    monkeypatch.setattr(update, "BATCH", 5)
+    monkeypatch.setattr(update, "is_young", lambda *_: False)
+    sizes: list[int] = []
+    whole = update.ingest
+
+    def counted(connection: sqlite3.Connection, reports: list[Any]) -> None:
+        sizes.append(len(reports))
+        whole(connection, reports)
+
+    monkeypatch.setattr(update, "ingest", counted)
+    state = looked(root)
+    assert sizes == [5, 5, 3]
+    assert (past(root).runs, past(root).failures) == (11, 10)
+    times = dict(state.current)
+    assert times["reports/copy.xml"] == times["reports/03.xml"]
+    assert (looked(root), sizes) == (state, [5, 5, 3])
+
+
 def test_several_processes_fold_a_report_once(tmp_path: Path) -> None:
     files = {
         f"reports/{n}.xml": junit(60 * n, **{NAME: "F" if n % 2 else "P", f"test_{n}": "F"})

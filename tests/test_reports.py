@@ -13,7 +13,7 @@ import pytest
 
 from preread import reports
 from preread.gates import failure_kinds
-from preread.reports import javascript, junit, outcomes
+from preread.reports import javascript, junit, outcomes, pytests
 from preread.reports.outcomes import Outcome, Report
 
 ERROR = (
@@ -432,7 +432,7 @@ def test_names_and_messages_have_no_invisible_characters() -> None:
 
 
 def test_only_so_many_tests_of_a_report_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (junit, javascript, sys.modules["preread.reports.pytests"]):
+    for module in (junit, javascript, pytests):
         monkeypatch.setattr(module, "MAX_OUTCOMES", 2)
     for data in (
         encoded(PLAYWRIGHT),

@@ -1,9 +1,9 @@
-"""Add a report to the test history: each content once, in one transaction, within limits."""
+"""Add reports to the test history: each content once, within limits."""
 
 import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from preread.infra.db import transaction
@@ -29,26 +29,43 @@ class LocatedOutcome(NamedTuple):
     outcome: Outcome
 
 
-def ingest(connection: sqlite3.Connection, row: Row, outcomes: Iterable[LocatedOutcome]) -> None:
-    """Add a report's outcomes to the history, unless its content is known; then prune it."""
+class ReadReport(NamedTuple):
+    """A report as it is now, and its outcomes; none if they are already stored."""
+
+    row: Row
+    outcomes: list[LocatedOutcome]
+
+
+def ingest(connection: sqlite3.Connection, reports: Sequence[ReadReport]) -> None:
+    """Add reports in one transaction, as each waits for the disk; then prune the history."""
     with transaction(connection):
-        report = save_report(connection, row)
-        sql = "INSERT INTO seen VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        if not connection.execute(sql, (row.digest, row.failures, row.problem, row.at)).rowcount:
-            return  # another process was faster
-        ran = [one for one in _worst(outcomes) if one.outcome.verdict != "skipped"]
-        passed = [one for one in ran if one.outcome.verdict == "passed"]
-        bad = [one for one in ran if one.outcome.verdict != "passed"]
-        bad.sort(key=lambda one: -SEVERITY[one.outcome.verdict])
-        failures = sum(one.outcome.verdict == "failed" for one in bad)
-        record = _record(row, bad[:MAX_FAILED], len(ran), failures)
-        if record:
-            connection.execute("INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", record)
-        _add_passed(connection, passed, row.at, report)
-        for number, one in enumerate(bad):
-            run = record[0] if record and number < MAX_FAILED else ""
-            _add(connection, one, row.at, report, run)
-        _prune(connection)
+        for report in reports:
+            number = save_report(connection, report.row)
+            if report.outcomes:
+                _ingest(connection, *report, number)
+        if any(report.outcomes for report in reports):
+            _prune(connection)
+
+
+def _ingest(
+    connection: sqlite3.Connection, row: Row, outcomes: list[LocatedOutcome], report: int
+) -> None:
+    """Add a report's outcomes, unless its content is known."""
+    sql = "INSERT INTO seen VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    if not connection.execute(sql, (row.digest, row.failures, row.problem, row.at)).rowcount:
+        return  # another process was faster
+    ran = [one for one in _worst(outcomes) if one.outcome.verdict != "skipped"]
+    passed = [one for one in ran if one.outcome.verdict == "passed"]
+    bad = [one for one in ran if one.outcome.verdict != "passed"]
+    bad.sort(key=lambda one: -SEVERITY[one.outcome.verdict])
+    failures = sum(one.outcome.verdict == "failed" for one in bad)
+    record = _record(row, bad[:MAX_FAILED], len(ran), failures)
+    if record:
+        connection.execute("INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT DO NOTHING", record)
+    _add_passed(connection, passed, row.at, report)
+    for number, one in enumerate(bad):
+        run = record[0] if record and number < MAX_FAILED else ""
+        _add(connection, one, row.at, report, run)
 
 
 def _worst(outcomes: Iterable[LocatedOutcome]) -> list[LocatedOutcome]:

@@ -2,12 +2,13 @@
 
 import hashlib
 import re
+from functools import lru_cache
 
 from preread.project.tree import Tree
 from preread.reports.ingest import LocatedOutcome
 from preread.reports.outcomes import Outcome
 
-MAX_CACHED = 20_000  # files and groups
+MAX_CACHED = 20_000  # tests, places and files
 
 
 class Places:
@@ -15,33 +16,31 @@ class Places:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._located: dict[tuple[str, str], tuple[str, str, str]] = {}
-        self._files: dict[str, str] = {}
+        # Reports repeat the same tests, files and groups.
+        self._file = lru_cache(MAX_CACHED)(self._longest_end)
+        self._place = lru_cache(MAX_CACHED)(self._found)
+        self._test = lru_cache(MAX_CACHED)(self._keyed)
 
     def locate(self, outcome: Outcome) -> LocatedOutcome:
         """The outcome with its test's file, group and key in the project."""
-        reported = (outcome.file, outcome.group)
-        if reported not in self._located:
-            if len(self._located) >= MAX_CACHED:
-                self._located.clear()
-                self._files.clear()
-            file, group = self._file(outcome.file) if outcome.file else "", outcome.group
-            if not file and group:
-                file, group = self._module(group)
-            words = " ".join(re.findall(r"\w+", f"{file.removesuffix('.py')} {group}"))
-            self._located[reported] = (file, group, words)
-        file, group, words = self._located[reported]
-        key = hashlib.sha256(f"{words}\0{outcome.name}".encode()).hexdigest()[:20]
-        return LocatedOutcome(key, file, group, outcome)
+        return LocatedOutcome(*self._test(outcome.file, outcome.group, outcome.name), outcome)
 
-    def _file(self, path: str) -> str:
+    def _keyed(self, file: str, group: str, name: str) -> tuple[str, str, str]:
+        file, group, words = self._place(file, group)
+        return hashlib.sha256(f"{words}\0{name}".encode()).hexdigest()[:20], file, group
+
+    def _found(self, reported: str, group: str) -> tuple[str, str, str]:
+        file = self._file(reported) if reported else ""
+        if not file and group:
+            file, group = self._module(group)
+        return file, group, " ".join(re.findall(r"\w+", f"{file.removesuffix('.py')} {group}"))
+
+    def _longest_end(self, path: str) -> str:
         """The longest end of the path that is a file of the project, else the path itself."""
-        if path not in self._files:
-            inside = path.removeprefix(f"{self.tree.root}/").strip("/")
-            parts = inside.split("/")
-            ends = ("/".join(parts[n:]) for n in range(len(parts)))
-            self._files[path] = next(filter(self.tree.exists, ends), inside)
-        return self._files[path]
+        inside = path.removeprefix(f"{self.tree.root}/").strip("/")
+        parts = inside.split("/")
+        ends = ("/".join(parts[n:]) for n in range(len(parts)))
+        return next(filter(self.tree.exists, ends), inside)
 
     def _module(self, group: str) -> tuple[str, str]:
         """File and classes of a dotted name like `tests.test_login.TestForm`, if it has a file."""

@@ -1,7 +1,7 @@
 """The test history database, `.project/.state/test-history.db`.
 
-It is not derived, because the next test run overwrites a report. Each report is added in one
-transaction, so a killed process leaves all of it or nothing. If the file is lost, history starts
+It is not derived, because the next test run overwrites a report. Reports are added whole: a
+killed process leaves all of one or nothing. If the file is lost, history starts
 over.
 """
 
@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from preread.errors import PrereadError
-from preread.infra.db import transaction
 from preread.infra.kept_db import KeptDatabase
 from preread.layout import Layout
 from preread.reports.results import Line
@@ -114,13 +113,6 @@ def ingested(connection: sqlite3.Connection, digest: str) -> tuple[str, str, flo
         "SELECT says, problem, at FROM seen WHERE digest = ?", (digest,)
     ).fetchone()
     return tuple(found) if found else None
-
-
-def save_reports(connection: sqlite3.Connection, changed: list[Row]) -> None:
-    """Store the state of these reports in one transaction."""
-    with transaction(connection):
-        for row in changed:
-            save_report(connection, row)
 
 
 def save_report(connection: sqlite3.Connection, row: Row) -> int:

@@ -7,6 +7,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from typing import NamedTuple
 
 from preread.errors import PrereadError, Unreadable
@@ -14,12 +15,13 @@ from preread.infra.reading import plain_bytes
 from preread.infra.secrets import Credentials
 from preread.project.tree import Tree, is_young
 from preread.reports import read, store
-from preread.reports.ingest import LocatedOutcome, ingest
+from preread.reports.ingest import MAX_TESTS, LocatedOutcome, ReadReport, ingest
 from preread.reports.outcomes import LATEST, Outcome, clean
 from preread.reports.places import Places
 from preread.reports.store import Row
 
 MAX_BYTES = 32_000_000  # of one report; a larger one is a problem, and not read
+BATCH = 500  # reports that are stored at once: a killed process loses no more than these
 DAY = 86_400.0
 
 
@@ -66,9 +68,14 @@ class _Update:
         self.connection = connection
         self.before = store.rows(connection) if connection else {}
         self.places = Places(tree)
-        self.secrets = Credentials(tree.root)
+        self.secrets = secrets = Credentials(tree.root)
+        # Reports repeat the same names.
+        self.hidden = lru_cache(MAX_TESTS)(
+            lambda name: secrets.hidden(name) if secrets.found(name) else name
+        )
         self.now = time.time()
-        self.unchanged: list[Row] = []  # changed files without new outcomes
+        self.pending: list[ReadReport] = []  # not yet stored
+        self.known: dict[str, Row] = {}  # those of them with outcomes, by digest
 
     def rows(self, stats: dict[str, os.stat_result]) -> list[Row]:
         """Each report as it is now."""
@@ -80,10 +87,16 @@ class _Update:
             if row is None or (row.size, row.mtime, row.changed) != state:
                 row = self._changed(path, info)
             rows.append(row)
-        if self.connection and self.unchanged:
-            # In one transaction: a folder may have thousands of files that are not reports.
-            store.save_reports(self.connection, self.unchanged)
+            if len(self.pending) >= BATCH:
+                self._store()
+        self._store()
         return rows
+
+    def _store(self) -> None:
+        if self.connection and self.pending:
+            ingest(self.connection, self.pending)
+        self.pending.clear()
+        self.known.clear()
 
     def _changed(self, path: str, info: os.stat_result) -> Row:
         """Process a report whose times or size changed; read it unless its content is known."""
@@ -104,16 +117,16 @@ class _Update:
             if data is None:
                 return row._replace(problem="it is no plain file any more")
             row, outcomes = self._read(row, data)
-        if self.connection and outcomes:
-            ingest(self.connection, row, outcomes)
-        elif row != self.before.get(path):
-            self.unchanged.append(row)
+        if outcomes or row != self.before.get(path):
+            self.pending.append(ReadReport(row, outcomes))
+        if outcomes:
+            self.known[row.digest] = row
         return row
 
     def _read(self, row: Row, data: bytes) -> tuple[Row, list[LocatedOutcome]]:
         """The row with the report's content, and its outcomes; none if they are already stored."""
         row = row._replace(digest=hashlib.sha256(data).hexdigest()[:32])
-        known = store.ingested(self.connection, row.digest) if self.connection else None
+        known = self._known(row.digest)
         if known is not None:
             return row._replace(failures=known[0], problem=known[1], at=known[2]), []
         report = read(data)
@@ -126,12 +139,19 @@ class _Update:
         row = row._replace(failures=failures, problem=clean(report.problem), at=at)
         return row, outcomes
 
+    def _known(self, digest: str) -> tuple[str, str, float] | None:
+        """Of a report's content that was read before: its failures, its problem, when it began."""
+        if row := self.known.get(digest):
+            return row.failures, row.problem, row.at
+        return store.ingested(self.connection, digest) if self.connection else None
+
     def _publishable(self, outcome: Outcome) -> Outcome:
         """The outcome without secrets: a message that has one goes, in a name it is hidden."""
-        name, message = outcome.name, outcome.message
-        if self.secrets.found(name):
-            outcome = outcome._replace(name=self.secrets.hidden(name))
-        return outcome._replace(message="") if self.secrets.found(message) else outcome
+        name, message = self.hidden(outcome.name), outcome.message
+        if name != outcome.name:
+            outcome = outcome._replace(name=name)
+        has_secret = message and self.secrets.found(message)
+        return outcome._replace(message="") if has_secret else outcome
 
     def _plausible(self, at: float) -> float:
         """The time, or now if it is in the future: it would be the newest run for a long time."""
