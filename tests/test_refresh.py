@@ -50,6 +50,17 @@ def test_there_and_back_again_gives_the_same_bytes(scene, api):
     assert len(sessions(api)) == 1
 
 
+def test_what_a_model_said_is_back_with_the_code_that_it_was_about(scene, api):
+    before = scene.texts
+    put(scene, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 7"))
+    scene.load(rebuild_after=1)
+    assert scene.texts != before
+    put(scene, "login.py", LOGIN)
+    assert scene.load(rebuild_after=1)["state"] == "refreshed"
+    assert scene.texts == before
+    assert len(sessions(api)) == 1
+
+
 @pytest.mark.parametrize(
     "reshaped", [LOGIN.replace("\n", "\r\n"), LOGIN.replace("    ", "\t")], ids=["crlf", "tabs"]
 )

@@ -39,6 +39,7 @@ from preread.models import (
     Request,
     Wording,
 )
+from preread.project import git
 from preread.published import Published
 from preread.services import Services, step
 from preread.versions import State
@@ -195,6 +196,7 @@ def _manifest(
         drafted=made.drafted,
         missing=made.missing,
         recipe=build_key(services, request.level),
+        cut=git.cut(services.layout.root),
         used=evidence.used | inputs.unread(services.tree),
         spans=made.checked.spans,
         marks=made.marks,

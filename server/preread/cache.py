@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple
 from preread import dossier, inputs, published, sources
 from preread.errors import PrereadError, Unreadable
 from preread.infra import db
-from preread.layout import REQUIRED
+from preread.layout import MANIFEST, REQUIRED
 from preread.models import LEVELS, Manifest, Request
+from preread.project import git
 from preread.project.globs import glob_pattern
 from preread.project.read import data_at
 from preread.project.tree import Tree, is_young
@@ -53,6 +54,8 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
     if why := next(_own_misses(services, request, build_key, found), ""):
         return Lookup(False, why, found, "build")
     tree = services.tree
+    if found.manifest and (doubt := _from_more(services, found.manifest)):
+        return Lookup(True, "", found, "nothing", doubt)
     try:
         why = next(_content_misses(services, request, found), "")
     except Unreadable as error:
@@ -64,6 +67,22 @@ def lookup(services: Services, request: Request, build_key: BuildKey) -> Lookup:
     if found.manifest and (why := next(_new_description(request, found.manifest), "")):
         return Lookup(False, why, found, "words")
     return Lookup(True, "", found, "nothing")
+
+
+def _from_more(services: Services, manifest: Manifest) -> str:
+    """That a dossier which git tracks was made from more than this work tree has; else nothing.
+
+    It is not refreshed here: what is not checked out would look as if it were gone.
+    """
+    cut = git.cut(services.layout.root)
+    if not cut or cut == manifest.cut:
+        return ""
+    layout = services.layout
+    path = layout.relative(layout.dossier(manifest.feature) / MANIFEST)
+    if services.tree.git("ls-files", "--error-unmatch", "--", path).status != 0:
+        return ""
+    kinds = " and ".join(part.partition(":")[0] for part in cut.split())
+    return f"this work tree is {kinds}, and the dossier was made from another one"
 
 
 def _new_description(request: Request, manifest: Manifest) -> Iterator[str]:
@@ -99,6 +118,8 @@ def _own_misses(
 def _content_misses(services: Services, request: Request, found: Published) -> Iterator[str]:
     """Reasons in what the dossier was made from, found one after the other."""
     manifest = found.manifest or Manifest(feature=request.feature)
+    if manifest.cut != git.cut(services.layout.root):
+        yield "the work tree had another part of the project (sparse or shallow)"
     yield from _changed_inputs(services, request, manifest)
     yield from _edits(found, manifest)
     yield from _changed_spans(services, manifest)
@@ -330,12 +351,12 @@ def _signature(tree: Tree, paths: Iterable[str], *, may_be_missing: bool = False
 
 def _head_signature(commits: list[str], tree: Tree) -> str:
     """A signature of HEAD, empty if unknown. Reads files, because running git would be slow."""
-    git = tree.root / ".git"
+    found = git.folders(tree.root)
+    if found is None:
+        return ""
+    own, common = found
     try:
-        if git.is_file():  # a worktree
-            git = tree.root / _line(git).removeprefix("gitdir:").strip()
-        common = git / _line(git / "commondir")
-        head = _line(git / "HEAD")
+        head = _line(own / "HEAD")
         tip, packed = _line(common / head.removeprefix("ref: ")), common / "packed-refs"
         info = packed.stat() if packed.exists() else None
     except (OSError, ValueError):
@@ -343,7 +364,8 @@ def _head_signature(commits: list[str], tree: Tree) -> str:
     if not head or (head.startswith("ref: ") and not tip and info is None):
         return ""
     pack = f"{info.st_mtime_ns} {info.st_size}" if info else ""
-    return published.digest("\n".join([*sorted(commits), head, tip, pack]).encode())
+    parts = [*sorted(commits), head, tip, pack, git.cut(tree.root)]
+    return published.digest("\n".join(parts).encode())
 
 
 def _line(path: Path) -> str:

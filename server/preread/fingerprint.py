@@ -9,18 +9,21 @@ fingerprint yet.
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from preread import inputs, sources
 from preread.layout import FILES, MANIFEST, Layout
 from preread.models import Manifest
+from preread.project import git
 from preread.project.read import data_at
 from preread.project.tree import WALK_SKIPS, is_young
 from preread.services import Services
 from preread.sources import Ref
 
 MAX_PATHS = 2_000  # beyond that, checking each is no faster than the lookup
+_SPARSE = ("config.worktree", "info/sparse-checkout")
 MAX_LINKS = 40  # in a chain, like in Linux
 # Change time, modification time and inode. A change of size changes the times.
 Mark = tuple[int, int, int]
@@ -153,14 +156,14 @@ def _folders(start: Path, *, deep: bool) -> Iterator[str]:
 
 def _git_paths(root: Path) -> Iterable[str]:
     """The files that say which commits and files git has: HEAD, its branch, refs, the index."""
-    git = root / ".git"
-    names = ["HEAD", "packed-refs", "index", "info/exclude"]
-    try:
-        head = (data_at(str(git / "HEAD")) or b"").decode().strip()
-    except UnicodeDecodeError:
-        head = ""
-    if not head:  # no repository, or a worktree, whose commits another repository keeps
-        return [str(git)]
-    if head.startswith("ref: "):
-        names.append(head.removeprefix("ref: "))
-    return [str(git / name) for name in names]
+    yield str(root / ".git")
+    found = git.folders(root)
+    if found is None:
+        return
+    own, shared = found
+    yield from (str(own / name) for name in ("HEAD", "index", *_SPARSE))
+    yield from (str(shared / name) for name in ("packed-refs", "config", "info/exclude", "shallow"))
+    with suppress(UnicodeDecodeError):
+        head = (data_at(str(own / "HEAD")) or b"").decode().strip()
+        if head.startswith("ref: "):
+            yield str(shared / head.removeprefix("ref: "))

@@ -234,6 +234,7 @@ class Manifest(Model):
         "", description="Build key: digest of the template or rules, and of the content settings."
     )
     used: dict[str, str] = Field(default_factory=dict, description="Digest of each input.")
+    cut: str = Field("", description="What the work tree left out: sparse, shallow, digests.")
     files: dict[str, str] = Field(default_factory=dict, description="Digest of each file.")
     spans: dict[str, str] = Field(default_factory=dict, description="Digest of each cited span.")
     marks: dict[str, SpanMark] = Field(

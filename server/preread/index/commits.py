@@ -46,11 +46,12 @@ class _Commit(NamedTuple):
 
 def update(tree: Tree, connection: sqlite3.Connection) -> None:
     """Bring the stored commits in line with HEAD: read new ones, drop or restore the others."""
-    state, prefix = _state(tree)
+    state, prefix, boundary = _state(tree)
     row = connection.execute("SELECT state FROM past").fetchone()
     if row is not None and row[0] == state:
         return
-    shas = _reachable(tree, prefix) if state else []
+    # A shallow clone's oldest commits seem to have added every file.
+    shas = [sha for sha in _reachable(tree, prefix) if sha not in boundary] if state else []
     known = {sha for (sha,) in connection.execute("SELECT sha FROM commits")}
     missing = [sha for sha in shas if sha not in known]
     found = list(_read(tree, missing, prefix)) if missing else []
@@ -76,18 +77,19 @@ def commits(connection: sqlite3.Connection) -> dict[int, PastCommit]:
     }
 
 
-def _state(tree: Tree) -> tuple[str, str]:
-    """A hash of what the history depends on, "" without history; and the root's path in its
-    repository.
+def _state(tree: Tree) -> tuple[str, str, frozenset[str]]:
+    """A hash of what the history depends on, "" without history; the root's path in its
+    repository; the commits whose parents a shallow clone lacks.
     """
     if not tree.is_git:
-        return "", ""
+        return "", "", frozenset()
     done = tree.git("rev-parse", "HEAD", "--show-prefix", "--git-path", "shallow")
     if done.status != 0:
-        return "", ""
+        return "", "", frozenset()
     _, prefix, shallow, *_ = done.out.decode("utf-8", "surrogateescape").split("\n")
     cut = data_at(str(tree.layout.root / shallow)) or b""
-    return hashlib.sha256(done.out + cut).hexdigest(), prefix
+    state = hashlib.sha256(done.out + cut).hexdigest()
+    return state, prefix, frozenset(cut.decode("ascii", "replace").split())
 
 
 def _reachable(tree: Tree, prefix: str) -> list[str]:

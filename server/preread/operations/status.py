@@ -76,7 +76,7 @@ def _status(services: Services, feature: str) -> DossierStatus:
     else:
         stale_hints.mark(services.layout, found.feature, looked.why)
     why = looked.why
-    if looked.covers and not cache.is_computed(services, found.feature):
+    if looked.covers and not looked.doubt and not cache.is_computed(services, found.feature):
         why = "files changed since its facts were computed; the next load looks at them"
     run = published.recorded(services.layout, found.feature)
     return DossierStatus(

@@ -1,13 +1,17 @@
 """Run git as `gates.git_command` says, in a process that can be cancelled."""
 
 import errno
+import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from preread.gates import git_command
 from preread.infra.subprocesses import Done, Runner
+from preread.project.read import data_at
 
+SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(true|yes|on|1)\s*$", re.IGNORECASE | re.MULTILINE)
 SECONDS = 20.0  # default timeout
 
 
@@ -34,14 +38,28 @@ def failure(arguments: Sequence[str], done: Done, timeout: float, *, must: bool)
     return ""
 
 
+def folders(root: Path) -> tuple[Path, Path] | None:
+    """Git's own folder of the work tree that a folder is in, and the one that worktrees share."""
+    for place in (root, *root.parents):
+        git = place / ".git"
+        try:
+            if git.is_file():  # a worktree or a submodule
+                git = place / git.read_text().removeprefix("gitdir:").strip()
+            if (git / "HEAD").is_file():
+                common = git / "commondir"
+                return git, git / common.read_text().strip() if common.is_file() else git
+        except (OSError, ValueError):
+            return None
+    return None
+
+
 def head(root: Path) -> str:
     """The commit that is checked out, read from git's files; empty where that does not say it."""
-    git = root / ".git"
+    found = folders(root)
     try:
-        if git.is_file():  # a worktree
-            git = root / git.read_text().removeprefix("gitdir:").strip()
-        common = git / "commondir"
-        shared = git / common.read_text().strip() if common.exists() else git
+        if found is None:
+            return ""
+        git, shared = found
         name = (git / "HEAD").read_text().strip()
         if not name.startswith("ref: "):
             return name
@@ -52,6 +70,31 @@ def head(root: Path) -> str:
         return next((line.split()[0] for line in lines if line.endswith(f" {name}")), "")
     except (OSError, ValueError):
         return ""
+
+
+def cut(root: Path) -> str:
+    """What this work tree leaves out: `sparse:` or `shallow:` with digests; empty if nothing.
+
+    Read from git's files, because a cached look-up must not start git.
+    """
+    found = folders(root)
+    if found is None:
+        return ""
+    git, shared = found
+    parts = []
+    if any(SPARSE.search(_text(place)) for place in (shared / "config", git / "config.worktree")):
+        parts.append(f"sparse:{_digest(_text(git / 'info' / 'sparse-checkout'))}")
+    if shallow := _text(shared / "shallow"):
+        parts.append(f"shallow:{_digest(shallow)}")
+    return " ".join(parts)
+
+
+def _text(path: Path) -> str:
+    return (data_at(str(path)) or b"").decode("utf-8", "replace")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def run(

@@ -1,0 +1,210 @@
+"""Dossiers in every state that git leaves a work tree in: real git, real `preread`."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from _processes import LOGIN, TESTS, small
+from conftest import Cli, git
+
+FEATURE = ".project/context/login"
+SHARED = ".cache/\n.state/\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, cli: Cli) -> Path:
+    """A project of three commits, with a dossier that git ignores."""
+    root = small(tmp_path / "small")
+    (root / ".project" / ".gitignore").write_text("*\n")
+    git(root, "rm", "-rq", "--cached", ".project")
+    (root / "ui").mkdir()
+    commit(
+        root,
+        "ui/login_page.py",
+        "from login import login\n\n\ndef login_page():\n    return login\n",
+    )
+    commit(
+        root,
+        "login.py",
+        LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 6"),
+        "fix: six attempts at a login",
+    )
+    commit(root, "login.py", LOGIN, "Revert six attempts at a login")
+    load(cli, root)
+    return root
+
+
+def commit(root: Path, name: str, text: str, message: str = "more") -> None:
+    (root / name).write_text(text)
+    git(root, "add", name)
+    git(root, "commit", "-qm", message)
+
+
+def load(cli: Cli, root: Path) -> dict[str, object]:
+    done = cli("load", "login", "--json", cwd=root)
+    assert done.status == 0, done
+    return dict(done.json)
+
+
+def texts(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((root / FEATURE).iterdir())}
+
+
+def as_built_now(cli: Cli, root: Path) -> dict[str, bytes]:
+    """The dossier that a first build makes of the same tree."""
+    kept, copy = root / ".project", root.parent / "kept"
+    inputs = [kept / "knowledge.md", kept / "tickets", kept / ".gitignore"]
+    inputs = [path for path in inputs if path.exists()]
+    kept.rename(copy)
+    kept.mkdir()
+    for path in inputs:
+        if path.name == "tickets":
+            shutil.copytree(copy / path.name, path)
+        else:
+            shutil.copy(copy / path.name, path)
+    load(cli, root)
+    found = texts(root)
+    shutil.rmtree(kept)
+    copy.rename(kept)
+    return found
+
+
+def dirty(root: Path) -> None:
+    (root / "login.py").write_text("#\n" + LOGIN)
+    (root / "tests" / "test_more.py").write_text(TESTS.replace("def test_", "def test_more_"))
+
+
+def stash(root: Path) -> None:
+    dirty(root)
+    git(root, "stash", "-q", "--include-untracked")
+
+
+def rebase(root: Path) -> None:
+    git(root, "checkout", "-qb", "topic", "HEAD~1")
+    commit(root, "tests/test_topic.py", TESTS.replace("def test_", "def test_topic_"), "topic")
+    git(root, "rebase", "-q", "main")
+
+
+def amend(root: Path) -> None:
+    git(root, "commit", "-q", "--amend", "-m", "fix: other words of a login")
+
+
+def conflict(root: Path) -> None:
+    """A rebase that stopped at a conflict, with its marks in a cited file."""
+    git(root, "checkout", "-qb", "topic", "HEAD~1")
+    commit(root, "login.py", LOGIN.replace("ATTEMPTS = 5", "ATTEMPTS = 9"), "nine")
+    with pytest.raises(Exception, match="non-zero"):
+        git(root, "rebase", "-q", "main")
+
+
+def sparse(root: Path) -> None:
+    git(root, "sparse-checkout", "set", "--no-cone", "/*", "!/ui/")
+    assert not (root / "ui").exists()
+
+
+def submodule(root: Path) -> None:
+    git(root, "submodule", "--quiet", "add", str(root), "vendored")
+    git(root, "commit", "-qm", "a submodule")
+
+
+STATES: dict[str, tuple[Callable[[Path], None], tuple[tuple[str, ...], ...]]] = {
+    "dirty": (dirty, (("checkout", "-q", "."), ("clean", "-qfd", "tests"))),
+    "stash": (stash, ()),
+    "rebase": (rebase, (("checkout", "-q", "main"),)),
+    "amend": (amend, (("reset", "-q", "--hard", "HEAD@{1}"),)),
+    "conflict": (conflict, (("rebase", "--abort"), ("checkout", "-q", "main"))),
+    "sparse": (sparse, (("sparse-checkout", "disable"),)),
+    "submodule": (submodule, (("reset", "-q", "--hard", "HEAD~1"),)),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_dossier_is_as_a_first_build_makes_it_and_as_before_when_that_is_over(
+    project: Path, cli: Cli, name: str
+) -> None:
+    change, back = STATES[name]
+    before = texts(project)
+    change(project)
+    load(cli, project)
+    assert load(cli, project)["state"] == "cached"
+    files = {name: data for name, data in texts(project).items() if name != "manifest.json"}
+    expected = as_built_now(cli, project)
+    assert files == {name: expected[name] for name in files}
+    for arguments in back:
+        git(project, *arguments)
+    load(cli, project)
+    assert texts(project) == before
+    assert load(cli, project)["state"] == "cached"
+
+
+def test_a_worktree_has_a_dossier_of_its_own(project: Path, cli: Cli) -> None:
+    before = texts(project)
+    other = project.parent / "other"
+    git(project, "worktree", "add", "-q", "-b", "other", str(other))
+    commit(other, "login.py", "#\n" + LOGIN)
+    load(cli, other)
+    assert texts(other) != before
+    commit(other, "tests/test_more.py", TESTS.replace("def test_", "def test_more_"))
+    assert load(cli, other)["state"] == "refreshed"
+    assert load(cli, project)["state"] == "cached"
+    assert texts(project) == before
+
+
+@pytest.fixture
+def shared(project: Path, cli: Cli) -> Path:
+    """The same with a dossier that is committed."""
+    (project / ".project" / ".gitignore").write_text(SHARED)
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "dossier")
+    load(cli, project)
+    git(project, "commit", "-qam", "dossier, again", "--allow-empty")
+    return project
+
+
+def shallow_clone(root: Path) -> Path:
+    other = root.parent / "shallow"
+    git(root, "clone", "-q", "--depth", "1", f"file://{root}", str(other))
+    return other
+
+
+def sparse_clone(root: Path) -> Path:
+    other = root.parent / "sparse"
+    git(root, "clone", "-q", f"file://{root}", str(other))
+    sparse(other)
+    return other
+
+
+@pytest.mark.parametrize("clone", [shallow_clone, sparse_clone])
+def test_a_cut_tree_neither_rewrites_a_tracked_dossier_nor_hides_that_it_is_cut(
+    shared: Path, cli: Cli, clone: Callable[[Path], Path]
+) -> None:
+    other = clone(shared)
+    kind = other.name
+    reply = load(cli, other)
+    assert reply["state"] == "cached"
+    assert f"this work tree is {kind}" in " ".join(reply["warnings"])  # type: ignore[arg-type]
+    assert cli("status", "--json", cwd=other).json["dossiers"][0]["why"]
+    assert git(other, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("clone", [shallow_clone, sparse_clone])
+def test_a_dossier_of_a_cut_tree_is_refreshed_when_the_tree_is_whole(
+    project: Path, cli: Cli, clone: Callable[[Path], Path]
+) -> None:
+    other = clone(project)
+    (other / ".project").mkdir()
+    for name in ("knowledge.md", "tickets"):
+        path = project / ".project" / name
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, other / ".project" / name)
+    load(cli, other)
+    cut = texts(other)
+    if other.name == "shallow":
+        git(other, "fetch", "-q", "--unshallow")
+    else:
+        git(other, "sparse-checkout", "disable")
+    assert load(cli, other)["state"] == "refreshed"
+    assert texts(other) != cut
+    mine, whole = texts(other), as_built_now(cli, other)
+    assert mine == whole
