@@ -152,7 +152,8 @@ def test_show_of_a_missing_file_lists_the_existing_ones(loaded: Path) -> None:
 # -- status
 
 
-def test_status_says_fresh_until_a_cited_line_changes(loaded: Path) -> None:
+def test_status_says_fresh_until_a_cited_line_of_a_tracked_dossier_changes(loaded: Path) -> None:
+    git(loaded, "add", "-Af", ".project/context")
     (before,) = call("context.status", loaded).model_dump()["dossiers"]
     assert (before["feature"], before["fresh"], before["why"]) == ("checkout", True, "")
     assert before["facts"] > 10

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from _processes import small
-from conftest import Cli
+from conftest import Cli, git
 
 
 @pytest.fixture
 def loaded(cli: Cli, tmp_path: Path) -> Path:
     project = small(tmp_path / "p")
+    (project / ".project" / ".gitignore").write_text(".cache/\n.state/\ncontext/\n")
     assert cli("load", "login", cwd=project).status == 0
     return project
 
@@ -31,18 +32,30 @@ def test_a_valid_dossier_has_no_stale_hint(cli: Cli, loaded: Path) -> None:
     assert not hint(loaded).exists()
 
 
-@pytest.mark.parametrize(
-    "words", [("status",), ("status", "login"), ("check", "login")], ids=" ".join
-)
-def test_a_stale_dossier_gets_a_hint_that_the_next_build_clears(
-    cli: Cli, loaded: Path, words: tuple[str, ...]
+@pytest.mark.parametrize("words", ["status", "load"])
+def test_a_stale_dossier_gets_a_hint_that_the_next_refresh_clears(
+    cli: Cli, loaded: Path, words: str
 ) -> None:
-    path = loaded / "login.py"
-    path.write_text(path.read_text().replace("def login(", "def sign_in("))
-    cli(*words, cwd=loaded)
+    age(loaded)
+    cli("check", "login", cwd=loaded)
     assert "cited span" in hint(loaded).read_text()
-    assert cli("load", "login", cwd=loaded).status == 0
+    assert cli(words, "login", cwd=loaded).status == 0
     assert not hint(loaded).exists()
+
+
+def test_status_refreshes_what_needs_no_model_and_is_not_tracked(cli: Cli, loaded: Path) -> None:
+    age(loaded)
+    (found,) = cli("status", "--json", cwd=loaded).json["dossiers"]
+    assert found["fresh"]
+    assert "cited span" in found["refreshed"]
+    assert "ATTEMPTS = 6" in (loaded / ".project/context/login/codebase.md").read_text()
+    git(loaded, "add", "-Af", ".project/context")
+    path = loaded / "login.py"
+    path.write_text(path.read_text().replace("ATTEMPTS = 6", "ATTEMPTS = 7"))
+    (found,) = cli("status", "--json", cwd=loaded).json["dossiers"]
+    assert (found["fresh"], found["refreshed"]) == (False, "")
+    assert git(loaded, "diff", "--name-only", "--", ".project/context") == ""
+    assert "cited span" in hint(loaded).read_text()
 
 
 def test_an_outdated_hint_is_cleared_by_the_next_lookup(cli: Cli, loaded: Path) -> None:
@@ -71,9 +84,7 @@ def test_a_failed_build_leaves_the_dossier_and_the_hint(cli: Cli, loaded: Path) 
 def test_a_hint_that_cannot_be_written_stops_nothing(cli: Cli, loaded: Path) -> None:
     age(loaded)
     hint(loaded).parent.write_text("a file where the folder belongs\n")
-    done = cli("status", "--json", cwd=loaded)
-    assert done.status == 0
-    assert not done.json["dossiers"][0]["fresh"]
+    assert cli("check", "login", cwd=loaded).status == 1
     assert cli("load", "login", cwd=loaded).status == 0
 
 
@@ -84,5 +95,5 @@ def test_a_folder_of_hints_that_leads_out_of_the_project_is_rejected(
     outside = tmp_path / "outside"
     outside.mkdir()
     hint(loaded).parent.symlink_to(outside)
-    assert "E_OUTSIDE" in cli("status", cwd=loaded).err
+    assert "E_OUTSIDE" in cli("check", "login", cwd=loaded).err
     assert list(outside.iterdir()) == []

@@ -58,7 +58,9 @@ def until(condition: Callable[[], object]) -> None:
 
 
 @contextmanager
-def watching(root: Path) -> Iterator[tuple[Watcher, list[News], list[object]]]:
+def watching(
+    root: Path, *, refreshes: bool = False
+) -> Iterator[tuple[Watcher, list[News], list[object]]]:
     """A watcher in a thread: what it told, and what it looked up."""
     told: list[News] = []
     looks: list[object] = []
@@ -68,7 +70,7 @@ def watching(root: Path) -> Iterator[tuple[Watcher, list[News], list[object]]]:
             super().look(changed)  # type: ignore[arg-type]
             looks.append(changed)
 
-    watcher = Counting(lambda: services(root), told.append)
+    watcher = Counting(lambda: services(root), told.append, refreshes=refreshes)
     thread = threading.Thread(target=watcher.run)
     thread.start()
     try:
@@ -114,6 +116,15 @@ def test_the_gates_are_told_of_what_changed_before_and_while_it_watches(root: Pa
         wait_for("login is stale: a cited span is gone")
     assert {path: path.read_bytes() for path in (root / ".project").rglob("*.md")} == before
     assert git(root, "status", "--porcelain", "--", ".project") == ""
+
+
+def test_a_servers_watcher_refreshes_when_nothing_changes_any_more(root: Path) -> None:
+    with watching(root, refreshes=True) as (_, told, _looks):
+        spoil(root)
+        until(lambda: any("login" in news.now and not news.now["login"].why for news in told))
+    found = (path.read_text() for path in (root / ".project/context/login").glob("*.md"))
+    assert any(STALE in text for text in found)
+    assert not hint(root).exists()
 
 
 def test_what_nothing_depends_on_is_not_looked_up(root: Path) -> None:

@@ -51,8 +51,16 @@ BACKGROUND = (
 )
 
 
-async def build(services: Services, request: Request, stale: Published | None = None) -> LoadReply:
+class NeedsModel(Exception):  # noqa: N818 - a state, not a failure
+    """A model would have to draft again."""
+
+
+async def build(
+    services: Services, request: Request, stale: Published | None = None, *, may_draft: bool = True
+) -> LoadReply:
     """Build the requested dossier, add files to the published one, or refresh it if it is `stale`.
+
+    Raises NeedsModel where a model `may_draft` nothing and would have to.
 
     With the setting `deepen = "background"`, a dossier without the model's new drafts is offered
     to the caller first.
@@ -70,6 +78,8 @@ async def build(services: Services, request: Request, stale: Published | None = 
         plan = await step(make_plan, services, request, evidence)
     else:
         plan = await step(refresh_plan, services, request, stale)
+    if plan.to_draft and not may_draft:
+        raise NeedsModel
     if plan.to_draft and services.settings.deepen == "background":
         await _offer(services, plan, evidence, started)
     reply = await make(services, plan, evidence, started)

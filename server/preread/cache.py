@@ -77,12 +77,18 @@ def _from_more(services: Services, manifest: Manifest) -> str:
     cut = git.cut(services.layout.root)
     if not cut or cut == manifest.cut:
         return ""
-    layout = services.layout
-    path = layout.relative(layout.dossier(manifest.feature) / MANIFEST)
-    if services.tree.git("ls-files", "--error-unmatch", "--", path).status != 0:
+    if not is_tracked(services, manifest.feature):
         return ""
     kinds = " and ".join(part.partition(":")[0] for part in cut.split())
     return f"this work tree is {kinds}, and the dossier was made from another one"
+
+
+def is_tracked(services: Services, feature: str) -> bool:
+    """Whether git tracks a dossier."""
+    layout = services.layout
+    path = layout.relative(layout.dossier(feature) / MANIFEST)
+    tree = services.tree
+    return tree.is_git and tree.git("ls-files", "--error-unmatch", "--", path).status == 0
 
 
 def _new_description(request: Request, manifest: Manifest) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Watch a project: as its files change, look up the dossiers that depend on them.
 
-Sets and clears the hints for the gates; writes nothing else. Folders that git ignores and `.git`
-are not watched.
+Sets and clears the hints for the gates; that of a server also refreshes dossiers that git does not
+track. Folders that git ignores and `.git` are not watched.
 """
 
 import os
@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from preread import cache, inputs, pipeline, published, sources, stale_hints
+from preread import cache, inputs, pipeline, published, refreshing, sources, stale_hints
 from preread.build_key import build_key
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
@@ -27,6 +27,8 @@ CHECKOUT_SECONDS = 10.0  # how long to wait for git to finish a checkout
 # Events can get lost, in a queue that is full or while the machine slept.
 EVERYTHING_SECONDS, SLEPT_SECONDS = 600.0, 30.0
 POLL_SECONDS, POLL_SHARE = 1.0, 20  # the pause between polls, at least so many times a poll's own
+# Stale dossiers are refreshed when nothing has changed for a while; none is begun after a while.
+QUIET_SECONDS, REFRESH_SECONDS = 2.0, 10.0
 NO_DOSSIERS_SECONDS = 5.0
 OWN = ("config.toml", "gates", "knowledge.md", ".state/knowledge.md", ".state/results.jsonl")
 
@@ -55,8 +57,14 @@ class Watcher:
         services: Callable[[], Services],
         tell: Callable[[News], object],
         say: Callable[[str], object] = lambda _: None,
+        *,
+        refreshes: bool = False,
     ) -> None:
+        """With `refreshes`, it also refreshes what is stale, when nothing has changed for a while:
+        a hook has neither the time nor the packages for it.
+        """
         self._services, self._tell, self._say = services, tell, say
+        self._refreshes, self._tried = refreshes, dict[str, Seen]()
         self._layout = services().layout
         self._known: dict[str, Seen] = {}
         self._depends: dict[str, _Depends] = {}
@@ -96,6 +104,8 @@ class Watcher:
             has_slept = now - last > SLEPT_SECONDS
             last = now
             if not found and not has_slept and now - looked < EVERYTHING_SECONDS:
+                if now - looked >= QUIET_SECONDS:
+                    self._refresh()
                 continue
             batch = found | batches.rest_of_checkout(self._layout.root)
             looked = now
@@ -137,6 +147,8 @@ class Watcher:
             marks = now
             if changed:
                 self.look(changed)
+            else:
+                self._refresh()
             pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - begun))
 
     def _marks(self) -> dict[str, tuple[int, int]]:
@@ -174,6 +186,17 @@ class Watcher:
             self._tell(News(now, frozenset(gone), frozenset(new), len(wanted)))
         elif is_first and (stale := {name: one for name, one in now.items() if one.why}):
             self._tell(News(stale, frozenset(), frozenset(), len(wanted)))
+
+    def _refresh(self) -> None:
+        """Refresh what is stale; what a refresh did not help is not tried again as it is."""
+        stale = {name: seen for name, seen in self._known.items() if seen.why}
+        wanted = [name for name, seen in stale.items() if self._tried.get(name) != seen]
+        if self._refreshes and wanted:
+            import anyio
+
+            anyio.run(refreshing.refresh, self._services, wanted, REFRESH_SECONDS)
+            self.look(None)
+            self._tried |= {name: self._known[name] for name in wanted if name in self._known}
 
     def _depending(self, features: list[str], changed: Iterable[str]) -> Iterator[str]:
         root, own = str(self._layout.root) + "/", str(self._layout.project) + "/"

@@ -138,6 +138,7 @@ def _last_run(run: "RunRecord") -> Iterator[Block]:
 
 def _status_row(dossier: "DossierStatus") -> tuple[str, ...]:
     edited = f"edited: {', '.join(dossier.edited)}" if dossier.edited else ""
+    refreshed = f"refreshed: {dossier.refreshed}" if dossier.refreshed else ""
     took = f"{dossier.run.stats.seconds:.1f} s" if dossier.run is not None else "elsewhere"
     state = "fresh" if dossier.fresh else "stale"
     return (
@@ -148,7 +149,7 @@ def _status_row(dossier: "DossierStatus") -> tuple[str, ...]:
         f"{dossier.builder or 'hand'} ({dossier.level})",
         "-" if dossier.age is None else age(dossier.age),
         took,
-        "; ".join(part for part in (dossier.why, edited) if part),
+        "; ".join(part for part in (dossier.why, refreshed, edited) if part),
     )
 
 

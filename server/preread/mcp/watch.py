@@ -77,7 +77,7 @@ async def watch(start: Path, environ: Mapping[str, str], subscribers: Subscriber
     def tell(news: "News") -> None:
         loop.call_soon_threadsafe(send.send_nowait, news)
 
-    watcher = Watcher(lambda: services_of(start, environ), tell, _say)
+    watcher = Watcher(lambda: services_of(start, environ), tell, _say, refreshes=True)
     # A daemon, so that the process never waits for it.
     threading.Thread(target=watcher.run, name="watch", daemon=True).start()
     try:

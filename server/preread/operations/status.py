@@ -1,11 +1,11 @@
-"""`status`: the dossiers of a project, and what their builds cost."""
+"""`status`: the dossiers of a project, and what their builds cost. Refreshes stale ones."""
 
 import time
 from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, cache, dossier, pipeline, published, spending, stale_hints
+from preread import aliases, cache, dossier, pipeline, published, refreshing, spending, stale_hints
 from preread.build_key import build_key
 from preread.models import Model
 from preread.operations import published_dossier
@@ -13,6 +13,8 @@ from preread.operations.registry import Context, Operation, RequestModel, in_thr
 from preread.operations.show import EDITED
 from preread.services import Services
 from preread.spending import Spent
+
+REFRESH_SECONDS = 2.0  # until then it begins to refresh another stale dossier
 
 
 class StatusRequest(RequestModel):
@@ -28,6 +30,7 @@ class DossierStatus(Model):
     path: str
     fresh: bool = Field(description="Whether it still covers the request that it was built for.")
     why: str = Field(description="Why it is not fresh, or may not be; empty when it is.")
+    refreshed: str = Field(description="Why it was stale until this call refreshed it.")
     builder: str
     level: str
     status: str
@@ -54,8 +57,11 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
     services = context.services()
     served = aliases.served(services.layout, request.feature) if request.feature else None
     names = [served.feature] if served else published.features(services.layout)
+    refreshed = await refreshing.refresh(context.services, names, REFRESH_SECONDS)
     found = await in_thread(
-        context, services, lambda own: tuple(_status(own, name) for name in names)
+        context,
+        context.services(),
+        lambda own: tuple(_status(own, name, refreshed.get(name, "")) for name in names),
     )
     return StatusReply(
         root=str(services.layout.root),
@@ -66,7 +72,7 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
     )
 
 
-def _status(services: Services, feature: str) -> DossierStatus:
+def _status(services: Services, feature: str, refreshed: str) -> DossierStatus:
     services.progress.say(f"looking at {feature}")
     found = published_dossier.find(services, feature)
     manifest = found.manifest
@@ -84,6 +90,7 @@ def _status(services: Services, feature: str) -> DossierStatus:
         path=found.path,
         fresh=not why,
         why=why or looked.doubt,
+        refreshed=refreshed,
         builder=manifest.builder,
         level=manifest.level,
         status=manifest.status,

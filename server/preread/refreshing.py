@@ -1,0 +1,53 @@
+"""Bring stale dossiers up to date without a model and without a caller who asked for one of them.
+
+Not those that git tracks: only a load, which somebody asked for, changes tracked files.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from preread import cache, pipeline, publish, published
+from preread.build import NeedsModel, build
+from preread.build_key import build_key
+from preread.errors import Cancelled, PrereadError
+from preread.services import Services
+
+
+async def refresh(
+    services: Callable[[], Services], features: Iterable[str], seconds: float
+) -> dict[str, str]:
+    """Refresh those of the dossiers that are stale: feature -> why it was.
+
+    After so many seconds, no further one is begun. One that is being built, that only a model can
+    bring up to date, or that cannot be refreshed for another reason is left as it is.
+    """
+    end = time.monotonic() + seconds
+    done = {}
+    for feature in features:
+        if time.monotonic() > end:
+            break
+        try:
+            if why := await _refresh(services(), feature):
+                done[feature] = why
+        except (NeedsModel, PrereadError) as error:
+            if isinstance(error, Cancelled):
+                raise
+    return done
+
+
+async def _refresh(services: Services, feature: str) -> str:
+    with pipeline.lock_if_free(services, feature) as is_free:
+        if not is_free:
+            return ""
+        publish.recover(services, feature)
+        found = published.read(services.layout, feature)
+        if found is None or found.manifest is None or found.edited:  # a person may be at it
+            return ""
+        request = pipeline.as_built(found.manifest)
+        looked = cache.lookup(services, request, partial(build_key, services))
+        is_current = looked.doubt or (looked.covers and cache.is_computed(services, feature))
+        if is_current or looked.needs == "build" or cache.is_tracked(services, feature):
+            return ""
+        await build(services, request, found, may_draft=False)
+        return looked.why or "files changed since its facts were computed"
