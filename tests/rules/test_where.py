@@ -67,8 +67,17 @@ def test_a_source_without_a_definition_about_it_is_named_by_its_file(tmp_path: P
     files = {**SHOP, "shop/cart_view.py": "# cart\n\n\ncart = 1\n" + "cart\n" * 9}
     files["shop/cart.py"] = "# cart cart cart\nprint('cart')\n"
     [code, *_] = found(write(tmp_path, files), "where", "cart")
-    assert '"cart.py"' in code.text
-    assert "shop/cart.py" in code.sources
+    assert code.text == "code: files"
+    assert set(code.sources) == {"shop/cart.py", "shop/cart_view.py"}
+
+
+def test_files_are_named_once_after_the_definitions(tmp_path: Path) -> None:
+    files = {**SHOP, "cart/cart.py": "# cart cart cart\nprint('cart')\n"}
+    [code, *_] = found(write(tmp_path, files), "where", "cart")
+    assert code.text.startswith("code: `Cart` shop/cart.py:1")
+    assert code.text.endswith("; also")
+    assert "cart/cart.py" in code.sources
+    assert "cart/cart.py" not in code.text
 
 
 def test_a_thin_feature_is_told_as_absent_first_and_then_what_is_nearest(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ EVERYWHERE = "**"  # the glob of every file
 
 
 class Place(NamedTuple):
-    """A name with its line; without a name, the whole file."""
+    """A name with its line; without a name, the whole file, which only `source` tells."""
 
     file: FileView
     name: str = ""
@@ -26,8 +26,6 @@ class Place(NamedTuple):
 
     @property
     def text(self) -> str:
-        if not self.name:
-            return f'"{self.file.path.rpartition("/")[2]}"'
         name = self.qualified or self.name
         return quoting.anchored(name, self.line, quoting.path_of(self.file.path))
 

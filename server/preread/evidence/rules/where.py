@@ -40,9 +40,11 @@ def find(view: View) -> Iterator[Found]:
 
 
 def _listed(label: str, places: Sequence[Place], score: float, heading: str = "") -> Found:
-    text = f"{label}: {', '.join(place.text for place in places)}"
-    whole = dict.fromkeys(place.source for place in places if not place.name)
-    return Found(text, tuple(whole), score, heading)
+    """Definitions by their lines; files that have none of their own are sources at the end."""
+    names = ", ".join(place.text for place in places if place.name)
+    files = dict.fromkeys(place.source for place in places if not place.name)
+    also = ("; also" if names else " files") if files else ""
+    return Found(f"{label}:{names and ' '}{names}{also}", tuple(files), score, heading)
 
 
 def _defined(view: View, file: FileView) -> Iterator[Place]:
