@@ -31,7 +31,7 @@ FILES = (
     ".project/.cache/locks/_db.lock", ".project/.cache/locks/_knowledge.lock",
     ".gitignore", ".gitattributes", ".prereadignore", ".env", ".mcp.json", "package.json",
     "pyproject.toml", "Makefile", "Cargo.toml", "login.py", "reports/junit.xml", ".git/HEAD",
-    ".git/index", ".git/config", "README.md", "pnpm-workspace.yaml", "go.mod", "pom.xml",
+    ".git/index", ".git/config", ".git/commondir", ".git/packed-refs", "README.md", "pnpm-workspace.yaml", "go.mod", "pom.xml",
 )  # fmt: skip
 FOLDERS = (
     ".project/context", ".project/context/login", ".project/.state", ".project/.cache",
@@ -64,6 +64,10 @@ def loop(path: Path) -> None:
     path.symlink_to(path.name)
 
 
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
 def a_socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as one:
         here = Path.cwd()
@@ -73,7 +77,7 @@ def a_socket(path: Path) -> None:
 
 
 CASES: tuple[tuple[str, Callable[[Path], None]], ...] = (
-    *product(FILES, (fifo, folder, loop, a_socket)),
+    *product(FILES, (fifo, folder, loop, endless, a_socket)),
     *product(FOLDERS, (fifo, file, loop)),
 )
 

@@ -7,6 +7,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -32,6 +33,17 @@ SPAWNING_CALLS = re.compile(
 REPLACING_CALLS = re.compile(
     r"os\.(replace|renames?|unlink|remove|rmdir|removedirs)|shutil\.(rmtree|move)|.*\.(unlink|rmdir|rename)"
 )
+OPENING_CALLS = re.compile(r"(?:.*\.)?(?:open|fdopen|read_text|read_bytes)")
+# Those that open files of a project, and those that open others, which nobody else can prepare.
+OPENS = {
+    PACKAGE / "infra" / "reading.py",
+    REPLACES,
+    SUPERVISOR,
+    PACKAGE / "infra" / "assets.py",  # what is installed
+    PACKAGE / "builders" / "command.py",  # creates a file for the child in a new folder
+    PACKAGE / "__main__.py",  # writes down a bug in a new file; the null device
+    PACKAGE / "mcp" / "stdio.py",  # the null device
+}
 
 
 def table() -> dict[str, str]:
@@ -97,6 +109,7 @@ def ours(path: Path) -> set[str]:
     return named - {unit(path)}
 
 
+@cache
 def called(path: Path) -> set[str]:
     nodes = ast.walk(ast.parse(path.read_text()))
     return {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
@@ -175,6 +188,17 @@ def test_only_atomic_replaces_and_removes_files(path: Path) -> None:
     assert not {call for call in called(path) if REPLACING_CALLS.fullmatch(call)}
 
 
+def test_only_reading_opens_files() -> None:
+    """It never waits for a pipe, follows no link, and tells unreadable files from absent ones."""
+    others = [path for path in FILES if path not in OPENS and GATES not in path.parents]
+    assert {
+        (shown(path), call)
+        for path in others
+        for call in called(path)
+        if OPENING_CALLS.fullmatch(call)
+    } == set()
+
+
 def test_the_supervisor_stands_alone_and_removes_nothing_but_files_and_folders() -> None:
     assert not {name for name in imports(SUPERVISOR) if name.split(".")[0] == "preread"}
     assert {call for call in called(SUPERVISOR) if REPLACING_CALLS.fullmatch(call)} == {
@@ -222,11 +246,16 @@ def test_imports_in_functions_are_seen_and_those_for_type_checkers_are_not(tmp_p
     assert imports(path, package) == {"typing", "sample.one", "sample.two", "os.path"}
 
 
-def test_a_call_that_spawns_or_removes_is_seen(tmp_path: Path) -> None:
+def test_a_call_that_spawns_removes_or_opens_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "sample.py"
     path.write_text(
         "os.posix_spawn('x')\nplace.unlink()\nos.replace(a, b)\ntext.replace('a', 'b')\n"
+        "place.read_text()\nopen('x')\nread_texts()\n"
     )
+    assert {call for call in called(path) if OPENING_CALLS.fullmatch(call)} == {
+        "place.read_text",
+        "open",
+    }
     assert {call for call in called(path) if SPAWNING_CALLS.fullmatch(call)} == {"os.posix_spawn"}
     assert {call for call in called(path) if REPLACING_CALLS.fullmatch(call)} == {
         "place.unlink",

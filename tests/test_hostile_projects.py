@@ -230,7 +230,7 @@ def test_a_dossier_that_a_repository_brings_cannot_lead_out_or_run_anything(
 def test_pipes_folders_and_links_where_files_belong_never_hang_or_crash_a_command(
     cli: Cli, tmp_path: Path
 ) -> None:
-    """A sample; `PREREAD_TEST_ODD=1` tries each of some 3,800 cases."""
+    """A sample; `PREREAD_TEST_ODD=1` tries each of some 4,700 cases."""
     project = small(tmp_path / "small")
     assert cli("load", "login", cwd=project).status == 0
     every = os.environ.get("PREREAD_TEST_ODD", "500")

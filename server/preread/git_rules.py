@@ -1,6 +1,7 @@
 """What git must not commit of `.project/`; what a folder gets that becomes a project."""
 
 from preread.infra import atomic
+from preread.infra.reading import names_in, plain_bytes
 from preread.layout import Layout
 from preread.settings import Settings
 
@@ -16,17 +17,16 @@ def ignored(*, share: bool) -> tuple[str, ...]:
 
 def is_provisional(layout: Layout) -> bool:
     """Whether `.project/.gitignore` is the one from before `init`."""
-    path = layout.project / ".gitignore"
-    return path.is_file() and not path.is_symlink() and path.read_bytes() == PROVISIONAL
+    return plain_bytes(layout.project / ".gitignore") == PROVISIONAL
 
 
 def prepare(layout: Layout, settings: Settings) -> tuple[str, ...]:
     """Have git ignore a `.project/` that this call creates; returns what the caller should know.
 
-    One with files of people or of `init` stays as it is. Raises E_WRITE.
+    One with files of people or of `init` stays as it is. Raises E_WRITE and Unreadable.
     """
     own = {name.rstrip("/") for name in PRIVATE}
-    if layout.project.is_dir() and {path.name for path in layout.project.iterdir()} - own:
+    if set(names_in(layout.project)) - own:
         return ()
     if not settings.share:
         atomic.write(layout.project / ".gitignore", PROVISIONAL)

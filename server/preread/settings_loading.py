@@ -8,7 +8,8 @@ from typing import Any, Literal, get_origin
 from pydantic import ValidationError
 
 from preread import own_limits
-from preread.errors import PrereadError
+from preread.errors import PrereadError, Unreadable
+from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.settings import Settings, personal_keys
 
@@ -101,15 +102,14 @@ def _from_file(layout: Layout, report: Report) -> tuple[str, Values]:
 
 
 def _text(layout: Layout, report: Report) -> str:
-    if layout.config.exists() and not layout.config.is_file():  # reading from a pipe would wait
-        report(PrereadError("E_SETTINGS", f"{layout.config} is not a file.", "Remove it."))
-        return ""
     try:
-        return layout.config.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{layout.config} cannot be read: {error}."
+        data = plain_bytes(layout.config, follows_links=True)
+        if data is None and os.path.exists(layout.config):  # noqa: PTH110 - raises nothing
+            report(PrereadError("E_SETTINGS", f"{layout.config} is not a file.", "Remove it."))
+        return (data or b"").decode("utf-8")
+    except (Unreadable, UnicodeDecodeError) as error:
+        why = error.why if isinstance(error, Unreadable) else error
+        message = f"{layout.config} cannot be read: {why}."
         hint = "Save it as UTF-8 text that you may read, or delete it."
         report(PrereadError("E_SETTINGS", message, hint))
         return ""

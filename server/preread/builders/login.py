@@ -7,12 +7,13 @@ program to run.
 """
 
 import json
-import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from preread.errors import Unreadable
+from preread.infra.reading import plain_bytes
 
 # The settings that say who is logged in, by which program, through which provider.
 LOGIN_KEYS = (
@@ -63,17 +64,11 @@ def read_json(path: Path) -> dict[str, Any]:
     The same goes for what is no file: reading from a pipe would wait for somebody who writes.
     """
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return {}
-            found = json.loads(file.read().decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+        data = plain_bytes(path, follows_links=True) or b""
+        found = json.loads(data.decode("utf-8-sig"))
+    except (Unreadable, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _without_waiting(name: str, flags: int) -> int:
-    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def child_object(found: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -14,6 +14,11 @@ def folder(name: str) -> Path:
     raise LookupError(f"the package's folder {name!r} is missing; reinstall preread")
 
 
+def text(path: Path) -> str:
+    """The text of a file that is installed, here or with another package. Raises OSError."""
+    return path.read_text(encoding="utf-8")
+
+
 def render(template: str, values: dict[str, object]) -> str:
     """Render the template at this path below `prompts/`; an undefined variable is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined

@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from preread.errors import Unreadable
 from preread.gates.secrets import is_placeholder, logins, looks_random
+from preread.infra.reading import chunks
 
 MAX_FOLDERS, MAX_ENTRIES, MAX_FILES, MAX_BYTES = 300, 20_000, 50, 64_000
 MAX_VALUES = 1000
@@ -95,15 +97,9 @@ def _is_example(name: str) -> bool:
 
 def _text(path: str) -> str:
     """The start of a regular file; empty for anything else."""
-    safe = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(path, os.O_RDONLY | safe)
-    except OSError:
-        return ""
-    try:
-        with os.fdopen(handle, "rb") as file:
-            return file.read(MAX_BYTES).decode("utf-8", "replace")
-    except OSError:  # a folder, or an empty pipe
+        return next(chunks(path, MAX_BYTES), b"").decode("utf-8", "replace")
+    except Unreadable:
         return ""
 
 

@@ -1,4 +1,7 @@
-"""Read regular files: never through a link, never waiting for a pipe. Unreadable is not absent."""
+"""Read regular files: never through a link, never waiting for a pipe. Unreadable is not absent.
+
+No other module of the package opens files of a project.
+"""
 
 import errno
 import os
@@ -6,6 +9,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from preread.errors import Unreadable
 
@@ -17,9 +21,10 @@ ABSENT = frozenset(
     }
 )  # fmt: skip
 # Follow no link and wait for no pipe. Flags that the platform lacks are 0.
-_PLAIN = os.O_RDONLY | sum(
-    getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC")
+_LINKED = os.O_RDONLY | sum(
+    getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC")
 )
+_PLAIN = _LINKED | getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
@@ -33,27 +38,52 @@ def read_errors(path: Path | str) -> Iterator[None]:
         raise Unreadable(path, error) from error
 
 
-def plain_bytes(path: Path | str, limit: int | None = None) -> bytes | None:
+def plain_bytes(
+    path: Path | str, limit: int | None = None, *, follows_links: bool = False
+) -> bytes | None:
     """The bytes of a regular file; None if it is missing, a link, folder or pipe, or too large.
 
     Raises Unreadable when there may be one that cannot be read.
     """
-    try:
-        if not hasattr(os, "O_NOFOLLOW") and os.path.islink(path):  # noqa: PTH114
+    with _opened(path, follows_links=follows_links) as file:
+        if file is None or (limit is not None and os.fstat(file.fileno()).st_size > limit):
             return None
-        descriptor = os.open(path, _PLAIN)
+        return file.read()
+
+
+def chunks(path: Path | str, size: int) -> Iterator[bytes]:
+    """The bytes of a regular file in parts of this size; none where `plain_bytes` is None.
+
+    Raises Unreadable.
+    """
+    with _opened(path) as file:
+        while file is not None and (chunk := file.read(size)):
+            yield chunk
+
+
+@contextmanager
+def _opened(path: Path | str, *, follows_links: bool = False) -> Iterator[IO[bytes] | None]:
+    """A regular file, or None. Raises Unreadable, also for an OSError in the block."""
+    try:
+        if not (follows_links or hasattr(os, "O_NOFOLLOW")) and os.path.islink(path):  # noqa: PTH114
+            descriptor = None
+        else:
+            descriptor = os.open(path, _LINKED if follows_links else _PLAIN)
     except ValueError:  # no name of a file
-        return None
+        descriptor = None
     except OSError as error:
-        if error.errno in ABSENT:
-            return None
-        raise Unreadable(path, error) from error
+        if error.errno not in ABSENT:
+            raise Unreadable(path, error) from error
+        descriptor = None
+    if descriptor is None:
+        yield None
+        return
     try:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode) or (limit is not None and info.st_size > limit):
-            return None
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                yield file
+        else:
+            yield None
     except OSError as error:
         raise Unreadable(path, error) from error
     finally:

@@ -110,7 +110,7 @@ class Handlers:
             "preread",
             version=__version__,
             title="Preread",
-            instructions=(assets.folder("prompts") / "instructions.md").read_text(encoding="utf-8"),
+            instructions=assets.text(assets.folder("prompts") / "instructions.md"),
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,

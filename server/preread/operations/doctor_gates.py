@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from preread.errors import PrereadError
+from preread.infra import assets
 from preread.infra.subprocesses import Done
 from preread.operations import gates, hooks
 from preread.operations.health import HealthCheck, fail, ok, warn
@@ -41,7 +42,7 @@ def checks(services: Services) -> Iterator[HealthCheck]:
 def _installed(folder: Path) -> HealthCheck:
     """Whether each file that hooks.json names exists and is executable."""
     try:
-        text = (folder / "hooks.json").read_text(encoding="utf-8")
+        text = assets.text(folder / "hooks.json")
         events = json.loads(text)["hooks"]
     except (OSError, ValueError, LookupError, TypeError) as error:
         return fail("hooks", f"{folder / 'hooks.json'} cannot be read: {error}", REINSTALL)

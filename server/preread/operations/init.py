@@ -7,6 +7,7 @@ from pydantic import Field
 
 from preread import git_rules, settings_loading
 from preread.infra import assets, atomic
+from preread.infra.reading import plain_bytes
 from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
 from preread.operations.init_undo import undo
@@ -142,7 +143,8 @@ def _notes(
 ) -> list[str]:
     notes = [] if found else ["No tests were found, so .project/gates gates nothing yet."]
     if ".project/.gitignore" in kept:
-        has = (services.layout.project / ".gitignore").read_text("utf-8", "replace").split()
+        text = plain_bytes(services.layout.project / ".gitignore") or b""
+        has = text.decode("utf-8", "replace").split()
         lacking = [line for line in git_rules.ignored(share=share) if line not in has]
         notes += [f".project/.gitignore was kept; it does not list {line}" for line in lacking]
         if share and "context/" in has:

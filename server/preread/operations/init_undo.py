@@ -25,7 +25,8 @@ def undo(layout: Layout, texts: Mapping[str, str]) -> tuple[list[str], list[str]
         if data is None or name == IGNORES:
             continue
         if data != text.encode():
-            notes.append(f"{layout.relative(path)} differed, so a copy is {_copy(layout, path)}")
+            copy = _copy(layout, path.name, data)
+            notes.append(f"{layout.relative(path)} differed, so a copy is {copy}")
         atomic.remove(path)
         removed.append(layout.relative(path))
     left = _entries(layout.project) - DERIVED - {IGNORES}
@@ -38,14 +39,14 @@ def undo(layout: Layout, texts: Mapping[str, str]) -> tuple[list[str], list[str]
     return removed, kept, notes
 
 
-def _copy(layout: Layout, path: Path) -> str:
-    """Copy a file into the backups; returns the copy's path. The folder is no feature's."""
+def _copy(layout: Layout, name: str, data: bytes) -> str:
+    """Copy a file's bytes into the backups; returns the copy's path. The folder is no feature's."""
     folder = layout.all_backups / backups.INIT
     number = 1
-    while (folder / f"{path.name}.{number}").exists():
+    while (folder / f"{name}.{number}").exists():
         number += 1
-    copy = folder / f"{path.name}.{number}"
-    atomic.write(copy, path.read_bytes(), durable=True)
+    copy = folder / f"{name}.{number}"
+    atomic.write(copy, data, durable=True)
     return layout.relative(copy)
 
 

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from preread.errors import Unreadable
 from preread.gates import git_command
+from preread.infra.reading import plain_bytes
 from preread.infra.subprocesses import Done, Runner
-from preread.project.read import data_at
 
 SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(true|yes|on|1)\s*$", re.IGNORECASE | re.MULTILINE)
 SECONDS = 20.0  # default timeout
+MAX_OF_GIT = 64_000_000  # bytes of one of git's files
 
 
 MISSING = 127  # the exit status of a program that cannot be started
@@ -43,12 +45,12 @@ def folders(root: Path) -> tuple[Path, Path] | None:
     for place in (root, *root.parents):
         git = place / ".git"
         try:
-            if git.is_file():  # a worktree or a submodule
-                git = place / git.read_text().removeprefix("gitdir:").strip()
+            if (worktree := _line(git)) is not None:  # a worktree or a submodule
+                git = place / worktree.removeprefix("gitdir:").strip()
             if (git / "HEAD").is_file():
-                common = git / "commondir"
-                return git, git / common.read_text().strip() if common.is_file() else git
-        except (OSError, ValueError):
+                common = _line(git / "commondir")
+                return git, git if common is None else git / common
+        except (OSError, ValueError, Unreadable):
             return None
     return None
 
@@ -60,15 +62,15 @@ def head(root: Path) -> str:
         if found is None:
             return ""
         git, shared = found
-        name = (git / "HEAD").read_text().strip()
+        name = _line(git / "HEAD") or ""
         if not name.startswith("ref: "):
             return name
         name = name.removeprefix("ref: ")
-        if (shared / name).exists():
-            return (shared / name).read_text().strip()
-        lines = (shared / "packed-refs").read_text().split("\n")
+        if (commit := _line(shared / name)) is not None:
+            return commit
+        lines = (_line(shared / "packed-refs") or "").split("\n")
         return next((line.split()[0] for line in lines if line.endswith(f" {name}")), "")
-    except (OSError, ValueError):
+    except (OSError, ValueError, Unreadable):
         return ""
 
 
@@ -90,11 +92,16 @@ def cut(root: Path) -> str:
 
 
 def _text(path: Path) -> str:
-    return (data_at(str(path)) or b"").decode("utf-8", "replace")
+    return (plain_bytes(path, MAX_OF_GIT) or b"").decode("utf-8", "replace")
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _line(path: Path) -> str | None:
+    data = plain_bytes(path, MAX_OF_GIT)
+    return None if data is None else data.decode().strip()
 
 
 def run(

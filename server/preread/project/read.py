@@ -1,10 +1,9 @@
 """Read regular files with limits: never through a link, never waiting for a pipe."""
 
-from contextlib import suppress
 from pathlib import Path
 
 from preread.gates.spans import MAX_BYTES
-from preread.infra.reading import plain_bytes, read_errors
+from preread.infra.reading import chunks, plain_bytes
 
 CHUNK = 1 << 20
 
@@ -19,10 +18,9 @@ def data_at(place: str) -> bytes | None:
 
 def contains(place: Path, wanted: bytes) -> bool:
     """Whether a file of any size contains some bytes. Raises Unreadable."""
-    with suppress(OSError), read_errors(place), place.open("rb") as file:
-        tail = b""
-        while chunk := file.read(CHUNK):
-            if wanted in tail + chunk:
-                return True
-            tail = chunk[-len(wanted) :]
+    tail = b""
+    for chunk in chunks(place, CHUNK):
+        if wanted in tail + chunk:
+            return True
+        tail = chunk[-len(wanted) :]
     return False

@@ -28,7 +28,7 @@ def template_digest(services: "Services") -> str:
 
 
 def default() -> str:
-    return (assets.folder("prompts") / NAME).read_text(encoding="utf-8")
+    return assets.text(assets.folder("prompts") / NAME)
 
 
 def override(services: "Services") -> str | None:

@@ -6,6 +6,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from preread.infra import assets
+
 
 @cache
 def edition() -> str:
@@ -15,9 +17,7 @@ def edition() -> str:
     rules = sorted((*folder.glob("*.py"), *folder.glob("queries/*.scm")))
     for path in (*rules, folder.parent / "languages.py", folder.parent / "roles.py"):
         try:
-            digest.update(
-                path.name.encode() + b"\0" + path.read_bytes().replace(b"\r", b"") + b"\0"
-            )
+            digest.update(path.name.encode() + b"\0" + assets.text(path).encode() + b"\0")
         except OSError:
             continue
     digest.update("\0".join(_grammars()).encode("utf-8", "replace"))

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from preread.infra import assets
 from preread.languages import Language
 from preread.syntax.grammars import grammar_of
 
@@ -60,7 +61,7 @@ def _text(language: Language) -> str:
 
 def _with_inherited(path: Path) -> str:
     """A query appended to the ones it inherits, half by half."""
-    text = path.read_text(encoding="utf-8")
+    text = assets.text(path)
     found = _INHERITS.search(text)
     names = found[1].split(", ") if found else []
     parts = [_with_inherited(FOLDER / f"{name}.scm").partition(_INSIDE) for name in names]
@@ -77,7 +78,7 @@ def _tags(language: Language) -> str:
         return ""
     comments = [kind for kind in _COMMENTS if grammar.id_for_node_kind(kind, True) is not None]
     added = [f"({kind}) @comment" for kind in comments]
-    return "\n".join((path.read_text(encoding="utf-8"), *added))
+    return "\n".join((assets.text(path), *added))
 
 
 def _section(language: Language, text: str) -> Section | None:

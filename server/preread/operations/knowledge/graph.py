@@ -11,6 +11,7 @@ from preread.graph import drawing
 from preread.graph.model import Edge, Node
 from preread.graph.reading import ABOUT_FEATURE, Found, around
 from preread.infra import atomic
+from preread.infra.reading import plain_bytes
 from preread.models import Model
 from preread.operations import previews, published_dossier
 from preread.operations.knowledge import reading
@@ -77,8 +78,9 @@ def _preview(services: Services, context: Context, request: GraphRequest) -> Pre
     if path is None:
         return Preview()
     feature, found = _found(services, request)
-    before = path.read_text(errors="replace") if path.is_file() else None
-    return previews.of_file(str(path), before, _drawn(path, feature, found))
+    before = plain_bytes(path, follows_links=True)
+    text = None if before is None else before.decode("utf-8", "replace")
+    return previews.of_file(str(path), text, _drawn(path, feature, found))
 
 
 def _found(services: Services, request: GraphRequest) -> tuple[str, Found]:

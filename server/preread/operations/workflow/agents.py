@@ -64,7 +64,7 @@ def _agents(services: Services, _: AgentsRequest) -> AgentsReply:
 
 def _shipped() -> list[Agent]:
     files = sorted(assets.folder("agents").glob("*.md"))
-    return [_agent(path.stem, path.read_text("utf-8"), f"agents/{path.name}") for path in files]
+    return [_agent(path.stem, assets.text(path), f"agents/{path.name}") for path in files]
 
 
 def _own(layout: Layout) -> list[Agent]:

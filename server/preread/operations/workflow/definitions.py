@@ -48,7 +48,7 @@ def every(layout: Layout) -> dict[str, Workflow]:
     Raises E_SETTINGS for a file that is no workflow.
     """
     shipped = sorted(assets.folder("workflows").glob("*.toml"))
-    found = [_parsed(path.stem, path.read_bytes(), path.name) for path in shipped]
+    found = [_parsed(path.stem, assets.text(path).encode(), path.name) for path in shipped]
     for path in listed(layout.real(layout.workflows), ".toml")[:MAX_WORKFLOWS]:
         text = plain_bytes(path, MAX_BYTES)
         if text is None:
