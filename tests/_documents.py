@@ -27,6 +27,7 @@ GROUPS = {
 def _commands() -> list[tuple[str, str, str]]:
     """Category, words and doc of each command."""
     from preread.cli.commands import mcp, watch
+    from preread.cli.daemon import serve, token
     from preread.operations import every
 
     rows = [
@@ -34,7 +35,10 @@ def _commands() -> list[tuple[str, str, str]]:
         for op in every()
         if op.command
     ]
-    others = (("history", "watch", watch), ("config", "mcp", mcp))
+    others = (
+        ("history", "watch", watch), ("config", "mcp", mcp), ("config", "serve", serve),
+        ("config", "token", token),
+    )  # fmt: skip
     return [
         *rows,
         *((group, word, (it.help or "").partition("\n")[0]) for group, word, it in others),

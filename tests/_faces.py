@@ -1,4 +1,6 @@
-"""One body for every face: states by the command line, in process, and over MCP of both eras."""
+"""One body for every face: states by the command line, in process, over MCP of both eras, and to a
+daemon.
+"""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -8,16 +10,28 @@ from typing import Any
 
 import anyio
 
+from _daemon import shared, shared_token
 from _mcp_process import connect
 from conftest import run_cli
+from preread.client import AsyncClient
 from preread.jobs import Caller, Jobs
 from preread.operations import REGISTRY, shared_state
 from preread.operations.registry import Context
 
 State = dict[str, Any]
 Call = Callable[[State], Awaitable[State]]
-FACES = ("in process", "command line", "legacy", "2026-07-28")
+FACES = ("in process", "command line", "legacy", "2026-07-28", "http", "socket")
 ENVIRON = {"PREREAD_CLAUDE": "off"}
+BY_DAEMON = ("http", "socket")
+
+
+def by_daemon(kind: Any, name: str, root: Path) -> Any:
+    """A client of the tests' daemon for the project at `root`."""
+    running = shared()
+    if name == "socket":
+        return kind.over_socket(root, environ=running.environ)
+    running.allow(root)
+    return kind.over_http(running.url, shared_token(), namespace=str(root))
 
 
 async def _ignore(message: str, done: float, total: float) -> None:
@@ -49,6 +63,9 @@ async def face(name: str, root: Path) -> AsyncIterator[Call]:
             return done
 
         yield by_command
+    elif name in BY_DAEMON:
+        async with by_daemon(AsyncClient, name, root) as client:
+            yield client.send
     else:
         async with connect(root, name, ENVIRON) as client:
 

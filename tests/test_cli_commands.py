@@ -18,13 +18,13 @@ OPERATIONS = every()
 COMMANDS = (
     "load extend show status evidence failures facts graph capture remember recall decide check wrong remove "
     "repair backups restore gc diff impact blame trace workflow "
-    "ready attention consolidate who say hear log replay init doctor settings gates ops call watch mcp"
+    "ready attention consolidate who say hear log replay init doctor settings gates ops call watch mcp serve token"
 ).split()
 
 
 def test_every_operation_is_a_command_with_its_example(cli: Cli) -> None:
     commands = [operation for operation in OPERATIONS if operation.command]
-    assert [operation.command for operation in commands] == COMMANDS[:-2]
+    assert [operation.command for operation in commands] == COMMANDS[:-4]
     for operation in commands:
         done = cli(operation.command, "--help")
         assert done.status == 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import _client
-from _faces import ENVIRON, FACES
+from _faces import BY_DAEMON, ENVIRON, FACES, by_daemon
 from _mcp_process import command, environ
 from conftest import ROOT, SHOP, child_environ
 from preread.client import AsyncClient, Client, PrereadError, State
@@ -44,6 +44,8 @@ def over_stdio(
 def client(kind: type[Client] | type[AsyncClient], root: Path, face: str) -> Client | AsyncClient:
     if face == "in process":
         return kind(root, environ=child_environ() | ENVIRON)
+    if face in BY_DAEMON:
+        return by_daemon(kind, face, root)
     return over_stdio(kind, root, face)
 
 

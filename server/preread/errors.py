@@ -52,6 +52,9 @@ CODES: dict[str, Code] = {
     "E_REMEMBER": Code(
         -32017, FAILED, "a fact may not be kept, such as a secret or one with an invalid source"
     ),
+    "E_DAEMON": Code(
+        -32018, FAILED, "the daemon runs already, does not run, or cannot listen where it should"
+    ),
     # Why the static builder stood in: codes of `degraded` and `partial` replies, not of errors.
     "E_CLI": Code(-32020, FAILED, "Claude Code is not installed, too old or cannot be started"),
     "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was rejected"),

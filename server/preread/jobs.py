@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -48,8 +49,8 @@ class Caller:
 class Job:
     """One build: its request, its progress, who waits for it, how it ended."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    def __init__(self, request: Request, told: Callable[["Job"], object]) -> None:
+        self.request, self._told = request, told
         self.progress = Progress(report=self._report, offer=self._offer)
         self.scope = anyio.CancelScope()
         self.begun: float | None = None  # by time.monotonic(); None while it waits for its turn
@@ -112,6 +113,12 @@ class Job:
             raise
         finally:
             self._changed.set()
+            self._told(self)
+
+    @property
+    def latest(self) -> tuple[str, float, float]:
+        """The latest progress: what is done, how much, of how much."""
+        return self._latest or ("", 0.0, 0.0)
 
     def stop(self) -> None:
         """End it: worker threads at their next check, everything else at once.
@@ -163,6 +170,7 @@ class Job:
         if not self.done:
             changed, self._changed = self._changed, anyio.Event()
             changed.set()
+            self._told(self)
 
 
 class Jobs:
@@ -170,9 +178,14 @@ class Jobs:
 
     _group: TaskGroup
 
-    def __init__(self, limit: int | None = None) -> None:
-        """`limit` builds run at a time; by default as many as the setting `max_builds`."""
-        self._limit = limit
+    def __init__(
+        self, limit: int | None = None, told: Callable[[Path, Job], object] = lambda _root, _job: 0
+    ) -> None:
+        """`limit` builds run at a time; by default as many as the setting `max_builds`.
+
+        `told` is called, in the event loop, with each build whose progress changed or that ended.
+        """
+        self._limit, self._told = limit, told
         self._jobs: dict[tuple[Path, str], Job] = {}
         self._lookups: dict[int, Progress] = {}
         self._turns = anyio.CapacityLimiter(limit or 1)
@@ -204,6 +217,14 @@ class Jobs:
             progress.stop()
         for job in tuple(self._jobs.values()):
             job.stop()
+
+    def count(self) -> int:
+        """How many builds run or wait for their turn."""
+        return len(self._jobs)
+
+    def running(self, root: Path) -> list[Job]:
+        """The builds of one project that run or wait for their turn."""
+        return [job for (of, _), job in self._jobs.items() if of == root]
 
     async def run(
         self, services: Services, request: Request, look_up: LookUp, work: Work, caller: Caller
@@ -248,7 +269,7 @@ class Jobs:
         if self._stopped:
             raise Cancelled
         self._turns.total_tokens = self._limit or services.settings.max_builds
-        job = self._jobs[key] = Job(request)
+        job = self._jobs[key] = Job(request, partial(self._told, key[0]))
         self._group.start_soon(self._build, key, job, services, work)
         return job
 

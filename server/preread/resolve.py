@@ -25,7 +25,7 @@ def find_root(start: Path) -> Path:
     if not start.is_dir():
         raise PrereadError("E_PROJECT_DIR", f"{start} is not a folder.", hint)
     for folder in (start, *start.parents):
-        if (folder / ".project").is_dir() or (folder / ".git").exists():
+        if is_project(folder):
             return folder
     if start in {Path(start.anchor), Path.home().resolve()}:
         raise PrereadError(
@@ -34,6 +34,11 @@ def find_root(start: Path) -> Path:
             "Name the project's folder with --project DIR, or start the session in it.",
         )
     return start
+
+
+def is_project(folder: Path) -> bool:
+    """Whether a folder is a project by itself, not only for want of one above it."""
+    return (folder / ".project").is_dir() or (folder / ".git").exists()
 
 
 def open_layout(start: Path) -> Layout:

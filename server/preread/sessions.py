@@ -1,13 +1,14 @@
 """Who works in a project, on what, and what they tell each other: `.project/.state/state.db`.
 
-A session is a process: an MCP server, or the shell that a command line was typed in. It ends with
-its process, or after SILENCE.
+A session is a process: an MCP server, the shell that a command line was typed in, or a client of a
+daemon. It ends with its process, or after SILENCE.
 """
 
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import TypeVar
 
@@ -42,10 +43,11 @@ CREATE TABLE messages (
 
 
 class Identity(Model):
-    """The process that a session is, and what it is called."""
+    """The process that a session is, and what it is called; `part` is one client of a daemon."""
 
     name: str
     pid: int
+    part: str = ""
 
     @property
     def born(self) -> float:
@@ -54,7 +56,11 @@ class Identity(Model):
 
     @property
     def id(self) -> str:
-        return str(self.pid)
+        return f"{self.pid}-{self.part}" if self.part else str(self.pid)
+
+
+# Who calls, in a process that serves many sessions.
+CALLER: ContextVar[Identity | None] = ContextVar("caller", default=None)
 
 
 class Session(Model):
@@ -99,6 +105,8 @@ def caller(by: str, *, is_person: bool) -> Identity:
     """The session that is calling: an agent's server, or the shell that started this process."""
     if is_person:
         return own(os.getppid(), by)
+    if (client := CALLER.get()) is not None:
+        return client
     return own(os.getpid(), by.removeprefix("mcp:"))
 
 
@@ -186,6 +194,21 @@ def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
 def everybody(layout: Layout) -> list[Session]:
     """The sessions that are alive, the oldest first."""
     return _use(layout, _all) if layout.sessions_db.is_file() else []
+
+
+def latest(layout: Layout) -> int:
+    """The number of the latest message."""
+    if not layout.sessions_db.is_file():
+        return 0
+    sql = "SELECT coalesce(max(id), 0) FROM messages"
+    return _database(layout).use(lambda connection: int(connection.execute(sql).fetchone()[0]))
+
+
+def since(layout: Layout, seen: int) -> list[Message]:
+    """Every message after that one, whoever it is for."""
+    if not layout.sessions_db.is_file():
+        return []
+    return _database(layout).use(lambda connection: _messages(connection, seen))
 
 
 def waiting(layout: Layout, me: Identity) -> int:
@@ -282,6 +305,15 @@ def _send(
     sql = "INSERT INTO messages (at, sender, name, recipient, text) VALUES (?, ?, ?, ?, ?)"
     id_ = connection.execute(sql, (at, sender, name, recipient, text)).lastrowid or 0
     return Message(id=id_, at=at, sender=sender, name=name, to=recipient, text=text)
+
+
+def _messages(connection: sqlite3.Connection, seen: int) -> list[Message]:
+    sql = """SELECT id, at, sender, name, recipient, text FROM messages
+        WHERE id > ? ORDER BY id LIMIT 200"""
+    return [
+        Message(id=id_, at=at, sender=sender, name=name, to=to, text=text)
+        for id_, at, sender, name, to, text in connection.execute(sql, (seen,))
+    ]
 
 
 def _unheard(connection: sqlite3.Connection, me: str) -> list[Message]:

@@ -163,13 +163,14 @@ def watch(project: str) -> Callable[[], int]:
 
 
 OTHERS: dict[str, click.Command] = {"watch": watch, "mcp": mcp}
+DAEMON = ("serve", "token")  # in a module that only they need
 
 
 class Commands(click.Group):
     """Every operation, in the registry's order; a command is created when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*COMMANDS, *OTHERS]
+        return [*COMMANDS, *OTHERS, *DAEMON]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -186,6 +187,11 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in OTHERS:
             return OTHERS[cmd_name]
+        if cmd_name in DAEMON:
+            from preread.cli import daemon
+
+            found: click.Command = getattr(daemon, cmd_name)
+            return found
         return command(operation(cmd_name)) if cmd_name in COMMANDS else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from preread.client import transports
 from preread.client.operations import AsyncOperations, Operations
 from preread.client.transports import Send, State, Transport
+from preread.daemon import places
 from preread.errors import CODES, PrereadError
 
 if TYPE_CHECKING:
@@ -47,6 +48,20 @@ class AsyncClient(AsyncOperations):
         """A client of `preread mcp`, or of another command that serves MCP, in its own process."""
         environ = os.environ if environ is None else environ
         return cls(project, transport=transports.stdio(project, environ, command, era))
+
+    @classmethod
+    def over_http(cls, url: str, token: str, *, namespace: str = "") -> "Self":
+        """A client of a daemon, with a token of `preread token new`."""
+        return cls(transport=transports.http(url, token, namespace))
+
+    @classmethod
+    def over_socket(
+        cls, project: str | Path = ".", *, environ: Mapping[str, str] | None = None
+    ) -> "Self":
+        """A client of this user's daemon, over its Unix socket."""
+        path = places.http_socket(os.environ if environ is None else environ)
+        folder = str(Path(project).absolute())
+        return cls(transport=transports.http("http://preread", "", folder, path))
 
     async def __aenter__(self) -> "Self":
         self._send = await self._stack.enter_async_context(self._transport())
@@ -99,6 +114,20 @@ class Client(Operations):
         """A client of `preread mcp`, or of another command that serves MCP, in its own process."""
         environ = os.environ if environ is None else environ
         return cls(project, transport=transports.stdio(project, environ, command, era))
+
+    @classmethod
+    def over_http(cls, url: str, token: str, *, namespace: str = "") -> "Self":
+        """A client of a daemon, with a token of `preread token new`."""
+        return cls(transport=transports.http(url, token, namespace))
+
+    @classmethod
+    def over_socket(
+        cls, project: str | Path = ".", *, environ: Mapping[str, str] | None = None
+    ) -> "Self":
+        """A client of this user's daemon, over its Unix socket."""
+        path = places.http_socket(os.environ if environ is None else environ)
+        folder = str(Path(project).absolute())
+        return cls(transport=transports.http("http://preread", "", folder, path))
 
     def __enter__(self) -> "Self":
         from anyio.from_thread import start_blocking_portal

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 State = dict[str, Any]
 Send = Callable[[State], Awaitable[State]]
 Transport = Callable[[], AbstractAsyncContextManager[Send]]
+CONNECT_SECONDS = 5.0
 Era = Literal["auto", "legacy", "2026-07-28"]
 
 
@@ -81,6 +82,46 @@ def stdio(
             yield send
 
     return opened
+
+
+def http(url: str, token: str = "", namespace: str = "", socket: str | None = None) -> Transport:
+    """Asks a daemon. `namespace` is a project's folder, or the name of an allowed one.
+
+    Over a Unix `socket`, the host in the URL means nothing. The token's scope, or for a socket the
+    settings, say what is allowed.
+    """
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Send]:
+        import httpx2
+
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        headers |= {"preread-namespace": namespace} if namespace else {}
+        async with httpx2.AsyncClient(
+            base_url=url, headers=headers, trust_env=False,
+            transport=httpx2.AsyncHTTPTransport(uds=socket),
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+        ) as client:  # fmt: skip
+
+            async def send(state: State) -> State:
+                try:
+                    answer = await client.post("/operation", json=state)
+                    data = answer.json()
+                except (httpx2.HTTPError, ValueError) as error:
+                    raise _no_daemon(socket or url, error) from error
+                if answer.is_success:
+                    return cast("State", data)
+                return {**state, "error": data["error"]}
+
+            yield send
+
+    return opened
+
+
+def _no_daemon(where: str, error: Exception) -> PrereadError:
+    why = str(error) or type(error).__name__
+    message = f"The daemon at {where} did not answer: {why}."
+    return PrereadError("E_SERVER", message, "`preread serve status` says whether it runs.")
 
 
 def _unreachable(program: str, error: Exception) -> PrereadError:

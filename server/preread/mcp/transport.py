@@ -60,6 +60,9 @@ class Unanswered:
         if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
             self._keys.discard(message.id)
 
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
     def wait(self, descriptor: int, seconds: float) -> None:
         """Wait until there are none, or nobody reads answers from this descriptor any more."""
         until = time.monotonic() + seconds

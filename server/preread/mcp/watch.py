@@ -5,7 +5,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from mcp.server import ServerRequestContext
@@ -24,28 +24,40 @@ if TYPE_CHECKING:
 
 Call = ServerRequestContext[Any, Any]
 START_SECONDS = 2.0  # until then, a client has other things to wait for
-QUEUE = 100
+QUEUE, MAX_SESSIONS = 100, 1000
+SESSION_HEADER = "mcp-session-id"
+
+
+class Subscribed(NamedTuple):
+    """One client's latest session, and the URIs that it subscribed to."""
+
+    session: "ServerSession"
+    uris: set[str]
 
 
 class Subscribers:
-    """What the client has subscribed to: URIs of a session, or streams of the newer protocol."""
+    """What clients have subscribed to: URIs of a session, or streams of the newer protocol."""
 
     def __init__(self) -> None:
         self.bus = InMemorySubscriptionBus()
-        self._uris: set[str] = set()
-        self._session: ServerSession | None = None
+        # By the session's id; the client of a stdio server has none.
+        self._sessions: dict[str, Subscribed] = {}
 
-    def heard_from(self, call: Call) -> None:
+    def heard_from(self, call: Call) -> "Subscribed":
         """Remember whom to tell that the list of resources has changed."""
-        self._session = call.session
+        ident = call.request.headers.get(SESSION_HEADER, "") if call.request else ""
+        known = self._sessions.pop(ident, None)
+        if len(self._sessions) >= MAX_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        found = self._sessions[ident] = Subscribed(call.session, known.uris if known else set())
+        return found
 
     async def subscribe(self, call: Call, params: SubscribeRequestParams) -> EmptyResult:
-        self.heard_from(call)
-        self._uris.add(str(params.uri))
+        self.heard_from(call).uris.add(str(params.uri))
         return EmptyResult()
 
-    async def unsubscribe(self, _call: Call, params: UnsubscribeRequestParams) -> EmptyResult:
-        self._uris.discard(str(params.uri))
+    async def unsubscribe(self, call: Call, params: UnsubscribeRequestParams) -> EmptyResult:
+        self.heard_from(call).uris.discard(str(params.uri))
         return EmptyResult()
 
     async def tell(self, news: "News") -> None:
@@ -53,12 +65,13 @@ class Subscribers:
         names = (*news.now, *news.gone)
         for uri in (f"dossier://{feature}/{name}" for feature in names for name in resources.NAMES):
             await self.bus.publish(ResourceUpdated(uri))
-            if self._session is not None and uri in self._uris:
-                await self._session.send_resource_updated(uri)
+            for one in tuple(self._sessions.values()):
+                if uri in one.uris:
+                    await one.session.send_resource_updated(uri)
         if news.new or news.gone:
             await self.bus.publish(ResourcesListChanged())
-            if self._session is not None:
-                await self._session.send_resource_list_changed()
+            for one in tuple(self._sessions.values()):
+                await one.session.send_resource_list_changed()
 
 
 async def watch(start: Path, environ: Mapping[str, str], subscribers: Subscribers) -> None:

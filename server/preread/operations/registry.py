@@ -55,6 +55,16 @@ def services_of(
     )
 
 
+def root_of(folder: Path) -> Path:
+    """The root of the project around a folder. Raises E_PROJECT_DIR."""
+    return resolve.find_root(folder)
+
+
+def is_project(root: Path) -> bool:
+    """Whether a root is a project by itself, not only for want of one above it."""
+    return resolve.is_project(root)
+
+
 @dataclass(frozen=True)
 class Context:
     """One call of an operation: where it was made, with what environment, and who waits for it."""

@@ -1,0 +1,210 @@
+"""`preread serve` and `preread token`: the daemon, and who may use it."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+Run = Callable[[], int]
+SCOPES = ("read", "write", "execute")
+
+
+def _print(*lines: str) -> int:
+    click.echo("\n".join(lines))
+    return 0
+
+
+@click.group(
+    invoke_without_command=True,
+    help="Serve all your projects from one process, over HTTP and Unix sockets.\n\n\b\n"
+    "Example:\n  preread serve --detach",
+    short_help="Serve all your projects from one process, over HTTP and Unix sockets.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Another needs a token.")
+@click.option("--port", default=9742, show_default=True, help="0 takes a free one.")
+@click.option("--http", is_flag=True, help="Only TCP.")
+@click.option("--socket", is_flag=True, help="Only the Unix sockets.")
+@click.option("--stdio", is_flag=True, help="MCP on the standard streams, like `preread mcp`.")
+@click.option("--certificate", default="", metavar="FILE", help="TLS: the certificate.")
+@click.option("--key", default="", metavar="FILE", help="TLS: its key.")
+@click.option("--detach", is_flag=True, help="Run in the background.")
+@click.option("--install", is_flag=True, help="Have systemd or launchd start it.")
+@click.pass_context
+def serve(
+    ctx: click.Context, host: str, port: int, http: bool, socket: bool, stdio: bool,
+    certificate: str, key: str, detach: bool, install: bool,
+) -> Run | None:  # fmt: skip
+    """Not an operation: it serves them."""
+    if ctx.invoked_subcommand is not None:
+        return None
+    if stdio:
+        return _stdio
+    if install:
+        return _install
+
+    def run() -> int:
+        from preread.daemon import server
+
+        listen = server.Listen(host, port, http or not socket, socket or not http, certificate, key)
+        if detach:
+            return _detach(listen)
+        server.run(os.environ, listen)
+        return 0
+
+    return run
+
+
+def _stdio() -> int:
+    from preread import mcp
+
+    mcp.serve_stdio(None, os.environ)
+    return 0
+
+
+def _install() -> int:
+    from preread.daemon import service
+
+    return _print(*service.install(os.environ))
+
+
+def _detach(listen: "object") -> int:
+    from preread.daemon import server, service
+
+    assert isinstance(listen, server.Listen)  # noqa: S101 - for the type checker
+    arguments = ["--host", listen.host, "--port", str(listen.port)]
+    arguments += ["--http"] * (not listen.sockets) + ["--socket"] * (not listen.http)
+    for flag, path in (("--certificate", listen.certificate), ("--key", listen.key)):
+        arguments += [flag, str(Path(path).absolute())] if path else []
+    found = service.detach(os.environ, arguments)
+    return _print(f"The daemon runs as process {found.pid}: {found.address}")
+
+
+@serve.command(help="Allow a project's folder to be opened over HTTP.")
+@click.argument("folder", metavar="DIR", default=".")
+def allow(folder: str) -> Run:
+    def run() -> int:
+        from preread.daemon.namespaces import Namespaces
+
+        return _print(f"{Namespaces(os.environ).allow(Path(folder))} may be opened over HTTP.")
+
+    return run
+
+
+@serve.command(help="Take that back.")
+@click.argument("folder", metavar="DIR", default=".")
+def forbid(folder: str) -> Run:
+    def run() -> int:
+        from preread.daemon.namespaces import Namespaces
+
+        root = Namespaces(os.environ).forbid(Path(folder))
+        return _print(f"{root} may not be opened over HTTP any more.")
+
+    return run
+
+
+@serve.command(help="List the folders that may be opened over HTTP.")
+def namespaces() -> Run:
+    def run() -> int:
+        from preread.daemon.namespaces import Namespaces
+
+        return _print(*map(str, Namespaces(os.environ).allowed()))
+
+    return run
+
+
+@serve.command(help="Say whether a daemon runs; exit status 1 if not.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def status(as_json: bool) -> Run:
+    def run() -> int:
+        from preread.daemon import service
+
+        found = service.status(os.environ)
+        if as_json:
+            _print(found.model_dump_json() if found else "null")
+        elif found is None:
+            _print("No daemon is running.")
+        else:
+            minutes = (time.time() - found.since) / 60
+            _print(
+                f"Process {found.pid}, version {found.version}, {minutes:.0f} min: {found.address}"
+                + ("" if found.answers else " (does not answer)")
+            )
+        return 0 if found else 1
+
+    return run
+
+
+@serve.command(help="Stop the daemon.")
+def stop() -> Run:
+    def run() -> int:
+        from preread.daemon import service
+
+        return _print(f"Process {service.stop(os.environ).pid} has ended.")
+
+    return run
+
+
+@serve.command(help="Print the end of the daemon's log.")
+@click.option("--lines", default=50, show_default=True)
+def logs(lines: int) -> Run:
+    def run() -> int:
+        from preread.daemon import service
+
+        return _print(*service.tail(os.environ, lines))
+
+    return run
+
+
+@click.group(
+    help="Tokens for HTTP: each shows what its holder may do.\n\n\b\n"
+    "Example:\n  preread token new --scope read --expires 30d",
+    short_help="Make, list and revoke tokens for HTTP.",
+)
+def token() -> None:
+    """Not an operation: agents must not make tokens."""
+
+
+@token.command(help="Make a token. It is shown once.")
+@click.option("--scope", type=click.Choice(SCOPES), required=True, help="It includes those before.")
+@click.option("--namespace", default="", metavar="DIR", help="Only for this project.")
+@click.option("--expires", default=None, metavar="DURATION", help="Like 12h or 30d.")
+def new(scope: str, namespace: str, expires: str | None) -> Run:
+    def run() -> int:
+        from preread.daemon import tokens
+        from preread.operations.registry import root_of
+
+        root = str(root_of(Path(namespace))) if namespace else ""
+        lifetime = tokens.seconds(expires) if expires else None
+        chosen = next(each for each in tokens.SCOPES if each == scope)
+        return _print(tokens.Tokens(os.environ).new(chosen, root, lifetime))
+
+    return run
+
+
+@token.command("list", help="List the tokens, without what is secret.")
+def list_() -> Run:
+    def run() -> int:
+        from preread.daemon.tokens import Tokens
+
+        lines = []
+        for one in Tokens(os.environ).all():
+            end = time.strftime("%Y-%m-%d", time.gmtime(one.expires)) if one.expires else "never"
+            state = "expired" if one.is_expired else f"expires {end}"
+            lines.append(f"{one.id}  {one.scope:7}  {state}  {one.namespace or 'every project'}")
+        return _print(*lines)
+
+    return run
+
+
+@token.command(help="Revoke a token.")
+@click.argument("id_", metavar="ID")
+def revoke(id_: str) -> Run:
+    def run() -> int:
+        from preread.daemon.tokens import Tokens
+
+        Tokens(os.environ).revoke(id_)
+        return _print(f"{id_} is revoked.")
+
+    return run

@@ -1,0 +1,1 @@
+"""One process per machine that serves every project over HTTP and Unix sockets."""

@@ -1,0 +1,183 @@
+"""The routes: each reads a request, has it performed, and writes the answer."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import Receive, Scope, Send
+
+from preread import __version__
+from preread.daemon import rpc as json_rpc
+from preread.daemon import stream
+from preread.daemon.guard import Peer, Refused
+from preread.daemon.rpc import Answer
+from preread.daemon.serving import Serving
+from preread.errors import PrereadError
+from preread.operations.shared_state import fields_of
+
+NAMESPACE = "preread-namespace"  # the header
+
+
+def routes(serving: Serving) -> list[BaseRoute]:
+    faces = Faces(serving)
+    return [
+        Route("/health", faces.health),
+        Route("/metrics", faces.metrics),
+        Route("/operation", faces.operation, methods=["POST"]),
+        Route("/rpc", faces.rpc, methods=["POST"]),
+        Route("/mcp", faces.mcp, methods=["GET", "POST", "DELETE"]),
+        Route("/stream", faces.stream),
+        WebSocketRoute("/stream", faces.socket),
+    ]
+
+
+def app(serving: Serving) -> Starlette:
+    errors = {Refused: _refused, PrereadError: _failed}
+    return Starlette(routes=routes(serving), exception_handlers=errors)  # type: ignore[arg-type]
+
+
+class Faces:
+    """What the routes do."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    async def health(self, _request: Request) -> Response:
+        return reply({"status": "ok", "version": __version__})
+
+    async def metrics(self, _request: Request) -> Response:
+        found = self._serving
+        text = found.metrics.text(builds=found.builds(), relays=found.relays)
+        return Response(text, media_type="text/plain; version=0.0.4")
+
+    async def operation(self, request: Request) -> Response:
+        given = await body_of(request)
+        if not isinstance(given, dict):
+            raise Refused(400, "The body has to be a JSON object.")
+        work = self._serving.perform
+        return reply(await _while_connected(request, work, peer_of(request), given, named(request)))
+
+    async def rpc(self, request: Request) -> Response:
+        try:
+            given = await body_of(request)
+        except Refused as refused:
+            if refused.status != 400:
+                raise
+            return reply(json_rpc.error(None, json_rpc.PARSE, str(refused)))
+        perform = self.performer(request, refuses=not isinstance(given, list))
+        answer = await _while_connected(request, json_rpc.answered, given, perform)
+        return Response(status_code=204) if answer is None else reply(answer)
+
+    async def mcp(self, request: Request) -> "Passed":
+        peer = peer_of(request)
+        root = self._serving.root(peer, named(request))
+        return Passed(await self._serving.endpoint(peer, root))
+
+    async def stream(self, request: Request) -> Response:
+        peer = peer_of(request)
+        namespace = self._serving.namespace(self._serving.root(peer, named(request)))
+        return stream.events(self._serving, namespace, peer)
+
+    async def socket(self, websocket: Any) -> None:  # noqa: ANN401 - Starlette's, per route
+        peer = peer_of(websocket)
+        try:
+            root = self._serving.root(peer, named(websocket))
+        except PrereadError as error:
+            await websocket.close(1008, str(error)[:100])
+            return
+        perform = self.performer(websocket, refuses=False)
+        await stream.talk(websocket, self._serving, self._serving.namespace(root), peer, perform)
+
+    def performer(self, connection: HTTPConnection, *, refuses: bool) -> Answer:
+        """Runs states for a connection; a refusal is raised, or becomes the state's error."""
+        peer, wanted = peer_of(connection), named(connection)
+
+        async def perform(state: dict[str, Any]) -> dict[str, Any]:
+            try:
+                return await self._serving.perform(peer, state, wanted)
+            except Refused as refused:
+                if refuses:
+                    raise
+                return {"version": 1, **state, "error": fields_of(refused.error)}
+
+        return perform
+
+
+class Passed(Response):
+    """A response that another ASGI app gives."""
+
+    def __init__(self, other: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        super().__init__()
+        self._other = other
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._other(scope, receive, send)
+
+
+def peer_of(connection: HTTPConnection) -> Peer:
+    found: Peer = connection.scope["state"]["peer"]
+    return found
+
+
+def named(connection: HTTPConnection) -> str:
+    """The namespace that a request names; `?namespace=` is for pages, which cannot set headers."""
+    return connection.headers.get(NAMESPACE) or connection.query_params.get("namespace", "")
+
+
+async def body_of(request: Request) -> Any:  # noqa: ANN401 - any JSON
+    """The JSON of a body. Raises Refused."""
+    try:
+        return json.loads(await request.body(), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"The body is no JSON: {str(error)[:100]}.") from error
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def reply(data: object, status: int = 200, **headers: str) -> Response:
+    """A JSON response; ASCII, because text may have halves of characters that UTF-8 cannot."""
+    try:
+        text = json.dumps(data, allow_nan=False)
+    except ValueError as error:
+        return reply({"error": fields_of(PrereadError("E_USAGE", str(error)))}, 400)
+    return Response(text, status, headers, "application/json")
+
+
+async def _refused(_request: Request, error: Refused) -> Response:
+    headers = {"connection": "close", **error.headers}  # the rest of a body is not read
+    return reply({"error": fields_of(error.error)}, error.status, **headers)
+
+
+async def _failed(_request: Request, error: PrereadError) -> Response:
+    return reply({"error": fields_of(error)}, 404 if error.code == "E_NOT_FOUND" else 500)
+
+
+async def _while_connected(
+    request: Request, work: Callable[..., Awaitable[Any]], *arguments: object
+) -> Any:  # noqa: ANN401 - any JSON
+    """What the work returns; it is cancelled when the client has gone away."""
+    answer: list[Any] = []
+    failure: Exception | None = None  # raised outside the task group, which would wrap it
+
+    async def wait_until_gone(scope: anyio.CancelScope) -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait_until_gone, tasks.cancel_scope)
+        try:
+            answer.append(await work(*arguments))
+        except Exception as error:
+            failure = error
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    return answer[0] if answer else None

@@ -1,0 +1,137 @@
+"""What happens in one namespace, for all who follow it: builds, messages, changed dossiers."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from preread import sessions
+from preread.errors import PrereadError
+from preread.jobs import Job
+from preread.layout import Layout
+from preread.operations.registry import services_of
+
+if TYPE_CHECKING:
+    from preread.watching import News, Watcher
+
+QUEUE = 256  # events; a follower that is further behind is dropped
+MESSAGES_SECONDS = 0.5
+
+
+class Event(NamedTuple):
+    """One thing that happened: `build`, `message` or `dossier`, with its JSON data."""
+
+    name: str
+    data: dict[str, Any]
+    news: "News | None" = None  # whole, with the first of its dossiers
+    recipient: str = ""  # the id of the session that a message is for; empty for all
+
+
+Follower = MemoryObjectSendStream[Event]
+
+
+class Hub:
+    """One namespace's events. It watches only while somebody follows."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str], tasks: TaskGroup) -> None:
+        self._root, self._environ, self._tasks = root, environ, tasks
+        self._followers: set[Follower] = set()
+        self._watcher: Watcher | None = None
+        self._scope: anyio.CancelScope | None = None
+
+    @asynccontextmanager
+    async def following(self) -> AsyncIterator[MemoryObjectReceiveStream[Event]]:
+        """What happens from now on; it ends when the follower is too slow."""
+        send, receive = anyio.create_memory_object_stream[Event](QUEUE)
+        self._followers.add(send)
+        if len(self._followers) == 1:
+            self._begin()
+        try:
+            with receive:
+                yield receive
+        finally:
+            send.close()
+            self._followers.discard(send)
+            if not self._followers:
+                self._end()
+
+    def tell(self, event: Event) -> None:
+        """Pass an event on; in the event loop only."""
+        for follower in tuple(self._followers):
+            try:
+                follower.send_nowait(event)
+            except (anyio.WouldBlock, anyio.ClosedResourceError, anyio.BrokenResourceError):
+                follower.close()
+                self._followers.discard(follower)
+
+    def tell_of_build(self, job: Job) -> None:
+        self.tell(Event("build", build_data(job)))
+
+    def _begin(self) -> None:
+        self._scope = anyio.CancelScope()
+        self._tasks.start_soon(self._tell_messages, self._scope)
+        with suppress(PrereadError):  # the calls will say why
+            if services_of(self._root, self._environ).settings.watch:
+                self._watch()
+
+    def _end(self) -> None:
+        if self._scope is not None:
+            self._scope.cancel()
+        if self._watcher is not None:
+            self._watcher.stop.set()
+        self._scope = self._watcher = None
+
+    def _watch(self) -> None:
+        from preread.watching import Watcher
+
+        loop = asyncio.get_running_loop()
+
+        def tell(news: "News") -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._tell_news, news)
+
+        self._watcher = Watcher(lambda: services_of(self._root, self._environ), tell, _say)
+        threading.Thread(target=self._watcher.run, name="watch", daemon=True).start()
+
+    def _tell_news(self, news: "News") -> None:
+        whole: News | None = news
+        for feature, seen in news.now.items():
+            self.tell(Event("dossier", {"feature": feature, "stale": seen.why}, whole))
+            whole = None
+        for feature in sorted(news.gone):
+            self.tell(Event("dossier", {"feature": feature, "gone": True}, whole))
+            whole = None
+
+    async def _tell_messages(self, scope: anyio.CancelScope) -> None:
+        layout = Layout(self._root)
+        with scope:
+            seen = await anyio.to_thread.run_sync(sessions.latest, layout)
+            while True:
+                await anyio.sleep(MESSAGES_SECONDS)
+                with suppress(PrereadError):  # a disk that cannot be read
+                    for one in await anyio.to_thread.run_sync(sessions.since, layout, seen):
+                        seen = one.id
+                        self.tell(Event("message", one.model_dump(mode="json"), None, one.to))
+
+
+def build_data(job: Job) -> dict[str, Any]:
+    """A build as JSON data."""
+    message, done, total = job.latest
+    state = "running" if job.begun is not None else "waiting"
+    if job.done:
+        state = job.reply.status if job.reply is not None else "error"
+    return {
+        "feature": job.request.feature, "level": job.request.level, "state": state,
+        "message": message, "done": done, "total": total, "callers": job.callers,
+    }  # fmt: skip
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"preread: {text}\n")

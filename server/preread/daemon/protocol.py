@@ -1,0 +1,84 @@
+"""HTTP connections with bounds: whose they are, how many, how slow they may be."""
+
+import asyncio
+import os
+import socket
+import struct
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_SECONDS = 15.0  # for a whole request to arrive
+STALLED_SECONDS = 20.0  # that a client may leave its answer unread
+MAX_CONNECTIONS = 500
+
+
+class BoundedProtocol(H11Protocol):
+    """uvicorn's, which waits for ever for the rest of a request and for slow readers."""
+
+    _request_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        found = transport.get_extra_info("socket")
+        if found.family == socket.AF_UNIX:
+            uid, pid = peer_of(found)
+            if uid != os.getuid():
+                transport.abort()
+                return
+            self.client = ("unix", pid)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+            return
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._is_receiving():
+            self._cancel("_request_timer")
+        elif self._request_timer is None:
+            self._await_request()
+
+    def handle_websocket_upgrade(self, event: Any) -> None:  # noqa: ANN401 - h11's request
+        self._cancel("_request_timer")
+        super().handle_websocket_upgrade(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel("_request_timer")
+        self._cancel("_write_timer")
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel("_write_timer")
+
+    def _cancel(self, name: str) -> None:
+        timer: asyncio.TimerHandle | None = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)
+
+    def _await_request(self) -> None:
+        self._request_timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+    def _is_receiving(self) -> bool:
+        """Whether a part of a request is here."""
+        state = self.conn.their_state
+        return state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
+
+
+def peer_of(connection: socket.socket) -> tuple[int, int]:
+    """The user and the process at the other end of a Unix socket; process 0 if unknown."""
+    if hasattr(socket, "SO_PEERCRED"):
+        size = struct.calcsize("3i")
+        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        pid, uid, _ = struct.unpack("3i", found)
+        return uid, pid
+    # Elsewhere the folder, which nobody else can enter, has to do.
+    return os.getuid(), 0

@@ -1,0 +1,91 @@
+"""The daemon's end of the relays: each connection is one client that speaks MCP in lines."""
+
+import asyncio
+import os
+import socket
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from preread import __version__, sessions
+from preread.daemon.protocol import peer_of
+from preread.daemon.serving import Serving
+from preread.errors import PrereadError
+from preread.mcp import lines
+from preread.mcp.server import Handlers, recover
+from preread.mcp.transport import MAX_LINE
+from preread.operations.registry import root_of
+
+HELLO_SECONDS, MAX_HELLO = 5.0, 2**21
+MAX_RELAYS = 300
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a relay says first: its version, its project's folder, its environment."""
+
+    version: str
+    folder: str
+    environ: Mapping[str, str]
+
+
+async def listen(serving: Serving, socket_: socket.socket) -> asyncio.Server:
+    """Serve the relays that connect to a Unix socket."""
+
+    async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving.relays += 1
+        try:
+            with suppress(OSError, EOFError, TimeoutError):
+                await _serve(serving, reader, writer)
+        finally:
+            serving.relays -= 1
+            writer.close()
+
+    return await asyncio.start_unix_server(client, sock=socket_, limit=MAX_LINE)
+
+
+async def _serve(
+    serving: Serving, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    uid, pid = peer_of(writer.get_extra_info("socket"))
+    if uid != os.getuid():
+        return
+    with anyio.fail_after(HELLO_SECONDS):
+        hello = await _hello(reader)
+    if refusal := _refusal(serving, hello):
+        writer.write(f"{refusal}\n".encode())
+        await writer.drain()
+        return
+    writer.write(b"ok\n")
+    sessions.CALLER.set(sessions.Identity(name="mcp", pid=pid or os.getpid()))
+    folder = Path(hello.folder)
+    handlers = Handlers(folder, hello.environ, serving.jobs)
+    async with anyio.create_task_group() as tasks:
+        with suppress(PrereadError):  # the calls will say why
+            namespace = serving.namespace(root_of(folder))
+            tasks.start_soon(serving.tell_subscribers, namespace, handlers)
+            tasks.start_soon(recover, folder, hello.environ)
+        await lines.serve(reader, writer, handlers)
+        tasks.cancel_scope.cancel()
+
+
+async def _hello(reader: asyncio.StreamReader) -> Hello:
+    """Raises EOFError for what is none."""
+    (size,) = struct.unpack("!I", await reader.readexactly(4))
+    if size > MAX_HELLO:
+        raise EOFError
+    version, folder, *rest = os.fsdecode(await reader.readexactly(size)).split("\0")
+    pairs = (each.partition("=") for each in rest if "=" in each)
+    return Hello(version, folder, {name: value for name, _, value in pairs})
+
+
+def _refusal(serving: Serving, hello: Hello) -> str:
+    if hello.version != __version__:
+        return f"the daemon has version {__version__}, not {hello.version}"
+    if not Path(hello.folder).is_absolute():
+        return "the folder is not absolute"
+    return "the daemon has too many clients" if serving.relays > MAX_RELAYS else ""

@@ -1,0 +1,73 @@
+"""JSON-RPC 2.0 with batches; method names are those of the operations."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+
+from preread.operations.shared_state import MAX_BATCH, PARALLEL
+
+Json = Any
+Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+PARSE, INVALID, PARAMS = -32700, -32600, -32602
+
+
+async def answered(given: Json, perform: Answer) -> Json:
+    """The response to a message or a batch; None if nothing in it wants one.
+
+    `perform` takes a shared state and gives it back answered.
+    """
+    if not isinstance(given, list):
+        return await _one(given, perform)
+    if not given or len(given) > MAX_BATCH:
+        return error(None, INVALID, f"A batch has 1 to {MAX_BATCH} messages.")
+    answers: list[Json] = [None] * len(given)
+    limiter = anyio.CapacityLimiter(PARALLEL)
+
+    async def run(index: int, message: Json) -> None:
+        async with limiter:
+            answers[index] = await _one(message, perform)
+
+    async with anyio.create_task_group() as tasks:
+        for index, message in enumerate(given):
+            tasks.start_soon(run, index, message)
+    return [answer for answer in answers if answer is not None] or None
+
+
+async def _one(message: Json, perform: Answer) -> Json:
+    """The response to one message; None to a notification."""
+    problem = _problem(message)
+    if problem:
+        ident = message.get("id") if isinstance(message, dict) else None
+        return error(ident if _is_id(ident) else None, INVALID, problem)
+    params = message.get("params", {})
+    if not isinstance(params, dict):
+        return error(message.get("id"), PARAMS, "`params` has to be an object: names, not places.")
+    state = {"method": message["method"], "params": params}
+    if "options" in message:  # ours
+        state["options"] = message["options"]
+    done = await perform(state)
+    if "id" not in message:
+        return None
+    failure = done.get("error")
+    if failure is not None:
+        data = {key: failure[key] for key in ("code", "hint", "details")}
+        return error(message["id"], failure["jsonrpc"], failure["message"], data)
+    return {"jsonrpc": "2.0", "id": message["id"], "result": done.get("result")}
+
+
+def _problem(message: Json) -> str:
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return "This is no JSON-RPC 2.0 message."
+    if not isinstance(message.get("method"), str) or not message["method"]:
+        return "`method` has to be a text."
+    return "" if _is_id(message.get("id")) else "`id` has to be a text, a number or null."
+
+
+def _is_id(ident: Json) -> bool:
+    return ident is None or (isinstance(ident, str | int | float) and not isinstance(ident, bool))
+
+
+def error(ident: Json, code: int, message: str, data: Json = None) -> dict[str, Any]:
+    about = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return {"jsonrpc": "2.0", "id": ident, "error": about}

@@ -1,0 +1,206 @@
+"""The daemon's process: its lock, its sockets, its servers, its end."""
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import uvicorn
+
+from preread import __version__
+from preread.daemon import places, relays
+from preread.daemon.app import app
+from preread.daemon.guard import MAX_BODY, App, SocketGuard, TcpGuard
+from preread.daemon.protocol import BoundedProtocol
+from preread.daemon.service import alone
+from preread.daemon.serving import Serving, serving
+from preread.daemon.tokens import Tokens
+from preread.errors import PrereadError
+from preread.infra import atomic
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+MAX_HEADERS, BACKLOG = 2**15, 256
+GRACE_SECONDS, END_SECONDS = 3, 8.0  # for running requests, for everything
+FIRST_GIVEN = 3  # descriptor of a service manager's first socket
+
+
+@dataclass(frozen=True)
+class Listen:
+    """Where to listen."""
+
+    host: str = LOOPBACK[0]
+    port: int = places.PORT
+    http: bool = True
+    sockets: bool = True
+    certificate: str = ""
+    key: str = ""
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, which leaves signals to the daemon."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@dataclass
+class Sockets:
+    """The listening sockets."""
+
+    tcp: socket.socket | None = None
+    http: socket.socket | None = None
+    lines: socket.socket | None = None
+
+
+def run(environ: Mapping[str, str], listen: Listen) -> None:
+    """Serve until a signal. Raises E_DAEMON, E_WRITE."""
+    with alone(environ):
+        found = given(environ) or opened(environ, listen)
+        port = found.tcp.getsockname()[1] if found.tcp else 0
+        about = {"pid": os.getpid(), "version": __version__, "port": port, "since": time.time()}
+        atomic.write(Path(places.about(environ)), json.dumps(about).encode())
+        where = f"http://{listen.host}:{port}" if port else places.runtime_folder(environ)
+        sys.stderr.write(f"preread {__version__}: {where}, process {os.getpid()}\n")
+        try:
+            anyio.run(_run, environ, listen, found)
+        finally:
+            atomic.remove(Path(places.about(environ)))
+
+
+def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
+    """New listening sockets. Raises E_DAEMON."""
+    if listen.host not in LOOPBACK and not Tokens(environ).all():
+        raise PrereadError(
+            "E_DAEMON",
+            f"Others can reach {listen.host}, and there is no token.",
+            "Make one first: preread token new --scope read",
+        )
+    found = Sockets()
+    try:
+        if listen.sockets:
+            found.http = _unix(places.http_socket(environ))
+            found.lines = _unix(places.lines_socket(environ))
+        if listen.http:
+            found.tcp = _tcp(listen.host, listen.port)
+    except (OSError, OverflowError) as error:
+        hint = "Another port: --port 0. Only the sockets: --socket."
+        raise PrereadError("E_DAEMON", f"It cannot listen: {error}.", hint) from error
+    return found
+
+
+def _unix(path: str) -> socket.socket:
+    atomic.remove(Path(path))  # of a daemon that was killed: this one holds the lock
+    found = socket.socket(socket.AF_UNIX)
+    found.bind(path)
+    os.chmod(path, 0o600)  # noqa: PTH101 - a path of bytes' length matters here, not its parts
+    found.listen(BACKLOG)
+    return found
+
+
+def _tcp(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Without the protocol's number, asyncio leaves Nagle's algorithm on.
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    found.bind((host, port))
+    found.listen(BACKLOG)
+    return found
+
+
+def given(environ: Mapping[str, str]) -> Sockets | None:
+    """The sockets that a service manager opened for this process, if it did."""
+    if environ.get("LISTEN_PID") != str(os.getpid()):
+        return None
+    found = Sockets()
+    for number in range(FIRST_GIVEN, FIRST_GIVEN + int(environ.get("LISTEN_FDS", "0"))):
+        one = socket.socket(fileno=number)
+        one.setblocking(False)
+        if one.family != socket.AF_UNIX:
+            found.tcp = one
+        elif one.getsockname() == places.http_socket(environ):
+            found.http = one
+        else:
+            found.lines = one
+    return found
+
+
+async def _run(environ: Mapping[str, str], listen: Listen, sockets: Sockets) -> None:
+    with anyio.CancelScope() as scope:
+        async with serving(environ) as state, anyio.create_task_group() as tasks:
+            servers = _servers(state, listen, sockets)
+            for server, socket_ in servers:
+                tasks.start_soon(_serve, server, socket_)
+            accepting = await relays.listen(state, sockets.lines) if sockets.lines else None
+            await _signal()
+            for server, _ in servers:
+                server.should_exit = True
+            if accepting is not None:
+                accepting.close()
+            state.jobs.stop()
+            scope.deadline = anyio.current_time() + END_SECONDS
+    _forget(environ, sockets)
+
+
+def _servers(
+    state: Serving, listen: Listen, sockets: Sockets
+) -> list[tuple[Server, socket.socket]]:
+    inner, found = app(state), []
+    if sockets.http is not None:
+        guard: App = SocketGuard(inner, count=state.metrics.refuse)
+        found.append((Server(_config(guard)), sockets.http))
+    if sockets.tcp is not None:
+        port = sockets.tcp.getsockname()[1]
+        hosts = {*("[::1]" if name == "::1" else name for name in LOOPBACK), listen.host}
+        hosts |= {socket.gethostname()} if listen.host not in LOOPBACK else set()
+        guard = TcpGuard(
+            inner, state.tokens, [f"{host}:{port}" for host in hosts], count=state.metrics.refuse
+        )
+        found.append((Server(_config(guard, listen)), sockets.tcp))
+    return found
+
+
+def _config(guard: App, listen: Listen | None = None) -> uvicorn.Config:
+    return uvicorn.Config(
+        guard,
+        http=BoundedProtocol,
+        ws="websockets-sansio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,  # whoever connects could claim to be somebody else
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        h11_max_incomplete_event_size=MAX_HEADERS,
+        ws_max_size=MAX_BODY,
+        ws_per_message_deflate=False,  # a small frame must not become a large one
+        ssl_certfile=(listen and listen.certificate) or None,
+        ssl_keyfile=(listen and listen.key) or None,
+    )
+
+
+async def _serve(server: Server, socket_: socket.socket) -> None:
+    await server.serve(sockets=[socket_])
+
+
+async def _signal() -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            return
+
+
+def _forget(environ: Mapping[str, str], sockets: Sockets) -> None:
+    """Remove the sockets' names, unless a service manager listens on them."""
+    if environ.get("LISTEN_PID") == str(os.getpid()) or sockets.lines is None:
+        return
+    with suppress(PrereadError):
+        for path in (places.http_socket(environ), places.lines_socket(environ)):
+            atomic.remove(Path(path))

@@ -1,0 +1,207 @@
+"""One daemon per user: start it in the background, ask it, stop it, have the system start it."""
+
+import http.client
+import json
+import os
+import shlex
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from preread.daemon import places
+from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.infra.locks import FileLock
+from preread.infra.subprocesses import detached
+from preread.models import Model
+
+START_SECONDS, STOP_SECONDS, POLL_SECONDS = 20.0, 12.0, 0.05
+ANSWER_SECONDS = 5.0
+SYSTEMD, LAUNCHD = ".config/systemd/user", "Library/LaunchAgents"
+LABEL = "dev.preread.daemon"
+
+
+class Status(Model):
+    """A running daemon."""
+
+    pid: int
+    version: str
+    port: int
+    since: float
+    answers: bool
+    address: str
+
+
+@contextmanager
+def alone(environ: Mapping[str, str]) -> Iterator[None]:
+    """Hold the lock of the one daemon of this user. Raises E_DAEMON, E_WRITE."""
+    folder = Path(places.runtime_folder(environ))
+    with atomic.write_errors(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not places.is_private(str(folder)):
+        message = f"{folder} is open to others, or belongs to somebody else."
+        raise PrereadError("E_DAEMON", message, f"Run: chmod 700 {folder}")
+    lock = lock_of(environ)
+    try:
+        lock.acquire(timeout=0)
+    except TimeoutError as error:
+        hint = "`preread serve status` shows it, `preread serve stop` ends it."
+        raise PrereadError("E_DAEMON", "A daemon is running already.", hint) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def lock_of(environ: Mapping[str, str]) -> FileLock:
+    return FileLock(Path(places.runtime_folder(environ)) / "daemon.lock")
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=ANSWER_SECONDS)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(ANSWER_SECONDS)
+        self.sock.connect(self._path)
+
+
+def status(environ: Mapping[str, str]) -> Status | None:
+    """The running daemon; None without one."""
+    if not _is_running(environ):
+        return None
+    try:
+        about = json.loads(Path(places.about(environ)).read_bytes())
+    except (OSError, ValueError):
+        return None  # it is just starting
+    port = about["port"]
+    address = f"http://127.0.0.1:{port}" if port else places.http_socket(environ)
+    return Status(**about, answers=_answers(environ, port), address=address)
+
+
+def _is_running(environ: Mapping[str, str]) -> bool:
+    """Whether somebody holds the daemon's lock."""
+    if not places.is_private(places.runtime_folder(environ)):
+        return False
+    lock = lock_of(environ)
+    try:
+        lock.acquire(timeout=0)
+    except TimeoutError:
+        return True
+    lock.release()
+    return False
+
+
+def _answers(environ: Mapping[str, str], port: int) -> bool:
+    path = places.http_socket(environ)
+    connection: http.client.HTTPConnection = UnixConnection(path)
+    if not os.path.exists(path):  # noqa: PTH110 - `places` has texts
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == http.client.OK
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def detach(environ: Mapping[str, str], arguments: list[str]) -> Status:
+    """Start a daemon in the background, and wait until it answers. Raises E_DAEMON."""
+    if _is_running(environ):
+        hint = "`preread serve status` shows it, `preread serve stop` ends it."
+        raise PrereadError("E_DAEMON", "A daemon is running already.", hint)
+    log = Path(places.log(environ))
+    process = detached.start([sys.executable, "-m", "preread", "serve", *arguments], environ, log)
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        found = status(environ)
+        if found is not None and found.answers:
+            process.returncode = 0  # it is to outlive this process: nobody waits for it
+            return found
+        time.sleep(POLL_SECONDS)
+    last = "\n".join(tail(environ, 3))
+    raise PrereadError("E_DAEMON", f"The daemon did not start. {last}".strip(), f"Its log: {log}")
+
+
+def stop(environ: Mapping[str, str]) -> Status:
+    """End the daemon, and wait until it has ended. Raises E_DAEMON."""
+    found = status(environ)
+    if found is None:
+        raise PrereadError("E_DAEMON", "No daemon is running.", "`preread serve` starts one.")
+    with suppress(ProcessLookupError):
+        os.kill(found.pid, signal.SIGTERM)
+    until = time.monotonic() + STOP_SECONDS
+    while time.monotonic() < until:
+        if not _is_running(environ):
+            return found
+        time.sleep(POLL_SECONDS)
+    message = f"Process {found.pid} has not ended within {STOP_SECONDS:.0f} s."
+    raise PrereadError("E_DAEMON", message, f"kill -9 {found.pid} ends it; nothing is lost.")
+
+
+def tail(environ: Mapping[str, str], lines: int) -> list[str]:
+    """The last lines of the log; none if there is no log."""
+    try:
+        text = Path(places.log(environ)).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    return text.splitlines()[-lines:]
+
+
+def units(environ: Mapping[str, str], platform: str = sys.platform) -> dict[Path, str]:
+    """The files that have the system start the daemon: at login, and by systemd at first use."""
+    home = Path(environ.get("HOME") or Path.home())
+    program = [sys.executable, "-m", "preread", "serve"]
+    if platform == "darwin":
+        return {home / LAUNCHD / f"{LABEL}.plist": _plist(program, places.log(environ))}
+    folder = home / SYSTEMD
+    if os.path.isabs(environ.get("XDG_CONFIG_HOME", "")):  # noqa: PTH117
+        folder = Path(environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+    service = (
+        "[Unit]\nDescription=Preread's daemon\nRequires=preread.socket\n\n[Service]\n"
+        f"ExecStart={shlex.join(program).replace('%', '%%')}\n"
+        "NoNewPrivileges=yes\nRestart=on-failure\n\n[Install]\nWantedBy=default.target\n"
+    )
+    listen = (
+        f"[Unit]\nDescription=Sockets of Preread's daemon\n\n[Socket]\n"
+        f"ListenStream=127.0.0.1:{places.PORT}\nListenStream=%t/preread/http.sock\n"
+        "ListenStream=%t/preread/mcp.sock\nSocketMode=0600\nDirectoryMode=0700\nNoDelay=true\n\n"
+        "[Install]\nWantedBy=sockets.target\n"
+    )
+    return {folder / "preread.service": service, folder / "preread.socket": listen}
+
+
+def install(environ: Mapping[str, str]) -> list[str]:
+    """Write these files; what to run now. Raises E_WRITE."""
+    found = units(environ)
+    for path, text in found.items():
+        atomic.write(path, text.encode())
+    if sys.platform == "darwin":
+        return [*map(str, found), f"Now: launchctl load -w {next(iter(found))}"]
+    return [
+        *map(str, found),
+        "Now: systemctl --user daemon-reload && systemctl --user enable --now preread.socket",
+    ]
+
+
+def _plist(program: list[str], log: str) -> str:
+    import plistlib
+
+    about: dict[str, Any] = {
+        "Label": LABEL,
+        "ProgramArguments": program,
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "StandardErrorPath": log,
+    }
+    return plistlib.dumps(about).decode()

@@ -1,0 +1,201 @@
+"""What every face of the daemon shares: its namespaces, its builds, and how a call is run."""
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from preread.daemon.guard import Peer, Refused
+from preread.daemon.hub import Hub
+from preread.daemon.metrics import Metrics
+from preread.daemon.namespaces import Namespaces
+from preread.daemon.tokens import SCOPES, Scope, Tokens, includes
+from preread.errors import PrereadError
+from preread.jobs import Caller, Job, Jobs
+from preread.mcp.http import Endpoint
+from preread.mcp.server import Handlers
+from preread.models import LoadReply
+from preread.operations import REGISTRY, dispatch, shared_state
+from preread.operations.registry import Context, Operation, is_project, root_of
+from preread.reply_cache import ReplyCache
+
+State = dict[str, Any]
+LOAD = "context.load"
+UNKNOWN = "unknown"  # in metrics, whatever a caller made up
+
+
+@dataclass
+class Namespace:
+    """One project that is served."""
+
+    root: Path
+    hub: Hub
+    reply_cache: ReplyCache[LoadReply] = field(default_factory=ReplyCache)
+    endpoints: dict[str, Endpoint] = field(default_factory=dict)
+
+
+class Serving:
+    """One daemon's state; it exists while the daemon runs."""
+
+    def __init__(self, environ: Mapping[str, str], tasks: TaskGroup) -> None:
+        self.environ = dict(environ)
+        self.tasks, self.metrics = tasks, Metrics()
+        self.tokens, self.allowed = Tokens(environ), Namespaces(environ)
+        self.jobs = Jobs(told=self._told)
+        self.relays = 0
+        self._namespaces: dict[Path, Namespace] = {}
+
+    @cached_property
+    def _environs(self) -> dict[Scope, dict[str, str]]:
+        """The environment of a call with a token: what its scope includes is allowed."""
+        return {
+            scope: self.environ | {"PREREAD_ALLOW": ",".join(SCOPES[: place + 1])}
+            for place, scope in enumerate(SCOPES)
+        }
+
+    def environ_of(self, peer: Peer) -> dict[str, str]:
+        """A local process is an agent like any other: the settings say what it may do."""
+        return self.environ if peer.is_local else self._environs[peer.scope]
+
+    def root(self, peer: Peer, wanted: str) -> Path:
+        """The root of the namespace that a peer wants. Raises E_NOT_FOUND, E_PROJECT_DIR."""
+        if peer.is_local and Path(wanted).is_absolute():
+            root = root_of(Path(wanted))
+            if is_project(root):
+                return root
+        return self.allowed.find(wanted, only=peer.only)
+
+    def _chosen(self, peer: Peer, named: str, wanted: str) -> Path:
+        """The root that a state names, else the one that its request wants."""
+        if named and wanted:  # a name that several have is that of the request's own
+            root = self.root(peer, wanted)
+            if named in {str(root), root.name}:
+                return root
+        return self.root(peer, named or wanted)
+
+    def namespace(self, root: Path) -> Namespace:
+        if root not in self._namespaces:
+            hub = Hub(root, self.environ, self.tasks)
+            self._namespaces[root] = Namespace(root, hub)
+        return self._namespaces[root]
+
+    def builds(self) -> int:
+        return self.jobs.count()
+
+    async def perform(self, peer: Peer, given: State, wanted: str = "") -> State:
+        """A state with its outcome. Raises Refused if the peer's scope is not enough.
+
+        `wanted` is the namespace for a state that names none.
+        """
+        begun = time.monotonic()
+        try:
+            root = self._chosen(peer, _named(given), wanted)
+        except PrereadError as error:
+            return {"version": 1, **given, "error": shared_state.fields_of(error)}
+        check_scope(peer, given)
+        namespace = self.namespace(root)
+        caller = Caller(None, _nobody, times_out=True, takes_early_reply=True)
+        context = Context(
+            root, self.environ_of(peer), self.jobs, caller, namespace.reply_cache,
+            f"http:{peer.identity.name}",
+        )  # fmt: skip
+        done = await shared_state.perform(REGISTRY, context, _in_namespace(given, root), "http")
+        name = done.method if done.method in REGISTRY else UNKNOWN
+        outcome = str(done.error["code"]) if done.error else "ok"
+        self.metrics.called(name, outcome, time.monotonic() - begun)
+        return shared_state.dump(done)
+
+    async def endpoint(self, peer: Peer, root: Path) -> Endpoint:
+        """The MCP endpoint of a namespace for what the peer may do."""
+        namespace, key = self.namespace(root), "local" if peer.is_local else peer.scope
+        if key not in namespace.endpoints:
+            operations: Mapping[str, Operation] = REGISTRY
+            if not includes(peer.scope, "write"):
+                operations = {name: REGISTRY[name] for name in REGISTRY if name != LOAD}
+            handlers = Handlers(root, self.environ_of(peer), self.jobs, operations)
+            namespace.endpoints[key] = endpoint = Endpoint(handlers)
+            await self.tasks.start(self._run_endpoint, endpoint)
+            self.tasks.start_soon(self.tell_subscribers, namespace, handlers)
+        return namespace.endpoints[key]
+
+    async def _run_endpoint(
+        self, endpoint: Endpoint, *, task_status: anyio.abc.TaskStatus[None]
+    ) -> None:
+        async with endpoint.running():
+            task_status.started()
+            await anyio.sleep_forever()
+
+    async def tell_subscribers(self, namespace: Namespace, handlers: Handlers) -> None:
+        """Pass changed dossiers on to the subscribers of an MCP server, until cancelled."""
+        while True:  # again, after being too slow
+            async with namespace.hub.following() as events:
+                async for event in events:
+                    if event.news is not None:
+                        await handlers.subscribers.tell(event.news)
+
+    def _told(self, root: Path, job: Job) -> None:
+        if root in self._namespaces:
+            self._namespaces[root].hub.tell_of_build(job)
+
+
+@asynccontextmanager
+async def serving(environ: Mapping[str, str]) -> AsyncIterator[Serving]:
+    """A daemon's state with its background tasks, which end with the block."""
+    async with anyio.create_task_group() as tasks:
+        state = Serving(environ, tasks)
+        async with state.jobs:
+            yield state
+        tasks.cancel_scope.cancel()
+
+
+def check_scope(peer: Peer, given: State) -> None:
+    """Refuse a state with any method that the peer's scope does not include. Raises Refused."""
+    if peer.is_local:
+        return
+    for method in _methods(given):
+        try:
+            operation = dispatch.find(REGISTRY, method)
+        except PrereadError:
+            continue  # the answer says so
+        if not includes(peer.scope, operation.effect):
+            raise Refused(
+                403,
+                f"{operation.name} needs a token with the scope `{operation.effect}`.",
+                www_authenticate=f'Bearer error="insufficient_scope", scope="{operation.effect}"',
+            )
+
+
+def _methods(given: object) -> list[str]:
+    """Every method that a state could run, at any depth."""
+    found, states = [], [given]
+    while states:
+        state = states.pop()
+        if isinstance(state, dict):
+            if isinstance(state.get("method"), str):
+                found.append(state["method"])
+            states.append(state.get("then"))
+            states += state["batch"] if isinstance(state.get("batch"), list) else []
+    return found
+
+
+def _named(given: State) -> str:
+    options = given.get("options")
+    name = options.get("namespace") if isinstance(options, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _in_namespace(given: State, root: Path) -> State:
+    """The state with the namespace by the one name that every state in it accepts."""
+    if not _named(given):
+        return given
+    return given | {"options": given["options"] | {"namespace": str(root)}}
+
+
+async def _nobody(message: str, done: float, total: float) -> None:
+    """Report progress to nobody."""

@@ -1,0 +1,128 @@
+"""Events of a namespace as they happen: server-sent events, or a WebSocket in both directions."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream
+from starlette.responses import StreamingResponse
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from preread.daemon import rpc
+from preread.daemon.guard import MAX_BODY, Peer
+from preread.daemon.hub import Event, build_data
+from preread.daemon.serving import Namespace, Serving
+
+PING_SECONDS = 15.0
+PARALLEL = 4  # calls of one socket that run at a time
+NO_JSON, TOO_SLOW = 1007, 1013  # reasons to close a socket
+
+
+def events(serving: Serving, namespace: Namespace, peer: Peer) -> StreamingResponse:
+    """Server-sent events, from now on."""
+    return StreamingResponse(
+        _lines(serving, namespace, peer),
+        media_type="text/event-stream",
+        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+    )
+
+
+async def _lines(serving: Serving, namespace: Namespace, peer: Peer) -> AsyncIterator[str]:
+    async with namespace.hub.following() as following:
+        for now in _current(serving, namespace):
+            yield _sse(now)
+        while True:
+            event: Event | None = None
+            with anyio.move_on_after(PING_SECONDS) as waited:
+                try:
+                    event = await following.receive()
+                except anyio.EndOfStream:  # too slow; the browser connects again
+                    return
+            if waited.cancelled_caught:
+                yield ": ping\n\n"
+            elif event is not None and _is_for(event, peer):
+                yield _sse(event)
+
+
+def _sse(event: Event) -> str:
+    return f"event: {event.name}\ndata: {json.dumps(event.data)}\n\n"
+
+
+def _current(serving: Serving, namespace: Namespace) -> list[Event]:
+    """What someone who comes in now has missed: the builds that run."""
+    jobs = serving.jobs.running(namespace.root)
+    return [Event("hello", {"builds": [build_data(job) for job in jobs]})]
+
+
+def _is_for(event: Event, peer: Peer) -> bool:
+    return event.recipient in {"", peer.identity.id}
+
+
+async def talk(
+    socket: WebSocket, serving: Serving, namespace: Namespace, peer: Peer, perform: rpc.Answer
+) -> None:
+    """Send events; answer JSON-RPC messages and shared states, until the client is gone."""
+    await socket.accept()
+    async with namespace.hub.following() as following, anyio.create_task_group() as tasks:
+        tasks.start_soon(_send, socket, serving, namespace, peer, following)
+        await _receive(socket, perform)
+        tasks.cancel_scope.cancel()
+
+
+async def _send(
+    socket: WebSocket, serving: Serving, namespace: Namespace, peer: Peer,
+    following: MemoryObjectReceiveStream[Event],
+) -> None:  # fmt: skip
+    for event in _current(serving, namespace):
+        await _say(socket, {"event": event.name, "data": event.data})
+    async for event in following:
+        if _is_for(event, peer):
+            await _say(socket, {"event": event.name, "data": event.data})
+    with suppress(RuntimeError):
+        await socket.close(TOO_SLOW)
+
+
+async def _receive(socket: WebSocket, perform: rpc.Answer) -> None:
+    free = anyio.Semaphore(PARALLEL)
+    async with anyio.create_task_group() as calls:
+        while True:
+            try:
+                text = await socket.receive_text()
+            except (WebSocketDisconnect, KeyError):  # KeyError: bytes
+                break
+            message = _parsed(text)
+            if message is None:
+                await socket.close(NO_JSON)
+                break
+            await free.acquire()  # a client that asks faster than it is answered has to wait
+            calls.start_soon(_answer, socket, message, perform, free)
+        calls.cancel_scope.cancel()
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - any JSON
+    """The JSON of a message; None if it is none, or too long."""
+    if len(text) > MAX_BODY:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+async def _answer(
+    socket: WebSocket, message: Any, perform: rpc.Answer, free: anyio.Semaphore  # noqa: ANN401
+) -> None:  # fmt: skip
+    try:
+        is_state = isinstance(message, dict) and "jsonrpc" not in message
+        answer = await (perform(message) if is_state else rpc.answered(message, perform))
+    finally:
+        free.release()
+    if answer is not None:
+        await _say(socket, answer)
+
+
+async def _say(socket: WebSocket, data: object) -> None:
+    with suppress(WebSocketDisconnect, RuntimeError):  # it is closed, which `_receive` notices
+        await socket.send_text(json.dumps(data))

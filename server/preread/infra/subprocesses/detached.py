@@ -1,0 +1,20 @@
+"""Start a program that outlives this process: in its own session, with its output in a file."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from preread.infra import atomic
+
+
+def start(
+    program: Sequence[str], environ: Mapping[str, str], log: Path
+) -> "subprocess.Popen[bytes]":
+    """Start it in the root folder, so that it keeps no other one busy. Raises E_WRITE, OSError."""
+    atomic.make_folder(log.parent)
+    with atomic.write_errors(log), log.open("ab") as output:
+        return subprocess.Popen(
+            program, env=dict(environ), cwd=os.sep, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=output, start_new_session=True,
+        )  # fmt: skip

@@ -1,0 +1,31 @@
+"""MCP over streamable HTTP, of both eras: one project, and clients that may do the same."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from preread.mcp.server import Handlers
+
+IDLE_SECONDS, MAX_SESSIONS = 1800.0, 200
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Endpoint:
+    """An ASGI app. What stands before it has checked the Host, the Origin and the token."""
+
+    def __init__(self, handlers: Handlers) -> None:
+        self.handlers = handlers
+        self._sessions = StreamableHTTPSessionManager(
+            handlers.server(), session_idle_timeout=IDLE_SECONDS, max_sessions=MAX_SESSIONS
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._sessions.run():
+            yield
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        await self._sessions.handle_request(scope, receive, send)

@@ -1,0 +1,409 @@
+"""The daemon as a real process: who may ask what of it, over TCP and over its Unix socket."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from _daemon import Daemon, daemon
+from _mcp_process import shop
+from conftest import ROOT, child_environ, run_cli
+from preread.client import Client as Preread
+from preread.daemon import places, service
+from preread.daemon.guard import MAX_BODY, Rates
+from preread.daemon.tokens import Tokens
+from preread.errors import PrereadError
+
+STATUS = {"method": "context.status"}
+OFF = {"PREREAD_CLAUDE": "off"}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with daemon(tmp_path_factory.mktemp("d")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def root(running: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An allowed project with a dossier of `checkout`."""
+    found = shop(tmp_path_factory.mktemp("one") / "shop")
+    assert run_cli("load", "checkout", cwd=found, env=OFF).status == 0
+    running.allow(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def other(running: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another allowed project, with a dossier of `cart` and a fact of its own."""
+    found = shop(tmp_path_factory.mktemp("two") / "shop")
+    assert run_cli("load", "cart", cwd=found, env=OFF).status == 0
+    assert run_cli("remember", "the zebra is striped", cwd=found, env=OFF).status == 0
+    running.allow(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tokens(running: Daemon, root: Path, other: Path) -> dict[str, str]:
+    """A token of each scope, for `root` only."""
+    return {
+        scope: running.token(scope, "--namespace", str(root))
+        for scope in ("read", "write", "execute")
+    }
+
+
+# -- who may ask
+
+
+def test_a_wrong_host_origin_token_or_scope_has_a_status_of_its_own(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    assert running.ask("GET", "/health").json["status"] == "ok"
+    for path in ("/operation", "/rpc", "/mcp", "/metrics", "/stream", "/", "/nosuch"):
+        assert running.ask("POST", path, STATUS).status in {401, 429}
+    assert running.ask("GET", "/health", Host="evil.example").status == 421
+    assert running.ask("GET", "/health", Host="127.0.0.1").status == 421
+    token = tokens["read"]
+    for origin in ("http://evil.example", "null", f"http://127.0.0.1:{running.port + 1}"):
+        assert running.ask("POST", "/operation", STATUS, token, Origin=origin).status == 403
+    own = f"http://127.0.0.1:{running.port}"
+    assert running.ask("POST", "/operation", STATUS, token, Origin=own).status == 200
+    refused = running.ask("POST", "/operation", {"batch": [STATUS, {"method": "remember"}]}, token)
+    assert refused.status == 403
+    assert 'scope="write"' in refused.headers["www-authenticate"]
+    assert running.ask("GET", "/health", over="socket", Origin=own).status == 403
+
+
+def test_a_build_or_a_program_needs_its_scope_by_every_way(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    load = {"method": "load", "params": {"feature": "cart"}}
+    check = {"method": "context.check", "params": {"feature": "checkout", "run": True}}
+    nested = {**STATUS, "then": {"batch": [{**STATUS, "then": load}]}}
+    rpc = {"jsonrpc": "2.0", "id": 1, **load}
+    for token, path, body in (
+        ("read", "/operation", load),
+        ("read", "/operation", nested),
+        ("read", "/rpc", rpc),
+    ):
+        assert running.ask("POST", path, body, tokens[token]).status == 403
+    fine = {"jsonrpc": "2.0", "id": 2, "method": "config.ops"}
+    inside = running.ask("POST", "/rpc", [rpc, fine], tokens["read"]).json
+    assert inside[0]["error"]["data"]["code"] == "E_NOT_ALLOWED"
+    assert inside[1]["result"]["operations"]
+    assert running.operation(check, tokens["read"])["method"] == "context.check"
+
+
+def test_tokens_expire_are_revoked_and_are_kept_as_hashes(running: Daemon, root: Path) -> None:
+    made = {
+        "revoked": running.token("read"),
+        "expired": running.token("read", "--expires", "1s"),
+        "valid": running.token("read", "--expires", "30d"),
+    }
+    ident = made["revoked"].split("_")[1]
+    assert ident in running.cli("token", "list").out
+    assert running.cli("token", "revoke", ident).status == 0
+    assert running.cli("token", "revoke", ident).status == 1
+    kept = Path(places.state_folder(running.environ)) / "tokens.json"
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    assert all(token.split("_", 2)[2] not in kept.read_text() for token in made.values())
+    time.sleep(1.1)
+    changed = made["valid"][:-1] + ("A" if made["valid"][-1] != "A" else "B")
+    for token in (made["revoked"], made["expired"], changed):
+        assert running.ask("GET", "/metrics", token=token).status in {401, 429}
+    assert running.ask("GET", "/metrics", token=made["valid"]).status == 200
+    assert running.cli("token", "new", "--scope", "read", "--expires", "soon").status == 2
+
+
+def test_guesses_are_slowed_down_and_the_rate_of_a_token_is_limited(running: Daemon) -> None:
+    answers = [running.ask("GET", "/metrics", token=f"prd_{n:08x}_{'x' * 43}") for n in range(14)]
+    late = [answer for answer in answers if answer.status == 429]
+    assert late
+    assert int(late[0].headers["retry-after"]) >= 1
+    assert running.ask("GET", "/health").status == 200
+    rates = Rates(10, 3)
+    assert [rates.wait("a") > 0 for _ in range(4)] == [False, False, False, True]
+    assert rates.wait("b") == 0
+
+
+def test_a_token_file_that_is_damaged_lets_nobody_in(tmp_path: Path) -> None:
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
+    tokens = Tokens(environ)
+    shown = tokens.new("read")
+    assert tokens.check(shown) is not None
+    (tmp_path / "preread" / "tokens.json").write_text('[{"id": "x"}]')
+    with pytest.raises(PrereadError, match="no list of tokens"):
+        tokens.check(shown)
+
+
+# -- namespaces
+
+
+def test_nothing_of_one_namespace_is_seen_from_another(
+    running: Daemon, root: Path, other: Path, tokens: dict[str, str]
+) -> None:
+    def dossiers(**given: Any) -> Any:
+        done = running.operation(STATUS | given, tokens["read"])
+        return [one["feature"] for one in done["result"]["dossiers"]] if "result" in done else done
+
+    assert dossiers() == ["checkout"]
+    assert dossiers(options={"namespace": str(root)}) == ["checkout"]
+    for name in (str(other), "/etc", "../two/shop", f"{root}/../../two/shop", f"{other}/", "/"):
+        for given in (
+            {"options": {"namespace": name}},
+            {"batch": [], "options": {"namespace": name}},
+        ):
+            assert dossiers(**given)["error"]["code"] == "E_NOT_FOUND"
+        answer = running.operation(STATUS, tokens["read"], Preread_Namespace=name)
+        assert answer["error"]["code"] == "E_NOT_FOUND"
+    inner = {"batch": [STATUS | {"options": {"namespace": str(other)}}]}
+    assert running.operation(inner, tokens["read"])["batch"][0]["error"]["code"] == "E_NOT_FOUND"
+    recall = {"method": "recall", "params": {"topic": "zebra"}}
+    assert "striped" not in json.dumps(running.operation(recall, tokens["read"]))
+    wide = running.token("read")
+    found = running.operation(recall | {"options": {"namespace": str(other)}}, wide)
+    assert "striped" in json.dumps(found)
+    assert "which" not in running.operation(STATUS, wide)
+    assert running.operation(STATUS, wide)["error"]["code"] == "E_NOT_FOUND"  # which one?
+
+
+def test_a_folder_is_closed_to_http_until_it_is_allowed_and_open_to_this_users_processes(
+    running: Daemon, tmp_path: Path
+) -> None:
+    (tmp_path / "new" / ".git").mkdir(parents=True)
+    folder, token = tmp_path / "new", running.token("read")
+
+    def code(**more: Any) -> str:
+        done = running.operation(STATUS, **more, Preread_Namespace=str(folder))
+        return done.get("error", {}).get("code", "ok")
+
+    assert (code(token=token), code(over="socket")) == ("E_NOT_FOUND", "ok")
+    assert running.cli("serve", "allow", str(folder)).status == 0
+    assert code(token=token) == "ok"
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to("/etc")
+    assert code(token=token) == "E_NOT_FOUND"
+    assert running.cli("serve", "forbid", str(folder)).status == 0
+    assert str(folder) not in running.cli("serve", "namespaces").out
+
+
+def test_messages_are_those_of_one_namespace_and_each_token_is_a_session(
+    running: Daemon, root: Path, other: Path
+) -> None:
+    one, two = running.token("write"), running.token("write")
+    there = {"Preread_Namespace": str(root)}
+    for token in (one, two):
+        running.operation({"method": "session.register", "params": {}}, token, **there)
+    elsewhere = {"Preread_Namespace": str(other)}
+    running.operation({"method": "session.register", "params": {}}, two, **elsewhere)
+    said = {"method": "say", "params": {"text": "the kettle boils"}}
+    assert "result" in running.operation(said, one, **there)
+    heard = running.operation({"method": "hear"}, two, **there)["result"]["messages"]
+    assert [each["text"] for each in heard] == ["the kettle boils"]
+    assert running.operation({"method": "hear"}, two, **elsewhere)["result"]["messages"] == []
+    assert running.operation({"method": "hear"}, one, **there)["result"]["messages"] == []
+
+
+# -- JSON-RPC
+
+
+def test_json_rpc_answers_as_the_specification_says(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    def rpc(body: Any) -> Any:
+        answer = running.ask("POST", "/rpc", body, tokens["read"])
+        return answer.json if answer.body else answer.status
+
+    call = {"jsonrpc": "2.0", "method": "context.status"}
+    assert rpc(call | {"id": "a"})["result"]["dossiers"][0]["feature"] == "checkout"
+    assert rpc(call) == 204
+    assert rpc([call, call]) == 204
+    assert rpc(b"{")["error"]["code"] == -32700
+    assert rpc([])["error"]["code"] == -32600
+    assert rpc([1, call | {"id": 2}, {**call, "id": 3, "method": "nosuch"}])[0]["id"] is None
+    assert rpc(call | {"id": 1, "params": [1]})["error"]["code"] == -32602
+    assert (
+        rpc(call | {"id": 1, "params": {"feature": "nosuch"}})["error"]["data"]["code"]
+        == "E_NOT_FOUND"
+    )
+    assert len(rpc([call | {"id": n} for n in range(50)])) == 50
+    assert rpc([call] * 51)["error"]["code"] == -32600
+
+
+# -- MCP
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_mcp_of_both_eras_with_its_scope(
+    running: Daemon, root: Path, tokens: dict[str, str], era: str
+) -> None:
+    for scope, works in (("write", True), ("read", False)):
+        headers = {"authorization": f"Bearer {tokens[scope]}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=30) as wire:
+            transport = streamable_http_client(f"{running.url}/mcp", http_client=wire)
+            async with Client(transport, mode=era) as client:
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                assert ("load_context" in names) == works
+                status = await client.call_tool("context_operation", STATUS)
+                assert "checkout" in json.dumps(status.structured_content)
+                said = {"method": "remember", "params": {"content": f"tea is hot {era}"}}
+                done = await client.call_tool("context_operation", said)
+                assert done.is_error != works
+                listed = await client.list_resources()
+                assert "dossier://checkout/summary.md" in {str(r.uri) for r in listed.resources}
+                if works:
+                    loaded = await client.call_tool("load_context", {"feature": "checkout"})
+                    assert loaded.structured_content["status"] == "ok"
+
+
+@pytest.mark.anyio
+async def test_a_session_is_only_for_the_token_that_began_it(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    begin = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                   "clientInfo": {"name": "x", "version": "1"}},
+    }  # fmt: skip
+    types = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    first = running.ask("POST", "/mcp", begin, tokens["write"], **types)
+    session = first.headers["mcp-session-id"]
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    again = {**types, "Mcp_Session_Id": session}
+    assert running.ask("POST", "/mcp", ping, tokens["write"], **again).status == 200
+    others = running.token("write")
+    for token in (tokens["read"], others):
+        answer = running.ask("POST", "/mcp", ping, token, **again)
+        assert answer.status == 404
+
+
+# -- bounds
+
+
+def test_what_is_too_long_or_no_http_is_refused_and_the_daemon_goes_on(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    token, host = tokens["read"], f"127.0.0.1:{running.port}"
+    assert (
+        running.ask("POST", "/operation", b"", token, Content_Length=str(MAX_BODY + 1)).status
+        == 413
+    )
+    for body in (
+        b"",
+        b"[]",
+        b"{",
+        b'"x"',
+        b"[" * 100_000,
+        b'{"method": NaN}',
+        b"\xff",
+        b"1" * 5000,
+    ):
+        assert running.ask("POST", "/operation", body, token).status == 400
+    chunks = b"80000\r\n" + b"x" * 0x80000 + b"\r\n"
+    head = f"POST /operation HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+    long = head.encode() + b"Transfer-Encoding: chunked\r\n\r\n" + chunks * 9 + b"0\r\n\r\n"
+    with suppress(ConnectionError):  # it did not wait for the rest
+        assert b" 413 " in running.raw(long)
+    twice = f"GET /health HTTP/1.1\r\nHost: {host}\r\nHost: evil\r\n\r\n"
+    assert b" 400 " in running.raw(twice.encode())
+    assert b" 400 " in running.raw(b"GET /health HTTP/1.1\r\nX: " + b"x" * 70_000 + b"\r\n\r\n")
+    assert b" 400 " in running.raw(b"\x16\x03\x01 hello\r\n\r\n")
+    both = head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    assert b" 200 " not in running.raw(both.encode() + b"0\r\n\r\n")
+    assert running.ask("GET", "/health").status == 200
+
+
+# -- the process
+
+
+def test_sockets_are_private_and_there_is_one_daemon(running: Daemon) -> None:
+    folder = Path(places.runtime_folder(running.environ))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for path in (places.http_socket(running.environ), places.lines_socket(running.environ)):
+        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    done = running.cli("serve", "--port", "0")
+    assert (done.status, "E_DAEMON" in done.err) == (1, True)
+    status = running.cli("serve", "status", "--json").json
+    assert (status["pid"], status["answers"]) == (running.pid, True)
+
+
+def test_others_are_served_only_with_a_token(tmp_path: Path) -> None:
+    done = run_cli("serve", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
+    assert (done.status, "preread token new" in done.err) == (1, True)
+
+
+def test_it_starts_detached_stops_and_recovers_from_a_kill(tmp_path: Path, project: Path) -> None:
+    environ = {"HOME": str(tmp_path / "h"), "XDG_RUNTIME_DIR": str(tmp_path), **OFF}
+    (tmp_path / "h").mkdir()
+
+    def cli(*arguments: str) -> Any:
+        return run_cli(*arguments, cwd=tmp_path, env=environ)
+
+    assert cli("serve", "status").status == 1
+    assert cli("serve", "stop").status == 1
+    for _ in range(2):
+        assert "runs as process" in cli("serve", "--detach", "--socket").out
+        found = service.status(environ)
+        assert found is not None
+        with Preread.over_socket(project, environ=environ) as client:
+            assert client.status().dossiers == ()
+        os.kill(found.pid, signal.SIGKILL)
+        while service.status(environ) is not None:
+            time.sleep(0.01)
+    assert cli("serve", "--detach", "--socket").status == 0
+    assert cli("serve", "stop").status == 0
+    assert cli("serve", "status").status == 1
+    assert not (tmp_path / "preread" / "http.sock").exists()
+    assert "preread 0" in cli("serve", "logs").out
+    with (
+        Preread.over_socket(project, environ=environ) as client,
+        pytest.raises(PrereadError) as none,
+    ):
+        client.status()
+    assert none.value.code == "E_SERVER"
+
+
+def test_sockets_of_a_service_manager_are_used(tmp_path: Path) -> None:
+    units = service.units({"HOME": "/home/ada"}, "linux")
+    assert [path.name for path in units] == ["preread.service", "preread.socket"]
+    assert "ListenStream=127.0.0.1:9742" in "".join(units.values())
+    [plist] = service.units({"HOME": "/Users/ada"}, "darwin").values()
+    assert "<key>RunAtLoad</key>" in plist
+
+
+def test_the_commands_of_the_document_work(tmp_path: Path, root: Path) -> None:
+    text = (ROOT / "docs" / "daemon.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    script = "set -e\n" + "\n".join(blocks).replace("curl -s", "echo; curl -sS --fail")
+    runs = f'preread() {{ {sys.executable} -m preread "$@"; }}\n'
+    env = child_environ({"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF})
+    try:
+        done = subprocess.run(
+            ["bash", "-c", runs + script],
+            cwd=root,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        answers = [line for line in done.stdout.splitlines() if line.startswith(("{", "["))]
+        assert len(answers) == 5
+        assert not any('"error"' in answer for answer in answers), answers
+        assert "preread_calls_total" in done.stdout
+    finally:
+        run_cli("serve", "stop", cwd=tmp_path, env=env)
