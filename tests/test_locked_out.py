@@ -120,6 +120,7 @@ REPLIES = {
     "ok, but elsewhere": Way(
         reply(status="ok", path=".project/context/login/"), False, "let through"
     ),
+    "not saved": Way(reply(status="degraded", code="E_WRITE"), False, "let through"),
     "degraded, but elsewhere": Way(reply(status="degraded"), False, "let through"),
     "a build is running": Way(reply(status="building", next="Call again"), False, "block"),
     "still running": Way(None, False, "block"),

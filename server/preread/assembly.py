@@ -9,7 +9,6 @@ from preread import check, dossier, hand_edits, prompt, sources
 from preread.build_plan import SUMMARY, Plan
 from preread.builders import static
 from preread.check import People
-from preread.infra import atomic
 from preread.layout import FILES, REQUIRED
 from preread.models import Checked, Draft, Evidence, Fault, Outcome, Problem, SpanMark
 from preread.relocation import Relocator
@@ -26,6 +25,7 @@ class Assembled:
     """The files of a new dossier before they are published."""
 
     checked: Checked
+    texts: dict[str, str]
     drafted: tuple[str, ...]  # files with a model's facts
     missing: tuple[str, ...]  # files that the model was to draft now, and did not
     fault: Fault | None
@@ -82,11 +82,11 @@ def assemble(
     checked, people = _check_together(services, plan, evidence, drafts, alone, outcome)
     by_hand = _by_hand(plan)
     texts = _texts(plan, checked.drafts, by_hand)
-    _write(staging, texts)
     own_facts = tuple(id_ for id_ in _ids(plan, texts) if id_ not in people.facts)
     written = {draft.name for draft in checked.drafts if draft.facts}
     return Assembled(
         checked=checked,
+        texts=texts,
         drafted=tuple(sorted(name for name in chosen if name in written)),
         missing=tuple(name for name in lacking if name in written or name in REQUIRED),
         fault=fault,
@@ -121,6 +121,8 @@ def _model_drafts(
     services: Services, plan: Plan, staging: Path
 ) -> tuple[tuple[Draft, ...], tuple[Problem, ...]]:
     """The drafts that were asked for; every other file is a problem."""
+    if not plan.to_draft:
+        return (), ()
     drafts, problems = check.read_staged(services, plan.request.feature, staging)
     unasked = tuple(
         Problem(draft.name, 1, "E_FILE_NAME", "was not asked for")
@@ -239,11 +241,3 @@ def _ids(plan: Plan, texts: Mapping[str, str]) -> Iterator[str]:
     for row in FILES:
         draft = dossier.parse(row.name, plan.request.feature, texts.get(row.name, ""))[0]
         yield from (dossier.fact_id(row.name, fact.text) for fact in draft.facts)
-
-
-def _write(staging: Path, texts: Mapping[str, str]) -> None:
-    """Replace the content of the staging folder by these files."""
-    for path in staging.iterdir():
-        atomic.remove(path)
-    for name, text in texts.items():
-        atomic.write(staging / name, text.encode())

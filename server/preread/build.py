@@ -152,6 +152,7 @@ async def make(services: Services, plan: Plan, evidence: Evidence, started: floa
     try:
         outcome = await _draft(services, plan, evidence, staging, started)
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
+        await step(publish.put_staged, staging, made.texts)
         manifest = _manifest(services, plan, evidence, outcome, made)
         if plan.how == "refreshed" and plan.published and plan.published.manifest:
             manifest = _of_refresh(manifest, plan.published.manifest)
@@ -183,6 +184,23 @@ async def make(services: Services, plan: Plan, evidence: Evidence, started: floa
     if plan.how == "refreshed" and plan.published is not None:
         return replies.refreshed(services, reply, plan.published, plan.lost, refresh)
     return reply
+
+
+async def without_publishing(
+    services: Services, request: Request, error: PrereadError
+) -> LoadReply:
+    """The static builder's dossier in a reply only, where `error` says that nothing can be saved.
+
+    Raises what reading the project raises.
+    """
+    started = time.time()
+    light = request.model_copy(update={"level": "light", "extend": ()})
+    evidence = await step(collect, services, light)
+    plan = await step(make_plan, services, light, evidence)
+    staging = services.layout.staging  # not read, because no model drafts anything
+    made = await step(assembly.assemble, services, plan, evidence, staging, Outcome())
+    seconds = time.time() - started
+    return replies.unsaved(services, made.texts, made.checked, seconds, error)
 
 
 def _manifest(
@@ -274,6 +292,7 @@ async def _draft(
         return Outcome(fault=_failure(services))  # no model is paid for a part of the evidence
     existing = {draft.name: dossier.render(draft) for draft in plan.kept}
     changed = tuple(f"{one.file}: {one.text}" for one in (*plan.lost_before, *plan.lost))
+    await step(publish.require_place, services, plan.request.feature)
     prepare = partial(prompt.prepare, services, plan.request, evidence, staging, plan.to_draft)
     render = partial(prepare, existing, changed=changed)
     warnings: tuple[str, ...] = ()

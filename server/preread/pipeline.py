@@ -208,9 +208,43 @@ async def build(services: Services, request: Request) -> LoadReply:
 
     Also for `force`, a build by another process will do if it began after this call.
     """
-    notes = await step(git_rules.prepare, services.layout, services.settings)
-    reply = await _locked_build(services, request)
+    try:
+        notes = await step(git_rules.prepare, services.layout, services.settings)
+        reply = await _locked_build(services, request)
+    except PrereadError as error:
+        return await _unsaved(services, request, error)
     return reply.model_copy(update={"warnings": (*notes, *reply.warnings)}) if notes else reply
+
+
+async def _unsaved(services: Services, request: Request, error: PrereadError) -> LoadReply:
+    """What there is, although something cannot be written: the dossier itself, or only a reply.
+
+    Raises the error for any other reason, and when a published dossier is to be replaced.
+    """
+    if error.code != "E_WRITE" or request.extend:
+        raise error
+    unforced = request.model_copy(update={"force": False})
+    found = await step(cache.lookup, services, unforced, partial(build_key, services))
+    if not found.covers or found.published is None:
+        return await _without_publishing(services, request, error)
+    if request.force:
+        raise error
+    reply = replies.from_published(services, request, found.published, "cached", 0.0)
+    why = f"It, or the record of it, could not be refreshed: {error.message}"
+    return reply.model_copy(update={"warnings": (*reply.warnings, why)})
+
+
+async def _without_publishing(
+    services: Services, request: Request, error: PrereadError
+) -> LoadReply:
+    from preread.build import without_publishing
+
+    try:
+        return await without_publishing(services, request, error)
+    except Cancelled:
+        raise
+    except PrereadError:
+        raise error from None
 
 
 async def _locked_build(services: Services, request: Request) -> LoadReply:

@@ -4,9 +4,11 @@ A staging folder is complete once it is renamed with the suffix `.ready`. From t
 can roll the publish forward; before that, nothing published has changed.
 """
 
+import errno
 import os
 import tempfile
 import time
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -26,6 +28,26 @@ def stage(services: Services, feature: str) -> Path:
     atomic.make_folder(staging)
     with atomic.write_errors(staging):
         return Path(tempfile.mkdtemp(dir=staging, prefix=f"{feature_name(feature)}."))
+
+
+def put_staged(staging: Path, texts: Mapping[str, str]) -> None:
+    """Replace the content of a staging folder by these files. Raises E_WRITE."""
+    for path in staging.iterdir():
+        atomic.remove(path)
+    for name, text in texts.items():
+        atomic.write(staging / name, text.encode())
+
+
+def require_place(services: Services, feature: str) -> None:
+    """Raise E_WRITE where a dossier cannot be published, before somebody pays for its drafts."""
+    layout = services.layout
+    places = (layout.dossier(feature), layout.context, layout.project)
+    place = next((path for path in places if os.path.lexists(path)), layout.root)
+    with atomic.write_errors(place):
+        if not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "it is not a folder")
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "")
 
 
 def publish(services: Services, staging: Path, manifest: Manifest, how: str = "built") -> None:

@@ -152,6 +152,40 @@ def not_extended(
     return reply.model_copy(update={**failure, "warnings": (*reply.warnings, why)})
 
 
+def unsaved(
+    services: Services,
+    texts: dict[str, str],
+    checked: Checked,
+    seconds: float,
+    error: PrereadError,
+) -> LoadReply:
+    """The reply to a build that could not be published: all there is of the dossier is in it."""
+    text, cut = inline(texts, services.settings.inline_tokens)
+    why = (
+        "The static builder wrote this dossier, and it is only in this reply, because it could "
+        f"not be saved: {error.message}"
+    )
+    shortened = (f"{name} is longer than a reply carries, and was cut." for name in cut)
+    return LoadReply(
+        status="degraded",
+        state="built",
+        builder="static",
+        level="light",
+        dossier=text,
+        warnings=(why, *shortened),
+        next="Read it now. " + RETRY,
+        stats=Stats(
+            **counts(checked),
+            dropped=checked.dropped,
+            cut=checked.cut,
+            seconds=round(seconds, 3),
+        ),
+        code=error.code,
+        hint=error.hint,
+        details=error.details,
+    )
+
+
 def from_published(
     services: Services, request: Request, found: Published, how: How, seconds: float
 ) -> LoadReply:

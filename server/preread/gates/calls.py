@@ -35,8 +35,11 @@ class Call:
         if not self.ended:
             return ""
         if not self.failed:
-            is_running = '"status":"building"' in self.text.replace(" ", "")
-            return "" if is_running else "load_context was called, and there is no dossier yet"
+            text = self.text.replace(" ", "")
+            if '"status":"building"' in text:
+                return ""
+            saved = "could not be saved" if '"code":"E_WRITE"' in text else "is not there yet"
+            return f"load_context was called, and the dossier {saved}"
         if MISSING in self.text:
             return "load_context is not among the tools of this session"
         if any(code in self.text for code in MISTAKES):

@@ -20,7 +20,8 @@ T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
 STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
-READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+# A file in place of a folder is as bad as a folder that is read-only.
+READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST})
 SCHEMA = """
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL,
