@@ -375,6 +375,16 @@ def test_a_commit_comes_with_its_message_and_the_two_lines_that_tell_most(tmp_pa
     assert [one.state for one in check(tmp_path, [draft(*facts)]).verdicts] == ["quoted"] * 2
 
 
+def test_a_line_that_was_only_laid_out_anew_does_not_stand_for_a_commit(tmp_path: Path) -> None:
+    before = "def pay(cart):\n    total = charge(cart)\n    check(cart)\n"
+    commit(tmp_path, {"src/a.py": before}, "Begin")
+    after = before.replace("charge(cart)", "charge(cart);").replace("check(", "verify(")
+    sha = commit(tmp_path, {"src/a.py": after}, "Verify what was paid")
+    named = finding("x", rule="history", source=f"commit:{sha[:9]}")
+    _, blocks = split(told(tmp_path, Evidence(feature="checkout", words=(), findings=(named,))))
+    assert blocks["history"].endswith("    - check(cart)\n    + verify(cart)")
+
+
 def test_commits_of_a_project_without_git_are_not_looked_up(tmp_path: Path) -> None:
     named = finding("x", rule="history", source="commit:abcdef123")
     _, blocks = split(told(tmp_path, Evidence(feature="checkout", words=(), findings=(named,))))

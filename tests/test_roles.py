@@ -60,6 +60,8 @@ from preread.roles import may_contain_tests, role_of
         ("docs/guide.md", "doc"),
         ("LICENSE", "doc"),
         ("README.html", "doc"),
+        ("doc/fd.1", "doc"),
+        ("logs/app.log.1", "data"),
         ("tests/README.md", "doc"),
         ("pyproject.toml", "config"),
         ("playwright.config.ts", "config"),

@@ -105,7 +105,8 @@ _RUNNER_CONFIG = re.compile(
 _DOC_FILE = re.compile(
     r"\.(md|mdx|markdown|rst|adoc|asciidoc|org|pdf|docx?|odt|tex)$"
     r"|^(readme|changelog|changes|license|licence|authors|contributing|copying|notice|history"
-    r"|news)(\.\w+)?$",
+    r"|news)(\.\w+)?$"
+    r"|^[a-z_-]+\.[1-8]$",  # a page of a manual
     re.IGNORECASE,
 )
 

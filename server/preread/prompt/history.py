@@ -27,6 +27,8 @@ FORMAL = re.compile(
 # Lines of code that say little about what the change is for.
 PLAIN = re.compile(r"^(?:import\b|from\b|use\b|package\b|[#*/]|\"\"\"|[\W_]*$)")
 TELLING = re.compile(r"\b(?:if|return|raise|throw|assert|while|except|catch|else|not)\b|[=<>!]=|\d")
+# Two lines that differ in nothing of this differ in how they are laid out.
+TOKENS = re.compile(r"\w+|[<>=!+*/%&|^~?:-]+")
 SHA = re.compile(r"commit:([0-9a-f]{7,40})")
 
 
@@ -97,5 +99,7 @@ def _is_code(line: str) -> bool:
 def _score(removed: str, added: str, wanted: re.Pattern[str]) -> float:
     """How much a change tells: a line with its successor, a condition or value, the words."""
     both = f"{removed} {added}"
-    is_pair = bool(removed and added) and removed.split() != added.split()
+    is_pair = bool(removed and added)
+    if is_pair and TOKENS.findall(removed) == TOKENS.findall(added):
+        return 0.0
     return 2 * is_pair + bool(TELLING.search(both)) + bool(wanted.search(both))
