@@ -55,6 +55,19 @@ CODES: dict[str, Code] = {
     "E_DAEMON": Code(
         -32018, FAILED, "the daemon runs already, does not run, or cannot listen where it should"
     ),
+    "E_DOCUMENT": Code(
+        -32040,
+        FAILED,
+        "a document cannot be read: encrypted, damaged, of no known format; see `details.reason`",
+    ),
+    "E_DOCUMENT_LIMIT": Code(
+        -32041,
+        FAILED,
+        "a document is too large, or takes too much memory or time; see `details.reason`",
+    ),
+    "E_EXTRA": Code(
+        -32042, FAILED, "an optional package is missing; the hint says how to install it"
+    ),
     # Why the static builder stood in: codes of `degraded` and `partial` replies, not of errors.
     "E_CLI": Code(-32020, FAILED, "Claude Code is not installed, too old or cannot be started"),
     "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was rejected"),

@@ -97,6 +97,15 @@ class Layout:
         return self.state / "knowledge.md"
 
     @property
+    def documents(self) -> Path:
+        """Copies of documents from outside, and the list of the documents that count."""
+        return self.project / "documents"
+
+    @property
+    def loaded(self) -> Path:
+        return self.documents / "loaded.json"
+
+    @property
     def context(self) -> Path:
         return self.project / "context"
 
@@ -263,7 +272,7 @@ class Layout:
         folders += [self.history(x).parent]
         files = [self.config, self.knowledge, self.db, self.wrong, self.results]
         files += [self.spending, self.agreement, self.test_history, self.audit]
-        files += [self.personal_knowledge]
+        files += [self.personal_knowledge, self.loaded]
         if feature is not None:
             folders += [self.dossier(feature), self.backups(feature)]
         folders += [self.backup_sets]

@@ -288,13 +288,18 @@ def _parse_doc(text: str) -> Ref | None:
 
 
 def _resolve_doc(ref: Ref, tree: Tree) -> Span:
-    text = tree.text(ref.path)
-    if text is None:
-        raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a text document of the project")
-    pages = text.split("\f")
-    if ref.start > len(pages):
-        raise SourceError("E_SOURCE_LINES", f"`{ref.path}` has {len(pages)} pages, not {ref.start}")
-    return Span(tuple(without_carriage_returns(pages[ref.start - 1].split("\n"))))
+    from preread.documents import reading  # only a dossier that cites documents needs it
+
+    try:
+        parts = reading.read(tree, ref.path).document.parts
+    except PrereadError as error:
+        is_there = tree.exists(ref.path)
+        raise SourceError(
+            "E_SOURCE_UNREADABLE" if is_there else "E_SOURCE_FILE", error.message
+        ) from error
+    if ref.start > len(parts):
+        raise SourceError("E_SOURCE_LINES", f"`{ref.path}` has {len(parts)} parts, not {ref.start}")
+    return Span(parts[ref.start - 1].lines)
 
 
 # -- said:<who>@<date>

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from preread.cli import document_views
 from preread.cli.evidence_views import evidence, facts, failures
 from preread.cli.graph_views import graph
 from preread.cli.history_views import blame, diff, impact, trace
@@ -256,6 +257,8 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "memory.remember": kept,
     "memory.decide": kept,
     "memory.recall": recall,
+    "documents.load": document_views.load,
+    "documents.read": document_views.read,
     "attention.cognitive_status": attention,
     "attention.wm_consolidate": consolidated,
     "session.who_is_here": here,

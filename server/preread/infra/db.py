@@ -59,6 +59,9 @@ CREATE TABLE facts (
 );
 CREATE INDEX facts_path ON facts (path);
 CREATE VIRTUAL TABLE fact_words USING fts5 (text, section, feature, tokenize = "porter unicode61");
+CREATE VIRTUAL TABLE document_words USING fts5 (
+    path UNINDEXED, digest UNINDEXED, part UNINDEXED, text, tokenize = "porter unicode61"
+);
 CREATE TABLE vectors (digest TEXT PRIMARY KEY, vector BLOB NOT NULL);
 INSERT INTO fact_words (fact_words, rank) VALUES ('rank', 'bm25(2.0, 1.0, 1.0)');
 CREATE TABLE nodes (

@@ -39,6 +39,9 @@ ROWS = (
     Row("memory.digest", "memory.digest"),
     Row("memory.forget", "memory.forget"),
     Row("memory.update_metadata", "memory.update_metadata"),
+    Row("documents.load", "documents.load", "documents"),
+    Row("documents.list", "documents.list"),
+    Row("documents.read", "documents.read", "read"),
     Row("context.check", "check", "check"),
     Row("context.wrong", "wrong", "wrong"),
     Row("context.remove", "remove", "remove"),
@@ -93,6 +96,7 @@ ALIASES = {
     "check_graph_integrity": "integrity.check",
     "repair_graph": "integrity.repair",
     "list_backups": "integrity.backups",
+    "load_pdf_document": "documents.load",
 }
 COMMANDS = {row.command: row.name for row in ROWS if row.command}
 

@@ -1,0 +1,50 @@
+"""Reads one document in a process with limits; answers with one JSON text."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from preread.documents.model import Document, Unusable
+
+MEMORY = 1_500_000_000  # bytes of address space, of which pdfium's own code maps a part
+SECONDS = 30  # of processor time
+MAX_CHARACTERS = 20_000_000
+
+
+def limit() -> None:
+    """Limit this process, where the platform can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))  # SIGXCPU, then SIGKILL
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def answer(read: Callable[[bytes], Document], data: bytes) -> dict[str, object]:
+    """The document, or why there is none."""
+    try:
+        document = read(data)
+        if sum(len(line) for part in document.parts for line in part.lines) > MAX_CHARACTERS:
+            raise Unusable("size", f"its text has more than {MAX_CHARACTERS:,} characters")
+        return document.as_json()
+    except Unusable as error:
+        return {"reason": error.reason, "message": str(error)}
+    except MemoryError:
+        return {"reason": "memory", "message": "reading it takes too much memory"}
+    except RecursionError:
+        return {"reason": "damaged", "message": "its parts are nested too deeply"}
+
+
+def serve(reader: str, path: str) -> None:
+    """Answer with what `module.function` reads from a file, and the file's digest."""
+    limit()
+    module, _, name = reader.partition(".")
+    read = getattr(import_module(f"preread.documents.{module}"), name)
+    data = Path(path).read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    sys.stdout.write(json.dumps({**answer(read, data), "digest": digest}))

@@ -1,0 +1,88 @@
+"""PDF by pdfium: the text of each page, and what its information dictionary says.
+
+pdfium does not run scripts. It may abort on a hostile file, so that it belongs in a child.
+"""
+
+import ctypes
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from preread.documents.model import Document, Part, Unusable
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
+
+MAX_PAGES = 1_500
+HYPHEN = re.compile("[\ufffe\u00ad](?:\r?\n)?")  # a word that was divided at the end of a line
+DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
+FAULTS = {3: ("damaged", "it is no PDF, or a damaged one"), 4: ("encrypted", "it is encrypted"),
+          5: ("encrypted", "it uses a security handler that is not supported")}  # fmt: skip
+
+
+def read(data: bytes) -> Document:
+    """Raises Unusable, and ImportError without the extra."""
+    import pypdfium2
+
+    try:
+        pdf = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        number = getattr(error, "err_code", 3)
+        raise Unusable(*FAULTS.get(number or 3, FAULTS[3])) from error
+    if len(pdf) > MAX_PAGES:
+        message = f"it has {len(pdf)} pages, more than the {MAX_PAGES} that are read"
+        raise Unusable("pages", message)
+    warnings = []
+    parts = []
+    for number in range(len(pdf)):
+        try:
+            parts.append(Part(_lines(pdf, number)))
+        except pypdfium2.PdfiumError:
+            parts.append(Part(()))
+            warnings.append(f"page {number + 1} is damaged")
+    if not any(part.lines for part in parts):
+        warnings.append("it has no text: its pages may be pictures")
+    if _has_scripts(data):
+        warnings.append("it has scripts, which were not run")
+    return Document(tuple(parts), _about(pdf), (), tuple(warnings))
+
+
+def _lines(pdf: "PdfDocument", number: int) -> tuple[str, ...]:
+    page = pdf[number]
+    text_page = page.get_textpage()
+    try:
+        text = HYPHEN.sub("", text_page.get_text_bounded())
+    finally:
+        text_page.close()
+        page.close()
+    return tuple(line.rstrip() for line in text.replace("\0", "").splitlines())
+
+
+def _about(pdf: "PdfDocument") -> dict[str, str]:
+    """Without what is damaged."""
+    found = {"pages": str(len(pdf))}
+    with suppress(Exception):
+        given = pdf.get_metadata_dict(skip_empty=True)
+        if date := DATE.match(given.get("CreationDate", "")):
+            found["date"] = "-".join(filter(None, date.groups()))
+        found |= {key: given[name] for key, name in NAMES.items() if given.get(name, "").strip()}
+    with suppress(Exception):
+        if language := _language(pdf):
+            found["language"] = language
+    return found
+
+
+NAMES = {"title": "Title", "authors": "Author", "subject": "Subject"}
+
+
+def _language(pdf: "PdfDocument") -> str:
+    from pypdfium2 import raw
+
+    length = raw.FPDFCatalog_GetLanguage(pdf, None, 0)
+    buffer = (ctypes.c_ushort * (length // 2))()
+    raw.FPDFCatalog_GetLanguage(pdf, buffer, length)
+    return bytes(buffer).decode("utf-16-le", "replace").rstrip("\0")
+
+
+def _has_scripts(data: bytes) -> bool:
+    return b"/JavaScript" in data or b"/Launch" in data

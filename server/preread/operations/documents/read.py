@@ -1,0 +1,93 @@
+"""`documents.read`: a document's text by its parts, its tables and references."""
+
+from pydantic import Field
+
+from preread.documents import reading
+from preread.documents.model import Document
+from preread.documents.references import Reference, references
+from preread.errors import PrereadError
+from preread.models import Model
+from preread.operations.documents.entries import PATH, About, about, cite
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class ReadRequest(RequestModel):
+    """Which document, and which of its parts."""
+
+    path: str = Field(description=PATH)
+    first: int = Field(1, ge=1, description="The first page or section.")
+    last: int | None = Field(None, ge=1, description="The last one; all that follow by default.")
+
+
+class Part(Model):
+    """A page, slide, chapter or section."""
+
+    cite: str = Field(description="What a fact's source would be: `doc:a.pdf#p3`.")
+    title: str = ""
+    text: str
+
+
+class Table(Model):
+    """A table, cell by cell."""
+
+    cite: str
+    rows: tuple[tuple[str, ...], ...]
+
+
+class ReadReply(Model):
+    """What a document says."""
+
+    path: str
+    digest: str
+    about: About
+    parts: tuple[Part, ...]
+    tables: tuple[Table, ...]
+    references: tuple[Reference, ...]
+    warnings: tuple[str, ...] = ()
+
+
+async def read(context: Context, request: ReadRequest) -> ReadReply:
+    return await in_thread(context, context.services(), _read, request)
+
+
+def _read(services: Services, request: ReadRequest) -> ReadReply:
+    found = reading.read(services.tree, request.path)
+    document = found.document
+    if request.first > len(document.parts):
+        raise PrereadError(
+            "E_NOT_FOUND", f"{request.path} has {len(document.parts)} parts, not {request.first}."
+        )
+    wanted = range(request.first, min(request.last or 10**6, len(document.parts)) + 1)
+    return ReadReply(
+        path=request.path,
+        digest=found.digest,
+        about=about(document),
+        parts=tuple(_part(request.path, document, number) for number in wanted),
+        tables=tuple(
+            Table(cite=cite(request.path, one.part), rows=one.rows)
+            for one in document.tables
+            if one.part in wanted
+        ),
+        references=references(document),
+        warnings=document.warnings,
+    )
+
+
+def _part(path: str, document: Document, number: int) -> Part:
+    part = document.parts[number - 1]
+    return Part(cite=cite(path, number), title=part.title, text="\n".join(part.lines))
+
+
+OPERATION = Operation(
+    name="documents.read",
+    request=ReadRequest,
+    reply=ReadReply,
+    effect="read",
+    doc="Show a document's text by pages or sections, its tables, and the works that it cites.",
+    example="preread read docs/paper.pdf --first 2 --last 3",
+    run=read,
+    command="read",
+    positional=("path",),
+    pages="parts",
+)

@@ -1,0 +1,76 @@
+"""Search what the loaded documents say: a full-text index of their parts, derived."""
+
+import re
+import sqlite3
+from typing import NamedTuple
+
+from preread.documents import reading, shelf
+from preread.errors import PrereadError
+from preread.infra import db
+from preread.services import Services
+
+WORD = re.compile(r"\w+")
+MAX_TERMS = 32
+SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z(\[“\"])")
+MAX_SENTENCE = 300  # characters
+
+
+class Passage(NamedTuple):
+    """A part of a document that a search found, best first."""
+
+    path: str
+    part: int
+    lines: tuple[str, ...]
+
+
+def index(services: Services) -> None:
+    """Bring the index up to date with the documents; unreadable ones are left out."""
+    known = shelf.loaded(services.layout)
+    db.use(services.layout, lambda connection: _index(services, known, connection))
+
+
+def _index(services: Services, known: dict[str, str], connection: sqlite3.Connection) -> None:
+    select = "SELECT DISTINCT path, digest FROM document_words"
+    there = set(connection.execute(select))
+    current = {}
+    for path in known:
+        try:
+            current[path] = reading.read(services.tree, path)
+        except PrereadError:
+            continue
+    gone = there - {(path, found.digest) for path, found in current.items()}
+    new = [(p, f) for p, f in current.items() if (p, f.digest) not in there]
+    if not (gone or new):
+        return
+    with db.transaction(connection):
+        connection.executemany("DELETE FROM document_words WHERE path = ? AND digest = ?", gone)
+        for path, found in new:
+            rows = [
+                (path, found.digest, number, "\n".join((part.title, *part.lines)))
+                for number, part in enumerate(found.document.parts, 1)
+            ]
+            insert = "INSERT INTO document_words (path, digest, part, text) VALUES (?, ?, ?, ?)"
+            connection.executemany(insert, rows)
+
+
+def search(services: Services, text: str, limit: int) -> list[Passage]:
+    """The parts with the most telling of these words, by BM25. Brings the index up to date."""
+    terms = list(dict.fromkeys(WORD.findall(text.lower())))[:MAX_TERMS]
+    if not terms or not shelf.loaded(services.layout):
+        return []
+    index(services)
+    query = " OR ".join(f'"{term}"' for term in terms)
+    sql = "SELECT path, part FROM document_words WHERE document_words MATCH ? ORDER BY rank LIMIT ?"
+    rows = db.use(services.layout, lambda it: it.execute(sql, (query, limit)).fetchall())
+    found = []
+    for path, part in rows:
+        lines = reading.read(services.tree, path).document.parts[part - 1].lines
+        found.append(Passage(path, part, lines))
+    return found
+
+
+def sentences(lines: tuple[str, ...]) -> list[str]:
+    """The sentences of a part, each on one line; what is longer than MAX_SENTENCE is left out."""
+    blocks = re.split(r"\n\s*\n", "\n".join(lines))
+    found = [one for block in blocks for one in SENTENCE.split(" ".join(block.split()))]
+    return [one for one in found if 0 < len(one) <= MAX_SENTENCE]
