@@ -134,7 +134,8 @@ def test_a_path_with_special_characters_resolves_in_angle_brackets(tmp_path: Pat
         ("image.svg:1", "E_SOURCE_UNREADABLE"),
         ("large.txt:1", "E_SOURCE_UNREADABLE"),
         ("a.py::test_nothing", "E_SOURCE_TEST"),
-        ("doc:a.py#p2", "E_SOURCE_LINES"),
+        ("doc:a.py#p2", "E_SOURCE_UNREADABLE"),
+        ("doc:one-page.txt#p2", "E_SOURCE_LINES"),
         ("doc:b.md#p1", "E_SOURCE_FILE"),
         ("commit:0123abc", "E_SOURCE_COMMIT"),
         ("run:r9", "E_SOURCE_RUN"),
@@ -150,6 +151,7 @@ def test_each_way_to_be_invalid_has_its_code(tmp_path: Path, text: str, code: st
         {
             "a.py": "one\ntwo\nthree",
             "empty.py": "",
+            "one-page.txt": "one",
             "src.py/x": "",
             "image.svg": "\0\1",
             "large.txt": "x\n" * 600_000,

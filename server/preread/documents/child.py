@@ -5,9 +5,9 @@ import json
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 
 from preread.documents.model import Document, Unusable
+from preread.infra.reading import plain_bytes
 
 MEMORY = 1_500_000_000  # bytes of address space, of which pdfium's own code maps a part
 SECONDS = 30  # of processor time
@@ -45,6 +45,6 @@ def serve(reader: str, path: str) -> None:
     limit()
     module, _, name = reader.partition(".")
     read = getattr(import_module(f"preread.documents.{module}"), name)
-    data = Path(path).read_bytes()
+    data = plain_bytes(path) or b""
     digest = hashlib.sha256(data).hexdigest()
     sys.stdout.write(json.dumps({**answer(read, data), "digest": digest}))
