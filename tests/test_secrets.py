@@ -335,8 +335,14 @@ def test_without_env_files_shapes_are_still_found(
     [
         ("ADMIN_PASSWORD = 'x1'", True), ("salt: \"x9\"", True), ("ghp_" + "a1B2" * 9, True),
         ("postgres://shop:S3cr3tV9@db.corp.net/x", True), ("S3cr3tValue99xK", True),
-        ('login("ada", "hunter2")', False), ("PASSWORD=hunter2", False),
-        ("'hun' + 'ter2'", False),
+        ("PASSWORD=hunter2", True), ("db.password: hunter2", True), ("TOKEN = 'ab12'", True),
+        ("dbPass = 'hunter2'", True), ("credentials: 'ada:h4x'", True), ("pwd='h4x'", True),
+        ("private_key = 'k3y0'", True), ("  password: hunter2  # admin", True),
+        ("export MYSQL_PASS=r00t", True), ("app.datasource.password=S3cr3t", True),
+        ('login("ada", "hunter2")', False), ("PASSWORD=hunter", False),
+        ("'hun' + 'ter2'", False), ("token = next_token2(x)", False), ("self.password = pw2", False),
+        ("token: 'NAME1'", True), ("tests pass: v1.2", False), ("token_type = 'h1'", False),
+        ("password: string", False), ("password=password1", False), ("token: 30s", False),
     ],
 )  # fmt: skip
 def test_what_the_readme_says_is_caught_and_what_is_not(
