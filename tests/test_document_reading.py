@@ -308,3 +308,47 @@ def test_the_child_answers_for_what_is_too_long_or_too_deep() -> None:
         return deep(data)
 
     assert child.answer(deep, b"")["reason"] == "damaged"
+
+
+async def test_what_a_document_demands_is_in_the_dossier_until_the_document_says_otherwise(
+    project: Path,
+) -> None:
+    place = project / "docs" / "till.pdf"
+    place.write_bytes(
+        papers.pdf(
+            [
+                ["Rules of the till"],
+                ["2 Checkout", "A checkout must be refused without a signature.", "Blue is nice."],
+            ]
+        )
+    )
+    before = (await answer(project, {"method": "context.load", "params": {"feature": "checkout"}}))[
+        "result"
+    ]
+    assert "signature" not in before["dossier"]
+    await answer(project, {"method": "documents.load", "params": {"paths": ["docs/till.pdf"]}})
+    reply = (await answer(project, {"method": "context.load", "params": {"feature": "checkout"}}))[
+        "result"
+    ]
+    assert reply["state"] != "cached"
+    told = (project / reply["path"] / "requirements.md").read_text()
+    assert "`A checkout must be refused without a signature.` (doc:docs/till.pdf#p2)" in told
+    assert "Blue" not in told
+    place.write_bytes(papers.pdf([["Rules of the till"], ["Nothing"]]))
+    status = (await answer(project, {"method": "context.load", "params": {"feature": "checkout"}}))[
+        "result"
+    ]
+    assert status["state"] != "cached"
+    assert "signature" not in (project / reply["path"] / "requirements.md").read_text()
+
+
+async def test_recall_also_says_what_documents_say(project: Path) -> None:
+    (project / "docs" / "till.pdf").write_bytes(FORMATS["till.pdf"])
+    await answer(project, {"method": "documents.load", "params": {"paths": ["docs/till.pdf"]}})
+    reply = (
+        await answer(project, {"method": "recall", "params": {"topic": "refunds of customers"}})
+    )["result"]
+    assert reply["documents"][0] == {
+        "text": REFUND,
+        "source": "doc:docs/till.pdf#p2",
+    }

@@ -61,9 +61,9 @@ def _any_of(globs: list[str]) -> re.Pattern[str]:
 
 
 def digests(services: Services, request: Request) -> dict[str, str]:
-    """The digest of each input that exists: `ticket:<id>`, `knowledge`, `failures` in reports."""
+    """The digest of each input that exists: `ticket:<id>`, `knowledge`, `documents`, `failures`."""
     tree, found = services.tree, {}
-    files = {"knowledge": tree.layout.knowledge}
+    files = {"knowledge": tree.layout.knowledge, "documents": tree.layout.loaded}
     if request.ticket:
         files[f"ticket:{request.ticket}"] = tree.layout.ticket(request.ticket)
     for key, file in files.items():

@@ -8,10 +8,15 @@ from preread.documents import reading, shelf
 from preread.errors import PrereadError
 from preread.infra import db
 from preread.services import Services
+from preread.sources import Ref
 
 WORD = re.compile(r"\w+")
 MAX_TERMS = 32
+MAX_PARTS = 10
+STEM = 6  # letters: what inflected forms of a word share
 SENTENCE = re.compile(r"(?<=[.!?;:])\s+(?=[A-Z(\[“\"])")
+BLOCK = re.compile(r"\n\s*\n")
+HEADING = re.compile(r"^\d+(?:\.\d+)*\.? +[A-Z].{0,80}(?<![.,;:])$", re.MULTILINE)
 MAX_SENTENCE = 300  # characters
 
 
@@ -71,6 +76,18 @@ def search(services: Services, text: str, limit: int) -> list[Passage]:
 
 def sentences(lines: tuple[str, ...]) -> list[str]:
     """The sentences of a part, each on one line; what is longer than MAX_SENTENCE is left out."""
-    blocks = re.split(r"\n\s*\n", "\n".join(lines))
+    blocks = BLOCK.split(HEADING.sub(r"\n\g<0>\n", "\n".join(lines)))
     found = [one for block in blocks for one in SENTENCE.split(" ".join(block.split()))]
     return [one for one in found if 0 < len(one) <= MAX_SENTENCE]
+
+
+def sentences_about(services: Services, text: str, limit: int) -> list[tuple[str, str]]:
+    """The sentences with the most of these words, each with its source."""
+    terms = {term[:STEM] for term in WORD.findall(text.lower()) if len(term) > 2}
+    found = []
+    for place, passage in enumerate(search(services, text, MAX_PARTS)):
+        source = str(Ref("doc", passage.path, passage.part))
+        for sentence in sentences(passage.lines):
+            shared = terms & {word[:STEM] for word in WORD.findall(sentence.lower())}
+            found += [(-len(shared), place, sentence, source)] if shared else []
+    return [(sentence, source) for _, _, sentence, source in sorted(found)[:limit]]

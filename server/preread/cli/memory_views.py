@@ -22,12 +22,13 @@ def kept(reply: "KeptReply") -> Iterator[Block]:
 
 def recall(reply: "RecallReply") -> Iterator[Block]:
     yield from (Marked("note", f": {warning}") for warning in reply.warnings)
-    if not reply.entries:
+    if not reply.entries and not reply.documents:
         yield "Nothing is remembered about that."
     for one in reply.entries:
         about = [one.state, f"{one.confidence:.2f}", f"{one.path}:{one.line}", *one.tags]
         yield f"{one.id}  {one.text} ({', '.join(one.sources)})"
         yield f"{'':8}  {', '.join(about)}"
+    yield from (f"{one.text} ({one.source})" for one in reply.documents)
 
 
 def capture(reply: "CaptureReply") -> Iterator[Block]:

@@ -13,6 +13,7 @@ from preread.evidence.rules import (
     helpers,
     history,
     knowledge,
+    required,
     reverts,
     routes,
     run,
@@ -53,6 +54,7 @@ RULES = (
     flaky.RULE,
     history.RULE,
     ticket.RULE,
+    required.RULE,
     knowledge.RULE,
     documents.RULE,
 )

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from preread import facts, meaning
+from preread import facts, meaning, passages
 from preread.errors import PrereadError
 from preread.infra import embedding
 from preread.models import Model
@@ -18,6 +18,9 @@ NO_MODEL = "No model for search by meaning is installed"
 INSTALL = f"To install it: {embedding.HOW_TO_INSTALL}."
 
 
+SAID = 5  # sentences of documents
+
+
 class RecallRequest(RequestModel):
     """What to look for."""
 
@@ -28,16 +31,30 @@ class RecallRequest(RequestModel):
     collection: str | None = Field(None, description="Only this collection.")
 
 
+class Passage(Model):
+    """A sentence of a loaded document."""
+
+    text: str
+    source: str = Field(description="Like `doc:docs/paper.pdf#p3`.")
+
+
 class RecallReply(Model):
     """What is remembered, best first."""
 
     entries: tuple[Memory, ...]
     used: Mode = Field(description="How it was searched.")
     warnings: tuple[str, ...] = ()
+    documents: tuple[Passage, ...] = Field((), description="What loaded documents say about it.")
 
 
 async def recall(context: Context, request: RecallRequest) -> RecallReply:
-    return await in_thread(context, context.services(), _recall, request)
+    services = context.services()
+    reply = await in_thread(context, services, _recall, request)
+    if request.tags or request.collection is not None or not request.topic.strip():
+        return reply
+    said = await in_thread(context, services, passages.sentences_about, request.topic, SAID)
+    found = tuple(Passage(text=text, source=source) for text, source in said)
+    return reply.model_copy(update={"documents": found})
 
 
 def _recall(services: Services, request: RecallRequest) -> RecallReply:
