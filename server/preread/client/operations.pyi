@@ -14,6 +14,9 @@ import preread.operations.attention.wm_consolidate
 import preread.operations.attention.wm_status
 import preread.operations.check
 import preread.operations.doctor
+import preread.operations.documents.list
+import preread.operations.documents.load
+import preread.operations.documents.read
 import preread.operations.facts
 import preread.operations.failures
 import preread.operations.gates
@@ -80,6 +83,11 @@ class Memory:
     def forget(self, fact: str, *, reason: str = ...) -> preread.operations.memory.forget.ForgetReply: ...
     def update_metadata(self, fact: str, *, tags: Sequence[str] | None = ..., topic: str | None = ..., collection: str | None = ...) -> preread.operations.memory.update_metadata.UpdateReply: ...
 
+class Documents:
+    def load(self, paths: Sequence[str] = ...) -> preread.operations.documents.load.LoadReply: ...
+    def list(self) -> preread.operations.documents.list.ListReply: ...
+    def read(self, path: str, *, first: int = ..., last: int | None = ...) -> preread.operations.documents.read.ReadReply: ...
+
 class Integrity:
     def check(self) -> preread.operations.integrity.check.IntegrityReply: ...
     def repair(self) -> preread.operations.integrity.repair.RepairReply: ...
@@ -133,6 +141,7 @@ class Config:
 class Operations:
     knowledge: Knowledge
     memory: Memory
+    documents: Documents
     integrity: Integrity
     history: History
     workflow: Workflow
@@ -168,6 +177,11 @@ class AsyncMemory:
     async def digest(self, *, all: bool = ..., tags: Sequence[str] = ..., collection: str | None = ...) -> preread.operations.memory.digest.DigestReply: ...
     async def forget(self, fact: str, *, reason: str = ...) -> preread.operations.memory.forget.ForgetReply: ...
     async def update_metadata(self, fact: str, *, tags: Sequence[str] | None = ..., topic: str | None = ..., collection: str | None = ...) -> preread.operations.memory.update_metadata.UpdateReply: ...
+
+class AsyncDocuments:
+    async def load(self, paths: Sequence[str] = ...) -> preread.operations.documents.load.LoadReply: ...
+    async def list(self) -> preread.operations.documents.list.ListReply: ...
+    async def read(self, path: str, *, first: int = ..., last: int | None = ...) -> preread.operations.documents.read.ReadReply: ...
 
 class AsyncIntegrity:
     async def check(self) -> preread.operations.integrity.check.IntegrityReply: ...
@@ -222,6 +236,7 @@ class AsyncConfig:
 class AsyncOperations:
     knowledge: AsyncKnowledge
     memory: AsyncMemory
+    documents: AsyncDocuments
     integrity: AsyncIntegrity
     history: AsyncHistory
     workflow: AsyncWorkflow
