@@ -15,10 +15,16 @@ USAGE, FAILED, INTERRUPTED, BUG = 2, 1, 130, 3
 
 CODES: dict[str, Code] = {
     "E_USAGE": Code(-32602, USAGE, "an argument is missing, unknown or of the wrong type"),
-    "E_FEATURE_NAME": Code(
-        -32001, USAGE, "not a valid feature name; `details.slug` is one, if the name has one"
+    "E_AGENT": Code(-32000, FAILED, "an agent or a run of agents failed"),
+    "E_WORKTREE": Code(
+        -32001, FAILED, "a worktree cannot be created, merged or removed as things are"
     ),
-    "E_TICKET_NAME": Code(-32002, USAGE, "not a valid ticket id"),
+    "E_SEARCH": Code(-32002, FAILED, "the search of what is known cannot use its index"),
+    "E_ISSUE": Code(-32010, USAGE, "not an issue's number, or no issue of that number is here"),
+    "E_FEATURE_NAME": Code(
+        -32031, USAGE, "not a valid feature name; `details.slug` is one, if the name has one"
+    ),
+    "E_TICKET_NAME": Code(-32032, USAGE, "not a valid ticket id"),
     "E_PROJECT_DIR": Code(
         -32003, FAILED, "`.project` is a file, or the project folder cannot be opened"
     ),
@@ -33,10 +39,12 @@ CODES: dict[str, Code] = {
     "E_READ": Code(
         -32015, FAILED, "a file or folder exists and cannot be read, or git does not answer"
     ),
-    "E_TIMEOUT": Code(-32008, FAILED, "the build or the search did not finish within its deadline"),
+    "E_TIMEOUT": Code(
+        -32020, FAILED, "a build, a search or an agent did not finish within its deadline"
+    ),
     "E_CANCELLED": Code(-32009, INTERRUPTED, "the last caller that waited for the build went away"),
     "E_CHECK": Code(
-        -32010, FAILED, "the published dossier breaks format rules or has invalid sources"
+        -32033, FAILED, "the published dossier breaks format rules or has invalid sources"
     ),
     "E_RECURSION": Code(-32011, FAILED, "the headless builder's own child asked for a dossier"),
     "E_PROMPT": Code(
@@ -69,7 +77,7 @@ CODES: dict[str, Code] = {
         -32042, FAILED, "an optional package is missing; the hint says how to install it"
     ),
     # Why the static builder stood in: codes of `degraded` and `partial` replies, not of errors.
-    "E_CLI": Code(-32020, FAILED, "Claude Code is not installed, too old or cannot be started"),
+    "E_CLI": Code(-32034, FAILED, "Claude Code is not installed, too old or cannot be started"),
     "E_LOGIN": Code(-32021, FAILED, "Claude Code is not logged in, or its key was rejected"),
     "E_SERVER": Code(
         -32022, FAILED, "a configured MCP server is unknown, not logged in or unreachable"

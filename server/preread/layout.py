@@ -204,6 +204,16 @@ class Layout:
         """The project's own workflows, a file each."""
         return self.project / "workflows"
 
+    @property
+    def worktrees(self) -> Path:
+        """Where worktrees are created; git ignores it."""
+        return self.root / ".worktrees"
+
+    @property
+    def worktree_records(self) -> Path:
+        """What is known of each worktree besides what git knows, a file each."""
+        return self.state / "worktrees"
+
     def run_log(self, feature: str) -> Path:
         """The agent's log of one piece of work on a feature's tests."""
         return self.run_logs / f"{feature_name(feature)}.md"

@@ -113,7 +113,7 @@ def command(of: Operation) -> click.Command:
     arguments = [parameter(of, name, fields[name]) for name in of.positional]
     options = [parameter(of, n, about) for n, about in fields.items() if n not in of.positional]
     return Command(
-        of.command,
+        of.command.rpartition(" ")[2],
         callback=parsed,
         params=[*arguments, *options, PROJECT, JSON],
         help=f"{of.doc}\n\n\b\nExample:\n  {of.example}",
@@ -166,11 +166,22 @@ OTHERS: dict[str, click.Command] = {"watch": watch, "mcp": mcp}
 DAEMON = ("serve", "token")  # in a module that only they need
 
 
+def group(name: str, inner: list[str]) -> click.Group:
+    """Commands of two words with the same first word."""
+    found = click.Group(
+        name, short_help=f"Work with {name}s: {', '.join(w.split()[1] for w in inner)}."
+    )
+    for words in inner:
+        found.add_command(command(operation(words)))
+    return found
+
+
 class Commands(click.Group):
     """Every operation, in the registry's order; a command is created when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return [*COMMANDS, *OTHERS, *DAEMON]
+        words = dict.fromkeys(words.partition(" ")[0] for words in COMMANDS)
+        return [*words, *OTHERS, *DAEMON]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -192,7 +203,10 @@ class Commands(click.Group):
 
             found: click.Command = getattr(daemon, cmd_name)
             return found
-        return command(operation(cmd_name)) if cmd_name in COMMANDS else None
+        if cmd_name in COMMANDS:
+            return command(operation(cmd_name))
+        inner = [words for words in COMMANDS if words.startswith(f"{cmd_name} ")]
+        return group(cmd_name, inner) if inner else None
 
 
 def parse(argv: list[str]) -> Call | Callable[[], int] | int:

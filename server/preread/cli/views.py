@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from preread.cli import document_views
+from preread.cli import document_views, worktree_views
 from preread.cli.evidence_views import evidence, facts, failures
 from preread.cli.graph_views import graph
 from preread.cli.history_views import blame, diff, impact, trace
@@ -39,6 +39,7 @@ QUOTING = (
     "context.show", "context.evidence", "context.failures", "knowledge.search", "memory.recall",
     "attention.wm_consolidate", "session.hear", "attention.cognitive_status",
     "history.diff", "history.impact", "history.blame", "history.trace", "knowledge.graph",
+    "worktree.diff",
 )  # fmt: skip
 
 
@@ -243,6 +244,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.check": check,
     "context.wrong": wrong,
     "context.remove": remove,
+    **{f"worktree.{name}": view for name, view in worktree_views.VIEWS.items()},
     "history.diff": diff,
     "history.impact": impact,
     "history.blame": blame,

@@ -35,6 +35,13 @@ class FileLock:
     def is_locked(self) -> bool:
         return self._lock.is_locked
 
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """Descriptors that a child keeps open to keep the lock if this process dies first."""
+        context = getattr(self._lock, "_context", None)  # a lease has none, and ends by itself
+        descriptor = getattr(context, "lock_file_fd", None)
+        return () if descriptor is None else (descriptor,)
+
     def acquire(self, timeout: float | None = None) -> None:
         timeout = self._timeout if timeout is None else timeout
         try:

@@ -58,6 +58,12 @@ ROWS = (
     Row("workflow.suggest", "workflow.suggest"),
     Row("workflow.agents", "workflow.agents"),
     Row("workflow.readiness", "workflow.readiness", "ready"),
+    Row("worktree.create", "worktree.create", "worktree create"),
+    Row("worktree.list", "worktree.list", "worktree list"),
+    Row("worktree.diff", "worktree.diff", "worktree diff"),
+    Row("worktree.merge", "worktree.merge", "worktree merge"),
+    Row("worktree.remove", "worktree.remove", "worktree remove"),
+    Row("worktree.prune", "worktree.prune", "worktree prune"),
     Row("attention.cognitive_status", "attention.cognitive_status", "attention"),
     Row("attention.wm_status", "attention.wm_status"),
     Row("attention.wm_add", "attention.wm_add"),
@@ -85,6 +91,8 @@ ROWS = (
 )
 # Other names of operations, which callers know from elsewhere.
 ALIASES = {
+    "remove": "context.remove",  # not `worktree.remove`
+    "diff": "history.diff",
     "check": "context.check",  # not `integrity.check`
     "query_knowledge_graph": "knowledge.query",
     "search_knowledge": "knowledge.search",

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from preread import check, facts
+from preread.errors import PrereadError
 from preread.facts import FoundFact
 from preread.models import Model
 from preread.operations.published_dossier import find_serving
@@ -38,15 +39,21 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 
 def _search(services: Services, request: SearchRequest) -> SearchReply:
     feature = find_serving(services, request.feature).feature if request.feature else None
-    facts.index(services, check.check_unbudgeted)
-    found = facts.search(
-        services,
-        request.query,
-        feature=feature,
-        kind=request.kind,
-        confidence=request.confidence,
-        limit=request.limit,
-    )
+    try:
+        facts.index(services, check.check_unbudgeted)
+        found = facts.search(
+            services,
+            request.query,
+            feature=feature,
+            kind=request.kind,
+            confidence=request.confidence,
+            limit=request.limit,
+        )
+    except PrereadError as error:
+        if error.code not in {"E_WRITE", "E_READ"}:
+            raise
+        details = {"because": error.code, **error.details}
+        raise PrereadError("E_SEARCH", error.message, error.hint, details) from error
     return SearchReply(facts=tuple(found))
 
 

@@ -111,8 +111,11 @@ def run(
     environ: Mapping[str, str],
     timeout: float,
     check: Callable[[], None],
+    feed: bytes = b"",
+    inherit: Sequence[int] = (),
 ) -> Done:
     """Run git in `root`; `check` may raise to cancel it."""
     command = [*git_command.COMMAND, *arguments]
     own = git_command.environ(str(root), environ)
-    return runner(command, cwd=root, timeout=timeout, environ=own, check=check)
+    more = {"feed": feed, "inherit": inherit} if feed or inherit else {}
+    return runner(command, cwd=root, timeout=timeout, environ=own, check=check, **more)

@@ -59,8 +59,11 @@ def run(
     environ: Mapping[str, str],
     check: Callable[[], None] = never,
     feed: bytes = b"",
+    inherit: Sequence[int] = (),
 ) -> Done:
     """Run a program to its end, with `feed` as its standard input. `check` may raise to cancel it.
+
+    It inherits the descriptors in `inherit`.
 
     If it cannot be started, the status is 127, like in a shell, and `err` has the reason.
     """
@@ -73,6 +76,7 @@ def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=tuple(inherit),
         )
     except (OSError, ValueError) as error:
         return Done(127, b"", str(error).encode())

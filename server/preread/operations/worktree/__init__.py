@@ -1,0 +1,1 @@
+"""Worktrees, in which work does no harm until it is merged."""

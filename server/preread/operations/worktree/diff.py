@@ -1,0 +1,38 @@
+"""`worktree.diff`: what a worktree changed since it left its base."""
+
+from pydantic import Field
+
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.worktree.remove import NAME
+from preread.services import Services
+from preread.worktrees import compare, records
+from preread.worktrees.compare import Compared
+from preread.worktrees.repository import open_repository
+
+
+class DiffRequest(RequestModel):
+    """Which worktree."""
+
+    name: str = Field(description=NAME)
+
+
+async def run(context: Context, request: DiffRequest) -> Compared:
+    return await in_thread(context, context.services(), _diff, request)
+
+
+def _diff(services: Services, request: DiffRequest) -> Compared:
+    repository = open_repository(services)
+    return compare.compare(repository, records.need(repository, request.name))
+
+
+OPERATION = Operation(
+    name="worktree.diff",
+    request=DiffRequest,
+    reply=Compared,
+    effect="read",
+    doc="Show the commits, files and diff of a worktree that its base lacks.",
+    example="preread worktree diff coupon",
+    run=run,
+    command="worktree diff",
+    positional=("name",),
+)

@@ -1,0 +1,72 @@
+"""`worktree.remove`: remove a worktree and its branch, and lose no work."""
+
+from pydantic import Field
+
+from preread.models import Model
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.services import Services
+from preread.worktrees import records, removal
+from preread.worktrees.repository import open_repository
+
+NAME = "The worktree's name."
+
+
+class RemoveRequest(RequestModel):
+    """Which worktree to remove."""
+
+    name: str = Field(description=NAME)
+    force: bool = Field(
+        False, description="Also with changes or commits that are nowhere else; a ref keeps them."
+    )
+
+
+class RemoveReply(Model):
+    """What was removed, and where its work is."""
+
+    name: str
+    kept: str = Field(description="The ref that keeps its work; empty if it had none of its own.")
+    commit: str
+    next: str
+
+
+async def run(context: Context, request: RemoveRequest) -> RemoveReply:
+    return await in_thread(context, context.services(), _remove, request)
+
+
+async def preview(context: Context, request: RemoveRequest) -> Preview:
+    return await in_thread(context, context.services(), _preview, request)
+
+
+def _remove(services: Services, request: RemoveRequest) -> RemoveReply:
+    removed = removal.remove(open_repository(services), request.name, force=request.force)
+    back = f"Get its work back: preread worktree create {request.name} --base {removed.kept}"
+    return RemoveReply(
+        name=request.name,
+        kept=removed.kept,
+        commit=removed.commit,
+        next=back if removed.kept else "Nothing is left to do.",
+    )
+
+
+def _preview(services: Services, request: RemoveRequest) -> Preview:
+    repository = open_repository(services)
+    record = records.need(repository, request.name)
+    work = removal.check(repository, record, force=request.force)
+    notes = [f"{records.path_of(repository, record.name)} and its branch would be removed."]
+    if any(work):
+        notes.append(f"A ref below {records.REMOVED}{record.name}/ would keep its work.")
+    return Preview(notes=tuple(notes))
+
+
+OPERATION = Operation(
+    name="worktree.remove",
+    request=RemoveRequest,
+    reply=RemoveReply,
+    effect="write",
+    doc="Remove a worktree and its branch; work that is nowhere else needs force, and is kept.",
+    example="preread worktree remove coupon",
+    run=run,
+    preview=preview,
+    command="worktree remove",
+    positional=("name",),
+)

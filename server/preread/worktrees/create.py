@@ -1,0 +1,139 @@
+"""Create a worktree: all of it, or nothing."""
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from preread import git_rules
+from preread.infra import atomic
+from preread.layout import Layout
+from preread.worktrees import records, undo
+from preread.worktrees.records import Record
+from preread.worktrees.repository import Repository, failed
+
+# Settings of the project that a worktree gets a copy of where git does not bring them.
+SETTINGS = (
+    "config.toml", "gates", "knowledge.md", "tickets", "prompts", "workflows", "agents",
+)  # fmt: skip
+SHARED = ("commits and branches", "git's settings", "the stash")
+IGNORE = b"# Worktrees of this repository; git must not see their files twice.\n*\n"
+
+
+def create(repository: Repository, wanted: Record) -> tuple[str, ...]:
+    """Create what the record says, on a new branch.
+
+    Returns notes. Raises E_WORKTREE, after which nothing of it is left.
+    """
+    path = records.path_of(repository, wanted.name)
+    with repository.locked(wanted.name) as held:
+        check(held, wanted)
+        git_rules.prepare(held.layout, held.services.settings)
+        atomic.make_folder(path.parent)
+        atomic.write(path.parent / ".gitignore", IGNORE)
+        records.write(held.layout, wanted)
+        try:
+            new = ("--no-track", "-b", records.short(wanted.branch))
+            held.run("worktree", "add", "-q", *new, "--", str(path), wanted.begun_at)
+            inside = path / repository.prefix
+            _copy_settings(repository.layout, inside)
+            for copy in wanted.copies:
+                _copy(_source(repository.layout, copy), inside / copy)
+            for link in wanted.links:
+                _link(repository, inside / link, link)
+        except BaseException:
+            undo.creation(held.uncancelled(), wanted)
+            raise
+        records.write(held.layout, wanted.model_copy(update={"stage": "ready"}))
+    modules = repository.names("ls-files", "-z", "--", ".gitmodules", at=path)
+    hint = "Its submodules are not checked out: `git submodule update --init` in it does that."
+    return (hint,) if modules else ()
+
+
+def check(repository: Repository, wanted: Record) -> None:
+    """Raises E_WORKTREE and E_OUTSIDE for what cannot be created."""
+    path = records.path_of(repository, wanted.name)
+    for link in wanted.links:
+        _check_link(repository, link)
+    for copy in wanted.copies:
+        _source(repository.layout, copy)
+    found = records.read(repository.layout, wanted.name)
+    if found is not None and found.stage != "ready":
+        raise failed(
+            f"The worktree {wanted.name} was left half-done ({found.stage}).",
+            "`preread worktree prune` repairs it.",
+            reason=found.stage,
+        )
+    if found is not None or path.exists() or path.is_symlink():
+        raise failed(
+            f"There is already a worktree or a file at {path}.", "Choose another name.",
+            reason="exists",
+        )  # fmt: skip
+    short = records.short(wanted.branch)
+    if repository.run("check-ref-format", "--branch", short, must=False).status:
+        raise failed(f"{short[:80]!a} is no name of a branch.", "", reason="name")
+    if repository.commit_of(wanted.branch):
+        hint = "Choose another with `branch`, or remove it."
+        raise failed(f"There is already a branch {short}.", hint, reason="exists")
+
+
+def _check_link(repository: Repository, link: str) -> None:
+    """A linked folder has to be ignored by git, or an agent would commit the link."""
+    _source(repository.layout, link)
+    ignored = ("--no-literal-pathspecs", "check-ignore", "-q", "--", f"{repository.prefix}{link}")
+    if repository.run(*ignored, must=False).status:
+        raise failed(
+            f"{link} is not ignored by git, so it is not linked into worktrees.",
+            "Link folders of installed packages, and let .gitignore name them.",
+        )
+
+
+def _source(layout: Layout, relative: str) -> Path:
+    """What is copied or linked. Raises E_OUTSIDE, E_WORKTREE."""
+    path = layout.inside(relative.rstrip("/"))
+    layout.real(path)
+    if not path.exists() or path.is_symlink():
+        raise failed(f"{relative} is no file or folder of the project.")
+    return path
+
+
+def _copy_settings(layout: Layout, root: Path) -> None:
+    """The project's settings, if git has none of them; git ignores the copies."""
+    found = [name for name in SETTINGS if (layout.project / name).exists()]
+    if not found or (root / ".project").exists():
+        return
+    for name in found:
+        _copy(layout.real(layout.project / name), root / ".project" / name)
+    atomic.write(root / ".project" / ".gitignore", git_rules.PROVISIONAL)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A copy; links are copied as links."""
+    with atomic.write_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _link(repository: Repository, place: Path, link: str) -> None:
+    target = repository.layout.inside(link.rstrip("/"))
+    exclude = repository.common / "info" / "exclude"
+    line = f"/{repository.prefix}{link.rstrip('/')}"  # `node_modules/` does not match a link
+    lines = exclude.read_text().split("\n") if exclude.is_file() else []
+    if line not in lines:
+        atomic.append(exclude, line.encode())
+    with atomic.write_errors(place):
+        if place.exists():
+            raise failed(f"{link} is in git, so it cannot be a link in the worktree.")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(target, target_is_directory=target.is_dir())
+
+
+def default_name(issue: int | None, feature: str, taken: Iterable[str]) -> str:
+    """`issue-270`, or the feature's name; with a number if that is taken."""
+    name = f"issue-{issue}" if issue is not None else feature
+    used, number, free = set(taken), 2, name
+    while free in used:
+        free, number = f"{name[:60]}-{number}", number + 1
+    return free

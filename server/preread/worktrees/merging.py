@@ -1,0 +1,207 @@
+"""Merge a worktree's branch into its base: in one step, or with conflicts left in the worktree.
+
+The base's own checkout never gets conflicts: either it is moved forward as a whole, or not at all.
+"""
+
+import re
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from preread.errors import PrereadError
+from preread.infra.reading import plain_bytes
+from preread.worktrees import listing, records
+from preread.worktrees.records import Record
+from preread.worktrees.repository import Repository, conflicts, failed
+
+How = Literal["ff", "merge", "rebase"]
+TRIES = 5  # how often the base may have moved on meanwhile
+MARKER = re.compile(rb"^(<{7}|>{7}) ", re.MULTILINE)
+MAX_BYTES = 10_000_000
+
+
+class Merged(NamedTuple):
+    """What came of it. With conflicts, the base has not moved."""
+
+    status: Literal["merged", "conflicts", "up_to_date", "aborted"]
+    commit: str = ""
+    conflicts: tuple[dict[str, str], ...] = ()
+
+
+def start(repository: Repository, name: str, how: How, into: str = "") -> Merged:
+    """Merge. Raises E_WORKTREE if the worktree is not clean, or the base cannot be moved."""
+    with repository.locked("_merge"), repository.locked(name) as held:
+        record = records.need(held, name)
+        base = target(held, record, into)
+        path = records.path_of(held, name)
+        _check_clean(held, record, path)
+        records.write(held.layout, record.model_copy(update={"stage": "merging"}))
+        merged = _merged(held, record, path, base, how)
+        # So that `continue` merges into the same branch.
+        kept = base if merged.conflicts else record.base
+        records.write(held.layout, record.model_copy(update={"base": kept}))
+        return merged
+
+
+def _merged(repository: Repository, record: Record, path: Path, base: str, how: How) -> Merged:
+    try:
+        for _ in range(TRIES):
+            tip, old = repository.commit_of(record.branch), repository.commit_of(base)
+            if repository.is_ancestor(tip, old):
+                return Merged("up_to_date", old)
+            is_behind = repository.is_ancestor(old, tip)
+            new = tip if is_behind else _joined(repository, record, path, base, how)
+            if not new:
+                return Merged("conflicts", "", tuple(conflicts(repository, path)))
+            if advance(repository, base, old, new):
+                return Merged("merged", new)
+    except PrereadError as error:
+        if error.details.get("reason"):  # nothing is half-done
+            records.write(repository.layout, record)
+        raise
+    records.write(repository.layout, record)
+    raise failed(f"{records.short(base)} kept moving.", "Try again.", reason="moving")
+
+
+def _joined(repository: Repository, record: Record, path: Path, base: str, how: How) -> str:
+    """The commit that has both; empty when there are conflicts, which the worktree now has."""
+    if how == "ff":
+        ahead, behind = listing.divergence(repository, record.branch, base)
+        raise failed(
+            f"{record.name} and {records.short(base)} have diverged: {ahead} and {behind} commits.",
+            "Merge with `how`: `merge` or `rebase`.",
+            reason="diverged",
+        )
+    if how == "rebase":
+        done = repository.run("rebase", "-q", base, at=path, must=False)
+        if done.status and not listing.under_way(repository, path):
+            repository.run("rebase", "-q", base, at=path)
+        return "" if done.status else repository.commit_of(record.branch)
+    if tree := merged_tree(repository, base, record.branch):
+        message = f"Merge {records.short(record.branch)} into {records.short(base)}"
+        done = repository.run("commit-tree", tree, "-p", base, "-p", record.branch, "-m", message)
+        return done.out.decode().strip()
+    done = repository.run("merge", "-q", "--no-edit", base, at=path, must=False)
+    if done.status == 0:  # not what merge-tree said; it is a commit that has both
+        return repository.commit_of(record.branch)
+    if not listing.under_way(repository, path):
+        repository.run("merge", "-q", "--no-edit", base, at=path)
+    return ""
+
+
+def merged_tree(repository: Repository, base: str, branch: str) -> str:
+    """The tree of a merge without conflicts, which touches no file; else empty."""
+    done = repository.run("merge-tree", "--write-tree", "--no-messages", base, branch, must=False)
+    if done.status not in {0, 1}:
+        raise failed(
+            "git merge-tree failed.", "Install git 2.38 or newer.", git=done.err.decode()[-500:]
+        )
+    return done.out.decode().strip() if done.status == 0 else ""
+
+
+def advance(repository: Repository, base: str, old: str, new: str) -> bool:
+    """Move a branch forward, with the files of its checkout; False if it has moved meanwhile.
+
+    Raises E_WORKTREE when changed files of that checkout are in the way.
+    """
+    at = repository.checkout_of(base)
+    if at is None:
+        done = repository.run("update-ref", base, new, old, must=False)
+        return done.status == 0
+    if repository.commit_of(base) != old:
+        return False
+    move = records.Move(branch=base, at=str(at), old=old, new=new)
+    records.write_move(repository.layout, move)
+    done = repository.run("merge", "-q", "--ff-only", new, at=at, must=False)
+    records.write_move(repository.layout, None)
+    if done.status and repository.commit_of(base) == old:
+        said = done.err.decode("utf-8", "replace")
+        files = [line.strip() for line in said.split("\n") if line.startswith("\t")]
+        raise failed(
+            f"{records.short(base)} is checked out at {at}, which is not ready for it.",
+            "Commit or move away the changed files there, then merge again.",
+            reason="base",
+            files=files[:50],
+            git=said.strip()[-1000:],
+        )
+    return done.status == 0
+
+
+def proceed(repository: Repository, name: str, how: How, into: str = "") -> Merged:
+    """Go on with a merge whose conflicts were resolved in the worktree's files."""
+    with repository.locked(name) as held:
+        record = records.need(held, name)
+        path = records.path_of(held, name)
+        what = _need_under_way(held, record, path)
+        left = conflicts(held, path)
+        unresolved = [one for one in left if _has_markers(path / one["path"])]
+        if unresolved:
+            return Merged("conflicts", "", tuple(unresolved))
+        if left:
+            held.run("add", "-A", "--", *(one["path"] for one in left), at=path)
+        go_on = ("rebase", "--continue") if what == "rebase" else ("commit", "-q", "--no-edit")
+        done = held.run(*go_on, at=path, must=False)
+        if listing.under_way(held, path):
+            if left := conflicts(held, path):  # of the next commit of a rebase
+                return Merged("conflicts", "", tuple(left))
+            said = done.err.decode("utf-8", "replace")[-500:]
+            raise failed(f"The {what} in {name} does not go on.", "", reason="stuck", git=said)
+    return start(repository, name, how, into or records.short(record.base))
+
+
+def abort(repository: Repository, name: str) -> Merged:
+    """Take a merge or rebase back: the worktree is as it was before it."""
+    with repository.locked(name) as held:
+        record = records.need(held, name)
+        path = records.path_of(held, name)
+        what = _need_under_way(held, record, path)
+        held.run(what, "--abort", at=path)
+        return Merged("aborted", held.commit_of(record.branch))
+
+
+def target(repository: Repository, record: Record, into: str) -> str:
+    """The full name of the branch to merge into. Raises E_WORKTREE."""
+    base = f"refs/heads/{into}" if into else record.base
+    if not base or not repository.commit_of(base):
+        raise failed(
+            f"There is no branch {ascii(into or records.short(record.base) or '')[:80]}.",
+            "Name the branch to merge into with `into`.",
+        )
+    if base == record.branch:
+        raise failed(f"{record.name} cannot be merged into its own branch.")
+    return base
+
+
+def _check_clean(repository: Repository, record: Record, path: Path) -> None:
+    if not (path / ".git").exists():
+        raise failed(f"{path} is missing.", "`preread worktree prune` repairs it.")
+    if what := listing.under_way(repository, path):
+        raise failed(
+            f"A {what} is under way in {record.name}.",
+            "Resolve its conflicts and continue it, or abort it.",
+            reason="under way",
+            conflicts=conflicts(repository, path),
+        )
+    if dirty := listing.changes(repository, path):
+        raise failed(
+            f"{record.name} has {len(dirty)} files that are not committed.", "Commit them.",
+            reason="dirty", dirty=dirty[:50],
+        )  # fmt: skip
+    if repository.out("symbolic-ref", "-q", "HEAD", at=path) != record.branch:
+        raise failed(
+            f"{record.name} has another branch or a bare commit checked out.",
+            f"`git switch {records.short(record.branch)}` in it.",
+            reason="branch",
+        )
+
+
+def _need_under_way(repository: Repository, record: Record, path: Path) -> str:
+    if what := listing.under_way(repository, path):
+        return what
+    raise failed(f"Nothing is under way in {record.name}.", "", reason="nothing")
+
+
+def _has_markers(path: Path) -> bool:
+    try:
+        return bool(MARKER.search(plain_bytes(path, MAX_BYTES) or b""))
+    except PrereadError:
+        return True

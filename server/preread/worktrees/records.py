@@ -1,0 +1,128 @@
+"""What is known of a worktree besides what git knows: what it is for, and what is under way."""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from preread.gates.feature_names import is_feature
+from preread.infra import atomic
+from preread.infra.reading import listed, plain_bytes
+from preread.layout import Layout
+from preread.models import Model
+from preread.worktrees.repository import Repository, failed
+
+BRANCHES = "preread/"  # before the name of a worktree, the branch's own
+REMOVED = "refs/preread/removed/"
+MAX_BYTES = 100_000
+
+# `prune` takes up all but `ready` after a kill.
+Stage = Literal["creating", "ready", "merging", "removing"]
+MOVE = "_move.json"  # no worktree has this name
+
+
+class Record(Model):
+    """One worktree."""
+
+    name: str
+    branch: str  # full: refs/heads/…
+    base: str  # the branch that it is merged into, full; empty when it began at a bare commit
+    begun_at: str  # the commit
+    stage: Stage = "creating"
+    issue: int | None = None
+    feature: str = ""
+    links: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    agent: str = ""  # which kind of agent works in it
+
+
+class Move(Model):
+    """A branch that is being moved forward together with the files of its checkout."""
+
+    branch: str
+    at: str
+    old: str
+    new: str
+
+
+def read_move(layout: Layout) -> Move | None:
+    data = plain_bytes(layout.worktree_records / MOVE, MAX_BYTES)
+    try:
+        return None if data is None else Move.model_validate_json(data)
+    except ValidationError:
+        return None
+
+
+def write_move(layout: Layout, move: Move | None) -> None:
+    path = layout.worktree_records / MOVE
+    if move is None:
+        atomic.remove(path)
+    else:
+        atomic.write(path, move.model_dump_json().encode(), durable=True)
+
+
+def check_name(name: str) -> str:
+    """The name; raises E_WORKTREE unless it is like a feature's."""
+    if is_feature(name):
+        return name
+    raise failed(
+        f"{name[:80]!a} is no name of a worktree.",
+        "Lower-case letters, digits and single hyphens, at most 64 characters.",
+    )
+
+
+def file_of(layout: Layout, name: str) -> Path:
+    return layout.worktree_records / f"{check_name(name)}.json"
+
+
+def read(layout: Layout, name: str) -> Record | None:
+    """The record of a name; None without a valid one."""
+    data = plain_bytes(file_of(layout, name), MAX_BYTES)
+    try:
+        return None if data is None else Record.model_validate_json(data)
+    except ValidationError:
+        return None
+
+
+def need(repository: Repository, name: str) -> Record:
+    """The record of a worktree that is whole. Raises E_WORKTREE."""
+    found = read(repository.layout, name)
+    if found is None:
+        known = ", ".join(every(repository.layout)) or "none"
+        raise failed(
+            f"There is no worktree {name}.", f"There are: {known}.", name=name, reason="missing"
+        )
+    if found.stage != "ready":
+        raise failed(
+            f"The worktree {name} was left half-done ({found.stage}).",
+            "`preread worktree prune` repairs it.",
+            name=name,
+            reason=found.stage,
+        )
+    return found
+
+
+def every(layout: Layout) -> dict[str, Record]:
+    found = (read(layout, path.stem) for path in listed(layout.worktree_records, ".json")
+             if is_feature(path.stem))  # fmt: skip
+    return {record.name: record for record in found if record is not None}
+
+
+def write(layout: Layout, record: Record) -> None:
+    data = record.model_dump_json(exclude_defaults=True).encode() + b"\n"
+    atomic.write(file_of(layout, record.name), data, durable=True)
+
+
+def forget(layout: Layout, name: str) -> None:
+    atomic.remove(file_of(layout, name))
+
+
+def path_of(repository: Repository, name: str) -> Path:
+    """Where a worktree is. Raises E_OUTSIDE if `.worktrees` is a link that leads away."""
+    return repository.layout.real(repository.layout.worktrees) / check_name(name)
+
+
+def short(branch: str) -> str:
+    """A branch's name as people write it."""
+    return re.sub(r"^refs/heads/", "", branch)

@@ -1,0 +1,123 @@
+"""Remove a worktree; work that is nowhere else is kept under a ref first."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from preread.worktrees import listing, records, undo
+from preread.worktrees.records import Record
+from preread.worktrees.repository import Repository, failed
+
+
+class Work(NamedTuple):
+    """What of a worktree is nowhere else."""
+
+    dirty: list[str]
+    unmerged: int  # commits that its base lacks; without a base, that no other branch has
+    under_way: str
+    detached: str  # the commit that is checked out, unless it is the branch's
+
+
+class Removed(NamedTuple):
+    """The ref that keeps the work, if there was any, and its commit."""
+
+    kept: str
+    commit: str
+
+
+def work_in(repository: Repository, record: Record) -> Work:
+    """Raises E_WORKTREE for repositories inside it, whose commits no ref here could keep."""
+    path = records.path_of(repository, record.name)
+    dirty, under_way, detached = [], "", ""
+    if (path / ".git").exists():
+        dirty = listing.changes(repository, path)
+        under_way = listing.under_way(repository, path)
+        head = repository.out("rev-parse", "HEAD", at=path)
+        if head != repository.commit_of(record.branch):
+            detached = head
+        _check_inner(repository, path, dirty)
+    base = record.base or record.begun_at
+    unmerged = repository.out("rev-list", "--count", record.branch, f"^{base}", "--")
+    return Work(dirty, int(unmerged or 0), under_way, detached)
+
+
+def _check_inner(repository: Repository, path: Path, dirty: list[str]) -> None:
+    entry = undo.entry_of(repository, path)
+    modules = entry / "modules" if entry else path / "none"
+    inner = [name for name in dirty if name.endswith("/")]
+    inner += sorted(one.name for one in modules.iterdir()) if modules.is_dir() else []
+    if inner:
+        raise failed(
+            f"There are repositories inside {path.name}: {', '.join(inner[:5])}. Their commits "
+            "would be lost.",
+            "Push or move them away, and delete them there; `git submodule deinit --all` in it, "
+            "for submodules.",
+            reason="inner",
+            inner=inner[:50],
+        )
+
+
+def remove(repository: Repository, name: str, *, force: bool) -> Removed:
+    """Remove a worktree and its branch. Raises E_WORKTREE for work that is nowhere else, unless
+    forced.
+    """
+    with repository.locked(name) as held:
+        record = records.need(held, name)
+        if listing.is_at_work(held, name):
+            raise failed(f"An agent is at work in {name}.", "Cancel it first.", reason="agent")
+        work = check(held, record, force=force)
+        removed = keep(held, record, work) if any(work) else Removed("", "")
+        records.write(held.layout, record.model_copy(update={"stage": "removing"}))
+        undo.removal(held, record)
+    return removed
+
+
+def check(repository: Repository, record: Record, *, force: bool) -> Work:
+    work = work_in(repository, record)
+    locked = next(
+        (
+            found["locked"] or "no reason given"
+            for found in repository.checkouts()
+            if found.get("branch") == record.branch and "locked" in found
+        ),
+        "",
+    )
+    reasons = [f"{len(work.dirty)} changed files"] if work.dirty else []
+    reasons += [f"{work.unmerged} commits that are not merged"] if work.unmerged else []
+    reasons += [f"a {work.under_way} under way"] if work.under_way else []
+    reasons += ["a bare commit checked out"] if work.detached else []
+    reasons += [f"git's own lock ({locked})"] if locked else []
+    if reasons and not force:
+        raise failed(
+            f"{record.name} has {' and '.join(reasons)}.",
+            "Merge it, or remove it with `force`: a ref then keeps its work.",
+            name=record.name,
+            reason="unmerged",
+            dirty=work.dirty[:50],
+            unmerged=work.unmerged,
+        )
+    return work
+
+
+def keep(repository: Repository, record: Record, work: Work) -> Removed:
+    """Everything in it as a commit, whose parents are what was checked out and the branch."""
+    path = records.path_of(repository, record.name)
+    tip = repository.commit_of(record.branch)
+    parents = [parent for parent in (work.detached, tip) if parent]
+    commit = parents[0]
+    if work.dirty or len(parents) > 1:
+        # What is staged may be in no file any more. An unmerged index has no tree.
+        staged = repository.out("write-tree", at=path)
+        repository.run("add", "-A", at=path)
+        tree = repository.out("write-tree", at=path)
+        if staged and staged not in {tree, repository.out("rev-parse", f"{commit}^{{tree}}")}:
+            parents.append(_commit(repository, staged, parents[:1], f"Staged in {record.name}"))
+        commit = _commit(repository, tree, parents, f"Work in {record.name}, removed")
+    ref = f"{records.REMOVED}{record.name}/{commit[:12]}"
+    repository.run("update-ref", ref, commit)
+    return Removed(ref, commit)
+
+
+def _commit(repository: Repository, tree: str, parents: list[str], message: str) -> str:
+    words = [word for parent in parents for word in ("-p", parent)]
+    done = repository.run("commit-tree", tree, *words, "-m", message)
+    return done.out.decode().strip()

@@ -1,0 +1,134 @@
+"""Repair what kills have left: half-created and half-removed worktrees, locks of a dead git."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from preread.infra import atomic
+from preread.worktrees import records, removal, undo
+from preread.worktrees.records import Move, Record, path_of
+from preread.worktrees.repository import Repository
+
+# A lock file of git's that is older was left by a kill: git itself removes its own at once.
+STALE_SECONDS = 60.0
+LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "ORIG_HEAD.lock")
+
+
+def broken(repository: Repository) -> Iterator[tuple[Record, str]]:
+    """Each worktree that needs repair, and what would be done about it."""
+    checkouts = {checkout["worktree"] for checkout in repository.checkouts()}
+    for record in records.every(repository.layout).values():
+        path = path_of(repository, record.name)
+        if record.stage == "creating":
+            yield record, "take back the half-created worktree"
+        elif record.stage == "removing":
+            yield record, "finish removing it"
+        elif record.stage == "merging":
+            yield record, "take back the merge that a kill interrupted"
+        elif str(path) not in checkouts or not (path / ".git").exists():
+            kept = records.short(record.branch)
+            yield record, f"forget its folder, which is gone; its branch {kept} is kept"
+
+
+def repair(repository: Repository) -> list[str]:
+    """Repair everything that no living process is at; says what was done."""
+    said = []
+    for lock in stale_locks(repository):
+        atomic.remove(lock)
+        said.append(f"removed {lock}, left by a killed git")
+    if records.read_move(repository.layout) is not None:
+        with repository.locked("_merge") as held:
+            if move := records.read_move(held.layout):
+                said.append(_finish_move(held, move))
+    for record, what in list(broken(repository)):
+        with repository.locked(record.name) as held:
+            # Somebody else may have done it while this call waited.
+            if records.read(held.layout, record.name) == record:
+                said.append(f"{record.name}: {what}{_repair_one(held, record)}")
+    return said
+
+
+def _repair_one(repository: Repository, record: Record) -> str:
+    is_there = (path_of(repository, record.name) / ".git").exists()
+    if record.stage == "creating":
+        undo.creation(repository, record)
+    elif record.stage == "removing":
+        undo.removal(repository, record)
+    elif record.stage == "merging" and is_there:
+        return _take_back(repository, record)
+    else:
+        undo.gone(repository, record)
+    return ""
+
+
+def _take_back(repository: Repository, record: Record) -> str:
+    """The worktree as it was before a merge; what is in it now is kept, should it be somebody's."""
+    path = path_of(repository, record.name)
+    work = removal.work_in(repository, record)
+    kept = ""
+    if work.dirty or work.under_way or work.detached:
+        kept = f"; what was there is kept under {removal.keep(repository, record, work).kept}"
+        if work.under_way:
+            repository.run(work.under_way, "--quit", at=path, must=False)
+        repository.run("checkout", "-q", "-f", records.short(record.branch), at=path)
+        repository.run("reset", "-q", "--hard", at=path)
+        repository.run("clean", "-q", "-f", "-d", at=path)
+    records.write(repository.layout, record.model_copy(update={"stage": "ready"}))
+    return kept
+
+
+def _finish_move(repository: Repository, move: Move) -> str:
+    """Move a branch forward whose checkout was half-way when git was killed.
+
+    Its files are the old ones, the new ones, missing, or the beginning of a new one. Any other is
+    somebody's work, and git then refuses.
+    """
+    at, name = Path(move.at), records.short(move.branch)
+    if repository.commit_of(move.branch) == move.old and repository.checkout_of(move.branch) == at:
+        raw = ("diff", "--raw", "-z", "--no-renames", "--no-abbrev", move.old, move.new)
+        fields = repository.names(*raw, at=at)
+        done = [
+            path for about, path in zip(fields[::2], fields[1::2], strict=True)
+            if _is_new(repository, at / path, path, about.split())
+        ]  # fmt: skip
+        if done:
+            repository.run("add", "-A", "--", *done, at=at)
+        repository.run("merge", "-q", "--ff-only", move.new, at=at)
+    records.write_move(repository.layout, None)
+    return f"{name}: finished moving it forward"
+
+
+def _is_new(repository: Repository, file: Path, path: str, about: list[str]) -> bool:
+    """Whether git had written this file already; what it left half-written is put back."""
+    new_mode, old, new = about[1], about[2], about[3]
+    if not file.exists() and not file.is_symlink():
+        if set(new) != {"0"} and set(old) != {"0"}:
+            repository.run("checkout", "-q", "--", path, at=_top(file, path))
+        return set(new) == {"0"}
+    if set(new) == {"0"} or file.is_symlink() or not file.is_file() or not new_mode.startswith("1"):
+        return False
+    if repository.out("hash-object", "--", str(file), at=_top(file, path)) == new:
+        return True
+    blob, here = repository.run("cat-file", "blob", new).out, file.read_bytes()
+    if blob.startswith(here):
+        atomic.remove(file)
+        if set(old) != {"0"}:
+            repository.run("checkout", "-q", "--", path, at=_top(file, path))
+    return False
+
+
+def _top(file: Path, path: str) -> Path:
+    return file.parents[len(Path(path).parts) - 1]
+
+
+def stale_locks(repository: Repository, now: float | None = None) -> list[Path]:
+    """Git's lock files that nobody holds any more: of the repository, and of worktrees here."""
+    now = time.time() if now is None else now
+    names = records.every(repository.layout)
+    entries = (undo.entry_of(repository, path_of(repository, name)) for name in names)
+    folders = [repository.common, *(entry for entry in entries if entry)]
+    found = [folder / name for folder in folders for name in LOCKS]
+    branches = repository.common / "refs" / "heads"
+    found += branches.rglob("*.lock") if branches.is_dir() else ()
+    found += (repository.common / "refs" / "preread").rglob("*.lock")
+    return [path for path in found if path.is_file() and now - path.stat().st_mtime > STALE_SECONDS]

@@ -1,0 +1,218 @@
+"""The repository of a project: git commands that change it, and what they say when they fail."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.infra.locks import FileLock
+from preread.infra.subprocesses import Done
+from preread.layout import Layout
+from preread.project import git
+from preread.services import Progress, Services
+
+SECONDS = 600.0  # checking out a large repository takes minutes
+LOCK_SECONDS = 10.0
+REASONS = (
+    (rb"No space left on device|File too large", "the disk is full"),
+    (rb"Disk quota exceeded", "the disk quota is used up"),
+    (rb"Read-only file system", "the file system is read-only"),
+    (rb"Permission denied", "permission denied"),
+)
+# What a local setting could make git run. A person's own settings are trusted: Git LFS is there.
+PROGRAMS = re.compile(rb"^(filter\..+\.(?:clean|smudge|process)|merge\..+\.driver)$", re.DOTALL)
+PLAIN_MERGE = "git merge-file -q --marker-size=%L %A %O %B"
+QUIET = (
+    "-c", "commit.gpgSign=false", "-c", "merge.autoStash=false", "-c", "rebase.autoStash=false",
+    "-c", "core.editor=true", "-c", "sequence.editor=true", "-c", "gc.auto=0",
+    "-c", "maintenance.auto=false", "-c", "advice.detachedHead=false",
+    "-c", "rerere.enabled=false", "-c", "submodule.recurse=false",
+)  # fmt: skip
+NOBODY = ("-c", "user.name=Preread", "-c", "user.email=preread@localhost")
+
+
+def failed(message: str, hint: str = "", **details: object) -> PrereadError:
+    """The error of everything about worktrees."""
+    return PrereadError("E_WORKTREE", message, hint, details)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """Git for one project, from its main work tree."""
+
+    services: Services
+    layout: Layout  # of the project in the main work tree
+    top: Path  # the main work tree
+    common: Path  # its .git
+    prefix: str  # the project's folder in it, empty or with a slash at its end
+    options: tuple[str, ...]  # of every git command here
+    inherit: tuple[int, ...] = field(default=())
+
+    def uncancelled(self) -> "Repository":
+        """For undoing what a cancelled call began."""
+        return replace(self, services=replace(self.services, progress=Progress()))
+
+    def run(
+        self, *arguments: str, at: Path | None = None, feed: bytes = b"", must: bool = True
+    ) -> Done:
+        """Run git. Raises E_WORKTREE when it fails and `must` succeed, or is cut off."""
+        services = self.services
+        done = git.run(
+            services.run, at or self.top, (*self.options, *arguments), services.environ,
+            SECONDS, services.progress.check, feed=feed, inherit=self.inherit,
+        )  # fmt: skip
+        if why := git.failure(arguments, done, SECONDS, must=must):
+            raise _failure(why, done)
+        if done.status == git.MISSING:
+            raise failed("git is not installed.", "Install git 2.38 or newer.")
+        return done
+
+    def out(self, *arguments: str, at: Path | None = None) -> str:
+        """What git prints, without the newline at its end; empty when it fails."""
+        done = self.run(*arguments, at=at, must=False)
+        return _text(done.out).rstrip("\n") if done.status == 0 else ""
+
+    def names(self, *arguments: str, at: Path | None = None) -> list[str]:
+        """What git prints with `-z`."""
+        return [_text(name) for name in self.run(*arguments, at=at).out.split(b"\0") if name]
+
+    def commit_of(self, name: str) -> str:
+        """The commit that a name means; empty when there is none."""
+        if not name or "\0" in name or "\n" in name:
+            return ""
+        found = ("rev-parse", "--verify", "-q", "--end-of-options", f"{name}^{{commit}}")
+        return self.out(*found)
+
+    def is_ancestor(self, one: str, other: str) -> bool:
+        return self.run("merge-base", "--is-ancestor", one, other, must=False).status == 0
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator["Repository"]:
+        """Hold a worktree's lock. Git inherits it: after a kill, it lasts until git has ended."""
+        path = self.layout.lock(f"_worktree-{name}")
+        atomic.make_folder(path.parent)
+        lock = FileLock(path)
+        try:
+            lock.acquire(LOCK_SECONDS)
+        except TimeoutError as error:
+            message = f"Another call is changing the worktree {name}."
+            raise failed(message, "Try again when it has ended.", name=name) from error
+        try:
+            yield replace(self, inherit=lock.inherited)
+        finally:
+            lock.release()
+
+    def is_held(self, path: Path) -> bool:
+        """Whether another process holds the lock at `path`."""
+        if not path.exists():
+            return False
+        lock = FileLock(path)
+        try:
+            lock.acquire(0)
+        except TimeoutError:
+            return True
+        lock.release()
+        return False
+
+    def checkouts(self) -> list[dict[str, str]]:
+        """What `git worktree list` knows: keys like `worktree`, `HEAD`, `branch`, `locked`."""
+        found: list[dict[str, str]] = []
+        for line in _text(self.run("worktree", "list", "--porcelain", "-z").out).split("\0"):
+            key, _, value = line.partition(" ")
+            if key == "worktree":
+                found.append({})
+            if key:
+                found[-1][key] = value
+        return found
+
+    def checkout_of(self, branch: str) -> Path | None:
+        """Where a branch is checked out."""
+        for found in self.checkouts():
+            if found.get("branch") == branch and "prunable" not in found:
+                return Path(found["worktree"])
+        return None
+
+
+def _failure(why: str, done: Done) -> PrereadError:
+    for pattern, reason in REASONS:
+        if re.search(pattern, done.err):
+            return failed(f"{why}: {reason}.", "Free some disk space or fix the permissions.")
+    lines = [line for line in _text(done.err).strip().split("\n") if line]
+    return failed(f"{why}.", "", git=[line[:300] for line in lines[-20:]])
+
+
+def _text(data: bytes) -> str:
+    return os.fsdecode(data)
+
+
+def open_repository(services: Services, *, committed: bool = True) -> Repository:
+    """The repository around a project or one of its worktrees.
+
+    Raises E_WORKTREE for what has no work tree, and, if `committed`, for one without a commit.
+    """
+    root = services.layout.root
+
+    def ask(*arguments: str) -> Done:
+        return git.run(
+            services.run, root, arguments, services.environ, git.SECONDS, services.progress.check
+        )
+
+    done = ask("rev-parse", "--path-format=absolute", "--git-common-dir", "--show-prefix")
+    if done.status == git.MISSING:
+        raise failed("git is not installed.", "Install git 2.38 or newer.")
+    if done.status != 0:
+        raise failed(f"{root} is in no git repository.", "`git init`, and commit something.")
+    common, prefix = _text(done.out).split("\n")[:2]
+    first = _text(ask("worktree", "list", "--porcelain", "-z").out).split("\0\0")[0].split("\0")
+    if "bare" in first:
+        raise failed(f"{common} is a bare repository.", "Call from a clone that has files.")
+    top = Path(first[0].removeprefix("worktree ")).resolve()
+    programs = ask("config", "--local", "--includes", "-z", "--name-only", "--list").out
+    options = list(QUIET)
+    if not ask("var", "GIT_COMMITTER_IDENT").out.strip():
+        options += NOBODY
+    layout = Layout(top / prefix)
+    layout.guard()
+    repository = Repository(
+        services, layout, top, Path(common), prefix, (*options, *_harmless(programs))
+    )
+    if committed and not repository.commit_of("HEAD"):
+        raise failed(
+            f"{top} has no commit yet, and a worktree starts from one.",
+            "Commit something: `git add -A && git commit`.",
+        )
+    return repository
+
+
+def _harmless(keys: bytes) -> Iterator[str]:
+    """Options that keep this repository's own settings from naming programs."""
+    for key in {key for key in keys.split(b"\0") if PROGRAMS.match(key)}:
+        name = _text(key)
+        if "=" in name or "\n" in name:  # `-c` would read another name
+            raise failed(f"The repository's git setting {name!r} names a program.", "Remove it.")
+        yield from ("-c", f"{name}={PLAIN_MERGE if name.startswith('merge.') else ''}")
+        if name.startswith("filter."):
+            yield from ("-c", f"{name.rpartition('.')[0]}.required=false")
+
+
+def conflicts(repository: Repository, at: Path) -> list[dict[str, str]]:
+    """Unmerged paths of a work tree, each with what the sides did to it."""
+    stages: dict[str, set[str]] = {}
+    for line in repository.names("ls-files", "-u", "-z", at=at):
+        about, _, path = line.partition("\t")
+        stages.setdefault(path, set()).add(about.split()[2])
+    return [{"path": path, "kind": _kind(found)} for path, found in sorted(stages.items())]
+
+
+def _kind(stages: set[str]) -> str:
+    base, ours, theirs = ("1" in stages), ("2" in stages), ("3" in stages)
+    if ours and theirs:
+        return "both changed it" if base else "both added it"
+    if ours or theirs:
+        here, there = ("changed", "deleted") if ours else ("deleted", "changed")
+        return f"{here} here, {there} there" if base else "added under another name"
+    return "both renamed it"

@@ -1,0 +1,74 @@
+"""Undo a creation, finish a removal: also after a kill, whatever state it left."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.worktrees import records
+from preread.worktrees.records import Record
+from preread.worktrees.repository import Repository
+
+INITIALIZING = "initializing"  # what git writes into a worktree's lock while it creates it
+
+
+def creation(repository: Repository, record: Record) -> None:
+    """Take back a worktree in which nobody can have worked yet."""
+    _drop(repository, record)
+    at = repository.commit_of(record.branch)
+    if at == record.begun_at:  # else the name was taken by a branch of somebody else
+        repository.run("update-ref", "-d", record.branch, at)
+    records.forget(repository.layout, record.name)
+
+
+def removal(repository: Repository, record: Record) -> None:
+    """Remove a worktree whose work is merged, or kept under a ref, and its branch."""
+    _drop(repository, record)
+    if at := repository.commit_of(record.branch):
+        repository.run("update-ref", "-d", record.branch, at)
+    records.forget(repository.layout, record.name)
+
+
+def gone(repository: Repository, record: Record) -> None:
+    """Forget a worktree whose folder somebody deleted. Its branch keeps what was committed."""
+    path = records.path_of(repository, record.name)
+    if not (path / ".git").exists() and not any(path.glob("*")):
+        _drop(repository, record)
+    records.forget(repository.layout, record.name)
+
+
+def _drop(repository: Repository, record: Record) -> None:
+    """Remove a worktree's folder, and what git knows of it."""
+    path = records.path_of(repository, record.name)
+    atomic.remove(path)
+    repository.run("worktree", "unlock", str(path), must=False)
+    repository.run("worktree", "remove", "--force", "--force", str(path), must=False)
+    for folder in _entries(repository):
+        if _is_half_created(folder, record.name):
+            atomic.remove(folder)
+
+
+def _entries(repository: Repository) -> list[Path]:
+    with suppress(OSError):
+        return sorted((repository.common / "worktrees").iterdir())
+    return []
+
+
+def _is_half_created(folder: Path, name: str) -> bool:
+    """Whether git was killed while it created this: it then neither lists it nor prunes it."""
+    if folder.name.rstrip("0123456789") != name.rstrip("0123456789"):
+        return False
+    with suppress(OSError):
+        locked = folder / "locked"
+        is_initializing = locked.is_file() and INITIALIZING in locked.read_text()
+        return is_initializing and not (folder / "gitdir").is_file()
+    return False
+
+
+def entry_of(repository: Repository, path: Path) -> Path | None:
+    """Git's own folder of a worktree."""
+    for folder in _entries(repository):
+        with suppress(OSError, UnicodeDecodeError, PrereadError):
+            if Path((folder / "gitdir").read_text().strip()).parent == path:
+                return folder
+    return None

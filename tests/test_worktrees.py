@@ -1,0 +1,281 @@
+"""Worktrees over real git: created whole or not at all, merged in one step, removed without loss."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import _worktree_sequences
+from _faces import answer
+from _trees import write
+from conftest import Cli, git, make_repository
+from preread.worktrees import records
+
+pytestmark = pytest.mark.anyio
+FILES = {"shop.py": "PRICE = 42\n", ".gitignore": "node_modules/\n.env\n", ".env": "KEY=12345678\n"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = write(tmp_path / "shop", FILES)
+    (root / "node_modules").mkdir()
+    make_repository(root)
+    return root
+
+
+async def call(root: Path, method: str, by: str = "person", dry_run: bool = False, **params):
+    given = {"method": f"worktree.{method}", "params": params, "options": {"dry_run": dry_run}}
+    done = await answer(root, given, by=by)
+    return done["error"] if "error" in done else done["result"]
+
+
+def commit(at: Path, **files: str) -> str:
+    write(at, {name.replace("_", "."): text for name, text in files.items()})
+    git(at, "add", "-A")
+    git(at, "commit", "-q", "-m", "Work")
+    return git(at, "rev-parse", "HEAD").strip()
+
+
+async def test_a_worktree_is_a_project_of_its_own_with_the_settings_but_no_secrets(shop: Path):
+    write(shop / ".project", {"gates": "mode warn\n", "config.toml": "max_facts = 7\n"})
+    made = await call(shop, "create", issue=270, link_in=["node_modules"])
+    at = Path(made["path"])
+    assert (made["name"], made["branch"], at.parent) == (
+        "issue-270", "preread/issue-270", shop / ".worktrees",
+    )  # fmt: skip
+    assert (at / ".project/gates").read_text() == "mode warn\n"
+    assert (at / "node_modules").resolve() == shop / "node_modules"
+    assert not (at / ".env").exists()
+    assert "the stash" in made["shared"]
+    assert git(at, "status", "--porcelain") == ""
+    again = await call(at, "create", issue=270)  # from inside the other one
+    assert again["path"] == str(shop / ".worktrees/issue-270-2")
+
+
+async def test_an_env_file_comes_only_with_a_person_who_names_it(shop: Path) -> None:
+    refused = await call(shop, "create", by="a client", name="one", copy_in=[".env"])
+    assert refused["code"] == "E_NOT_ALLOWED"
+    made = await call(shop, "create", name="one", copy_in=[".env"])
+    assert (Path(made["path"]) / ".env").read_text() == FILES[".env"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"name": "../out"}, {"name": "/tmp/out"}, {"name": "-f"}, {"name": "a/b"}, {"name": "."},
+        {"name": "con"}, {"name": "x" * 65}, {"name": "a\nb"}, {"name": "$(touch pwned)"},
+        {"name": "ok", "branch": "--force"}, {"name": "ok", "branch": "a..b"},
+        {"name": "ok", "branch": "main"}, {"name": "ok", "branch": "@{-1}"},
+        {"name": "ok", "base": "--all"}, {"name": "ok", "base": "nope"},
+        {"name": "ok", "copy_in": ["../x"]}, {"name": "ok", "copy_in": ["/etc/passwd"]},
+        {"name": "ok", "copy_in": ["nope"]}, {"name": "ok", "link_in": ["shop.py"]},
+        {"name": "ok", "issue": 0}, {"name": "ok", "issue": -1}, {},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_hostile_names_create_nothing(shop: Path, params: dict) -> None:
+    failed = await call(shop, "create", **params)
+    expected = {"E_WORKTREE": -32001, "E_OUTSIDE": -32004, "E_ISSUE": -32010, "E_USAGE": -32602}
+    assert failed["jsonrpc"] == expected[failed["code"]]
+    if "issue" in params:
+        assert failed["code"] == "E_ISSUE"
+    assert git(shop, "worktree", "list").count("\n") == 1
+    assert git(shop, "branch").split() == ["*", "main"]
+    assert not list((shop / ".worktrees").glob("*/"))
+    assert not records.every(_worktree_sequences.Layout(shop))
+
+
+async def test_a_link_in_place_of_the_folder_is_not_followed(shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (shop / ".worktrees").symlink_to(tmp_path / "elsewhere")
+    assert (await call(shop, "create", name="one"))["code"] == "E_OUTSIDE"
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+async def test_a_dry_run_touches_nothing(shop: Path) -> None:
+    notes = (await call(shop, "create", dry_run=True, name="one"))["notes"]
+    assert "would be created" in notes[0]
+    assert not (shop / ".worktrees").exists()
+    at = Path((await call(shop, "create", name="one"))["path"])
+    commit(at, shop_py="PRICE = 1\n")
+    assert "without conflicts" in (await call(shop, "merge", dry_run=True, name="one"))["notes"][0]
+    assert (await call(shop, "remove", dry_run=True, name="one"))["code"] == "E_WORKTREE"
+    kept = await call(shop, "remove", dry_run=True, name="one", force=True)
+    assert "would keep its work" in kept["notes"][1]
+    assert git(at, "branch", "--show-current").strip() == "preread/one"
+    assert git(shop, "show", "main:shop.py") == FILES["shop.py"]
+
+
+async def test_it_is_merged_and_removed_and_its_base_has_the_files(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    tip = commit(at, shop_py="PRICE = 43\n")
+    (row, main) = (await call(shop, "list"))["worktrees"]
+    assert (row["name"], row["ahead"], row["behind"], row["dirty"]) == ("one", 1, 0, [])
+    assert (main["name"], main["branch"]) == ("", "main")
+    compared = await call(shop, "diff", name="one")
+    assert compared["files"] == [{"path": "shop.py", "added": 1, "removed": 1}]
+    assert "+PRICE = 43" in compared["diff"]
+    assert (await call(shop, "remove", name="one"))["details"]["unmerged"] == 1
+    merged = await call(shop, "merge", name="one", how="ff")
+    assert (merged["status"], merged["commit"]) == ("merged", tip)
+    assert (shop / "shop.py").read_text() == "PRICE = 43\n"
+    assert (await call(shop, "merge", name="one"))["status"] == "up_to_date"
+    assert (await call(shop, "remove", name="one"))["kept"] == ""
+    assert git(shop, "branch").split() == ["*", "main"]
+    assert (await call(shop, "remove", name="one"))["details"]["reason"] == "missing"
+
+
+@pytest.mark.parametrize("how", ["merge", "rebase"])
+async def test_conflicts_are_data_and_are_continued_or_aborted(shop: Path, how: str) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    ours = commit(at, shop_py="PRICE = 1\n", new_py="x = 1\n")
+    base = commit(shop, shop_py="PRICE = 2\n")
+    assert (await call(shop, "merge", name="one", how="ff"))["details"]["reason"] == "diverged"
+    done = await call(shop, "merge", name="one", how=how)
+    assert done["status"] == "conflicts"
+    assert done["conflicts"] == [{"path": "shop.py", "kind": "both changed it"}]
+    assert git(shop, "rev-parse", "main").strip() == base
+    assert git(shop, "status", "--porcelain") == ""
+    assert (await call(shop, "list"))["worktrees"][0]["under_way"] == how
+    assert (await call(shop, "merge", name="one"))["details"]["reason"] == "under way"
+    again = await call(shop, "merge", name="one", how=how, action="continue")
+    assert again["conflicts"] == [{"path": "shop.py", "kind": "both changed it"}]
+    assert (await call(shop, "merge", name="one", action="abort"))["status"] == "aborted"
+    assert git(at, "rev-parse", "HEAD").strip() == ours
+    await call(shop, "merge", name="one", how=how)
+    (at / "shop.py").write_text("PRICE = 3\n")
+    done = await call(shop, "merge", name="one", how=how, action="continue")
+    assert done["status"] == "merged"
+    assert (shop / "shop.py").read_text() == "PRICE = 3\n"
+    assert (shop / "new.py").exists()
+    assert (await call(shop, "merge", name="one", action="abort"))["details"]["reason"] == "nothing"
+
+
+async def test_changed_files_of_the_base_are_never_overwritten(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    commit(at, shop_py="PRICE = 1\n")
+    (shop / "shop.py").write_text("PRICE = 999\n")
+    failed = await call(shop, "merge", name="one")
+    assert (failed["jsonrpc"], failed["details"]["files"]) == (-32001, ["shop.py"])
+    assert (shop / "shop.py").read_text() == "PRICE = 999\n"
+    git(shop, "checkout", "-q", "shop.py")
+    assert (await call(shop, "merge", name="one"))["status"] == "merged"
+
+
+async def test_forced_removal_keeps_all_of_it_under_a_ref(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    commit(at, shop_py="PRICE = 1\n")
+    write(at, {"staged.py": "s\n"})
+    git(at, "add", "-A")
+    write(at, {"staged.py": "later\n", "new.py": "n\n"})
+    removed = await call(shop, "remove", name="one", force=True)
+    kept = removed["kept"]
+    assert git(shop, "show", f"{kept}:new.py") == "n\n"
+    assert git(shop, "show", f"{kept}:staged.py") == "later\n"
+    assert git(shop, "show", f"{kept}^2:staged.py") == "s\n"
+    back = await call(shop, "create", name="one", base=kept)
+    assert (Path(back["path"]) / "new.py").exists()
+
+
+async def test_a_repository_inside_is_not_removed_even_by_force(shop: Path) -> None:
+    at = Path((await call(shop, "create", name="one"))["path"])
+    make_repository(write(at / "inner", {"x": "x"}))
+    failed = await call(shop, "remove", name="one", force=True)
+    assert failed["details"]["inner"] == ["inner/"]
+    assert (at / "inner/x").exists()
+
+
+async def test_submodules_and_sparse_checkouts(shop: Path, tmp_path: Path) -> None:
+    make_repository(write(tmp_path / "lib", {"lib.py": "x = 1\n"}))
+    git(shop, "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
+    commit(shop, docs_md="d\n")
+    at = Path((made := await call(shop, "create", name="one"))["path"])
+    assert "submodule" in made["notes"][0]
+    git(at, "submodule", "--quiet", "update", "--init")
+    failed = await call(shop, "remove", name="one", force=True)
+    assert failed["details"]["inner"] == ["lib"]
+    write(shop, {"in/a": "a", "out/b": "b"})
+    commit(shop)
+    git(shop, "sparse-checkout", "set", "in")
+    two = Path((await call(shop, "create", name="two"))["path"])
+    assert (two / "in/a").exists()
+    assert not (two / "out").exists()
+    commit(two, new_py="n\n")
+    assert (await call(shop, "merge", name="two"))["status"] == "merged"
+    assert git(shop, "status", "--porcelain") == ""
+
+
+async def test_no_repository_no_commit_and_no_files_are_clear_errors(tmp_path: Path) -> None:
+    (tmp_path / "plain/.project").mkdir(parents=True)
+    assert "in no git repository" in (await call(tmp_path / "plain", "create", name="a"))["message"]
+    (tmp_path / "empty").mkdir()
+    git(tmp_path / "empty", "init", "-q")
+    failed = await call(tmp_path / "empty", "create", name="a")
+    assert (failed["jsonrpc"], "no commit yet" in failed["message"]) == (-32001, True)
+    assert (await call(tmp_path / "empty", "list"))["worktrees"][0]["head"].strip("0") == ""
+
+
+def test_a_disk_that_fills_up_leaves_nothing(shop: Path, cli: Cli) -> None:
+    commit(shop, big_txt="x" * 300_000)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "preread", "worktree", "create", "one"],
+        cwd=shop, capture_output=True, text=True, preexec_fn=limit,
+        env={**os.environ, "PYTHONPATH": os.fspath(Path(records.__file__).parents[2])},
+    )  # fmt: skip
+    assert (done.returncode, "E_WORKTREE" in done.stderr) == (1, True), done.stderr
+    assert git(shop, "worktree", "list").count("\n") == 1
+    assert git(shop, "branch").split() == ["*", "main"]
+    assert not (shop / ".worktrees/one").exists()
+    assert cli("worktree", "create", "one", cwd=shop).status == 0
+
+
+async def test_programs_that_a_repository_names_are_not_run(shop: Path, tmp_path: Path) -> None:
+    touch = f"touch {tmp_path}/pwned; cat"
+    for key in ("filter.x.smudge", "filter.x.clean", "merge.x.driver", "core.fsmonitor"):
+        git(shop, "config", key, touch)
+    hook = shop / ".git/hooks/post-checkout"
+    hook.write_text(f"#!/bin/sh\n{touch}\n")
+    hook.chmod(0o755)
+    (shop / ".gitattributes").write_text("*.py filter=x merge=x\n")
+    git(shop, "-c", "filter.x.clean=cat", "-c", "core.fsmonitor=", "add", ".gitattributes")
+    git(shop, "-c", "filter.x.clean=cat", "-c", "core.fsmonitor=", "commit", "-qm", "attributes")
+    (tmp_path / "pwned").unlink(missing_ok=True)
+    at = Path((await call(shop, "create", name="one"))["path"])
+    plain = ("-c", "core.fsmonitor=", "-c", "filter.x.clean=cat", "-c", "filter.x.smudge=cat")
+    for place, price in ((at, 1), (shop, 2)):
+        (place / "shop.py").write_text(f"PRICE = {price}\n")
+        git(place, *plain, "commit", "-qam", "price")
+    (tmp_path / "pwned").unlink(missing_ok=True)
+    assert (await call(shop, "merge", name="one"))["status"] == "conflicts"
+    assert (await call(shop, "remove", name="one", force=True))["kept"]
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_the_command_line_lists_and_repairs(cli: Cli, shop: Path) -> None:
+    assert cli("worktree", "create", "one", cwd=shop).status == 0
+    assert "preread/one" in cli("worktree", "list", cwd=shop).out
+    record = shop / ".project/.state/worktrees/one.json"
+    record.write_text(record.read_text().replace('"ready"', '"creating"'))
+    assert cli("worktree", "merge", "one", cwd=shop).status == 1
+    assert "one: take back" in cli("worktree", "prune", cwd=shop).out
+    assert not (shop / ".worktrees/one").exists()
+    assert json_of(cli, shop)["worktrees"][0]["name"] == ""
+
+
+def json_of(cli: Cli, root: Path) -> dict:
+    found: dict = cli("worktree", "list", "--json", cwd=root).json
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds a killed git in /proc")
+def test_random_work_with_kills_loses_nothing(tmp_path: Path) -> None:
+    count = int(os.environ.get("PREREAD_SEQUENCES", "2"))
+    for seed in range(count):
+        _worktree_sequences.Sequence(tmp_path / f"s{seed}", seed).play()
