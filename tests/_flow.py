@@ -79,8 +79,8 @@ class Flow:
             "PREREAD_LEVEL": "standard",
         }
         # The first turn waits for the server, however busy the machine is.
-        own |= {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": "240000"}
-        own["MCP_CONNECT_TIMEOUT_MS"] = "240000"
+        own |= {"MCP_CONNECTION_NONBLOCKING": "0"}
+        own |= dict.fromkeys(("MCP_TIMEOUT", "MCP_CONNECT_TIMEOUT_MS"), "240000")
         self.environ = bare_environ(api, self.home) | own
         api.play(drafting, when=CHILD)
 

@@ -260,5 +260,7 @@ def test_variables_of_the_surrounding_session_are_removed(
     assert {name: found.environ.get(name) for name in kept} == {name: given[name] for name in kept}
     assert not found.environ.keys() & set(gone)
     assert found.environ.items() >= command.QUIET.items()
+    assert found.environ["MCP_CONNECT_TIMEOUT_MS"] == "7", "the first turn waits as long"
     plain = prepared(one_file, {})
     assert plain.environ.items() >= command.DEFAULTS.items()
+    assert plain.environ["MCP_CONNECT_TIMEOUT_MS"] == command.DEFAULTS["MCP_TIMEOUT"]

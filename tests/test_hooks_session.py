@@ -183,8 +183,10 @@ def test_the_hook_and_the_package_agree_on_every_span_of_a_built_dossier(project
     assert f"stale: a cited span changed: {path}" in text
     hint = project / ".project/.cache/stale/checkout"
     assert hint.read_text().startswith(f"a cited span changed: {path}")
-    report = run_cli("status", "checkout", "--json", cwd=project)
-    assert "stale" in report.out or '"fresh": false' in report.out
+    [told] = json.loads(run_cli("status", "checkout", "--json", cwd=project).out)["dossiers"]
+    assert told["fresh"]
+    assert told["refreshed"].startswith(f"a cited span changed: {path}")
+    assert not hint.exists()
 
 
 def test_unusual_files_have_the_digest_that_the_package_computes(tmp_path: Path) -> None:
