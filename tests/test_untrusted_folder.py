@@ -7,6 +7,7 @@ mark. A control shows that the traps are live.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from _session_hooks import HOOKS
 from _traps import GIT_CONFIG, GIT_HOOKS, STATES, WAYS, Traps
 from _trees import write
 from conftest import ROOT
+from preread.settings import Settings
 
 # As the launcher starts the package: nothing is imported from the working directory.
 RUN = (
@@ -33,14 +35,15 @@ RUN = (
 PREREAD = (sys.executable, "-I", "-c", RUN, str(ROOT / "server"))
 COMMANDS = (
     ("doctor",),
-    ("load", "login", "--level", "light"),
     ("load", "login", "--level", "standard", "--ticket", "SHOP-1"),
-    ("check", "login", "--run"),
     ("evidence", "login", "--description", "$(tools/canary name-dollar)"),
+    ("load", "login", "--level", "light"),
+    ("check", "login", "--run"),
     ("gates", "explain", "tests/test_login.py"),
     ("failures", "login"),
     ("status",),
 )
+OWN = Settings()  # the person's
 BASH = shutil.which("bash") or "/bin/bash"
 
 
@@ -104,47 +107,56 @@ def read_then_write(request):
     ]
 
 
-@pytest.fixture(scope="module")
-def ran(claude: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """State of the folder -> the marks of all programs that ran there."""
-    found = {}
-    for state in STATES:
-        folder = tmp_path_factory.mktemp(state)
-        traps, home = Traps(folder, state), write(folder / "home", {"x": ""})
-        with MessagesAPI() as api:
-            drafts = {"patterns.md": PATTERNS, "codebase.md": "# Codebase: login\n\nNo facts.\n"}
-            api.play(turns(read_then_write, drafts))
-            environ = {**os.environ, **claude_environ(api, home), "PATH": traps.path}
-            environ |= {"PREREAD_CLAUDE": str(claude), "GIT_CONFIG_NOSYSTEM": "1"}
-            for command in COMMANDS:
-                done = subprocess.run(
-                    [*PREREAD, *command], cwd=traps.project, env=environ, timeout=120,
-                    capture_output=True, check=False,
-                )  # fmt: skip
-                assert done.returncode in {0, 1}, (command, done)
-                assert b"Traceback" not in done.stderr, (command, done)
-            assert api.requests, "the model was asked"
-            anyio.run(ask_the_server, traps, environ)
-        run_hooks(traps, home)
-        run_launcher(traps, home)
-        found[state] = traps.ran
-    return found
-
-
 PATTERNS = "# Patterns: login\n\n## A\n- five: `ATTEMPTS = 5` (login.py:3)\n"
 
 
+def recorder(folder: Path, claude: Path) -> Path:
+    """The real program, which notes its arguments first."""
+    script = folder / "claude"
+    script.write_text(f'#!/bin/sh\necho "$@" >> {folder}/calls\nexec {claude} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("way", WAYS)
-def test_a_program_of_an_untrusted_folder_does_not_run(
-    ran: dict[str, list[str]], way: str, state: str
-) -> None:
-    assert way not in ran[state]
+def test_no_program_of_an_untrusted_folder_runs(claude: Path, tmp_path: Path, state: str) -> None:
+    """Nor does it choose the model, the service, the key or what a build may cost.
+
+    Everything that was started shares one folder, in which each way has a mark of its own.
+    """
+    traps, home = Traps(tmp_path, state), write(tmp_path / "home", {"x": ""})
+    program = recorder(tmp_path, claude)
+    with MessagesAPI() as api:
+        drafts = {"patterns.md": PATTERNS, "codebase.md": "# Codebase: login\n\nNo facts.\n"}
+        api.play(turns(read_then_write, drafts))
+        environ = {**os.environ, **claude_environ(api, home), "PATH": traps.path}
+        environ |= {"PREREAD_CLAUDE": str(program), "GIT_CONFIG_NOSYSTEM": "1"}
+        for command in COMMANDS if state == "clone" else COMMANDS[1:3]:
+            done = subprocess.run(
+                [*PREREAD, *command], cwd=traps.project, env=environ, timeout=120,
+                capture_output=True, check=False,
+            )  # fmt: skip
+            assert done.returncode in {0, 1}, (command, done)
+            assert b"Traceback" not in done.stderr, (command, done)
+        if state == "clone":
+            anyio.run(ask_the_server, traps, environ)
+        run_hooks(traps, home)
+        run_launcher(traps, home)
+        for request in api.requests:  # all came here, with the person's key
+            assert "sonnet" in request.body["model"] or "haiku" in request.body["model"]
+            assert "of-the-project" not in request.key
+    started = [line for line in (tmp_path / "calls").read_text().split("\n") if "-p" in line]
+    assert started, "the real program ran"
+    for line in started:
+        given = dict(re.findall(r"--(max-turns|max-budget-usd|model|fallback-model) (\S+)", line))
+        assert int(given["max-turns"]) <= OWN.max_turns, line
+        assert float(given["max-budget-usd"]) <= OWN.max_usd, line
+        assert {given["model"], given["fallback-model"]} == {OWN.model, OWN.fallback_model}, line
+    assert traps.ran == []
 
 
-def test_the_ways_are_as_many_as_promised(ran: dict[str, list[str]]) -> None:
+def test_the_ways_are_as_many_as_promised() -> None:
     assert len(set(WAYS)) == len(WAYS) >= 60
-    assert ran == {state: [] for state in STATES}, "none but the listed ones either"
 
 
 # -- the control
@@ -189,9 +201,13 @@ def test_the_traps_of_claude_code_are_live(claude: Path, api: MessagesAPI, tmp_p
     home = tmp_path / "home"
     trusted = {"projects": {str(traps.project): {"hasTrustDialogAccepted": True}}}
     write(home, {".claude.json": json.dumps(trusted)})
+    for path in traps.project.glob(".claude/settings*.json"):
+        path.write_text(path.read_text().replace("http://127.0.0.1:9", api.url))
     api.play(turns(lambda _: [tool("Read", file_path="login.py")]))
     naively(traps, str(claude), "-p", "Go.", **claude_environ(api, home, key=""))
     live = set(traps.ran)
     assert {"settings-project-SessionStart", "settings-project-PreToolUse"} <= live
     assert {"settings-local-Stop", "mcp-command", "mcp-args"} <= live
     assert live & {"settings-project-apiKeyHelper", "settings-local-apiKeyHelper"}
+    assert any("opus" in request.body["model"] for request in api.requests)
+    assert any("of-the-project" in request.key for request in api.requests)
