@@ -1,4 +1,4 @@
-"""The N-th file operation fails, for every N. Run as a program: it forks.
+"""The N-th file operation fails, for every N. Run as a program.
 
     _fault_sweep.py ROOT [EVERY [FIRST]]    each EVERY-th point from the FIRST on; all of them: 1
 
@@ -8,15 +8,17 @@ an expected one, and the next run works and leaves nothing behind.
 """
 
 import errno
+import hashlib
 import itertools
 import json
 import os
+import re
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from _files_cuts import SETS, begin, generation, kept_all, locked, publish_b
 from _files_project import put, services
@@ -29,54 +31,51 @@ EVENTS = frozenset(
     "open os.listdir os.scandir os.rename os.remove os.rmdir os.mkdir os.chmod".split()
 )
 # Errors of one file or disk, and of the process, which last.
-ERRORS = (errno.EIO, errno.EACCES, errno.EMFILE, errno.ENOSPC, errno.EROFS, errno.ENFILE)
+ERRORS = (errno.EIO, errno.EACCES, errno.EMFILE, errno.ENOSPC, errno.EROFS)
 CODES = frozenset({"E_READ", "E_WRITE"})
-REACHED, NOT_REACHED, UNEXPECTED = 0, 7, 8
 Work = Callable[[Services], object]
 
 
-def fail_at(root: Path, step: int, number: int, *, lasting: bool) -> Iterator[int]:
-    """Make the `step`-th operation on files below `root` fail; the counter of operations."""
-    steps = itertools.count(1)
-    start = str(root)
+class Point(NamedTuple):
+    """Which operation fails, how, and whether all that follow do, too."""
 
-    def hook(event: str, arguments: tuple[object, ...]) -> None:
-        if event not in EVENTS or not isinstance(arguments[0], str | bytes | os.PathLike):
+    step: int
+    error: int
+    lasts: bool
+
+
+class Faults:
+    """Makes the `step`-th operation on files below `root` fail, or all from there on."""
+
+    def __init__(self, root: Path) -> None:
+        self.start, self.count, self.step, self.error, self.lasts = str(root), 0, 0, 0, False
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: tuple[object, ...]) -> None:
+        if not self.step or event not in EVENTS:
+            return
+        if not isinstance(arguments[0], str | bytes | os.PathLike):
             return
         path = os.fsdecode(arguments[0])
-        if start in path:
-            now = next(steps)
-            if now == step or (lasting and now > step):
-                raise OSError(number, os.strerror(number), path)
+        if self.start in path:
+            self.count += 1
+            if self.count == self.step or (self.lasts and self.count > self.step):
+                raise OSError(self.error, os.strerror(self.error), path)
 
-    sys.addaudithook(hook)
-    return steps
-
-
-def attempt(root: Path, work: Work, step: int, number: int, *, lasting: bool) -> tuple[int, str]:
-    """Run `work` in a fork in which an operation fails; how it ended, and what it raised."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status, said = REACHED, ""
-        given = services(root, reports=["reports/*.xml"])
-        held = ExitStack()
-        held.enter_context(locked(given.layout))
-        steps = fail_at(root, step, number, lasting=lasting)
-        try:
-            work(given)
-        except PrereadError as error:
-            status, said = (REACHED if error.code in CODES else UNEXPECTED), repr(error)
-        except BaseException:
-            status, said = UNEXPECTED, traceback.format_exc(limit=-4)
-        if next(steps) <= step:
-            status = NOT_REACHED
-        os.write(writer, said[:1000].encode("utf-8", "replace"))
-        os._exit(status)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        said = pipe.read().decode()
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said
+    def during(self, work: Work, place: Path, point: Point) -> str:
+        """Do the work with a fault; what is wrong about the error that it raises."""
+        given = services(place, reports=["reports/*.xml"])
+        with locked(given.layout):
+            self.count, (self.step, self.error, self.lasts) = 0, point
+            try:
+                work(given)
+            except PrereadError as error:
+                return "" if error.code in CODES else repr(error)
+            except Exception:
+                return traceback.format_exc(limit=-4)
+            finally:
+                self.step = 0
+        return ""
 
 
 # -- the scenes: what is done, and in which state of the project
@@ -148,57 +147,52 @@ def afterwards(place: Path) -> None:
     kept_all(layout, generation(published.read(layout, "login")), True)
 
 
-def scene(root: Path, name: str, every: int, first: int) -> Iterator[tuple[str, str]]:
-    """Each point, and what is wrong after it; empty if nothing is."""
+RUN = re.compile(rb"(?<=login\.)[\w-]+(?=/|\.ready|$)|(?<=\.)[\w-]+(?=\.part)")
+
+
+def state_of(place: Path) -> str:
+    """A digest of every folder and file, but for the random parts of names."""
+    found: dict[str, bytes] = {}
+    for folder, folders, files in os.walk(place):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            own = RUN.sub(b"*", os.fsencode(path.relative_to(place))).decode()
+            found[own] = path.read_bytes() if name in files else b""
+    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()
+
+
+def points(length: int) -> list[Point]:
+    every = itertools.product(range(1, length + 1), ERRORS, (False, True))
+    return [Point(*one) for one in every]
+
+
+def tried(root: Path, name: str, faults: Faults, every: int, first: int) -> list[str]:
+    """What is wrong after each point of a scene; empty if nothing is."""
     state, work = SCENES[name]
-    numbers = itertools.count(first)
-    for number, lasting in itertools.product(ERRORS, (False, True)):
-        for step in itertools.count(1):
-            if next(numbers) % every and step > 1:
-                if step > 2_000:
-                    raise AssertionError(f"{name} never ends")
-                if not within(root, name, step):
-                    break
-                continue
-            place = root / "place"
-            shutil.copytree(root / state, place, symlinks=True)
-            status, said = attempt(place, work, step, number, lasting=lasting)
-            point = f"{name}, operation {step}: {os.strerror(number)}{', lasting' * lasting}"
-            try:
-                assert status in {REACHED, NOT_REACHED}, f"{status} {said}"
+    place = root / "place"
+
+    known: set[str] = set()  # what many faults leave is the same: it is looked at once
+
+    def attempt(point: Point) -> str:
+        shutil.copytree(root / state, place, copy_function=os.link)
+        try:
+            wrong = faults.during(work, place, point)
+            if (left := state_of(place)) not in known:
                 afterwards(place)
-                wrong = ""
-            except (AssertionError, OSError, PrereadError) as error:
-                wrong = f"{point}: {error!r}"
-            shutil.rmtree(place)
-            if status == NOT_REACHED:
-                break
-            yield point, wrong
-
-
-LENGTHS: dict[str, int] = {}
-
-
-def within(root: Path, name: str, step: int) -> bool:
-    """Whether the scene has that many operations; counted once, without a fault."""
-    if name not in LENGTHS:
-        state, work = SCENES[name]
-        place = root / "counted"
-        shutil.copytree(root / state, place)
-        low, high = 1, 2
-        while attempt(place, work, high, errno.EIO, lasting=False)[0] != NOT_REACHED:
-            shutil.rmtree(place)
-            shutil.copytree(root / state, place)
-            low, high = high, high * 2
-        while low + 1 < high:
-            middle = (low + high) // 2
-            shutil.rmtree(place)
-            shutil.copytree(root / state, place)
-            reached = attempt(place, work, middle, errno.EIO, lasting=False)[0] != NOT_REACHED
-            low, high = (middle, high) if reached else (low, middle)
+                known.add(left)
+        except (AssertionError, OSError, PrereadError) as error:
+            wrong = repr(error)
         shutil.rmtree(place)
-        LENGTHS[name] = low
-    return step <= LENGTHS[name]
+        lasting = ", lasting" * point.lasts
+        at = f"{name}, operation {point.step}: {os.strerror(point.error)}{lasting}"
+        return f"{at}: {wrong}" if wrong else ""
+
+    never = Point(sys.maxsize, errno.EIO, False)
+    before = state_of(root / state)
+    found = [attempt(never)]
+    found += [attempt(point) for point in points(faults.count)[first % every :: every]]
+    assert state_of(root / state) == before, "a file was written in place: a copy shares it"
+    return found
 
 
 def sweep(root: Path, every: int = 1, first: int = 0) -> dict[str, object]:
@@ -214,9 +208,10 @@ def sweep(root: Path, every: int = 1, first: int = 0) -> dict[str, object]:
     begin(project)
     shutil.copytree(project, root / "staged")
     staged(root / "staged")
-    points = {name: [wrong for _, wrong in scene(root, name, every, first)] for name in SCENES}
-    wrong = [text for found in points.values() for text in found if text]
-    return {name: len(found) for name, found in points.items()} | {"wrong": wrong}
+    faults = Faults(root / "place")
+    found = {name: tried(root, name, faults, every, first) for name in SCENES}
+    wrong = [text for texts in found.values() for text in texts if text]
+    return {name: len(texts) for name, texts in found.items()} | {"wrong": wrong}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Prints one JSON object: `runs`, and in `wrong` each command that hung, crashed o
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
+from _loaded import load
 from preread import __main__
 
 FILES = (
@@ -42,7 +44,7 @@ FOLDERS = (
 )  # fmt: skip
 COMMANDS = (
     "load login --ticket SHOP-1", "load login --force", "status", "facts token", "check login",
-    "evidence login", "failures", "recall token", "remember it is so", "workflow", "ready",
+    "evidence login", "failures", "recall token", "remember 'it is so'", "workflow", "ready",
     "doctor", "settings", "init", "show login", "log", "gates explain tests/test_login.py",
 )  # fmt: skip
 SECONDS = 60  # for what takes one or two; the machine may be busy
@@ -93,7 +95,7 @@ def ran(place: Path, words: str) -> tuple[int, str]:
             os.dup2(writer, number)
         sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         os.chdir(place)
-        sys.argv = ["preread", *words.split(), "--json"]
+        sys.argv = ["preread", *shlex.split(words), "--json"]
         try:
             status = __main__.main()
         except SystemExit as error:
@@ -130,5 +132,6 @@ def tried(project: Path, every: int, first: int) -> dict[str, object]:
 
 if __name__ == "__main__":
     given, *numbers = sys.argv[1:]
+    load()
     found = tried(Path(given).resolve(), *map(int, (*numbers, "1", "0")[:2]))
     sys.stdout.write(json.dumps(found, indent=1))

@@ -62,6 +62,14 @@ Ask Ann before you change these.
     assert hand_edits.render_into(text, draft) == text
 
 
+@pytest.mark.parametrize("old", ["", "\0\0", "a note\n", "# Patterns: login\n", "\n\n"])
+def test_a_draft_is_written_into_a_file_that_has_no_sections_left(old: str) -> None:
+    draft = Draft("patterns.md", "login", (Section("New", facts(("it is new", "login.py:1"))),))
+    text = hand_edits.render_into(old, draft)
+    assert "- it is new (login.py:1)" in text
+    assert old.strip() in text
+
+
 def test_a_path_that_only_a_lost_line_gave_in_full_is_written_out() -> None:
     old = "# Patterns: login\n\n## A\n- one (src/deep/login.py:3)\n- two (login.py:4)\n"
     draft = dossier.parse("patterns.md", "login", old)[0]

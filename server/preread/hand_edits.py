@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from preread import dossier
 from preread.models import Draft, Fact, Fence, Section
@@ -120,7 +121,7 @@ def _last_line(item: Fact | Fence) -> int:
 def _drop_empty_sections(before: Draft, lines: Lines) -> None:
     """Remove headings whose section lost every line."""
     starts = [section.line for section in before.sections if section.line]
-    for start, end in zip(starts, [*starts[1:], max(lines) + 1], strict=True):
+    for start, end in pairwise([*starts, max(lines) + 1]):
         body = [line for number in range(start + 1, end) for line in lines[number]]
         if not any(line.strip() and not line.startswith("Source:") for line in body):
             for number in range(start, end):
