@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import PurePosixPath
 
 from preread import layout
@@ -114,7 +114,9 @@ def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
         raise SourceError("E_SOURCE_FILE", f"`{path}` is not a file of the project")
     if not 1 <= start <= end <= len(lines):
         raise SourceError("E_SOURCE_LINES", f"`{path}` has {len(lines)} lines, not {start}-{end}")
-    return Span(tuple(lines[start - 1 : end]), partial(_names_between, tree, path, start, end))
+    return Span(
+        tuple(lines[start - 1 : end]), cache(partial(_names_between, tree, path, start, end))
+    )
 
 
 def _names_between(tree: Tree, path: str, start: int, end: int) -> frozenset[str]:
@@ -174,7 +176,7 @@ def _resolve_path(ref: Ref, tree: Tree) -> Span:
     if lines is None and not tree.exists(ref.path):
         raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a file of the project")
     lines = lines or []
-    return Span(tuple(lines), partial(_names_between, tree, ref.path, 1, len(lines)))
+    return Span(tuple(lines), cache(partial(_names_between, tree, ref.path, 1, len(lines))))
 
 
 # -- path::test_name
