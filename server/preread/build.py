@@ -51,16 +51,16 @@ BACKGROUND = (
 )
 
 
-class NeedsModel(Exception):  # noqa: N818 - a state, not a failure
-    """A model would have to draft again."""
+class NotNow(Exception):  # noqa: N818 - a state, not a failure
+    """A refresh that nobody waits for would cost something: money for a model, or facts."""
 
 
 async def build(
-    services: Services, request: Request, stale: Published | None = None, *, may_draft: bool = True
+    services: Services, request: Request, stale: Published | None = None, *, careful: bool = False
 ) -> LoadReply:
     """Build the requested dossier, add files to the published one, or refresh it if it is `stale`.
 
-    Raises NeedsModel where a model `may_draft` nothing and would have to.
+    `careful`: raises NotNow if a model would have to draft, or something cannot be read.
 
     With the setting `deepen = "background"`, a dossier without the model's new drafts is offered
     to the caller first.
@@ -78,11 +78,11 @@ async def build(
         plan = await step(make_plan, services, request, evidence)
     else:
         plan = await step(refresh_plan, services, request, stale)
-    if plan.to_draft and not may_draft:
-        raise NeedsModel
+    if plan.to_draft and careful:
+        raise NotNow
     if plan.to_draft and services.settings.deepen == "background":
         await _offer(services, plan, evidence, started)
-    reply = await make(services, plan, evidence, started)
+    reply = await make(services, plan, evidence, started, careful=careful)
     cache.note_computed(services, request.feature, signature)
     await step(versions.keep, services, request.feature, stale, now)
     return reply
@@ -145,14 +145,17 @@ async def _early(services: Services, plan: Plan, evidence: Evidence, started: fl
     return await make(services, early, evidence, started)
 
 
-async def make(services: Services, plan: Plan, evidence: Evidence, started: float) -> LoadReply:
-    """Draft, check and publish what the plan says."""
+async def make(
+    services: Services, plan: Plan, evidence: Evidence, started: float, *, careful: bool = False
+) -> LoadReply:
+    """Draft, check and publish what the plan says. Raises NotNow as `build` does."""
     request = plan.request
     staging = await step(publish.stage, services, request.feature)
     try:
         outcome = await _draft(services, plan, evidence, staging, started)
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
         await step(publish.put_staged, staging, made.texts)
+        _refuse_poorer(services, careful=careful)
         manifest = _manifest(services, plan, evidence, outcome, made)
         if plan.how == "refreshed" and plan.published and plan.published.manifest:
             manifest = _of_refresh(manifest, plan.published.manifest)
@@ -238,6 +241,11 @@ def _manifest(
         by_hand=made.by_hand,
         lost=_lost(plan, made),
     )
+
+
+def _refuse_poorer(services: Services, *, careful: bool) -> None:
+    if careful and services.tree.troubles:
+        raise NotNow
 
 
 def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from preread import cache, pipeline, publish, published
-from preread.build import NeedsModel, build
+from preread.build import NotNow, build
 from preread.build_key import build_key
 from preread.errors import Cancelled, PrereadError
 from preread.services import Services
@@ -20,7 +20,7 @@ async def refresh(
     """Refresh those of the dossiers that are stale: feature -> why it was.
 
     After so many seconds, no further one is begun. One that is being built, that only a model can
-    bring up to date, or that cannot be refreshed for another reason is left as it is.
+    bring up to date, or of which something cannot be read is left as it is.
     """
     end = time.monotonic() + seconds
     done = {}
@@ -30,7 +30,7 @@ async def refresh(
         try:
             if why := await _refresh(services(), feature):
                 done[feature] = why
-        except (NeedsModel, PrereadError) as error:
+        except (NotNow, PrereadError) as error:
             if isinstance(error, Cancelled):
                 raise
     return done
@@ -49,5 +49,5 @@ async def _refresh(services: Services, feature: str) -> str:
         is_current = looked.doubt or (looked.covers and cache.is_computed(services, feature))
         if is_current or looked.needs == "build" or cache.is_tracked(services, feature):
             return ""
-        await build(services, request, found, may_draft=False)
+        await build(services, request, found, careful=True)
         return looked.why or "files changed since its facts were computed"
