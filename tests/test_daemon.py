@@ -1,5 +1,6 @@
 """The daemon as a real process: who may ask what of it, over TCP and over its Unix socket."""
 
+import asyncio
 import json
 import os
 import re
@@ -13,16 +14,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
+import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from uvicorn.server import ServerState
 
 from _daemon import Daemon, daemon
 from _mcp_process import shop
 from conftest import ROOT, child_environ, run_cli
 from preread.client import Client as Preread
-from preread.daemon import places, service
+from preread.daemon import places, protocol, service
 from preread.daemon.guard import MAX_BODY, Rates
 from preread.daemon.tokens import Tokens
 from preread.errors import PrereadError
@@ -272,7 +276,7 @@ async def test_mcp_of_both_eras_with_its_scope(
 
 @pytest.mark.anyio
 async def test_a_session_is_only_for_the_token_that_began_it(
-    running: Daemon, tokens: dict[str, str]
+    running: Daemon, root: Path, tokens: dict[str, str]
 ) -> None:
     begin = {
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -285,7 +289,7 @@ async def test_a_session_is_only_for_the_token_that_began_it(
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     again = {**types, "Mcp_Session_Id": session}
     assert running.ask("POST", "/mcp", ping, tokens["write"], **again).status == 200
-    others = running.token("write")
+    others = running.token("write", "--namespace", str(root))
     for token in (tokens["read"], others):
         answer = running.ask("POST", "/mcp", ping, token, **again)
         assert answer.status == 404
@@ -325,6 +329,45 @@ def test_what_is_too_long_or_no_http_is_refused_and_the_daemon_goes_on(
     both = head + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     assert b" 200 " not in running.raw(both.encode() + b"0\r\n\r\n")
     assert running.ask("GET", "/health").status == 200
+
+
+@pytest.mark.anyio
+async def test_who_trickles_a_request_or_leaves_its_answer_unread_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(protocol, "STALLED_SECONDS", 0.3)
+    size = 2**26
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        body = b"x" * (size if scope["path"] == "/large" else 1)
+        await send({"type": "http.response.body", "body": body})
+
+    config = uvicorn.Config(app, http=protocol.BoundedProtocol, lifespan="off", log_config=None)
+    config.load()
+    state = ServerState()
+    loop = asyncio.get_running_loop()
+    listening = await loop.create_server(
+        lambda: protocol.BoundedProtocol(config, state, {}), "127.0.0.1", 0
+    )
+    port = listening.sockets[0].getsockname()[1]
+    whole, head = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"POST / HTTP/1.1\r\nHost: x\r\n"
+    with anyio.fail_after(60):
+        for data in (b"GET / HT", head + b"Content-Length: 5\r\n\r\nab", whole + whole[:9], b""):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(data)
+            with suppress(ConnectionError):
+                assert (b" 200 " in await reader.read()) == data.startswith(whole)
+            writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1000)
+        writer.write(whole.replace(b"/ H", b"/large H"))
+        while state.connections:  # noqa: ASYNC110
+            await anyio.sleep(0.05)
+        writer.close()
+    listening.close()
 
 
 # -- the process

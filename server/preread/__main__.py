@@ -8,6 +8,11 @@ import sys
 def main() -> int:
     """Run one command line; returns its exit status."""
     argv = sys.argv[1:]
+    if argv[:1] == ["mcp"]:
+        from preread.daemon import relay  # before anything else is imported: it takes no time
+
+        if (status := relay.run(argv[1:], os.environ)) is not None:
+            return status
     # A cached load should feel instant: do not search for pydantic plugins, and do not collect
     # garbage during imports.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -127,8 +127,9 @@ def command(of: Operation) -> click.Command:
 @click.option(
     "--project", metavar="DIR", default=None, help="The project; default: the client's choice."
 )
-def mcp(project: str | None) -> Callable[[], int]:
-    """Not an operation: it serves them."""
+@click.option("--alone", is_flag=True, help="Without the daemon, also if one runs.")
+def mcp(project: str | None, alone: bool) -> Callable[[], int]:  # noqa: ARG001 - see __main__
+    """Not an operation: it serves them. With a daemon, `relay` passes them on to it instead."""
 
     def serve() -> int:
         from preread import mcp

@@ -76,7 +76,8 @@ class Faces:
     async def mcp(self, request: Request) -> "Passed":
         peer = peer_of(request)
         root = self._serving.root(peer, named(request))
-        return Passed(await self._serving.endpoint(peer, root))
+        endpoint = await self._serving.endpoint(peer, root)
+        return Passed(endpoint.for_client(peer.identity.part or "local"))
 
     async def stream(self, request: Request) -> Response:
         peer = peer_of(request)

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from preread import sessions
@@ -22,9 +21,8 @@ MAX_BODY = 4 * 2**20  # bytes
 RATE, BURST = 2000.0, 4000.0  # requests of one token from one address: each second, and at once
 GUESSES = 10.0  # requests without a valid token, from one address
 MAX_BUCKETS = 10_000
-# What says nothing of any project: whether the daemon runs, where tokens come from, how to log in.
-OPEN = frozenset({"/health", "/.well-known/oauth-protected-resource", "/login"})
-COOKIE = "preread"
+OPEN = frozenset({"/health"})  # says nothing of any project
+CHALLENGE = 'Bearer realm="preread"'
 HTTP_STATUS = {400: "E_USAGE", 401: "E_NOT_ALLOWED", 403: "E_NOT_ALLOWED", 404: "E_NOT_FOUND",
     405: "E_USAGE", 413: "E_USAGE", 421: "E_NOT_ALLOWED", 429: "E_RATE_LIMIT"}  # fmt: skip
 
@@ -105,19 +103,15 @@ class SocketGuard(Guard):
 
 
 class TcpGuard(Guard):
-    """For TCP: a known Host, no foreign Origin, a token or the page's cookie."""
+    """For TCP: a known Host, no foreign Origin, a token."""
 
     def __init__(
         self, app: App, tokens: Tokens, hosts: Iterable[str], *,
-        cookie: Callable[[str], Token | None] = lambda _: None, metadata_url: str = "",
         count: Callable[[int], object] = lambda _: None,
     ) -> None:  # fmt: skip
         super().__init__(app, count=count)
-        self._tokens, self._cookie = tokens, cookie
+        self._tokens = tokens
         self._hosts = frozenset(hosts)
-        self._challenge = 'Bearer realm="preread"'
-        if metadata_url:
-            self._challenge += f', resource_metadata="{metadata_url}"'
         self._rates, self._guesses = Rates(RATE, BURST), Rates(1.0, GUESSES)
 
     def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
@@ -134,21 +128,14 @@ class TcpGuard(Guard):
         if token is None:
             self._limit(self._guesses, address)
             hint = "`preread token new` makes a token; send it as `Authorization: Bearer …`."
-            raise Refused(401, "A valid token is needed.", hint, www_authenticate=self._challenge)
+            raise Refused(401, "A valid token is needed.", hint, www_authenticate=CHALLENGE)
         self._limit(self._rates, f"{token.id} {address}")
         identity = sessions.Identity(name=f"token {token.id}", pid=os.getpid(), part=token.id)
         return Peer(identity, token.scope, token.namespace)
 
     def _token(self, headers: "_Headers") -> Token | None:
-        given = headers.one("authorization")
-        if given:
-            kind, _, value = given.partition(" ")
-            return self._tokens.check(value.strip()) if kind.lower() == "bearer" else None
-        try:
-            cookie = SimpleCookie(headers.one("cookie")).get(COOKIE)
-        except CookieError:
-            return None
-        return self._cookie(cookie.value) if cookie else None
+        kind, _, value = headers.one("authorization").partition(" ")
+        return self._tokens.check(value.strip()) if kind.lower() == "bearer" else None
 
     def _limit(self, rates: Rates, key: str) -> None:
         if seconds := rates.wait(key):

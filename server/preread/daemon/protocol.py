@@ -69,6 +69,8 @@ class BoundedProtocol(H11Protocol):
 
     def _is_receiving(self) -> bool:
         """Whether a part of a request is here."""
+        if self.transport.get_protocol() is not self:  # a WebSocket's, which has bounds of its own
+            return False
         state = self.conn.their_state
         return state is h11.SEND_BODY or (state is h11.IDLE and bool(self.conn.trailing_data[0]))
 

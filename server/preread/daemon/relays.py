@@ -45,7 +45,10 @@ async def listen(serving: Serving, socket_: socket.socket) -> asyncio.Server:
             serving.relays -= 1
             writer.close()
 
-    return await asyncio.start_unix_server(client, sock=socket_, limit=MAX_LINE)
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving.tasks.start_soon(client, reader, writer)
+
+    return await asyncio.start_unix_server(connected, sock=socket_, limit=MAX_LINE)
 
 
 async def _serve(

@@ -20,7 +20,7 @@ from preread.infra.locks import FileLock
 from preread.infra.subprocesses import detached
 from preread.models import Model
 
-START_SECONDS, STOP_SECONDS, POLL_SECONDS = 20.0, 12.0, 0.05
+START_SECONDS, STOP_SECONDS, POLL_SECONDS = 60.0, 12.0, 0.05
 ANSWER_SECONDS = 5.0
 SYSTEMD, LAUNCHD = ".config/systemd/user", "Library/LaunchAgents"
 LABEL = "dev.preread.daemon"

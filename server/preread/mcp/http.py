@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from preread.mcp.server import Handlers
@@ -11,10 +13,11 @@ from preread.mcp.server import Handlers
 IDLE_SECONDS, MAX_SESSIONS = 1800.0, 200
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 
 class Endpoint:
-    """An ASGI app. What stands before it has checked the Host, the Origin and the token."""
+    """What stands before it has checked the Host, the Origin and the token."""
 
     def __init__(self, handlers: Handlers) -> None:
         self.handlers = handlers
@@ -27,5 +30,12 @@ class Endpoint:
         async with self._sessions.run():
             yield
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        await self._sessions.handle_request(scope, receive, send)
+    def for_client(self, name: str) -> App:
+        """The app for one client: a session is only for the one that began it."""
+        user = AuthenticatedUser(AccessToken(token=name, client_id=name, scopes=[]))
+
+        async def app(scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+            scope["user"] = user
+            await self._sessions.handle_request(scope, receive, send)
+
+        return app

@@ -20,8 +20,8 @@ PROGRAM_SECONDS = 10.0
 UNTIL_THEN = "Until then the static builder serves every level."
 UPGRADE = "Run: pip install --upgrade preread"
 PACKAGES = (
-    "anyio", "click", "defusedxml", "filelock", "jinja2", "mcp", "pydantic", "psutil",
-    "rich", "tomlkit", "tree-sitter", "watchfiles",
+    "anyio", "click", "defusedxml", "filelock", "httpx2", "jinja2", "mcp", "pydantic", "psutil",
+    "rich", "starlette", "tomlkit", "tree-sitter", "uvicorn", "watchfiles", "websockets",
 )  # fmt: skip
 
 

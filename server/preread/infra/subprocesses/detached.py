@@ -1,4 +1,4 @@
-"""Start a program that outlives this process: in its own session, with its output in a file."""
+"""Start a program and leave it to itself: one that outlives this process, or a server on pipes."""
 
 import os
 import subprocess
@@ -11,10 +11,20 @@ from preread.infra import atomic
 def start(
     program: Sequence[str], environ: Mapping[str, str], log: Path
 ) -> "subprocess.Popen[bytes]":
-    """Start it in the root folder, so that it keeps no other one busy. Raises E_WRITE, OSError."""
+    """Start it in its own session, and in the root folder, so that it keeps no other one busy.
+
+    Raises E_WRITE, OSError.
+    """
     atomic.make_folder(log.parent)
     with atomic.write_errors(log), log.open("ab") as output:
         return subprocess.Popen(
             program, env=dict(environ), cwd=os.sep, stdin=subprocess.DEVNULL, stdout=output,
             stderr=output, start_new_session=True,
         )  # fmt: skip
+
+
+def on_pipes(program: Sequence[str], environ: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    """Start a server that ends with its standard input. Raises OSError."""
+    return subprocess.Popen(
+        program, env=dict(environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )

@@ -1,0 +1,265 @@
+"""`preread mcp` where a daemon runs: passes lines between the client and the daemon.
+
+It is a small process that starts at once: only the standard library, and little of it. If the
+daemon ends, what was being answered gets an error, and the next call goes to the next daemon, or to
+a server that this process starts for itself.
+"""
+
+import json
+import os
+import select
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+
+from preread import __version__
+from preread.daemon import places
+
+CHUNK = 2**16
+HELLO_SECONDS, LAST_SECONDS = 2.0, 3.0  # for the daemon's first word, and after the client's last
+FROM_CLIENT, TO_CLIENT = 0, 1
+INTERNAL = -32603
+INITIALIZE, SUBSCRIBE, UNSUBSCRIBE = "initialize", "resources/subscribe", "resources/unsubscribe"
+# How an answer of the daemon begins: it is of this version.
+ANSWER, ID_ENDS = b'{"jsonrpc":"2.0","id":', (b',"result":', b',"error":')
+GONE = "Preread's daemon ended during this call. Nothing that was published is lost. Call again."
+
+
+class Unusable(Exception):  # noqa: N818 - a state
+    """There is no daemon that serves this client: why; empty if none was ever started."""
+
+
+def run(arguments: list[str], environ: Mapping[str, str]) -> int | None:
+    """Relay until the client is gone; its exit status. None if this process has to serve itself."""
+    project = _project(arguments, environ)
+    if project is None or os.name == "nt":
+        return None
+    try:
+        connection = connect(project, environ)
+    except Unusable as error:
+        if str(error):
+            _say(f"serving without the daemon: {error}")
+        return None
+    return Relay(project, environ, connection).run()
+
+
+def _project(arguments: list[str], environ: Mapping[str, str]) -> str | None:
+    """The absolute folder that a command line names; None for one that is not ours to read."""
+    named = environ.get("CLAUDE_PROJECT_DIR") or "."
+    if len(arguments) == 2 and arguments[0] == "--project":
+        named = arguments[1]
+    elif len(arguments) == 1 and arguments[0].startswith("--project="):
+        named = arguments[0].partition("=")[2]
+    elif arguments:
+        return None
+    return os.path.abspath(named)
+
+
+def connect(project: str, environ: Mapping[str, str]) -> socket.socket:
+    """A connection of the daemon's, after its first word. Raises Unusable."""
+    path = places.lines_socket(environ)
+    if not os.path.exists(path):
+        raise Unusable
+    if not places.is_private(os.path.dirname(path)):
+        raise Unusable(f"{os.path.dirname(path)} is open to others")
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(HELLO_SECONDS)
+        connection.connect(path)
+        pairs = (f"{name}={value}" for name, value in environ.items())
+        hello = os.fsencode("\0".join((__version__, project, *pairs)))
+        connection.sendall(struct.pack("!I", len(hello)) + hello)
+        word = b""
+        while not word.endswith(b"\n"):
+            byte = connection.recv(1)
+            if not byte:
+                raise OSError("it hung up")
+            word += byte
+    except OSError as error:
+        connection.close()
+        raise Unusable(str(error)) from error
+    if word != b"ok\n":
+        connection.close()
+        raise Unusable(word.decode("utf-8", "replace").strip())
+    connection.settimeout(None)
+    return connection
+
+
+class Relay:
+    """Between one client and whoever serves it."""
+
+    def __init__(self, project: str, environ: Mapping[str, str], connection: socket.socket) -> None:
+        self._project, self._environ = project, environ
+        self._socket: socket.socket | None = connection
+        self._reader, self._writer = connection.fileno(), connection.fileno()  # -1 if gone
+        # What the next server has to hear again, by what it is about.
+        self._state: dict[str, bytes] = {}
+        self._unanswered: dict[str | int, str] = {}  # methods by the ids of requests
+        self._duplicates: set[str | int] = set()  # ids that the client has answers to
+        self._rest_of_client = self._rest_of_server = b""
+
+    def run(self) -> int:
+        """Until the client is gone, or has ended its input and has its answers."""
+        try:
+            while True:
+                readers = [FROM_CLIENT] + [self._reader] * (self._reader >= 0)
+                readable, _, _ = select.select(readers, [], [])
+                if self._reader in readable:
+                    self._from_server()
+                if FROM_CLIENT in readable and not self._from_client():
+                    self._finish()
+                    return 0
+        except BrokenPipeError:  # nobody reads what is said to the client
+            return 0
+
+    # -- from the client
+
+    def _from_client(self) -> bool:
+        """Pass whole lines on; False at the end of input."""
+        data = os.read(FROM_CLIENT, CHUNK)
+        whole, newline, self._rest_of_client = (self._rest_of_client + data).rpartition(b"\n")
+        if newline:
+            self._send(whole + newline)
+        return bool(data)
+
+    def _send(self, lines: bytes) -> None:
+        if self._writer < 0:
+            self._connect_again()
+        for line in lines.splitlines(keepends=True):
+            self._note(line)
+        try:
+            _write(self._writer, lines)
+        except OSError:
+            self._lost()
+
+    def _note(self, line: bytes) -> None:
+        """Remember what waits for an answer, and what the next server would have to know."""
+        message = _parsed(line)
+        method, ident = message.get("method"), message.get("id")
+        if not isinstance(method, str):
+            return
+        if isinstance(ident, str | int):
+            self._unanswered[ident] = method
+        params = message.get("params")
+        uri = str(params.get("uri")) if isinstance(params, dict) else ""
+        if method in {INITIALIZE, "notifications/initialized", "logging/setLevel"}:
+            self._state[method] = line
+        elif method == SUBSCRIBE:
+            self._state[f"{method} {uri}"] = line
+        elif method == UNSUBSCRIBE:
+            self._state.pop(f"{SUBSCRIBE} {uri}", None)
+
+    # -- from the server
+
+    def _from_server(self) -> None:
+        try:
+            data = os.read(self._reader, CHUNK)
+        except OSError:
+            data = b""
+        if not data:
+            self._lost()
+            return
+        whole, newline, self._rest_of_server = (self._rest_of_server + data).rpartition(b"\n")
+        if newline:
+            lines = (whole + newline).splitlines(keepends=True)
+            _write(TO_CLIENT, b"".join(line for line in lines if self._is_news(line)))
+
+    def _is_news(self, line: bytes) -> bool:
+        """Whether the client has to hear this; notes which request an answer is to."""
+        ident = _answered(line)
+        if ident is None:
+            return True
+        if ident in self._duplicates:
+            self._duplicates.discard(ident)
+            return False
+        self._unanswered.pop(ident, None)
+        return True
+
+    # -- when the server is gone
+
+    def _lost(self) -> None:
+        """Tell the client, for each request that nobody will answer now."""
+        if self._socket is not None:
+            self._socket.close()
+        self._socket, self._reader, self._writer, self._rest_of_server = None, -1, -1, b""
+        unanswered, self._unanswered = self._unanswered, {}
+        self._duplicates.clear()
+        for ident, method in unanswered.items():
+            self._state.pop(method, None)  # a handshake that never was
+            outcome: dict[str, object] = {"error": {"code": INTERNAL, "message": GONE}}
+            if method == "tools/call":  # models read results, not the protocol's errors
+                content = [{"type": "text", "text": GONE}]
+                outcome = {
+                    "result": {"content": content, "isError": True, "resultType": "complete"}
+                }
+            answer = {"jsonrpc": "2.0", "id": ident, **outcome}
+            _write(TO_CLIENT, json.dumps(answer).encode() + b"\n")
+
+    def _connect_again(self) -> None:
+        """To the next daemon, else to a server of our own; it hears what the last one knew."""
+        try:
+            self._socket = connect(self._project, self._environ)
+            self._reader = self._writer = self._socket.fileno()
+        except Unusable as error:
+            _say(f"serving without the daemon: {str(error) or 'it ended'}")
+            self._serve_alone()
+        for line in self._state.values():
+            ident = _parsed(line).get("id")
+            if isinstance(ident, str | int):
+                self._duplicates.add(ident)
+            _write(self._writer, line)
+
+    def _serve_alone(self) -> None:
+        from preread.infra.subprocesses import detached
+
+        program = [sys.executable, "-m", "preread", "mcp", "--alone", "--project", self._project]
+        process = detached.on_pipes(program, self._environ)
+        assert process.stdin is not None  # noqa: S101 - pipes were asked for
+        assert process.stdout is not None  # noqa: S101
+        # Duplicates, because the process object closes its own when nothing refers to it.
+        self._reader, self._writer = os.dup(process.stdout.fileno()), os.dup(process.stdin.fileno())
+        process.stdin.close()
+        process.stdout.close()
+        process.returncode = 0  # it ends with our end of the pipe: nobody waits for it
+
+    def _finish(self) -> None:
+        """End the server's input, and pass on what it still says."""
+        if self._socket is not None:
+            self._socket.shutdown(socket.SHUT_WR)
+        elif self._writer >= 0:
+            os.close(self._writer)
+        while self._reader >= 0 and select.select([self._reader], [], [], LAST_SECONDS)[0]:
+            self._from_server()
+
+
+def _parsed(line: bytes) -> dict[str, object]:
+    """The message on a line; empty for anything else, which the server will reply to."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _answered(line: bytes) -> str | int | None:
+    """The id that an answer is to; None for what is none. Reads the beginning of the line only."""
+    if not line.startswith(ANSWER):
+        return None
+    ends = [place for end in ID_ENDS if (place := line.find(end, len(ANSWER), 1000)) > 0]
+    try:
+        found = json.loads(line[len(ANSWER) : min(ends)]) if ends else None
+    except ValueError:
+        return None
+    return found if isinstance(found, str | int) else None
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"preread: {text}\n")
+    sys.stderr.flush()

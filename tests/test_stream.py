@@ -1,0 +1,153 @@
+"""What happens in a project, as it happens: server-sent events, and a WebSocket both ways."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from _daemon import Daemon, shared, shared_token
+from _mcp_process import shop
+from conftest import run_cli
+
+SECONDS = 60
+OFF = {"PREREAD_CLAUDE": "off"}
+
+
+@pytest.fixture(scope="module")
+def running() -> Daemon:
+    return shared()
+
+
+@pytest.fixture(scope="module")
+def root(running: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = shop(tmp_path_factory.mktemp("stream") / "watched")
+    assert run_cli("load", "checkout", cwd=found, env=OFF).status == 0
+    running.allow(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def other(running: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("stream") / "other"
+    (found / ".project").mkdir(parents=True)
+    running.allow(found)
+    return found
+
+
+class Sse:
+    """A connection to /stream that reads events."""
+
+    def __init__(self, running: Daemon, root: Path, token: str) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=SECONDS)
+        headers = {"Authorization": f"Bearer {token}", "Preread-Namespace": str(root)}
+        self._connection.request("GET", "/stream", headers=headers)
+        self._answer = self._connection.getresponse()
+        assert self._answer.getheader("content-type", "").startswith("text/event-stream")
+
+    def next(self, name: str) -> Any:
+        """The data of the next event of this name."""
+        while True:
+            line = self._answer.readline().decode()
+            assert line, "the stream ended"
+            if line == f"event: {name}\n":
+                return json.loads(self._answer.readline().decode().removeprefix("data: "))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture
+def events(running: Daemon, root: Path) -> Iterator[Sse]:
+    found = Sse(running, root, shared_token())
+    yield found
+    found.close()
+
+
+def socket(running: Daemon, root: Path, token: str, **more: Any) -> ClientConnection:
+    return connect(
+        f"ws://127.0.0.1:{running.port}/stream",
+        additional_headers={"Authorization": f"Bearer {token}", "Preread-Namespace": str(root)},
+        open_timeout=SECONDS, proxy=None, **more,
+    )  # fmt: skip
+
+
+def ask(wire: ClientConnection, message: Any) -> Any:
+    """The answer to a message; events that come before it are passed over."""
+    wire.send(message if isinstance(message, str) else json.dumps(message))
+    while "event" in (found := json.loads(wire.recv(SECONDS))):
+        pass
+    return found
+
+
+def event(wire: ClientConnection, name: str) -> Any:
+    while (found := json.loads(wire.recv(SECONDS))).get("event") != name:
+        pass
+    return found["data"]
+
+
+def test_builds_messages_and_dossiers_are_told_as_they_happen(
+    running: Daemon, root: Path, other: Path, events: Sse
+) -> None:
+    assert events.next("hello") == {"builds": []}
+    token = shared_token()
+    load = {"method": "load", "params": {"feature": "cart", "level": "light", "force": True}}
+    loaded = running.operation(load, token, Preread_Namespace=str(root))
+    assert loaded["result"]["status"] == "ok"
+    build = events.next("build")
+    assert (build["feature"], build["level"]) == ("cart", "light")
+    while build["state"] != "ok":
+        build = events.next("build")
+    with (
+        socket(running, root, running.token("write")) as wire,
+        socket(running, other, token) as far,
+    ):
+        said = ask(wire, {"method": "say", "params": {"text": "tea is ready"}})
+        assert "result" in said
+        assert events.next("message")["text"] == "tea is ready"
+        code = root / "api" / "shop" / "checkout.py"
+        code.write_text(code.read_text().replace("def ", "def renamed_"))
+        stale = events.next("dossier")
+        while not stale.get("stale"):
+            stale = events.next("dossier")
+        assert stale["feature"] in {"cart", "checkout"}
+        far.send(json.dumps({"method": "say", "params": {"text": "elsewhere"}}))
+        heard = [event(far, name) for name in ("hello", "message")]
+        assert "tea" not in json.dumps(heard)
+
+
+def test_a_socket_answers_states_and_json_rpc(running: Daemon, root: Path) -> None:
+    with socket(running, root, shared_token()) as wire:
+        state = ask(wire, {"method": "context.status", "metadata": {"request_id": "r"}})
+        assert state["metadata"]["request_id"] == "r"
+        rpc = {"jsonrpc": "2.0", "id": 4, "method": "context.status"}
+        assert ask(wire, rpc)["id"] == 4
+        assert len(ask(wire, [rpc, rpc])) == 2
+        assert ask(wire, 7)["error"]["code"] == -32600
+        wire.send("{")
+        with pytest.raises(ConnectionClosed) as closed:
+            ask(wire, rpc)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1007
+
+
+def test_a_socket_has_a_scope_a_size_and_an_origin(running: Daemon, root: Path) -> None:
+    with socket(running, root, running.token("read")) as wire:
+        refused = ask(wire, {"method": "say", "params": {"text": "x"}})
+        assert refused["error"]["code"] == "E_NOT_ALLOWED"
+        wire.send(b"\x00")
+        with pytest.raises(ConnectionClosed):
+            wire.recv(SECONDS)
+    with socket(running, root, shared_token()) as wire, pytest.raises(ConnectionClosed):
+        ask(wire, "x" * (5 * 2**20))
+    for token, more in (("no", {}), (shared_token(), {"origin": "http://evil.example"})):
+        with pytest.raises(InvalidStatus) as answer:
+            socket(running, root, token, **more)
+        assert answer.value.response.status_code == 403
+    with pytest.raises(InvalidStatus), socket(running, Path("/etc"), shared_token()):
+        pass
+    assert running.ask("GET", "/health").status == 200
