@@ -71,10 +71,11 @@ def corrupted(folder: Path, count: int) -> None:
     for seed in range(count):
         chance = random.Random(seed)
         data = bytearray(originals[seed % len(originals)].read_bytes())
-        for _ in range(chance.randint(1, 400)):
+        for _ in range(chance.choice((1, 4, 20, 400))):
             data[chance.randrange(len(data))] = chance.randrange(256)
         with tempfile.TemporaryDirectory() as root:
-            Path(root, "a.pdf").write_bytes(data[: chance.randint(len(data) // 3, len(data))])
+            kept = chance.randint(len(data) // 3, len(data)) if seed % 4 == 0 else len(data)
+            Path(root, "a.pdf").write_bytes(data[:kept])
             begun = time.monotonic()
             try:
                 reading.read(services(Path(root)).tree, "a.pdf")

@@ -42,6 +42,12 @@ ROWS = (
     Row("documents.load", "documents.load", "documents"),
     Row("documents.list", "documents.list"),
     Row("documents.read", "documents.read", "read"),
+    Row("documents.entities", "literature.entities"),
+    Row("documents.relations", "literature.relations"),
+    Row("graph.build", "literature.build"),
+    Row("graph.analyse", "literature.analyse"),
+    Row("graph.report", "literature.report"),
+    Row("graph.export", "literature.export"),
     Row("context.check", "check", "check"),
     Row("context.wrong", "wrong", "wrong"),
     Row("context.remove", "remove", "remove"),
@@ -105,6 +111,10 @@ ALIASES = {
     "repair_graph": "integrity.repair",
     "list_backups": "integrity.backups",
     "load_pdf_document": "documents.load",
+    "extract_entities_academic": "documents.entities",
+    "build_knowledge_graph": "graph.build",
+    "analyze_cross_modal": "graph.analyse",
+    "academic_report": "graph.report",
 }
 COMMANDS = {row.command: row.name for row in ROWS if row.command}
 

@@ -1,0 +1,1 @@
+"""What documents speak of: entities, relations, the graph of both, its measures and exports."""

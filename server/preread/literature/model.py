@@ -1,0 +1,35 @@
+"""Entities and relations of documents, as replies have them."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from preread.models import Model
+
+EntityKind = Literal[
+    "PERSON", "ORG", "CONCEPT", "THEORY", "METHOD", "SYMBOL", "SETTING", "ROUTE", "ERROR_CODE",
+    "WORK", "DOCUMENT",
+]  # fmt: skip
+RelationKind = Literal["cites", "defines", "extends", "contradicts", "mentions"]
+
+
+class Entity(Model):
+    """What documents speak of."""
+
+    kind: EntityKind
+    name: str
+    confidence: float = Field(description="The precision that its rule is estimated to have.")
+    rule: str
+    sources: tuple[str, ...] = Field(description="The parts of documents that name it.")
+
+
+class Relation(Model):
+    """How two entities are related, by their names."""
+
+    source: str
+    kind: RelationKind
+    target: str
+    confidence: float
+    rule: str
+    sources: tuple[str, ...]
+    quote: str = Field("", description="The sentence that says it.")

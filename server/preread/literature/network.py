@@ -1,0 +1,149 @@
+"""A graph of entities and relations: made, restricted by a schema, kept by its content's digest."""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from preread.errors import PrereadError
+from preread.infra import atomic, db
+from preread.infra.reading import plain_bytes
+from preread.layout import Layout
+from preread.literature.extraction import Paper
+from preread.literature.model import Entity, EntityKind, Relation, RelationKind
+from preread.models import Model
+
+ID = re.compile(r"[0-9a-f]{12}")
+
+
+class Schema(Model):
+    """A project's own vocabulary, in a TOML file."""
+
+    theories: tuple[str, ...] = Field((), description="Terms that are entities of kind THEORY.")
+    kinds: tuple[EntityKind, ...] = Field((), description="Kinds of entities; none for all.")
+    edges: dict[RelationKind, tuple[tuple[EntityKind, EntityKind], ...]] = Field(
+        default_factory=dict, description="Which kinds a relation may connect; absent: any."
+    )
+
+
+class Link(Model):
+    """An edge between two nodes, by their places."""
+
+    source: int
+    kind: RelationKind
+    target: int
+    confidence: float
+    sources: tuple[str, ...]
+
+
+class Made(Model):
+    """What a graph was made of."""
+
+    documents: dict[str, str] = Field(description="Path -> SHA-256.")
+    rules: str = Field(description="The edition of the rules; no model took part.")
+    is_measured: bool = Field(description="Whether a labelled set measured the confidences.")
+    threshold: float
+
+
+class Network(Model):
+    """Nodes, edges, and what they were made of."""
+
+    nodes: tuple[Entity, ...]
+    edges: tuple[Link, ...]
+    years: dict[int, int] = Field(description="Node -> the year of a document.")
+    made: Made
+
+
+def schema_of(text: str | None, path: str) -> Schema:
+    """Raises E_NOT_FOUND without a text, E_USAGE for one that is no schema."""
+    if text is None:
+        raise PrereadError("E_NOT_FOUND", f"There is no schema {path}.")
+    try:
+        return Schema.model_validate(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise PrereadError(
+            "E_USAGE",
+            f"{path} is no schema: {str(error).splitlines()[0]}",
+            'Like: theories = ["CAP theorem"] and [edges] cites = [["DOCUMENT", "WORK"]]',
+        ) from error
+
+
+def network(
+    papers: Iterable[Paper],
+    entities: Iterable[Entity],
+    relations: Iterable[Relation],
+    schema: Schema,
+    made: Made,
+) -> Network:
+    """The graph of what is allowed. What only a relation names is a WORK or a CONCEPT."""
+    nodes: dict[str, Entity] = {}
+    years = {}
+    for paper in papers:
+        years[paper.title.casefold()] = paper.document.about.get("date", "")[:4]
+        nodes.setdefault(
+            paper.title.casefold(),
+            Entity(kind="DOCUMENT", name=paper.title, confidence=1.0, rule="document",
+                   sources=(paper.cite(1),)),
+        )  # fmt: skip
+    for entity in entities:
+        if not schema.kinds or entity.kind in schema.kinds:
+            nodes.setdefault(entity.name.casefold(), entity)
+    links: list[tuple[Relation, str, str]] = []
+    for relation in relations:
+        source = _end(nodes, relation.source, relation, schema)
+        target = _end(nodes, relation.target, relation, schema)
+        if source and target and _is_allowed(schema, relation.kind, source, target):
+            links.append((relation, source.name.casefold(), target.name.casefold()))
+    places = {key: place for place, key in enumerate(nodes)}
+    edges = tuple(
+        Link(source=places[start], kind=one.kind, target=places[end],
+             confidence=one.confidence, sources=one.sources)
+        for one, start, end in links
+    )  # fmt: skip
+    known = {places[key]: int(year) for key, year in years.items() if year.isdigit()}
+    return Network(nodes=tuple(nodes.values()), edges=edges, years=known, made=made)
+
+
+def _end(nodes: dict[str, Entity], name: str, relation: Relation, schema: Schema) -> Entity | None:
+    """The node of a relation's end; a new one if the schema has its kind."""
+    kind: EntityKind = "WORK" if relation.kind == "cites" else "CONCEPT"
+    key = name.casefold()
+    if key not in nodes and (not schema.kinds or kind in schema.kinds):
+        nodes[key] = Entity(
+            kind=kind, name=name, confidence=relation.confidence, rule=relation.rule,
+            sources=relation.sources,
+        )  # fmt: skip
+    return nodes.get(key)
+
+
+def _is_allowed(schema: Schema, kind: RelationKind, source: Entity, target: Entity) -> bool:
+    allowed = schema.edges.get(kind)
+    return allowed is None or (source.kind, target.kind) in allowed
+
+
+def _place(layout: Layout, name: str) -> Path:
+    return db.place(layout).folder / "literature" / f"{name}.json"
+
+
+def keep(layout: Layout, made: Network) -> str:
+    """Keep a graph in the cache; its name, which is the digest of what is in it."""
+    data = json.dumps(made.model_dump(mode="json"), sort_keys=True).encode()
+    name = hashlib.sha256(data).hexdigest()[:12]
+    atomic.write(_place(layout, name), data)
+    return name
+
+
+def kept(layout: Layout, name: str) -> Network:
+    """A graph by its name. Raises E_NOT_FOUND."""
+    data = plain_bytes(_place(layout, name)) if ID.fullmatch(name) else None
+    if data is None:
+        raise PrereadError(
+            "E_NOT_FOUND", f"There is no graph {name[:40]!a}.", "graph.build makes one."
+        )
+    value: dict[str, Any] = json.loads(data)
+    return Network.model_validate(value)

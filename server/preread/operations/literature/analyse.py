@@ -1,0 +1,131 @@
+"""`graph.analyse`: which nodes of a graph of documents matter, and how they group."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+from pydantic import Field
+
+from preread.literature import measures, network
+from preread.literature.network import Made, Network
+from preread.models import Model
+from preread.operations.literature import shared
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+Measure = Literal["degree", "betweenness", "pagerank", "communities", "bridges", "over_time"]
+
+
+class AnalyseRequest(RequestModel):
+    """What to measure of which graph."""
+
+    graph: str = Field(description=shared.GRAPH)
+    analysis_type: Measure = Field("pagerank", description="What to measure.")
+    output_format: Literal["table", "graph", "vectors"] = Field(
+        "table", description="Rows; rows and the edges between them; numbers for each node."
+    )
+    limit: int = Field(50, ge=1, le=100_000, description="The maximum number of rows.")
+
+
+class Row(Model):
+    """A node with its value; a bridge has another node, a year is a name."""
+
+    name: str
+    kind: str = ""
+    value: float
+    other: str = ""
+    sources: tuple[str, ...] = ()
+
+
+class AnalyseReply(Model):
+    """The measure, the highest value first."""
+
+    rows: tuple[Row, ...]
+    edges: tuple[tuple[str, str, str], ...] = Field((), description="Source, kind, target.")
+    vectors: dict[str, tuple[float, ...]] = Field(
+        default_factory=dict, description="Node -> degree, PageRank, community."
+    )
+    is_exact: bool = Field(True, description="False if it was estimated from a sample of nodes.")
+    made: Made
+
+
+async def analyse(context: Context, request: AnalyseRequest) -> AnalyseReply:
+    return await in_thread(context, context.services(), _analyse, request)
+
+
+def _analyse(services: Services, request: AnalyseRequest) -> AnalyseReply:
+    found, check = network.kept(services.layout, request.graph), services.progress.check
+    rows, is_exact = _measured(found, request.analysis_type, check)
+    top = sorted(rows, key=lambda one: -one.value)[: request.limit]
+    names = {one.name for one in top}
+    edges = [
+        (found.nodes[one.source].name, one.kind, found.nodes[one.target].name)
+        for one in found.edges
+    ]
+    return AnalyseReply(
+        rows=tuple(top),
+        edges=tuple(one for one in edges if {one[0], one[2]} <= names)
+        if request.output_format == "graph"
+        else (),
+        vectors=_vectors(found, check) if request.output_format == "vectors" else {},
+        is_exact=is_exact,
+        made=found.made,
+    )
+
+
+def _pairs(found: Network) -> list[tuple[int, int]]:
+    return [(one.source, one.target) for one in found.edges]
+
+
+def _measured(
+    found: Network, measure: Measure, check: Callable[[], None]
+) -> tuple[list[Row], bool]:
+    if measure == "over_time":
+        years = Counter(found.years.get(source, 0) for source, _ in _pairs(found))
+        return [Row(name=str(year), value=count) for year, count in years.items() if year], True
+    around = measures.neighbours(len(found.nodes), _pairs(found), directed=False)
+    if measure == "bridges":
+        return [
+            _row(found, a, 1.0).model_copy(update={"other": found.nodes[b].name})
+            for a, b in measures.bridges(around)
+        ], True
+    values, is_exact = _values(found, around, measure, check)
+    return [_row(found, place, value) for place, value in enumerate(values)], is_exact
+
+
+def _values(
+    found: Network, around: list[list[int]], measure: Measure, check: Callable[[], None]
+) -> tuple[list[float], bool]:
+    if measure == "betweenness":
+        return measures.betweenness(around, check)
+    if measure == "degree":
+        return [float(len(one)) for one in around], True
+    if measure == "communities":
+        return [float(label) for label in measures.communities(around, check)], True
+    following = measures.neighbours(len(found.nodes), _pairs(found), directed=True)
+    return measures.pagerank(following), True
+
+
+def _row(found: Network, place: int, value: float) -> Row:
+    node = found.nodes[place]
+    return Row(name=node.name, kind=node.kind, value=value, sources=node.sources)
+
+
+def _vectors(found: Network, check: Callable[[], None]) -> dict[str, tuple[float, ...]]:
+    around = measures.neighbours(len(found.nodes), _pairs(found), directed=False)
+    measured: tuple[Measure, ...] = ("degree", "pagerank", "communities")
+    columns = [_values(found, around, measure, check)[0] for measure in measured]
+    names = [node.name for node in found.nodes]
+    return dict(zip(names, zip(*columns, strict=True), strict=True))
+
+
+OPERATION = Operation(
+    name="graph.analyse",
+    request=AnalyseRequest,
+    reply=AnalyseReply,
+    effect="read",
+    doc="Measure a graph of documents: degree, betweenness, PageRank, communities, bridges, years.",
+    example="""preread call graph.analyse '{"graph": "3f9a01bc22d1"}'""",
+    run=analyse,
+    pages="rows",
+)

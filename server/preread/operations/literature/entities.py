@@ -1,0 +1,45 @@
+"""`documents.entities`: what documents name."""
+
+from pydantic import Field
+
+from preread.literature.model import Entity, EntityKind
+from preread.literature.network import Made
+from preread.models import Model
+from preread.operations.literature import shared
+from preread.operations.registry import Context, Operation, in_thread
+from preread.services import Services
+
+
+class EntitiesRequest(shared.Wanted):
+    """Which entities."""
+
+    kinds: tuple[EntityKind, ...] = Field((), description="Only these kinds.")
+
+
+class EntitiesReply(Model):
+    """What documents name, the most often named first."""
+
+    entities: tuple[Entity, ...]
+    made: Made
+
+
+async def entities(context: Context, request: EntitiesRequest) -> EntitiesReply:
+    return await in_thread(context, context.services(), _entities, request)
+
+
+def _entities(services: Services, request: EntitiesRequest) -> EntitiesReply:
+    _, named, made = shared.entities(services, request)
+    wanted = tuple(one for one in named if not request.kinds or one.kind in request.kinds)
+    return EntitiesReply(entities=wanted, made=made)
+
+
+OPERATION = Operation(
+    name="documents.entities",
+    request=EntitiesRequest,
+    reply=EntitiesReply,
+    effect="read",
+    doc="List the people, organisations, works, methods, symbols and settings that documents name.",
+    example="""preread call documents.entities '{"kinds": ["PERSON"]}'""",
+    run=entities,
+    pages="entities",
+)

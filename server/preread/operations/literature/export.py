@@ -1,0 +1,51 @@
+"""`graph.export`: a graph of documents, or the works they cite, for other programs."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from preread.documents.references import references
+from preread.literature import exports, network
+from preread.models import Model
+from preread.operations.literature import shared
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.services import Services
+
+
+class ExportRequest(RequestModel):
+    """Which graph, in which format."""
+
+    graph: str = Field(description=shared.GRAPH)
+    format: Literal["graphml", "csv", "json-ld", "bibtex", "csl-json"] = Field(
+        description="The last two have the works that the documents cite."
+    )
+
+
+class ExportReply(Model):
+    """The whole file."""
+
+    text: str
+
+
+async def export(context: Context, request: ExportRequest) -> ExportReply:
+    return await in_thread(context, context.services(), _export, request)
+
+
+def _export(services: Services, request: ExportRequest) -> ExportReply:
+    found = network.kept(services.layout, request.graph)
+    if request.format in exports.OF_GRAPH:
+        return ExportReply(text=exports.OF_GRAPH[request.format](found))
+    papers, _ = shared.papers(services, found.made.documents)
+    works = [one for paper in papers for one in references(paper.document)]
+    return ExportReply(text=exports.OF_WORKS[request.format](works))
+
+
+OPERATION = Operation(
+    name="graph.export",
+    request=ExportRequest,
+    reply=ExportReply,
+    effect="read",
+    doc="Return a graph as GraphML, CSV or JSON-LD; the works it cites as BibTeX or CSL-JSON.",
+    example="""preread call graph.export '{"graph": "3f9a01bc22d1", "format": "graphml"}'""",
+    run=export,
+)

@@ -1,0 +1,148 @@
+"""What documents name, how it is related, and the graph of both."""
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from _faces import answer
+from preread import sources
+from preread.errors import PrereadError
+from preread.infra.subprocesses import never
+from preread.literature import measures, network
+from test_document_reading import services
+
+pytestmark = pytest.mark.anyio
+
+ONE = """# Clocks of the till
+
+The till extends logical time. It uses the Bully algorithm of the Institute of Clocks, calls `tick_all()` and
+reads TILL_PORT. POST /till/open answers E_TILL_CLOSED. We define a till as one drawer. The CAP theorem is old.
+
+## References
+
+[1] L. Lamport, "Time, Clocks, and the Ordering of Events", 1978. doi:10.1145/359545.359563
+[2] A. Byron, "Rules of the drawer", 2020.
+"""
+TWO = "---\ntitle: Rules of the drawer\nauthors: Ada Byron\ndate: 2020-01-01\n---\n\n# Rules of the drawer\n\nThe CAP theorem matters.\n"
+
+
+async def called(project: Path, method: str, **params: object) -> dict:
+    reply = await answer(project, {"method": method, "params": params})
+    assert "error" not in reply, reply["error"]
+    return reply["result"]
+
+
+@pytest.fixture
+async def loaded(project: Path) -> Path:
+    (project / "docs" / "one.md").write_text(ONE)
+    (project / "docs" / "two.md").write_text(TWO)
+    await called(project, "documents.load", paths=["docs/one.md", "docs/two.md"])
+    (project / "words.toml").write_text('theories = ["CAP theorem"]\n')
+    return project
+
+
+async def test_entities_have_kinds_sources_that_resolve_and_a_threshold(loaded: Path) -> None:
+    reply = await called(loaded, "extract_entities_academic", schema_path="words.toml")
+    found = {(one["kind"], one["name"]) for one in reply["entities"]}
+    assert found >= {
+        ("METHOD", "Bully algorithm"), ("ORG", "Institute of Clocks"), ("SYMBOL", "tick_all()"),
+        ("SETTING", "TILL_PORT"), ("ROUTE", "POST /till/open"), ("ERROR_CODE", "E_TILL_CLOSED"),
+        ("PERSON", "Ada Byron"), ("THEORY", "CAP theorem"), ("WORK", "Rules of the drawer"),
+    }  # fmt: skip
+    tree = services(loaded).tree
+    for one in reply["entities"]:
+        assert one["confidence"] >= 0.8
+        spans = [sources.resolve(sources.parse(source), tree) for source in one["sources"]]
+        if one["rule"] != "metadata":
+            assert any(one["name"].split()[0] in " ".join(span.lines) for span in spans)
+    assert reply["made"]["is_measured"] is False
+    theory = next(one for one in reply["entities"] if one["kind"] == "THEORY")
+    assert len(theory["sources"]) == 2
+
+
+async def test_relations_say_which_sentence_shows_them(loaded: Path) -> None:
+    reply = await called(loaded, "documents.relations", kinds=["cites", "extends", "defines"])
+    found = {(one["source"], one["kind"], one["target"]) for one in reply["relations"]}
+    assert found == {
+        ("Clocks of the till", "cites", "Time, Clocks, and the Ordering of Events"),
+        ("Clocks of the till", "cites", "Rules of the drawer"),
+        ("Clocks of the till", "defines", "till"),
+        ("The till", "extends", "logical time"),
+    }
+    quotes = {one["kind"]: one["quote"] for one in reply["relations"]}
+    assert quotes["extends"] == "The till extends logical time."
+
+
+async def test_a_graph_is_built_measured_reported_and_exported(loaded: Path) -> None:
+    built = await called(loaded, "build_knowledge_graph", schema_path="words.toml")
+    again = await called(loaded, "graph.build", schema_path="words.toml")
+    assert built == again
+    ranks = await called(
+        loaded, "analyze_cross_modal", graph=built["graph"], output_format="vectors"
+    )
+    assert len(ranks["vectors"]) == built["nodes"]
+    assert sum(row["value"] for row in ranks["rows"]) == pytest.approx(1, abs=1e-4)
+    years = await called(loaded, "graph.analyse", graph=built["graph"], analysis_type="over_time")
+    assert [row["name"] for row in years["rows"]] == ["2020"]
+    report = await called(loaded, "academic_report", graph=built["graph"])
+    tree = services(loaded).tree
+    for number, source in enumerate(report["citations"], 1):
+        assert f"\n{number}. {source}\n" in report["markdown"]
+        assert sources.resolve(sources.parse(source), tree).lines
+    texts = {
+        form: (await called(loaded, "graph.export", graph=built["graph"], format=form))["text"]
+        for form in ("graphml", "csv", "json-ld", "bibtex", "csl-json")
+    }
+    assert len(ET.fromstring(texts["graphml"]).findall(".//{*}node")) == built["nodes"]
+    assert len(list(csv.reader(io.StringIO(texts["csv"])))) == built["edges"] + 1
+    assert len(json.loads(texts["json-ld"])["@graph"]) == built["nodes"]
+    assert "title = {Rules of the drawer}" in texts["bibtex"]
+    assert json.loads(texts["csl-json"])[0]["DOI"] == "10.1145/359545.359563"
+
+
+async def test_a_schema_restricts_kinds_and_edges(loaded: Path) -> None:
+    (loaded / "words.toml").write_text(
+        'kinds = ["WORK", "DOCUMENT"]\n[edges]\ncites = [["DOCUMENT", "DOCUMENT"]]\n'
+    )
+    built = await called(loaded, "graph.build", schema_path="words.toml")
+    found = network.kept(services(loaded).layout, built["graph"])
+    assert {one.kind for one in found.nodes} == {"WORK", "DOCUMENT"}
+    assert [
+        (found.nodes[one.source].name, one.kind, found.nodes[one.target].name)
+        for one in found.edges
+    ] == [("Clocks of the till", "cites", "Rules of the drawer")]
+    (loaded / "words.toml").write_text("kinds = 3\n")
+    reply = await answer(loaded, {"method": "graph.build", "params": {"schema_path": "words.toml"}})
+    assert reply["error"]["code"] == "E_USAGE"
+    with pytest.raises(PrereadError):
+        network.kept(services(loaded).layout, "../../secret")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_measures_are_those_of_networkx(seed: int) -> None:
+    nx = pytest.importorskip("networkx")
+    from networkx.algorithms.link_analysis.pagerank_alg import _pagerank_python
+
+    chance = random.Random(seed)
+    size = chance.randint(1, 40)
+    edges = [(chance.randrange(size), chance.randrange(size)) for _ in range(chance.randint(0, 70))]
+    edges = [(a, b) for a, b in dict.fromkeys(edges) if a != b]
+    directed, plain = nx.DiGraph(), nx.Graph()
+    for graph in (directed, plain):
+        graph.add_nodes_from(range(size))
+        graph.add_edges_from(edges)
+    ranks = measures.pagerank(measures.neighbours(size, edges, directed=True))
+    assert ranks == pytest.approx(list(_pagerank_python(directed).values()), abs=1e-9)
+    around = measures.neighbours(size, edges, directed=False)
+    labels = measures.communities(around, never)
+    groups = {frozenset(node for node in range(size) if labels[node] == label) for label in labels}
+    assert groups == {frozenset(one) for one in nx.community.label_propagation_communities(plain)}
+    values, is_exact = measures.betweenness(around, never)
+    assert is_exact
+    assert values == pytest.approx(list(nx.betweenness_centrality(plain).values()))
+    assert measures.bridges(around) == sorted(tuple(sorted(one)) for one in nx.bridges(plain))
