@@ -38,7 +38,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(5):
     facts.index(services(Path(sys.argv[1])), check.check_unbudgeted)
-print(len(facts.search(services(Path(sys.argv[1])), "", limit=1000)))
+print(len(facts.search(services(Path(sys.argv[1])), "", facts.Wanted(), 1000)))
 """
 
 
@@ -51,8 +51,8 @@ def index(root: Path) -> None:
     facts.index(services(root), check.check_unbudgeted)
 
 
-def search(root: Path, query: str = "", **options: object) -> list[FoundFact]:
-    return facts.search(services(root), query, **options)  # type: ignore[arg-type]
+def search(root: Path, query: str = "", limit: int = 20, **wanted: object) -> list[FoundFact]:
+    return facts.search(services(root), query, facts.Wanted(**wanted), limit)  # type: ignore[arg-type]
 
 
 def texts(root: Path, query: str = "", **options: object) -> list[str]:
@@ -305,7 +305,7 @@ def test_a_search_ends_when_its_caller_cancels_it(many: Path) -> None:
 
     object.__setattr__(work.progress, "check", cancel_in_the_query)
     with pytest.raises(Cancelled):
-        facts.search(work, "word1 word2")
+        facts.search(work, "word1 word2", facts.Wanted())
     assert calls == [1]
     assert len(texts(many, "word1", limit=5)) == 5  # the next search is not affected
 

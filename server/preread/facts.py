@@ -7,8 +7,10 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -21,6 +23,10 @@ from preread.models import Checked, Draft, Model, State, Verdict
 from preread.project.tree import is_young
 from preread.services import Services
 
+if TYPE_CHECKING:
+    from preread.infra import inotify
+
+T = TypeVar("T")
 Check = Callable[[Services, str, list[Draft]], Checked]
 KNOWLEDGE = "knowledge.md"
 MAX_QUERY, MAX_TERMS = 20_000, 64  # characters, different words
@@ -65,6 +71,34 @@ def index(services: Services, check: Check) -> None:
     db.use(services.layout, lambda connection: _index(services, check, connection))
 
 
+def current(services: Services, check: Check, work: Callable[[sqlite3.Connection], T]) -> T:
+    """Run `work` on the index as the files are now."""
+    if services.unchanged is None:
+        index(services, check)
+        return db.use(services.layout, work)
+    return services.unchanged.facts.use(
+        services.layout, work, partial(index, services, check), partial(folders, services.layout)
+    )
+
+
+def folders(layout: Layout) -> "inotify.Wanted":
+    """The folders that have the files with facts, with the names in them that matter."""
+    own = {
+        layout.root: {".project"},
+        layout.project: {"context", "knowledge.md", ".state", ".cache"},
+        layout.state: {"knowledge.md"},
+        layout.cache: {"staging"},
+        layout.staging: None,
+        layout.context: None,
+    }
+    if layout.knowledge.is_symlink() or layout.personal_knowledge.is_symlink():
+        return {}  # what they are links to may be anywhere
+    found = {str(folder): names for folder, names in own.items() if folder.is_dir()}
+    with suppress(FileNotFoundError), os.scandir(layout.context) as entries:
+        found |= {one.path: None for one in entries if one.is_dir(follow_symlinks=False)}
+    return found
+
+
 class _Folder(NamedTuple):
     """A feature's dossier as it was read."""
 
@@ -83,9 +117,10 @@ def _stamp(folder: Path, *, is_publishing: bool) -> str:
         with os.scandir(folder) as entries:
             for entry in entries:
                 info = entry.stat(follow_symlinks=False)
-                if is_young(info.st_mtime_ns, now):
+                times = (info.st_mtime_ns, info.st_ctime_ns)  # the second cannot be set
+                if any(is_young(at, now) for at in times):
                     return ""
-                found.append(f"{entry.name}:{info.st_ino}:{info.st_size}:{info.st_mtime_ns}")
+                found.append(f"{entry.name}:{info.st_ino}:{info.st_size}:{times}")
     except OSError:
         return ""
     return "/".join(sorted(found))
@@ -265,31 +300,29 @@ class Wanted(NamedTuple):
 def search(
     services: Services,
     query: str,
-    *,
-    feature: str | None = None,
-    kind: str | None = None,
-    confidence: float = 0.0,
+    wanted: Wanted,
     limit: int = 20,
+    check: Check | None = None,
 ) -> list[FoundFact]:
     """The facts that contain a query's words, best first; an empty query lists them by file.
 
-    Only the first MAX_TERMS different words count. Raises E_TIMEOUT after SEARCH_SECONDS.
+    With `check`, the index is brought up to date first. Only the first MAX_TERMS different words
+    count. Raises E_TIMEOUT after SEARCH_SECONDS.
     """
     words = dict.fromkeys(match[0].casefold() for match in re.finditer(r"\w+", query[:MAX_QUERY]))
     terms = list(words)[:MAX_TERMS]
-    wanted = Wanted(feature, kind, confidence)
     until = time.monotonic() + SEARCH_SECONDS
 
-    def check() -> None:
+    def has_time() -> None:
         services.progress.check()
         if time.monotonic() > until:
             raise PrereadError("E_TIMEOUT", "The search took too long.", "Use fewer, rarer words.")
 
     def work(connection: sqlite3.Connection) -> list[FoundFact]:
-        with db.stoppable(connection, check):
+        with db.stoppable(connection, has_time):
             return find(connection, terms, wanted, limit)
 
-    return db.use(services.layout, work)
+    return current(services, check, work) if check else db.use(services.layout, work)
 
 
 COLUMNS = ", ".join(f"f.{name}" for name in FoundFact.model_fields)

@@ -286,5 +286,15 @@ class Layout:
         if feature is not None:
             folders += [self.dossier(feature), self.backups(feature)]
         folders += [self.backup_sets]
+        is_plain = {str(self.root): True}  # whether a path is no link, and not behind one
         for path in (*folders, *files):
-            self.real(path)
+            if not _is_plain(str(path), is_plain):
+                self.real(path)
+
+
+def _is_plain(path: str, known: dict[str, bool]) -> bool:
+    """Whether no part of a path is a link; every operation asks this of many paths."""
+    if path not in known:
+        above = path.rpartition("/")[0]
+        known[path] = _is_plain(above, known) and not os.path.islink(path)  # noqa: PTH114
+    return known[path]

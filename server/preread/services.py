@@ -19,6 +19,7 @@ from preread.settings import Settings
 
 if TYPE_CHECKING:
     from preread.infra.secrets import Credentials
+    from preread.unchanged import Unchanged
 
 T = TypeVar("T")
 Report = Callable[[str, float, float], None]
@@ -70,6 +71,7 @@ class Services:
     run: Runner = subprocesses.run
     child: Starter = subprocesses.child
     progress: Progress = field(default_factory=Progress)
+    unchanged: "Unchanged | None" = None  # a process that stays has one for all its requests
 
     @cached_property
     def tree(self) -> Tree:

@@ -27,9 +27,10 @@ def in_process(project: str | Path, environ: Mapping[str, str]) -> Transport:
         from preread.jobs import Caller, Jobs
         from preread.operations import REGISTRY, shared_state
         from preread.operations.registry import Context
+        from preread.unchanged import Unchanged
 
         async with Jobs() as jobs:
-            context = Context(folder, environ, jobs, Caller(None, _nobody))
+            context = Context(folder, environ, jobs, Caller(None, _nobody), unchanged=Unchanged())
 
             async def send(state: State) -> State:
                 done = await shared_state.perform(REGISTRY, context, state, "client")

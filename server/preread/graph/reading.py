@@ -3,12 +3,15 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Literal, NamedTuple
+from itertools import islice, pairwise
+from typing import Any, Literal, NamedTuple, cast
 
 from preread.graph.model import Edge, EdgeKind, Node, NodeKind, NodeState
 
 Direction = Literal["out", "in", "both"]
+ENDS: dict[Direction, tuple[str, ...]] = {
+    "out": ("source",), "in": ("target",), "both": ("source", "target"),
+}  # fmt: skip
 TABLES = ("nodes", "edges", "origins")
 BATCH = 500  # values of one statement
 # A path does not lead through nodes with more edges than this: they connect anything to anything.
@@ -124,7 +127,7 @@ def around(
     [first] = connection.execute("SELECT id FROM nodes WHERE key = ?", (start,)).fetchone()
     reached, frontier = {first: None}, [first]
     for wanted in steps:
-        ends = (row for link in _links(connection, frontier, wanted) for row in link.ends)
+        ends = (far for _, far in _pairs(connection, frontier, wanted))
         frontier = [row for row in dict.fromkeys(ends) if row not in reached]
         reached |= dict.fromkeys(frontier)
         if not frontier or len(reached) > MAX_VISITED:
@@ -137,6 +140,9 @@ def around(
     return _found(connection, shown, links, is_cut=len(kept) > len(shown))
 
 
+Ways = dict[int, int | None]  # a node -> the one that it was reached from
+
+
 def path(connection: sqlite3.Connection, start: str, end: str, wanted: Wanted) -> Found | None:
     """One of the shortest paths between two nodes, in its order; None without any.
 
@@ -144,73 +150,94 @@ def path(connection: sqlite3.Connection, start: str, end: str, wanted: Wanted) -
     """
     sql = "SELECT id FROM nodes WHERE key = ?"
     [first], [last] = (connection.execute(sql, (key,)).fetchone() for key in (start, end))
-    ways: tuple[dict[int, _Link | None], ...] = ({first: None}, {last: None})
+    ways: tuple[Ways, Ways] = ({first: None}, {last: None})
     frontiers = [[first], [last]]
     against: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
     turns = (wanted, wanted._replace(direction=against[wanted.direction]))
     met = first if first == last else None
     while met is None and all(frontiers) and sum(map(len, ways)) < MAX_VISITED:
         side = int(len(frontiers[1]) < len(frontiers[0]))
-        frontiers[side], met = _step(connection, frontiers[side], ways, side, turns[side])
+        own, other = ways[side], ways[1 - side]
+        frontiers[side], met = _step(connection, frontiers[side], own, other, turns[side])
     if met is None:
         return None
-    before, links = _way(ways[0], met)
-    after, more = _way(ways[1], met)
-    rows = [*reversed(before), met, *after]
-    return _found(connection, rows, [*reversed(links), *more], is_cut=False)
+    rows = [*reversed(_way(ways[0], met)), *_way(ways[1], met)[1:]]
+    links = [_between(connection, one, other, wanted) for one, other in pairwise(rows)]
+    return _found(connection, rows, links, is_cut=False)
 
 
 def _step(
-    connection: sqlite3.Connection,
-    frontier: list[int],
-    ways: tuple[dict[int, _Link | None], ...],
-    side: int,
-    wanted: Wanted,
+    connection: sqlite3.Connection, frontier: list[int], own: Ways, other: Ways, wanted: Wanted
 ) -> tuple[list[int], int | None]:
     """One step further from one end: its new frontier, and where it met the other end's."""
-    own, other = ways[side], ways[1 - side]
     following: list[int] = []
-    for link in _links(
-        connection, [row for row in frontier if _is_narrow(connection, row)], wanted
-    ):
-        reached = link.target if link.source in own else link.source
-        if reached not in own:
-            own[reached] = link
-            following.append(reached)
-            if reached in other:
-                return following, reached
+    narrow = _narrow(connection, frontier)
+    for near, far in _pairs(connection, narrow, wanted):
+        if far not in own:
+            own[far] = near
+            following.append(far)
+            if far in other:
+                return following, far
     return following, None
 
 
-def _is_narrow(connection: sqlite3.Connection, row: int) -> bool:
-    sql = "SELECT count(*) FROM (SELECT 1 FROM edges WHERE target = ? LIMIT ?)"
-    return bool(connection.execute(sql, (row, MAX_FAN)).fetchone()[0] < MAX_FAN)
+def _pairs(
+    connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted
+) -> Iterator[tuple[int, int]]:
+    """Each edge of some nodes that a walk follows: that node, and the one at the other end."""
+    for end, other in (("source", "target"), ("target", "source")):
+        if end in ENDS[wanted.direction]:
+            yield from _followed(connection, f"{end}, {other}", end, rows, wanted)
 
 
-def _way(reached: dict[int, _Link | None], row: int) -> tuple[list[int], list[_Link]]:
-    """The nodes and edges from where two searches met back to where one began."""
-    rows, links = [], []
-    while (link := reached[row]) is not None:
-        row = link.target if link.source == row else link.source
-        rows.append(row)
-        links.append(link)
-    return rows, links
+def _narrow(connection: sqlite3.Connection, rows: list[int]) -> list[int]:
+    """Those of the nodes that few enough edges lead into."""
+    wide: set[int] = set()
+    for begin in range(0, len(rows), BATCH):
+        batch = rows[begin : begin + BATCH]
+        marks = ", ".join("?" * len(batch))
+        sql = f"""SELECT target FROM edges WHERE target IN ({marks}) GROUP BY target
+            HAVING count(*) >= ?"""  # noqa: S608
+        wide.update(row for (row,) in connection.execute(sql, (*batch, MAX_FAN)))
+    return [row for row in rows if row not in wide]
+
+
+def _way(reached: Ways, row: int) -> list[int]:
+    """The nodes from where two searches met back to where one began."""
+    rows, at = [], cast("int | None", row)
+    while at is not None:
+        rows.append(at)
+        at = reached[at]
+    return rows
+
+
+def _between(connection: sqlite3.Connection, one: int, other: int, wanted: Wanted) -> _Link:
+    """The surest of the edges between two nodes that a walk follows."""
+    links = _links(connection, [one], wanted)
+    return max((link for link in links if other in link.ends), key=lambda link: link.confidence)
 
 
 def _links(connection: sqlite3.Connection, rows: Iterable[int], wanted: Wanted) -> Iterator[_Link]:
     """The edges of some nodes that a walk follows."""
-    ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}
-    kinds = "".join(
-        f" AND kind IN ({', '.join('?' * len(wanted.edges))})" for _ in wanted.edges[:1]
-    )
+    rows = list(rows)
+    for end in ENDS[wanted.direction]:
+        yield from map(
+            _Link._make, _followed(connection, ", ".join(_Link._fields), end, rows, wanted)
+        )
+
+
+def _followed(
+    connection: sqlite3.Connection, columns: str, end: str, rows: Iterable[int], wanted: Wanted
+) -> Iterator[tuple[Any, ...]]:
+    """Columns of the edges with one of these nodes at an end, in the nodes' order by batches."""
+    kinds = f" AND kind IN ({', '.join('?' * len(wanted.edges))})" if wanted.edges else ""
+    sure = " AND confidence >= ?" if wanted.confidence else ""  # only with it is no index enough
     left = iter(rows)
     while batch := list(islice(left, BATCH)):
         marks = ", ".join("?" * len(batch))
-        for end in ends[wanted.direction]:
-            sql = f"""SELECT source, kind, target, cited, state, confidence FROM edges
-                WHERE {end} IN ({marks}){kinds} AND confidence >= ?"""  # noqa: S608
-            values = (*batch, *wanted.edges, wanted.confidence)
-            yield from map(_Link._make, connection.execute(sql, values))
+        sql = f"SELECT {columns} FROM edges WHERE {end} IN ({marks}){kinds}{sure}"  # noqa: S608
+        least = (wanted.confidence,) if sure else ()
+        yield from connection.execute(sql, (*batch, *wanted.edges, *least))
 
 
 def _of_kinds(

@@ -1,10 +1,36 @@
 """Brings the graph up to date: each part is made again only if what it was made of has changed."""
 
+import sqlite3
+from typing import TYPE_CHECKING
+
 from preread.graph import from_code, from_facts, from_history
 from preread.graph.writer import Writer
 from preread.index import indexer
 from preread.infra import db
 from preread.services import Services
+from preread.unchanged import with_parents
+
+if TYPE_CHECKING:
+    from preread.infra import inotify
+
+
+def folders(services: Services) -> "inotify.Wanted":
+    """The folders of the files that the graph is about, and of the results of tests."""
+    layout = services.layout
+    root = str(layout.root)
+
+    def cited(connection: sqlite3.Connection) -> set[str]:
+        sql = "SELECT DISTINCT path FROM nodes WHERE kind IN ('file', 'document') AND path != ''"
+        return {path.rpartition("/")[0] for (path,) in connection.execute(sql)}
+
+    found: dict[str, set[str] | None] = {root: None}
+    for folder in db.use(layout, cited):
+        if not folder.startswith(".project"):
+            found |= dict.fromkeys(with_parents(f"{root}/{folder}", root))
+    found[str(layout.project)] = {"config.toml", ".state"}
+    if layout.state.is_dir():
+        found[str(layout.state)] = {layout.test_history.name, layout.results.name}
+    return found
 
 
 def update(services: Services) -> None:
@@ -15,5 +41,6 @@ def update(services: Services) -> None:
         from_history.update(services, writer, from_code.update(services, writer))
         writer.clean()
 
+    indexer.update_commits(services)
     with indexer.lock(services, "_graph"):
         db.use(services.layout, lambda connection: work(Writer(connection)))

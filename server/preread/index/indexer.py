@@ -36,6 +36,12 @@ def update(services: "Services") -> None:
         db.use(services.layout, lambda connection: commits.update(services.tree, connection))
 
 
+def update_commits(services: "Services") -> None:
+    """Bring only the commits up to date."""
+    with lock(services, "_index"):
+        db.use(services.layout, lambda connection: commits.update(services.tree, connection))
+
+
 @contextmanager
 def lock(services: "Services", name: str) -> Iterator[None]:
     """Hold a lock. Waiting for it ends at the deadline or when the caller cancels."""

@@ -84,6 +84,20 @@ CREATE TABLE versions (
     body BLOB NOT NULL, PRIMARY KEY (feature, state, asked)
 );
 CREATE INDEX versions_manifest ON versions (feature, manifest);
+CREATE TABLE editions (number INTEGER NOT NULL);
+INSERT INTO editions VALUES (random());
+CREATE TRIGGER sources_of_facts_insert AFTER INSERT ON sources_of_facts
+    BEGIN UPDATE editions SET number = number + 1; END;
+CREATE TRIGGER sources_of_facts_update AFTER UPDATE ON sources_of_facts
+    BEGIN UPDATE editions SET number = number + 1; END;
+CREATE TRIGGER sources_of_facts_delete AFTER DELETE ON sources_of_facts
+    BEGIN UPDATE editions SET number = number + 1; END;
+CREATE TRIGGER origins_insert AFTER INSERT ON origins
+    BEGIN UPDATE editions SET number = number + 1; END;
+CREATE TRIGGER origins_update AFTER UPDATE ON origins
+    BEGIN UPDATE editions SET number = number + 1; END;
+CREATE TRIGGER origins_delete AFTER DELETE ON origins
+    BEGIN UPDATE editions SET number = number + 1; END;
 """
 TABLES = set(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA))
 VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself
@@ -223,6 +237,11 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
             work,
             lambda is_sure: _recreate(found, inode if is_sure else 0),
         )
+
+
+def edition(connection: sqlite3.Connection) -> int:
+    """A number that changes with everything that is written of facts and of the graph."""
+    return int(connection.execute("SELECT number FROM editions").fetchone()[0])
 
 
 def healing(

@@ -49,6 +49,7 @@ from preread.operations.arguments import nearest
 from preread.operations.registry import Context, Operation, services_of
 from preread.reply_cache import ReplyCache
 from preread.services import step
+from preread.unchanged import Unchanged
 
 T = TypeVar("T")
 Call = ServerRequestContext[Any, Any]
@@ -95,6 +96,7 @@ class Handlers:
         self.start, self.environ, self.jobs = start, environ, jobs
         self.tools = tools.rows(operations, full=self._lists_every_operation())
         self.reply_cache: ReplyCache[LoadReply] = ReplyCache()
+        self.unchanged = Unchanged()
         self.subscribers = Subscribers()
         # By the identity of the reply, which the entry keeps alive.
         self.results: dict[int, tuple[Model, CallToolResult]] = {}
@@ -137,7 +139,15 @@ class Handlers:
             takes_early_reply=True,
         )
         by = client.client_info.name if client is not None else "mcp"
-        return Context(self.start, self.environ, self.jobs, caller, self.reply_cache, f"mcp:{by}")
+        return Context(
+            self.start,
+            self.environ,
+            self.jobs,
+            caller,
+            self.reply_cache,
+            self.unchanged,
+            f"mcp:{by}",
+        )
 
     async def list_tools(self, _call: Call, _page: Page) -> ListToolsResult:
         return ListToolsResult(tools=[row.tool for row in self.tools.values()])

@@ -39,16 +39,9 @@ async def search(context: Context, request: SearchRequest) -> SearchReply:
 
 def _search(services: Services, request: SearchRequest) -> SearchReply:
     feature = find_serving(services, request.feature).feature if request.feature else None
+    wanted = facts.Wanted(feature, request.kind, request.confidence)
     try:
-        facts.index(services, check.check_unbudgeted)
-        found = facts.search(
-            services,
-            request.query,
-            feature=feature,
-            kind=request.kind,
-            confidence=request.confidence,
-            limit=request.limit,
-        )
+        found = facts.search(services, request.query, wanted, request.limit, check.check_unbudgeted)
     except PrereadError as error:
         if error.code not in {"E_WRITE", "E_READ"}:
             raise

@@ -18,6 +18,7 @@ from preread.settings import Effect
 
 if TYPE_CHECKING:
     from preread.jobs import Caller, Jobs
+    from preread.unchanged import Unchanged
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -43,7 +44,11 @@ class RequestModel(Model):
 
 
 def services_of(
-    start: Path, environ: Mapping[str, str], progress: Progress | None = None, **arguments: object
+    start: Path,
+    environ: Mapping[str, str],
+    progress: Progress | None = None,
+    unchanged: "Unchanged | None" = None,
+    **arguments: object,
 ) -> Services:
     """New services for the project around `start`; `arguments` override settings."""
     layout = resolve.open_layout(start)
@@ -52,6 +57,7 @@ def services_of(
         settings=settings_loading.load_repaired(layout, environ, arguments),
         environ=environ,
         progress=progress or Progress(),
+        unchanged=unchanged,
     )
 
 
@@ -74,6 +80,7 @@ class Context:
     jobs: "Jobs"
     caller: "Caller"
     reply_cache: ReplyCache[LoadReply] | None = None  # only a server has one
+    unchanged: "Unchanged | None" = None  # likewise, and a client in this process
     by: str = PERSON  # for the audit log: `person`, or the name of an agent's client
 
     @property
@@ -83,7 +90,7 @@ class Context:
 
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """New services for this call; `arguments` override settings."""
-        return services_of(self.start, self.environ, progress, **arguments)
+        return services_of(self.start, self.environ, progress, self.unchanged, **arguments)
 
 
 class Change(Model):

@@ -1,16 +1,21 @@
 """How the operations read the graph: up to date, and with an error that says which nodes exist."""
 
 from collections.abc import Callable
+from functools import partial
 from sqlite3 import Connection
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from preread import check, facts
 from preread.errors import PrereadError
-from preread.graph import reading
+from preread.graph import reading, update
 from preread.graph.model import Node
-from preread.graph.update import update
 from preread.infra import db
+from preread.project import git
 from preread.services import Services
+from preread.unchanged import merged
+
+if TYPE_CHECKING:
+    from preread.infra import inotify
 
 T = TypeVar("T")
 NODE = "A node's id, like `file:src/a.py`; a path, a fact's id, a feature or another unique name."
@@ -19,10 +24,28 @@ LIMIT = "The maximum number of nodes."
 
 def current(services: Services, work: Callable[[Connection], T]) -> T:
     """Run `work` on the graph as the files are now."""
-    services.layout.guard()
-    facts.index(services, check.check_unbudgeted)
-    update(services)
-    return db.use(services.layout, work)
+
+    def bring_up_to_date() -> None:
+        facts.index(services, check.check_unbudgeted)
+        update.update(services)
+
+    if services.unchanged is None:
+        bring_up_to_date()
+        return db.use(services.layout, work)
+    root = services.layout.root
+    repository = next((one for one in (root, *root.parents) if (one / ".git").exists()), root)
+    return services.unchanged.graph.use(
+        services.layout,
+        work,
+        bring_up_to_date,
+        partial(_folders, services),
+        git.head(repository),
+    )
+
+
+def _folders(services: Services) -> "inotify.Wanted":
+    """The folders that have what the graph is made of."""
+    return merged(facts.folders(services.layout), update.folders(services))
 
 
 def find(connection: Connection, wanted: str) -> Node:

@@ -45,8 +45,7 @@ class Memory(Model):
 
 def every(services: Services) -> list[Memory]:
     """All remembered facts, retired ones too, shared ones first, in the order of their files."""
-    facts.index(services, check.check_unbudgeted)
-    indexed = facts.search(services, "", feature="", limit=MANY)
+    indexed = facts.search(services, "", facts.Wanted(""), MANY, check.check_unbudgeted)
     states = {(found.path, found.line): (found.state, found.confidence) for found in indexed}
     return list(_every(services, states))
 

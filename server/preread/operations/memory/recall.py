@@ -84,7 +84,7 @@ def _recall(services: Services, request: RecallRequest) -> RecallReply:
 
 def _by_words(services: Services, topic: str, known: list[Memory]) -> list[Memory]:
     at = {(one.path, one.line): one for one in known}
-    ranked = facts.search(services, topic, feature="", limit=entries.MANY)
+    ranked = facts.search(services, topic, facts.Wanted(""), entries.MANY)
     found = (at.get((fact.path, fact.line)) for fact in ranked)
     return list(dict.fromkeys(one for one in found if one is not None))
 

@@ -1,0 +1,91 @@
+"""Folders whose changes the kernel queues as they happen (Linux): whether there were any is asked.
+
+Unlike a watcher that is told after a while, the queue has a change as soon as the call that made it
+returns. Changes that are not made through this machine's kernel are in no queue, so only file
+systems of this machine are taken. Not reported: a change through another hard link, or through
+memory that was mapped, until the file is closed.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+import sys
+import weakref
+from collections.abc import Collection, Mapping
+
+# From <sys/inotify.h>: what is asked for.
+_MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0xC0, 0x100, 0x200
+_DELETE_SELF, _MOVE_SELF, _ONLYDIR = 0x400, 0x800, 0x1000000
+_WANTED = (
+    _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED | _CREATE | _DELETE
+    | _DELETE_SELF | _MOVE_SELF | _ONLYDIR
+)  # fmt: skip
+_HEAD = struct.Struct("iIII")  # of an event: watch, mask, cookie, length of the name after it
+_BUFFER = 65_536
+# From <linux/magic.h>: ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs.
+_LOCAL = frozenset(
+    {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x794C7630, 0xF2F52010, 0x2FC12FC1, 0xCA451A4E}
+)
+# Folders, each with the names in it that matter; None: all.
+Wanted = Mapping[str, Collection[str] | None]
+
+
+class Folders:
+    """A queue of changes in folders. Raises OSError where the system has none, or no more."""
+
+    def __init__(self) -> None:
+        if sys.platform != "linux":
+            raise OSError(errno.ENOSYS, "no inotify")
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._queue = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        weakref.finalize(self, os.close, self._queue)
+        self._names: dict[int, Collection[str] | None] = {}
+
+    def add(self, wanted: Wanted) -> None:
+        """Queue what changes in these folders from now on. Raises OSError, also for one of them."""
+        for folder, names in wanted.items():
+            watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), _WANTED)
+            self._names[self._checked(watch)] = names
+
+    def has_changed(self) -> bool:
+        """Whether anything that matters has changed since the last call."""
+        found = False
+        while data := self._read():
+            found = found or self._matters(data)
+        return found
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._queue, _BUFFER)
+        except BlockingIOError:
+            return b""
+
+    def _matters(self, data: bytes) -> bool:
+        at = 0
+        while at < len(data):
+            watch, _, _, size = _HEAD.unpack_from(data, at)
+            at += _HEAD.size
+            name = os.fsdecode(data[at : at + size].rstrip(b"\0"))
+            at += size
+            names = self._names.get(watch)
+            # Without a name, it is about the folder itself, or the queue was full.
+            if names is None or not name or name in names:
+                return True
+        return False
+
+    def _checked(self, result: int) -> int:
+        if result < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        return result
+
+
+def is_local(folder: str) -> bool:
+    """Whether only this machine's kernel can change what is in a folder."""
+    if sys.platform != "linux":
+        return False
+    found = ctypes.create_string_buffer(512)  # struct statfs, which begins with the type, a long
+    if ctypes.CDLL(None).statfs(os.fsencode(folder), found) != 0:
+        return False
+    return (ctypes.c_long.from_buffer(found).value & 0xFFFFFFFF) in _LOCAL

@@ -1,0 +1,105 @@
+"""What a process that stays need not look at again while nothing that it is made of changes.
+
+The kernel says whether anything changed in the folders; the database has an edition, which changes
+with every write of what is derived, also by other processes.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from sqlite3 import Connection
+from typing import TYPE_CHECKING, TypeVar
+
+from preread.infra import db
+from preread.layout import Layout
+
+if TYPE_CHECKING:
+    from preread.infra.inotify import Folders, Wanted
+
+T = TypeVar("T")
+MAX_FOLDERS = 10_000
+
+
+class Part:
+    """One thing that is brought up to date, such as the index of facts."""
+
+    def __init__(self) -> None:
+        self._folders: Folders | None = None  # None where nothing can be watched
+        self._changes = 0  # times that changes were seen
+        self._current: tuple[int, str, int] | None = None
+        self._lock = threading.Lock()
+
+    def use(
+        self,
+        layout: Layout,
+        work: Callable[[Connection], T],
+        update: Callable[[], None],
+        folders: Callable[[], "Wanted"],
+        head: str = "",
+    ) -> T:
+        """Run `work` on the database, after `update` unless there is nothing to do.
+
+        That is so if nothing has changed in the folders since a call that found nothing to write,
+        and the same commit is checked out, if that matters: `head`.
+        Threads may call this at the same time.
+        """
+        seen = self._seen()
+
+        def if_current(connection: Connection) -> list[T]:
+            is_current = self._current == (seen, head, db.edition(connection))
+            return [work(connection)] if is_current else []
+
+        if self._current is not None and (done := db.use(layout, if_current)):
+            return done[0]
+        is_watched = self._watch(folders())  # before `update` reads them
+        before = db.use(layout, db.edition)
+        update()
+        # Had there been something to write, other folders might matter now, or another process
+        # might be in the middle of its own update: the next call looks again.
+        if is_watched and db.use(layout, db.edition) == before:
+            self._current = (seen, head, before)
+        return db.use(layout, work)
+
+    def _seen(self) -> int:
+        with self._lock:
+            if self._folders is not None and self._folders.has_changed():
+                self._changes += 1
+            return self._changes
+
+    def _watch(self, wanted: "Wanted") -> bool:
+        from preread.infra.inotify import Folders, is_local  # a cached load does not need it
+
+        if not wanted or len(wanted) > MAX_FOLDERS or not is_local(next(iter(wanted))):
+            return False
+        with suppress(OSError):  # no such system, no more watches, a folder that is gone
+            self._folders = self._folders or Folders()
+            self._folders.add(wanted)
+            return True
+        return False
+
+
+class Unchanged:
+    """The parts that a process keeps up to date, for one project."""
+
+    def __init__(self) -> None:
+        self.facts, self.graph = Part(), Part()
+
+
+def merged(first: "Wanted", second: "Wanted") -> "Wanted":
+    """What either of them wants."""
+    both = {}
+    for folder in (*first, *second):
+        names = [one[folder] for one in (first, second) if folder in one]
+        both[folder] = None if None in names else set().union(*filter(None, names))
+    return both
+
+
+def with_parents(folder: str, root: str) -> list[str]:
+    """A folder, or the nearest one there is, and those around it up to the root."""
+    found = []
+    while len(folder) > len(root):
+        if os.path.isdir(folder):  # noqa: PTH112 - thousands of them
+            found.append(folder)
+        folder = folder.rpartition("/")[0]
+    return [*found, root]

@@ -1,0 +1,229 @@
+"""A process that stays looks at the files again only when something changed, and always then."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from _evidence_project import commit, services, write
+from conftest import child_environ, git
+from preread import check, facts
+from preread.client import Client
+from preread.graph import update as graph
+from preread.infra import inotify
+from preread.layout import Layout
+from preread.unchanged import Unchanged
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it always looks")
+CONTEXT = ".project/context"
+LOGIN, CART = f"{CONTEXT}/login/patterns.md", f"{CONTEXT}/cart/patterns.md"
+KNOWLEDGE = ".project/knowledge.md"
+TEXT = "# Patterns: login\n\n## All\n- alpha is one (src/a.py:1-2)\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    commit(tmp_path, {"src/a.py": "def one():\n    return 1\n"}, "one")
+    return write(tmp_path, {LOGIN: TEXT})
+
+
+class Looks:
+    """How often the files were looked at: for facts, for the graph."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.facts = self.graph = 0
+        index, update = facts.index, graph.update
+
+        def indexed(*given: object) -> None:
+            self.facts += 1
+            index(*given)  # type: ignore[arg-type]
+
+        def updated(*given: object) -> None:
+            self.graph += 1
+            update(*given)  # type: ignore[arg-type]
+
+        patch.setattr(facts, "index", indexed)
+        patch.setattr(graph, "update", updated)
+
+    def during(self, work: Callable[[], object]) -> tuple[int, int]:
+        before = (self.facts, self.graph)
+        work()
+        return (self.facts - before[0], self.graph - before[1])
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    return Looks(monkeypatch)
+
+
+def settled(client: Client) -> None:
+    """Have all of it up to date, and known to be."""
+    for _ in range(3):
+        client.knowledge.search("alpha")
+        client.knowledge.query(kinds=("fact", "file", "symbol", "commit"))
+
+
+def test_without_a_change_the_files_are_not_looked_at(root: Path, looks: Looks) -> None:
+    write(root, {".project/.state/other.json": "{}"})
+    with Client(root) as client:
+        settled(client)
+        assert looks.during(lambda: client.knowledge.search("alpha")) == (0, 0)
+        assert looks.during(lambda: client.memory.recall("alpha")) == (0, 0)
+        assert looks.during(lambda: client.knowledge.query(kinds=("fact",))) == (0, 0)
+        write(root, {".project/.state/other.json": "[]", ".project/.cache/own": ""})
+        assert looks.during(lambda: client.knowledge.search("alpha")) == (0, 0)
+        write(root, {"src/b.py": "x = 1\n"})
+        assert looks.during(lambda: client.knowledge.search("alpha")) == (0, 0)
+        assert looks.during(lambda: client.knowledge.query(kinds=("fact",)))[1] == 1
+
+
+def edited(root: Path) -> None:
+    """In place, with the same length and the same times."""
+    path = root / LOGIN
+    info = path.stat()
+    with path.open("r+") as file:
+        file.write(TEXT.replace("alpha", "gamma"))
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def replaced(root: Path) -> None:
+    write(root, {f"{CONTEXT}/login/new": TEXT.replace("alpha", "gamma")})
+    (root / CONTEXT / "login" / "new").replace(root / LOGIN)
+
+
+def added(root: Path) -> None:
+    write(root, {CART: TEXT.replace("alpha", "gamma").replace("login", "cart")})
+    shutil.rmtree(root / CONTEXT / "login")
+
+
+def swapped(root: Path) -> None:
+    """The whole folder, for another one with the same names."""
+    (root / ".project").rename(root / "old")
+    shutil.copytree(root / "old", root / ".project", ignore=shutil.ignore_patterns(".cache"))
+    replaced(root)
+
+
+def elsewhere(root: Path) -> None:
+    """By another process, which also brings the index up to date."""
+    replaced(root)
+    command = [sys.executable, "-m", "preread", "facts", "gamma", "--json"]
+    done = subprocess.run(command, cwd=root, env=child_environ(), check=True, capture_output=True)
+    assert b"gamma is one" in done.stdout
+
+
+def without_cache(root: Path) -> None:
+    shutil.rmtree(root / ".project" / ".cache")
+    replaced(root)
+
+
+CHANGES = [edited, replaced, added, swapped, elsewhere, without_cache]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)
+def test_what_changed_is_found_at_once(root: Path, change: Callable[[Path], None]) -> None:
+    with Client(root) as client:
+        settled(client)
+        change(root)
+        assert [one.text for one in client.knowledge.search("alpha gamma").facts] == [
+            "gamma is one"
+        ]
+        names = {one.name for one in client.knowledge.query(kinds=("fact",)).nodes}
+        assert names == {"gamma is one"}
+
+
+def test_a_new_collection_of_knowledge_and_a_first_dossier_are_found(tmp_path: Path) -> None:
+    (tmp_path / ".project").mkdir()
+    with Client(tmp_path) as client:
+        for _ in range(3):
+            assert client.knowledge.search("gamma").facts == ()
+        write(tmp_path, {KNOWLEDGE: "# Knowledge\n\n## A\n- gamma (said:ada@2026-11-01)\n"})
+        assert len(client.knowledge.search("gamma").facts) == 1
+        write(tmp_path, {CART: TEXT.replace("alpha", "gamma").replace("login", "cart")})
+        assert len(client.knowledge.search("gamma").facts) == 2
+        for _ in range(2):
+            client.knowledge.search("gamma")
+        write(
+            tmp_path,
+            {".project/.state/knowledge.md": "# K\n\n## A\n- gamma me (said:a@2026-11-01)\n"},
+        )
+        assert len(client.knowledge.search("gamma").facts) == 3
+
+
+def test_the_graph_follows_the_code_and_the_commits(root: Path) -> None:
+    def names(client: Client, kind: str) -> set[str]:
+        found = client.knowledge.query(kinds=(kind,)).nodes  # type: ignore[arg-type]
+        return {one.name for one in found}
+
+    with Client(root) as client:
+        settled(client)
+        assert names(client, "symbol") == {"one"}
+        path = root / "src" / "a.py"
+        path.write_text(path.read_text().replace("one", "two"))
+        assert names(client, "symbol") == {"two"}
+        for _ in range(2):
+            assert names(client, "commit") == set()
+        git(root, "commit", "-qam", "fix the name")
+        assert names(client, "commit") == {"fix the name"}
+        settled(client)
+        (root / "src").rename(root / "lib")
+        assert names(client, "symbol") == set()
+
+
+def test_an_index_that_another_process_is_making_again_is_not_taken_for_current(root: Path) -> None:
+    with Client(root) as client:
+        settled(client)
+        command = [sys.executable, "-m", "preread", "call", "knowledge.index", '{"afresh": true}']
+        subprocess.run(command, cwd=root, env=child_environ(), check=True, capture_output=True)
+        assert {one.name for one in client.knowledge.query(kinds=("symbol",)).nodes} == {"one"}
+
+
+def test_where_nothing_can_be_watched_the_files_are_looked_at_each_time(
+    root: Path, looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inotify, "is_local", lambda _: False)
+    with Client(root) as client:
+        settled(client)
+        assert looks.during(lambda: client.knowledge.search("alpha")) == (1, 0)
+    monkeypatch.undo()
+    looks = Looks(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(inotify.sys, "platform", "darwin")
+        with Client(root) as client:
+            settled(client)
+            assert looks.during(lambda: client.knowledge.search("alpha")) == (1, 0)
+
+
+def test_a_queue_that_was_full_counts_as_a_change(tmp_path: Path) -> None:
+    folders = inotify.Folders()
+    folders.add({str(tmp_path): {"wanted"}})
+    limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    for n in range(limit):  # equal events after another are one
+        (tmp_path / f"{n % 2}").touch()
+    assert folders.has_changed()
+    assert not folders.has_changed()
+    (tmp_path / "other").touch()
+    assert not folders.has_changed()
+    (tmp_path / "wanted").touch()
+    assert folders.has_changed()
+
+
+def test_knowledge_behind_a_link_is_looked_at_each_time(root: Path) -> None:
+    said = "# Knowledge\n\n## A\n- gamma (said:ada@2026-11-01)\n"
+    write(root, {"notes/knowledge.md": said})
+    (root / KNOWLEDGE).symlink_to(root / "notes" / "knowledge.md")
+    unchanged = Unchanged()
+
+    def search() -> int:
+        here = services(root)
+        object.__setattr__(here, "unchanged", unchanged)
+        found = facts.search(here, "gamma", facts.Wanted(), check=check.check_unbudgeted)
+        return len(found)
+
+    assert [search() for _ in range(3)] == [1, 1, 1]
+    write(root, {"notes/knowledge.md": said.replace("gamma", "beta")})
+    assert search() == 0
+    assert Layout(root.resolve()).knowledge.is_symlink()
