@@ -24,6 +24,7 @@ from preread.models import LoadReply
 from preread.operations import REGISTRY, dispatch, shared_state
 from preread.operations.registry import Context, Operation, is_project, root_of
 from preread.reply_cache import ReplyCache
+from preread.unchanged import Unchanged
 
 State = dict[str, Any]
 LOAD = "context.load"
@@ -37,6 +38,7 @@ class Namespace:
     root: Path
     hub: Hub
     reply_cache: ReplyCache[LoadReply] = field(default_factory=ReplyCache)
+    unchanged: Unchanged = field(default_factory=Unchanged)
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
 
 
@@ -103,7 +105,7 @@ class Serving:
         caller = Caller(None, _nobody, times_out=True, takes_early_reply=True)
         context = Context(
             root, self.environ_of(peer), self.jobs, caller, namespace.reply_cache,
-            f"http:{peer.identity.name}",
+            namespace.unchanged, f"http:{peer.identity.name}",
         )  # fmt: skip
         done = await shared_state.perform(REGISTRY, context, _in_namespace(given, root), "http")
         name = done.method if done.method in REGISTRY else UNKNOWN
