@@ -312,12 +312,13 @@ def test_only_findings_to_check_are_leads_and_what_no_code_says_comes_first(
         finding("n", "Names", rule="unmentioned"),
         finding("d", "Flaky", rule="flaky"),
         finding("h", "Headings", rule="documents"),
+        finding("w", "Fixtures and helpers", rule="helpers"),
         finding("f", "Failing", rule="failing"),
         *(finding(f"c{n}", "Comments", rule="comments", score=n / 20) for n in range(20)),
     ]
     _, blocks = split(told(tmp_path, Evidence(feature="checkout", words=(), findings=tuple(leads))))
     assert re.findall(r"^(.+):$", blocks["findings"], re.MULTILINE) == [
-        "Failing", "Flaky", "Comments", "Names",
+        "Failing", "Flaky", "Comments", "Names", "Fixtures and helpers",
     ]  # fmt: skip
     shown = re.findall(r"^- c(\d+) ", blocks["findings"], re.MULTILINE)
     assert shown == ["19", "18", "17", "16", "15", "14"]

@@ -112,6 +112,15 @@ def test_a_line_range_includes_both_ends(tmp_path: Path) -> None:
     assert resolve(tmp_path, "src/a b.py").lines == ("one", "two", "three")
 
 
+def test_a_basename_that_no_path_explains_is_answered_with_whole_paths(tmp_path: Path) -> None:
+    write(tmp_path, {"src/a/x.py": "one\n", "src/b/x.py": "one\n", "y.py": "one\n"})
+    for text in ("x.py:1", "x.py", "x.py::test_one"):
+        with pytest.raises(SourceError, match="write the whole path: src/a/x.py, src/b/x.py"):
+            resolve(tmp_path, text)
+    with pytest.raises(SourceError, match="of the project$"):
+        resolve(tmp_path, "src/x.py:1")
+
+
 def test_a_path_with_special_characters_resolves_in_angle_brackets(tmp_path: Path) -> None:
     names = ["a,b.py", "ab:c.py", "a(b.py", "no suffix", "x`y"]
     write(tmp_path, dict.fromkeys(names, "text\n"))

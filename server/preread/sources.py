@@ -25,6 +25,7 @@ DATA_SUFFIXES = frozenset(
 )
 # Files in these folders prove nothing: Preread or git wrote them, drafts included.
 OWN_FOLDERS = ((".project", ".cache"), (".project", ".state"), (".project", "context"), (".git",))
+MAX_NAMED = 3  # files that a basename may mean, in an error
 MAX_TOGETHER = 40  # commits that one git process reads
 
 
@@ -106,12 +107,19 @@ def is_own(path: str, tree: Tree) -> bool:
     return any(parts[: len(folder)] == folder for folder in OWN_FOLDERS)
 
 
+def _no_file(tree: Tree, path: str) -> SourceError:
+    """The error for a file that is not there, with the files that a basename may mean."""
+    named = [one for one in tree.files if one.endswith(f"/{path}")] if "/" not in path else []
+    hint = f"; write the whole path: {', '.join(named[:MAX_NAMED])}" if named else ""
+    return SourceError("E_SOURCE_FILE", f"`{path}` is not a text file of the project{hint}")
+
+
 def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
     lines = tree.lines(path)
     if lines is None and tree.exists(path):
         raise SourceError("E_SOURCE_UNREADABLE", f"`{path}` is not text, or is too large")
     if lines is None:
-        raise SourceError("E_SOURCE_FILE", f"`{path}` is not a file of the project")
+        raise _no_file(tree, path)
     if not 1 <= start <= end <= len(lines):
         raise SourceError("E_SOURCE_LINES", f"`{path}` has {len(lines)} lines, not {start}-{end}")
     return Span(
@@ -174,7 +182,7 @@ def _parse_path(text: str) -> Ref | None:
 def _resolve_path(ref: Ref, tree: Tree) -> Span:
     lines = tree.lines(ref.path)
     if lines is None and not tree.exists(ref.path):
-        raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a file of the project")
+        raise _no_file(tree, ref.path)
     lines = lines or []
     return Span(tuple(lines), cache(partial(_names_between, tree, ref.path, 1, len(lines))))
 
@@ -190,7 +198,7 @@ def _parse_test(text: str) -> Ref | None:
 def _resolve_test(ref: Ref, tree: Tree) -> Span:
     text = tree.text(ref.path)
     if text is None:
-        raise SourceError("E_SOURCE_FILE", f"`{ref.path}` is not a text file of the project")
+        raise _no_file(tree, ref.path)
     for test in tree.outline(ref.path).tests:
         if ref.name in {test.name, f"{test.group}::{test.name}", f"{test.group} > {test.name}"}:
             return _span_of(tree, ref.path, test.start, test.end)

@@ -22,7 +22,7 @@ from preread.settings import RESERVED
 # summarise what the model is about to read, or are shown as history and documents.
 LEADS = (
     "failing", "flaky", "comments", "deprecations", "skipped", "knowledge",
-    "ticket", "required", "unmentioned", "run",
+    "ticket", "required", "unmentioned", "helpers", "run",
 )  # fmt: skip
 MAX_TEXT = 20_000  # characters of a ticket, a description, an existing file
 MAX_BODY = 300  # characters of a commit's message
