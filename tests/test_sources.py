@@ -115,9 +115,9 @@ def test_a_line_range_includes_both_ends(tmp_path: Path) -> None:
 def test_a_basename_that_no_path_explains_is_answered_with_whole_paths(tmp_path: Path) -> None:
     write(tmp_path, {"src/a/x.py": "one\n", "src/b/x.py": "one\n", "y.py": "one\n"})
     for text in ("x.py:1", "x.py", "x.py::test_one"):
-        with pytest.raises(SourceError, match="write the whole path: src/a/x.py, src/b/x.py"):
+        with pytest.raises(SourceError, match=r"write the whole path: src/a/x\.py, src/b/x\.py"):
             resolve(tmp_path, text)
-    with pytest.raises(SourceError, match="of the project$"):
+    with pytest.raises(SourceError, match=r"of the project$"):
         resolve(tmp_path, "src/x.py:1")
 
 
