@@ -98,5 +98,6 @@ CONTENTS = {
     "requirements.md": "the acceptance criteria of ticket and documents, and which of them no "
     "code or test meets",
     "summary.md": 'the index, short: "## Where" (what is where), "## Before you write" (what to '
-    'know first: the worst traps and gaps), "## Run" (the command that runs these tests, in "double quotes")',
+    'know first: the worst traps and gaps), "## Run" (the command that runs these '
+    'tests, in "double quotes")',
 }
