@@ -120,6 +120,26 @@ def test_a_switch_whose_time_was_set_back_is_reported(scene: Scene) -> None:
     assert "gates-off was written while" in scene.tests("python -c …")["systemMessage"]
 
 
+def test_a_switch_that_something_in_the_background_wrote_is_reported_at_the_next_event(
+    scene: Scene,
+) -> None:
+    events = {
+        "stop": scene.event("Stop", stop_hook_active=False),
+        "user-prompt": scene.event("UserPromptSubmit", prompt="go on"),
+    }
+    for hook, event in events.items():
+        scene.write(".project/.state/gates-off", f"forever\n{SIGNED}")
+        said = scene.run(hook, event)["systemMessage"]
+        assert "gates-off was written outside of this session's prompts. If that was not" in said
+        assert [scene.run(each, events[each]) for each in events] == [None, None]
+
+
+def test_a_switch_from_before_the_session_is_not_reported(scene: Scene) -> None:
+    scene.write(".project/.state/gates-off", f"forever\n{SIGNED}")
+    scene.run("session-start", scene.event("SessionStart", source="startup"))
+    assert scene.stop() is None
+
+
 @pytest.mark.parametrize(
     "command", ["claude -p '/preread:gates off'", "echo '/preread:gates off' | claude -p"]
 )

@@ -18,9 +18,11 @@ from _session_hooks import Scene, context_of, reason_of
 from _trees import write
 from conftest import ROOT, git, make_repository, run_cli
 from preread import dossier
+from preread.cli import views
 from preread.gates import fence, sessions
 from preread.infra import orders
 from preread.layout import Layout
+from preread.operations import ROWS
 from preread.project.runners.javascript import TOOLS, Tool
 
 WIDE = {"MAX_FACTS": "1000", "MAX_TOKENS": "100000", "INLINE_TOKENS": "100000"}
@@ -123,11 +125,18 @@ def test_the_server_fences_what_it_quotes(project: Path) -> None:
 
 
 def test_the_command_line_fences_what_it_prints_into_a_pipe(project: Path) -> None:
+    assert "<data-" in run_cli("ready", cwd=project, env=ENV).out
     for command in (("show", "evil"), ("load", "login", "--level", "light"), ("facts", "login")):
         done = run_cli(*command, cwd=project, env=ENV)
         assert done.status == 0, done
         assert unfenced(done.out) == [], command
     assert len(MARK.findall(run_cli("show", "evil", cwd=project).out)) >= 200
+
+
+def test_of_every_operation_it_is_decided_whether_its_text_is_quoted() -> None:
+    decided = [*views.LOADS, *views.QUOTING, *views.OWN]
+    assert sorted(decided) == sorted(views.VIEWS)
+    assert {row.name for row in ROWS} >= set(views.VIEWS)
 
 
 def test_the_hooks_fence_what_they_quote(project: Path) -> None:

@@ -40,6 +40,16 @@ QUOTING = (
     "attention.wm_consolidate", "session.hear", "attention.cognitive_status",
     "history.diff", "history.impact", "history.blame", "history.trace", "knowledge.graph",
     "worktree.diff",
+    "workflow.readiness", "knowledge.capture", "session.who_is_here", "documents.load",
+    "documents.read",
+)  # fmt: skip
+# What these print is Preread's own, or what was given on the command line, beside names and paths.
+OWN = (
+    "context.status", "context.check", "context.wrong", "context.remove", "integrity.repair",
+    "integrity.backups", "integrity.restore", "integrity.gc", "memory.remember", "memory.decide",
+    "session.say", "audit.log", "workflow.state", "config.ops", "config.get", "config.init",
+    "config.doctor", "config.gates", "worktree.create", "worktree.list", "worktree.merge",
+    "worktree.prune", "worktree.remove",
 )  # fmt: skip
 
 

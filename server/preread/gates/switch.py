@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from preread.gates import dossiers, events, paths, state_files
+from preread.gates import dossiers, events, paths, sessions, state_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,12 +82,13 @@ def submitted(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
     if words[:1] != [PROMPT]:
         from preread.gates import news
 
-        return news.of_session(event, environ)
+        return with_report(news.of_session(event, environ), event, environ)
     root = paths.session_root(event, environ)
     if root is None or not os.path.exists(os.path.join(root, ".project", "gates")):
         said = "there is no .project/gates here, so nothing is gated"
     else:
         said = _switched(root, words[1:])
+        is_unknown(event, root)  # this session knows who did that
     return {"decision": "block", "reason": f"preread: {said}."}
 
 
@@ -116,7 +117,7 @@ def _switched(root: str, words: list[str]) -> str:
 
 
 def changed_by_command(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
-    """A line for the person if the file was written while a command of the model ran."""
+    """A line for the person if the file was written while a command of the model ran, or since."""
     root = paths.session_root(event, environ)
     path = path_of(root) if root is not None else ""
     # A time can be set back, but not that of the change itself.
@@ -124,10 +125,35 @@ def changed_by_command(event: events.Event, environ: Mapping[str, str]) -> event
     took = event.get("duration_ms")
     seconds = took / 1000 if isinstance(took, (int, float)) else 0.0
     if root is None or not written or written < time.time() - seconds - SLACK:
-        return None
+        return with_report(None, event, environ)
+    is_unknown(event, root)
+    command = str(events.input_of(event).get("command"))
+    shown = events.shown(" ".join(command.split()), 80)
+    return {"systemMessage": _report(root, f"while `{shown}` ran")}
+
+
+def with_report(
+    answer: events.Answer, event: events.Event, environ: Mapping[str, str]
+) -> events.Answer:
+    """An answer with a line for the person if the file was written and this session did not see it.
+
+    A process in the background may have written it, or another tool, or the person elsewhere.
+    """
+    root = paths.session_root(event, environ)
+    if root is None or not is_unknown(event, root):
+        return answer
+    report = _report(root, "outside of this session's prompts")
+    return events.with_notes(answer or {}, [report[len("preread: ") :]])
+
+
+def is_unknown(event: events.Event, root: str) -> bool:
+    """Whether the file is there as this session has not seen it yet; from now on it has."""
+    session, written = event.get("session_id"), state_files.changed(path_of(root))
+    return bool(session and written) and sessions.first_time(root, session, f"switch {written}")
+
+
+def _report(root: str, when: str) -> str:
     switch = read(root)
     then = f"It {switch.problem}, and is ignored" if switch.problem else "If that was not you, "
     then += "" if switch.problem else f"write {PROMPT} on"
-    command = str(events.input_of(event).get("command"))
-    shown = events.shown(" ".join(command.split()), 80)
-    return {"systemMessage": f"preread: {NAME} was written while `{shown}` ran. {then}."}
+    return f"preread: {NAME} was written {when}. {then}."

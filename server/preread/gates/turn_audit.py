@@ -13,6 +13,7 @@ from preread.gates import (
     messages,
     rules,
     sessions,
+    switch,
     transcripts,
     workspace,
 )
@@ -31,6 +32,11 @@ MAX_SHOWN = 6
 
 
 def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
+    """Audit the turn, and report a switch of the gates that the session has not seen."""
+    return switch.with_report(_audited(event, environ), event, environ)
+
+
+def _audited(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     """Send the model back, once, for the dossiers of what it wrote; in `warn` tell the person."""
     if event.get("stop_hook_active"):
         return None  # it was sent back already
@@ -72,6 +78,7 @@ def begin(where: Workspace, source: str, event: events.Event) -> None:
         "dirty": None,
         "transcript": next(iter(transcripts.paths(event)), ""),
     }
+    switch.is_unknown(event, where.root)  # a switch from before is none of this session's
     names = changes.dirty(where.root)
     if names is not None:
         gated = [name for name in names if _feature(where, name) is not None]

@@ -47,6 +47,9 @@ def values(
     settings, secrets = services.settings, _SecretFilter(Credentials(services.layout.root))
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     leads = _leads(services, evidence, secrets, has_ticket=bool(ticket))
+    has_pages = app_access.has_pages(services, evidence)
+    base_url = app_access.base_url(services, evidence) if has_pages else ""
+    log_in = app_access.auth_strategy(services, evidence) if has_pages else ""
     given: dict[str, object] = {
         "version": VERSION,
         "mark": MARK,
@@ -58,9 +61,9 @@ def values(
         "project_root": _path(services.layout.root),
         "output_directory": _path(staging),
         "test_folders": [line(folder) for folder in app_access.test_folders(evidence)],
-        "base_url": line(secrets.remove(app_access.base_url(services, evidence))),
-        "auth_strategy": line(secrets.remove(app_access.auth_strategy(services, evidence))),
-        "has_pages": app_access.has_pages(services, evidence),
+        "base_url": line(secrets.remove(base_url)),
+        "auth_strategy": line(secrets.remove(log_in)),
+        "has_pages": has_pages,
         "evidence": leads,
         "level": request.level,
         "budget": {
