@@ -7,6 +7,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import Field
@@ -59,16 +60,22 @@ def keep(layout: Layout, why: str, paths: Iterable[Path]) -> str:
     sets = layout.backup_sets
     id_ = _unused(sets, f"{time.strftime('%Y%m%d-%H%M%S')}-{why}")
     part = sets / f".{id_}{PART}"
-    for path, data in copies.items():
-        atomic.write(part / path.relative_to(layout.project), data, durable=True)
-    atomic.replace(part, sets / id_)
+    try:
+        for path, data in copies.items():
+            atomic.write(part / path.relative_to(layout.project), data, durable=True)
+        atomic.replace(part, sets / id_)
+    except BaseException:
+        with suppress(PrereadError):
+            atomic.remove(part)
+        raise
     atomic.sync_folder(sets)
     return id_
 
 
 def _unused(sets: Path, name: str) -> str:
     candidates = (name if n == 1 else f"{name}-{n}" for n in range(1, 10_000))
-    return next(one for one in candidates if not os.path.lexists(sets / one))
+    taken = {*names_in(sets)}  # a killed call's, too
+    return next(one for one in candidates if not taken & {one, f".{one}{PART}"})
 
 
 def every(layout: Layout) -> list[Backup]:

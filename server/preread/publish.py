@@ -15,7 +15,7 @@ from pathlib import Path
 from preread import backups, fact_history, published, stale_hints
 from preread.errors import PrereadError
 from preread.infra import atomic
-from preread.infra.reading import names_in, plain_bytes
+from preread.infra.reading import plain_bytes
 from preread.layout import BY_NAME, FILES, MANIFEST, REQUIRED, Layout, feature_name
 from preread.models import Manifest
 from preread.published import MARK, READY, Ready, digest
@@ -121,20 +121,10 @@ def leftovers(services: Services, feature: str) -> list[Path]:
     layout = services.layout
     hint, run = layout.building(feature), layout.run_record(feature)
     folders = (layout.dossier(feature), layout.backups(feature))
-    parts = [_parts(folder) for folder in folders]
-    parts += [_parts(path.parent, path.name) for path in (hint, layout.stale(feature), run)]
+    parts = [atomic.parts(folder) for folder in folders]
+    parts += [atomic.parts(path.parent, path.name) for path in (hint, layout.stale(feature), run)]
     hints = [hint] if os.path.lexists(hint) else []
     return [*published.staged(layout, feature), *chain.from_iterable(parts), *hints]
-
-
-def _parts(folder: Path, name: str = "") -> list[Path]:
-    """What killed writers left in a folder, of all files or of one."""
-    start = f".{name}." if name else "."
-    return [
-        folder / found
-        for found in names_in(folder)
-        if found.startswith(start) and found.endswith(".part")
-    ]
 
 
 def _staged_texts(staging: Path) -> dict[str, bytes]:

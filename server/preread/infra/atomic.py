@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from preread.errors import PrereadError
+from preread.infra.reading import names_in
 
 REASONS = {
     errno.ENOSPC: "the disk is full",
@@ -59,6 +60,13 @@ def write(path: Path, data: bytes, *, durable: bool = False) -> None:
     _write(path, data, durable=durable)
     if durable:
         sync_folder(path.parent)
+
+
+def parts(folder: Path, name: str = "") -> list[Path]:
+    """What killed writers left in a folder, of all files or of one. Raises Unreadable."""
+    start = f".{name}." if name else "."
+    found = names_in(folder)
+    return [folder / one for one in found if one.startswith(start) and one.endswith(".part")]
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -21,6 +21,10 @@ LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
 STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
 # A file in place of a folder is as bad as a folder that is read-only.
+HINT = (
+    "Free some disk space or fix the permissions, then try again. The file may be deleted: it is "
+    "rebuilt."
+)
 READ_ONLY = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST})
 SCHEMA = """
 CREATE TABLE files (
@@ -214,7 +218,9 @@ def is_damaged(layout: Layout) -> bool:
 
 def rebuild(layout: Layout) -> None:
     """Replace a damaged database by an empty one. Raises E_WRITE."""
-    _recreate(place(layout))
+    found = place(layout)
+    with operational_errors(found.db, HINT):
+        _recreate(found)
 
 
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -224,11 +230,7 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     database cannot be written or stays locked. Errors in the SQL are raised as they are.
     """
     found = place(layout)
-    hint = (
-        "Free some disk space or fix the permissions, then try again. The file may be deleted: "
-        "it is rebuilt."
-    )
-    with operational_errors(found.db, hint):
+    with operational_errors(found.db, HINT):
         if not found.db.exists():
             _recreate(found)
         inode = found.db.stat().st_ino

@@ -42,6 +42,8 @@ def edit(layout: Layout, change: Callable[[Book], T], *, personal: bool) -> T:
                 return result
             # Editors take no lock, so look again; what is left is the moment of the replacement.
             if _bytes(layout, personal=personal) == data:
+                for part in atomic.parts(path.parent, path.name):
+                    atomic.remove(part)
                 encoded = book.text.encode("utf-8", "surrogateescape")
                 atomic.write(path, encoded, durable=True)
                 return result
