@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from _processes import processes_in
 from _session_hooks import Scene, gated
 from conftest import Cli, child_environ, git
 from preread.gates import changes, git_command, search_path
+from preread.infra import subprocesses
+from preread.project import git as project_git
 
 # -- filters
 
@@ -135,6 +138,20 @@ def test_a_pipe_in_place_of_a_file_does_not_make_a_command_wait(
         done = cli(*command, cwd=scene.root, timeout=60)
         assert done.status in {0, 1}, (name, command, done)
         assert "Traceback" not in done.err, done
+
+
+def test_a_git_that_spins_is_ended_at_its_deadline(tmp_path: Path) -> None:
+    """So it needs no limit of processor time."""
+    project, fake = tmp_path / "p", tmp_path / "bin" / "git"
+    project.mkdir()
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\nwhile :; do :; done\n")
+    fake.chmod(0o755)
+    environ = {"PATH": f"{fake.parent}{os.pathsep}{os.environ['PATH']}"}
+    done = project_git.run(subprocesses.run, project, ["log"], environ, 0.3, lambda: None)
+    assert done.timed_out
+    assert project_git.failure(["log"], done, 0.3, must=True) == "git log did not answer within 0 s"
+    assert processes_in(project) == []
 
 
 # -- the log
