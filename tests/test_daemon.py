@@ -1,10 +1,12 @@
 """The daemon as a real process: who may ask what of it, over TCP and over its Unix socket."""
 
 import asyncio
+import fcntl
 import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -420,7 +422,40 @@ def test_it_starts_detached_stops_and_recovers_from_a_kill(tmp_path: Path, proje
     assert none.value.code == "E_SERVER"
 
 
-def test_sockets_of_a_service_manager_are_used(tmp_path: Path) -> None:
+def test_the_sockets_of_a_service_manager_are_used_and_left_in_place(tmp_path: Path) -> None:
+    env = child_environ({"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), **OFF})
+    env |= {"LISTEN_FDS": "3"}
+    (tmp_path / "preread").mkdir(mode=0o700)
+    paths = [places.http_socket(env), places.lines_socket(env)]
+    listening = [socket.create_server(("127.0.0.1", 0))]
+    listening += [socket.socket(socket.AF_UNIX) for _ in paths]
+    for path, one in zip(paths, listening[1:], strict=True):
+        one.bind(path)
+        one.listen()
+    port = listening[0].getsockname()[1]
+
+    copies = [fcntl.fcntl(one, fcntl.F_DUPFD, 50) for one in listening]
+    given = " ".join(f"{number}<&{copy}" for number, copy in enumerate(copies, 3))
+    program = [sys.executable, "-m", "preread", "serve"]
+    shell = ["bash", "-c", f'LISTEN_PID=$$ exec "$@" {given}', "bash", *program]
+    with subprocess.Popen(shell, env=env, pass_fds=copies) as process:
+        found = Daemon(env, process.pid, port)
+        assert found.ask("GET", "/health").status == 200  # the sockets wait for the process
+        assert found.ask("GET", "/health", over="socket").status == 200
+        process.terminate()
+    assert process.returncode == 0
+    assert all(Path(path).exists() for path in paths)
+    for one, copy in zip(listening, copies, strict=True):
+        one.close()
+        os.close(copy)
+
+
+def test_units_are_written_for_systemd_and_launchd(tmp_path: Path) -> None:
+    done = run_cli("serve", "--install", cwd=tmp_path, env={"HOME": str(tmp_path)})
+    assert done.status == 0
+    written = [Path(line) for line in done.out.splitlines() if not line.startswith("Now: ")]
+    assert written
+    assert all("preread" in path.read_text() for path in written)
     units = service.units({"HOME": "/home/ada"}, "linux")
     assert [path.name for path in units] == ["preread.service", "preread.socket"]
     assert "ListenStream=127.0.0.1:9742" in "".join(units.values())
