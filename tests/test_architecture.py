@@ -43,6 +43,11 @@ OPENS = {
     PACKAGE / "builders" / "command.py",  # creates a file for the child in a new folder
     PACKAGE / "__main__.py",  # writes down a bug in a new file; the null device
     PACKAGE / "mcp" / "stdio.py",  # the null device
+    PACKAGE / "daemon" / "metrics.py",  # what the system says of this process
+    # The daemon's own files, in a folder that only the person can enter.
+    *(PACKAGE / "daemon" / name for name in ("namespaces.py", "service.py", "tokens.py")),
+    PACKAGE / "documents" / "archives.py",  # a file within an archive
+    PACKAGE / "infra" / "subprocesses" / "detached.py",  # the log of a process that stays
 }
 
 

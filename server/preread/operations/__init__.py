@@ -97,6 +97,7 @@ ROWS = (
 )
 # Other names of operations, which callers know from elsewhere.
 ALIASES = {
+    "load": "context.load",  # not `documents.load`
     "remove": "context.remove",  # not `worktree.remove`
     "diff": "history.diff",
     "check": "context.check",  # not `integrity.check`

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from preread import git_rules
 from preread.infra import atomic
+from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.worktrees import records, undo
 from preread.worktrees.records import Record
@@ -120,8 +121,7 @@ def _link(repository: Repository, place: Path, link: str) -> None:
     target = repository.layout.inside(link.rstrip("/"))
     exclude = repository.common / "info" / "exclude"
     line = f"/{repository.prefix}{link.rstrip('/')}"  # `node_modules/` does not match a link
-    lines = exclude.read_text().split("\n") if exclude.is_file() else []
-    if line not in lines:
+    if line.encode() not in (plain_bytes(exclude) or b"").split(b"\n"):
         atomic.append(exclude, line.encode())
     with atomic.write_errors(place):
         if place.exists():

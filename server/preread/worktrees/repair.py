@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from preread.infra import atomic
+from preread.infra.reading import plain_bytes
 from preread.worktrees import records, removal, undo
 from preread.worktrees.records import Move, Record, path_of
 from preread.worktrees.repository import Repository
@@ -109,7 +110,7 @@ def _is_new(repository: Repository, file: Path, path: str, about: list[str]) -> 
         return False
     if repository.out("hash-object", "--", str(file), at=_top(file, path)) == new:
         return True
-    blob, here = repository.run("cat-file", "blob", new).out, file.read_bytes()
+    blob, here = repository.run("cat-file", "blob", new).out, plain_bytes(file) or b""
     if blob.startswith(here):
         atomic.remove(file)
         if set(old) != {"0"}:

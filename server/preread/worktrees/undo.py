@@ -1,10 +1,12 @@
 """Undo a creation, finish a removal: also after a kill, whatever state it left."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
 from preread.errors import PrereadError
 from preread.infra import atomic
+from preread.infra.reading import plain_bytes
 from preread.worktrees import records
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
@@ -60,7 +62,7 @@ def _is_half_created(folder: Path, name: str) -> bool:
         return False
     with suppress(OSError):
         locked = folder / "locked"
-        is_initializing = locked.is_file() and INITIALIZING in locked.read_text()
+        is_initializing = INITIALIZING.encode() in (plain_bytes(locked) or b"")
         return is_initializing and not (folder / "gitdir").is_file()
     return False
 
@@ -69,6 +71,7 @@ def entry_of(repository: Repository, path: Path) -> Path | None:
     """Git's own folder of a worktree."""
     for folder in _entries(repository):
         with suppress(OSError, UnicodeDecodeError, PrereadError):
-            if Path((folder / "gitdir").read_text().strip()).parent == path:
+            gitdir = os.fsdecode(plain_bytes(folder / "gitdir") or b"")
+            if Path(gitdir.strip()).parent == path:
                 return folder
     return None
