@@ -1,6 +1,7 @@
 """Text of real PDFs against `pdftotext`, time of reading, corrupted files: figures for README.md.
 
 python bench/documents.py FOLDER [--corrupted 200]     PDFs of, for example, Debian's -doc packages
+python bench/documents.py --graph                      measures of a graph of documents
 """
 
 import argparse
@@ -17,7 +18,9 @@ from pathlib import Path
 
 from preread.documents import reading
 from preread.errors import PrereadError
+from preread.infra.subprocesses import never
 from preread.layout import Layout
+from preread.literature import measures
 from preread.services import Services
 from preread.settings import Settings
 
@@ -86,13 +89,45 @@ def corrupted(folder: Path, count: int) -> None:
     print(f"{count} corrupted PDFs: {dict(outcomes)}; the longest took {longest:.1f} s")
 
 
+def graph(nodes: int, edges: int) -> None:
+    chance = random.Random(1)
+    # Half of the edges lead to a few, as citations do.
+    pairs = [
+        (chance.randrange(nodes), int(nodes * chance.random() ** chance.choice((1, 3))))
+        for _ in range(edges)
+    ]
+    begun = spent()
+    following = measures.neighbours(nodes, pairs, directed=True)
+    around = measures.neighbours(nodes, pairs, directed=False)
+    made = spent()
+    measures.pagerank(following)
+    ranked = spent()
+    labels = measures.communities(around, never)
+    grouped = spent()
+    starts = chance.sample(range(nodes), 1000)
+    hops = []
+    for start in starts:
+        at = time.perf_counter()
+        {start, *around[start], *(far for near in around[start] for far in around[near])}
+        hops.append(1000 * (time.perf_counter() - at))
+    hops.sort()
+    print(
+        f"{nodes} nodes, {edges} edges: neighbours {made - begun:.1f} s, PageRank {ranked - made:.1f} s, "
+        f"{len(set(labels))} communities {grouped - ranked:.1f} s of processor time; "
+        f"two hops in memory: median {hops[500]:.2f} ms, 95 % within {hops[950]:.1f} ms, slowest {hops[-1]:.1f} ms"
+    )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--graph", action="store_true", help="100,000 nodes and 300,000 edges")
     parser.add_argument("--corrupted", type=int, default=0)
     parser.add_argument("--pdftotext", default="pdftotext")
     given = parser.parse_args()
-    if given.corrupted:
+    if given.graph:
+        graph(100_000, 300_000)
+    elif given.corrupted:
         corrupted(given.folder, given.corrupted)
     else:
         compare(given.folder, given.pdftotext)

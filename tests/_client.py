@@ -26,6 +26,8 @@ def shown(annotation: Any) -> str:
         return f"Literal[{values}]"
     if origin is tuple:
         return f"Sequence[{shown(parts[0])}]"
+    if get_origin(annotation) is dict:
+        return "dict[str, Any]"
     return "None" if annotation is type(None) else annotation.__name__
 
 

@@ -146,3 +146,31 @@ def test_measures_are_those_of_networkx(seed: int) -> None:
     assert is_exact
     assert values == pytest.approx(list(nx.betweenness_centrality(plain).values()))
     assert measures.bridges(around) == sorted(tuple(sorted(one)) for one in nx.bridges(plain))
+
+
+async def test_a_chain_of_calls_replays_to_the_same_results_or_says_what_changed(
+    loaded: Path,
+) -> None:
+    calls = [
+        {"method": "documents.load", "params": {"paths": ["docs/one.md", "docs/two.md"]}},
+        {"method": "build_knowledge_graph", "params": {}},
+        {"method": "graph.analyse", "params": {"graph": "$2.graph", "analysis_type": "degree"}},
+    ]
+    made = await called(loaded, "documents.workflow", tool_calls=calls)
+    again = await called(loaded, "documents.workflow", workflow_id=made["workflow_id"])
+    assert again["results"] == made["results"]
+    assert again.get("changed", []) == []
+    (loaded / "docs" / "two.md").write_text(TWO.replace("CAP", "PACELC"))
+    later = await called(loaded, "documents.workflow", workflow_id=made["workflow_id"])
+    assert later["changed"] == [
+        "1 documents.load: docs/two.md changed", "2 build_knowledge_graph: docs/two.md changed",
+        "3 graph.analyse: docs/two.md changed",
+    ]  # fmt: skip
+    for bad in (
+        [{"method": "context.load"}],
+        [{"method": "graph.analyse", "params": {"graph": "$1.graph"}}],
+    ):
+        reply = await answer(
+            loaded, {"method": "documents.workflow", "params": {"tool_calls": bad}}
+        )
+        assert reply["error"]["code"] == "E_USAGE"

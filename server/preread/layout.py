@@ -101,6 +101,10 @@ class Layout:
         """Copies of documents from outside, and the list of the documents that count."""
         return self.project / "documents"
 
+    def document_workflow(self, name: str) -> Path:
+        """The record of a chain of calls on documents."""
+        return self.state / "document-workflows" / f"{name}.json"
+
     @property
     def loaded(self) -> Path:
         return self.documents / "loaded.json"

@@ -48,6 +48,7 @@ ROWS = (
     Row("graph.analyse", "literature.analyse"),
     Row("graph.report", "literature.report"),
     Row("graph.export", "literature.export"),
+    Row("documents.workflow", "literature.workflow"),
     Row("context.check", "check", "check"),
     Row("context.wrong", "wrong", "wrong"),
     Row("context.remove", "remove", "remove"),
