@@ -163,6 +163,40 @@ async def test_long_results_are_paged_and_a_cursor_belongs_to_its_call(call: Cal
     assert "does not belong to this call" in (await call(stolen))["error"]["message"]
 
 
+@pytest.mark.parametrize("options", [{"limit": 5}, {"cursor": "50-00000000"}])
+async def test_a_result_without_pages_takes_no_limit_and_no_cursor(
+    loaded: Path, options: State
+) -> None:
+    state = {"method": "show", "params": {"feature": "checkout"}, "options": options}
+    done = await answer(loaded, state)
+    assert done["error"]["code"] == "E_USAGE"
+    assert "has no pages" in done["error"]["message"]
+
+
+async def test_the_edges_of_a_walk_are_paged(loaded: Path) -> None:
+    state = {"method": "knowledge.query", "params": {"node": "checkout", "depth": 2}}
+    whole = await answer(loaded, state | {"options": {"limit": 1000}})
+    first = await answer(loaded, state | {"options": {"limit": 3}})
+    assert first["result"]["edges"] == whole["result"]["edges"][:3]
+    assert first["metadata"]["total"] == len(whole["result"]["edges"]) > 3
+    options = {"limit": 3, "cursor": first["metadata"]["next_cursor"]}
+    second = await answer(loaded, state | {"options": options})
+    assert second["result"]["edges"] == whole["result"]["edges"][3:6]
+
+
+@pytest.mark.parametrize("place", ["params", "metadata"])
+@pytest.mark.parametrize("depth", [300, 5_000])
+async def test_json_that_is_nested_too_deep_is_bad_usage(
+    tmp_path: Path, place: str, depth: int
+) -> None:
+    nested: State = {}
+    for _ in range(depth):
+        nested = {"a": [nested]}
+    done = await answer(tmp_path, {"method": "status", place: nested})
+    assert (done["method"], done["error"]["code"]) == ("status", "E_USAGE")
+    json.dumps(done)
+
+
 async def test_a_namespace_is_this_project_or_an_error(call: Call, loaded: Path) -> None:
     for name in (str(loaded), loaded.name):
         done = await call({"method": "context.status", "options": {"namespace": name}})

@@ -23,6 +23,7 @@ from preread.operations.registry import AnswerNeeded, Context, Operation, Previe
 
 TOOL = "context_operation"
 MAX_BATCH, PARALLEL, MAX_DEPTH = 50, 4, 8
+MAX_NESTING = 200  # of JSON in JSON; a reply that repeats more cannot be written
 
 
 class Options(Model):
@@ -67,6 +68,10 @@ class Calls:
     async def answer(self, given: Mapping[str, Any], depth: int = 0) -> State:
         """The state with its outcome. Raises only AnswerNeeded."""
         begun = time.monotonic()
+        if depth == 0 and _is_nested_too_deep(given):
+            method = given.get("method")
+            error = PrereadError("E_USAGE", f"The JSON is nested more than {MAX_NESTING} deep.")
+            return _finished(_understood({"method": method}), begun, error=error)
         try:
             state = parse(State, given, TOOL)
         except PrereadError as error:
@@ -121,6 +126,7 @@ class Calls:
         operation = dispatch.find(self.operations, state.method, for_agent=agent)
         request = parse(operation.request, state.params, operation.name)
         options, metadata = state.options, dict(state.metadata)
+        _check_paging(operation, options)
         if options.dry_run and operation.effect != "read":
             reply: Model = await self._preview(operation, request)
         else:
@@ -267,6 +273,18 @@ def _finished(
     return state.model_copy(update={"result": result, "error": failure, "metadata": metadata})
 
 
+def _check_paging(operation: Operation, options: Options) -> None:
+    """Refuse options that would do nothing."""
+    if operation.pages or (options.limit is None and options.cursor is None):
+        return
+    own = " It takes `limit` in its params." if "limit" in operation.request.model_fields else ""
+    raise PrereadError(
+        "E_USAGE",
+        f"The result of {operation.name} has no pages: `limit` and `cursor` would do nothing.",
+        f"Leave them out of `options`.{own}",
+    )
+
+
 def _timed_out(missing: list[str], calls: int) -> PrereadError:
     return PrereadError(
         "E_TIMEOUT",
@@ -274,6 +292,16 @@ def _timed_out(missing: list[str], calls: int) -> PrereadError:
         "Raise `options.timeout_ms`, or ask for less.",
         {"missing": missing},
     )
+
+
+def _is_nested_too_deep(value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(MAX_NESTING):
+        inner = (list(one.values()) if isinstance(one, dict) else one for one in level)
+        level = [each for one in inner if isinstance(one, list) for each in one]
+        if not level:
+            return False
+    return True
 
 
 def _understood(given: Mapping[str, Any]) -> State:

@@ -79,4 +79,5 @@ OPERATION = Operation(
     doc="Walk the knowledge graph: what is around a node, the path to another, all of a kind.",
     example="""preread call knowledge.query '{"node": "checkout", "depth": 2}'""",
     run=query,
+    pages="edges",  # `limit` bounds the nodes
 )
