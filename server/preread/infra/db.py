@@ -175,7 +175,7 @@ def _is_intact(path: Path) -> bool:
             return names >= TABLES and bool(checked == "ok")
     except sqlite3.OperationalError:
         raise  # it is locked or not permitted, which says nothing about its content
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         return False
 
 

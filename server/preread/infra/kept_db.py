@@ -88,7 +88,7 @@ class KeptDatabase:
                     return
             except sqlite3.OperationalError:
                 raise
-            except sqlite3.DatabaseError:
+            except (sqlite3.DatabaseError, UnicodeDecodeError):
                 pass
             atomic.replace(self.path, self.path.with_suffix(".db.broken"))
             atomic.remove(self.path.with_name(f"{self.path.name}-journal"))
