@@ -335,7 +335,7 @@ async def neither(client: Client) -> None:
     listed = await client.list_tools()
     catalogue = json.dumps([tool.model_dump(mode="json") for tool in listed.tools])
     assert "gates" not in catalogue
-    ops = await client.call_tool("context_operation", {"method": "ops"})
+    ops = await client.call_tool("context_operation", {"method": "ops", "options": {"limit": 200}})
     listed_there = str(ops.structured_content)
     assert "config.doctor" in listed_there
     assert "config.gates" not in listed_there
