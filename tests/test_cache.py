@@ -518,7 +518,7 @@ def test_a_cached_dossier_of_sixty_spans_is_looked_up_fast(tmp_path):
     build(root, *refs)
     age(root)
     assert why(root) == ""
-    assert fastest(lambda: look(root), lambda found: found.covers) < 0.150
+    assert fastest(lambda: look(root), lambda found: found.covers) < 0.050
     assert (
         db.use(
             services(root).layout,
