@@ -29,6 +29,7 @@ ENVIRON = {
     "GIT_COMMITTER_EMAIL": "ann@example.org",
 }
 T = TypeVar("T")
+UMOUNT_SECONDS = 20
 HERE = Path(__file__).parent
 SERVER = HERE.parent / "server"
 
@@ -139,8 +140,11 @@ def disk(folder: Path, size: str = "128k", *, or_folder: bool = False) -> Iterat
     try:
         yield folder
     finally:
-        if folder.is_mount():
-            subprocess.run(["umount", str(folder)], check=True)
+        until = time.monotonic() + UMOUNT_SECONDS  # what just ended may still use it
+        while folder.is_mount():
+            done = subprocess.run(["umount", str(folder)], capture_output=True, text=True)
+            assert done.returncode == 0 or time.monotonic() < until, done.stderr
+            time.sleep(0.05 if done.returncode else 0)
 
 
 def make_read_only(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import subprocess
+import threading
 from contextlib import closing
 
 import pytest
@@ -193,3 +194,19 @@ def test_many_that_meet_a_damaged_file_at_the_same_moment_all_get_through(layout
         layout.db.write_bytes(b"no database")
         assert tell(writers, f"{attempt}-") == ["done\n"] * 4
         assert kept(layout) == [f"{attempt}-{n}" for n in range(4)]
+
+
+def test_where_it_is_does_not_depend_on_who_just_opens_or_closes_it(layout):
+    # SQLite adds and removes its journals as the first connection comes and the last one goes.
+    keep(layout, "first")
+    at_once = [
+        threading.Thread(target=lambda n=n: [keep(layout, f"{n}-{m}") for m in range(40)])
+        for n in range(2)
+    ]
+    for thread in at_once:
+        thread.start()
+    found = set()
+    while any(thread.is_alive() for thread in at_once):
+        found.add(db.place(layout).db)
+    assert found == {layout.db}
+    assert len(kept(layout)) == 81

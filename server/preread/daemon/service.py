@@ -22,6 +22,8 @@ from preread.models import Model
 
 START_SECONDS, STOP_SECONDS, POLL_SECONDS = 60.0, 12.0, 0.05
 ANSWER_SECONDS = 5.0
+# Who looks whether a daemon runs holds its lock for a moment; a daemon holds it for longer.
+LOOK_SECONDS = 0.2
 SYSTEMD, LAUNCHD = ".config/systemd/user", "Library/LaunchAgents"
 LABEL = "dev.preread.daemon"
 
@@ -48,7 +50,7 @@ def alone(environ: Mapping[str, str]) -> Iterator[None]:
         raise PrereadError("E_DAEMON", message, f"Run: chmod 700 {folder}")
     lock = lock_of(environ)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=LOOK_SECONDS)
     except TimeoutError as error:
         hint = "`preread serve status` shows it, `preread serve stop` ends it."
         raise PrereadError("E_DAEMON", "A daemon is running already.", hint) from error
@@ -59,7 +61,8 @@ def alone(environ: Mapping[str, str]) -> Iterator[None]:
 
 
 def lock_of(environ: Mapping[str, str]) -> FileLock:
-    return FileLock(Path(places.runtime_folder(environ)) / "daemon.lock")
+    path = Path(places.runtime_folder(environ)) / "daemon.lock"
+    return FileLock(path, poll_interval=LOOK_SECONDS / 20)
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -94,7 +97,7 @@ def _is_running(environ: Mapping[str, str]) -> bool:
         return False
     lock = lock_of(environ)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=LOOK_SECONDS)
     except TimeoutError:
         return True
     lock.release()

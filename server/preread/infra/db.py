@@ -19,6 +19,7 @@ from preread.layout import Layout
 T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
+LOOKS = 5  # at a file, before it counts as one that cannot be written
 STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
 # A file in place of a folder is as bad as a folder that is read-only.
 HINT = (
@@ -145,9 +146,13 @@ def place(layout: Layout) -> Place:
 
 
 def _can_be_used(place: Place) -> bool:
-    paths = [place.folder, place.lock("_db").parent]
-    paths += [path for path in (place.db, *_journals(place.db)) if path.exists()]
-    return all(os.access(path, os.W_OK) for path in paths) and are_supported(place.folder)
+    paths = (place.folder, place.lock("_db").parent, place.db, *_journals(place.db))
+    return all(map(_is_writable_or_absent, paths)) and are_supported(place.folder)
+
+
+def _is_writable_or_absent(path: Path) -> bool:
+    """Asked again if in doubt: SQLite adds and removes its journals as connections come and go."""
+    return any(os.access(path, os.W_OK) or not path.exists() for _ in range(LOOKS))
 
 
 def _open(path: Path) -> sqlite3.Connection:
