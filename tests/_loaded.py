@@ -36,6 +36,7 @@ USED_LATER = (
     "rich.table",
     "tree_sitter_python",
 )
+COMPILED = ("Python", "JavaScript", "TypeScript", "TSX")  # languages whose queries most tests use
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -222,6 +223,13 @@ def load() -> None:
         importlib.import_module(module.name)
     for name in USED_LATER:
         importlib.import_module(name)
+    from preread.languages import LANGUAGES
+    from preread.syntax import queries
+
+    for language in LANGUAGES:
+        if language.name in COMPILED:
+            queries.definitions_of(language)
+            queries.contents_of(language)
     gc.collect()
     gc.freeze()
 
