@@ -29,8 +29,8 @@ def on(number, work):
     signal.signal(number, lambda *_: work())
 
 def for_ever():
-    while True:
-        time.sleep(60)
+    while True:  # a signal that comes just before a sleep is handled after it
+        time.sleep(0.1)
 
 def leave_behind(*, orphan=True, unmarked=False):
     """A process in its own session that ignores signals and keeps pipes open."""

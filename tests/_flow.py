@@ -10,6 +10,7 @@ from typing import Any
 
 from _claude import bare_environ
 from _headless import STANDARD, asked_for, output
+from _launcher import compiled
 from _messages_api import Answer, Block, MessagesAPI, Request, text, tool
 from _processes import small
 from conftest import ROOT
@@ -62,17 +63,10 @@ class Flow:
             f'"{sys.executable}" "$@"\n'
         )
         wrapper.chmod(0o755)
-        for name in (
-            "preread-inline",
-            "preread-preread",
-        ):  # what was compiled once serves all tests
-            data, compiled = (
-                self.home / ".claude" / "plugins" / "data" / name,
-                tmp.parent / "compiled",
-            )
+        for name in ("preread-inline", "preread-preread"):
+            data = self.home / ".claude" / "plugins" / "data" / name
             data.mkdir(parents=True)
-            compiled.mkdir(exist_ok=True)
-            (data / "pycache").symlink_to(compiled)
+            (data / "pycache").symlink_to(compiled(tmp))
         own = {
             "PREREAD_PYTHON": str(wrapper),
             "PREREAD_CLAUDE": str(claude),

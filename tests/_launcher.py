@@ -72,6 +72,14 @@ def copy_plugin(folder: Path, parts: Iterable[str] = PARTS) -> Path:
     return folder
 
 
+def compiled(tmp: Path) -> Path:
+    """Where what was compiled once is for all tests of a run, by the folder of one of them."""
+    runs = (folder for folder in tmp.parents if folder.name.startswith("pytest-"))
+    found = next(runs, tmp.parent) / "compiled"
+    found.mkdir(exist_ok=True)
+    return found
+
+
 class Uv:
     """The installer of one machine."""
 
@@ -82,9 +90,7 @@ class Uv:
             os.mkfifo(folder / name)
         mcp = metadata.distribution("mcp").locate_file("mcp/x")
         packages = os.path.dirname(os.path.dirname(mcp))  # noqa: PTH120 - a path of importlib's
-        compiled = folder.parents[1] / "compiled"
-        compiled.mkdir(exist_ok=True)
-        known = {"packages": packages, "compiled": str(compiled)}
+        known = {"packages": packages, "compiled": str(compiled(folder.parent))}
         (path / "uv").write_text(UV.format(python=real_python(), folder=str(folder), **known))
         (path / "uv").chmod(0o755)
 

@@ -24,7 +24,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 # Variables that an interpreter reads at its start; a process with other values has to start anew.
 READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "PREREAD_TEST_")
@@ -37,6 +37,7 @@ USED_LATER = (
     "tree_sitter_python",
 )
 COMPILED = ("Python", "JavaScript", "TypeScript", "TSX")  # languages whose queries most tests use
+MAX_GIVEN = 1 << 15  # bytes that fit into a pipe that nobody reads yet
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -66,14 +67,23 @@ class Loaded:
                 start_new_session=True, check=True,
             )  # fmt: skip
 
-    def start(self, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> "Forked":
-        return Forked(self.place, arguments, cwd, environ)
+    def start(
+        self, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], given: bytes = b""
+    ) -> "Forked":
+        return Forked(self.place, arguments, cwd, environ, given)
 
     def run(
-        self, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str], timeout: float
+        self,
+        arguments: Sequence[str],
+        cwd: Path,
+        environ: Mapping[str, str],
+        timeout: float,
+        given: bytes = b"",
     ) -> "subprocess.CompletedProcess[bytes]":
-        """Like subprocess.run with captured output; on TimeoutExpired the process is killed."""
-        process = self.start(arguments, cwd, environ)
+        """Like subprocess.run with captured output and at most MAX_GIVEN bytes of input; on
+        TimeoutExpired the process is killed.
+        """
+        process = self.start(arguments, cwd, environ, given)
         try:
             out, err = process.communicate(timeout)
         except subprocess.TimeoutExpired:
@@ -90,14 +100,19 @@ class Forked:
     """A forked command line, as subprocess.Popen has it with pipes for both outputs."""
 
     def __init__(
-        self, place: str, arguments: Sequence[str], cwd: Path, environ: Mapping[str, str]
+        self,
+        place: str,
+        arguments: Sequence[str],
+        cwd: Path,
+        environ: Mapping[str, str],
+        given: bytes = b"",
     ) -> None:
         self.args, self.returncode = list(arguments), None
         (self._out, out_end), (self._err, err_end) = os.pipe(), os.pipe()
         try:
-            with open(os.devnull, "rb") as nothing, ask(place) as asked:  # noqa: PTH123
+            with standard_input(given) as read, ask(place) as asked:
                 self.pid = be(
-                    asked, arguments, str(cwd), environ, [nothing.fileno(), out_end, err_end]
+                    asked, arguments, str(cwd), environ, [read.fileno(), out_end, err_end]
                 )
                 self._end = os.dup(asked.fileno())
         finally:
@@ -160,6 +175,16 @@ class Forked:
     def __del__(self) -> None:
         for source in self._open:
             os.close(source)
+
+
+def standard_input(given: bytes) -> BinaryIO:
+    """A pipe that has been given these bytes and nothing else; without any, the null device."""
+    if not given:
+        return open(os.devnull, "rb")  # noqa: PTH123
+    read, write = os.pipe()
+    with open(write, "wb") as pipe:  # noqa: PTH123
+        pipe.write(given)
+    return open(read, "rb")  # noqa: PTH123
 
 
 def ask(place: str) -> socket.socket:

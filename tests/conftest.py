@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from _claude import api, claude, machine, one_file  # noqa: F401 - fixtures of every file
-from _loaded import Loaded, read_at_start
+from _loaded import MAX_GIVEN, Loaded, read_at_start
 
 if TYPE_CHECKING:
     from _mcp_process import SlowGit
@@ -182,17 +182,13 @@ def run_cli(
     (_loaded).
     """
     environ = child_environ(env)
-    if input is not None:
-        done = subprocess.run(
-            [sys.executable, "-m", "preread", *arguments],
-            cwd=cwd, env=environ, input=input.encode(), capture_output=True, timeout=timeout,
-        )  # fmt: skip
-    elif read_at_start(environ) == loaded().environ:
-        done = loaded().run(arguments, cwd, environ, timeout)
+    given = (input or "").encode()
+    if len(given) <= MAX_GIVEN and read_at_start(environ) == loaded().environ:
+        done = loaded().run(arguments, cwd, environ, timeout, given)
     else:
         done = subprocess.run(
             [sys.executable, "-m", "preread", *arguments],
-            cwd=cwd, env=environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+            cwd=cwd, env=environ, input=given, capture_output=True, timeout=timeout,
         )  # fmt: skip
     return Ran(
         done.returncode,

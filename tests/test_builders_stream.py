@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from _whole import sized
 from conftest import ROOT
 from preread.builders import faults, untrusted
 from preread.builders.stream import MAX_EXTERNAL, WIDTH, Transcript
@@ -321,7 +322,7 @@ EVENTS = st.fixed_dictionaries(
         EVENTS.map(lambda event: json.dumps(event).encode()) | st.binary(max_size=60), max_size=8
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=sized(60, 200), deadline=None)
 def test_any_input_raises_nothing_and_messages_are_short_printable_lines(
     lines: list[bytes],
 ) -> None:

@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from _fake_programs import Fakes, lives, popen
+from _whole import sized
 from conftest import child_environ
 from preread.errors import Cancelled
 from preread.infra import subprocesses
@@ -505,16 +506,17 @@ def cut_short(fakes: Fakes, seed: int) -> None:
 
 def test_runs_cut_at_random_instants_leave_no_process_file_or_thread(fakes: Fakes) -> None:
     ours = psutil.Process()
+    others = ours.children()  # a daemon that other tests share
 
     def runs(seeds: range) -> None:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda seed: cut_short(fakes, seed), seeds))
         assert fakes.left() == set()
-        assert ours.children() == []
+        assert ours.children() == others
 
-    runs(range(20))
+    runs(range(12))
     before = ours.num_fds(), threading.active_count(), ours.memory_info().rss
-    runs(range(100, 220))
+    runs(range(100, sized(140, 220)))
     after = ours.num_fds(), threading.active_count(), ours.memory_info().rss
     assert after[:2] == before[:2]
     assert after[2] - before[2] < 8 << 20

@@ -20,10 +20,11 @@ from _gate_events import Event
 from _gate_rows import Said, Scene, run_hook
 from _gate_shell import actions
 from _trees import write
+from _whole import sized
 
 SEED = os.environ.get("PREREAD_SEED", "1")
 SHARDS = ("a", "b", "c", "d")
-IMPORTED, STARTED = 8_000 // len(SHARDS), 300 // len(SHARDS)
+IMPORTED, STARTED = sized(3_200, 8_000) // len(SHARDS), sized(160, 300) // len(SHARDS)
 
 
 def told(differences: list[str]) -> str:

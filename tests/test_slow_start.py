@@ -11,9 +11,10 @@ import psutil
 
 from _flow import LOAD, Flow, Session
 from _messages_api import Answer, MessagesAPI, Request, text, tool
+from _whole import sized
 
 # Claude Code gives up its probe for the newer protocol after 2.5 seconds.
-DELAYS = (0.0, 1.2, 2.4, 2.6, 5.0, 10.0)
+DELAYS = sized((0.0, 2.4, 2.6, 10.0), (0.0, 1.2, 2.4, 2.6, 5.0, 10.0))
 AT_ONCE = 3
 MAX_WAITS, MAX_CALLS = 20, 5
 
@@ -34,7 +35,8 @@ def make_cold(flow: Flow) -> None:
     data = flow.home / ".claude" / "plugins" / "data" / "preread-inline" / "pycache"
     compiled = data.resolve()
     data.unlink()
-    shutil.copytree(compiled, data, copy_function=os.link)
+    being_written = shutil.ignore_patterns("*.pyc.*")
+    shutil.copytree(compiled, data, copy_function=os.link, ignore=being_written)
     (found,) = data.rglob("preread/mcp/server.*.pyc")
     found.unlink()
 
