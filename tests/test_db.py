@@ -57,6 +57,16 @@ def test_a_database_of_another_schema_is_replaced(layout):
     assert kept(layout) == []
 
 
+def test_a_flipped_bit_in_the_name_of_a_column_is_damage(layout):
+    keep(layout, "old")
+    with closing(sqlite3.connect(layout.db)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = layout.db.read_bytes()
+    assert data.count(b"passed_checks (key TEXT") == 1
+    layout.db.write_bytes(data.replace(b"passed_checks (key TEXT", b"passed_checks (kex TEXT"))
+    assert kept(layout) == []
+
+
 def test_the_leftovers_of_a_killed_process_do_no_harm(layout):
     layout.cache.mkdir(parents=True)
     for suffix in ("", "-wal", "-shm", "-journal"):

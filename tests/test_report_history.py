@@ -384,6 +384,18 @@ def test_a_broken_history_is_renamed_and_starts_over(tmp_path: Path) -> None:
     assert past(tmp_path).failures == 1
 
 
+def test_a_history_with_a_flipped_bit_in_the_name_of_a_column_starts_over(tmp_path: Path) -> None:
+    run(tmp_path, "FP")
+    db = services(tmp_path).layout.test_history
+    data = db.read_bytes()
+    assert data.count(b"retried ") == 1
+    db.write_bytes(data.replace(b"retried ", b"retrmed "))
+    write(tmp_path, {"reports/junit.xml": junit(600, **{NAME: "F"})})
+    assert looked(tmp_path).failures_digest
+    assert past(tmp_path).failures == 1
+    assert b"retrmed" in db.with_suffix(".db.broken").read_bytes()
+
+
 def test_a_history_that_cannot_be_written_is_a_note_and_not_an_error(tmp_path: Path) -> None:
     write(tmp_path, {**FILES, "reports/junit.xml": junit(0, **{NAME: "F"})})
     services(tmp_path).layout.test_history.mkdir(parents=True)

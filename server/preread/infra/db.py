@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import os
-import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -104,7 +103,6 @@ CREATE TRIGGER origins_update AFTER UPDATE ON origins
 CREATE TRIGGER origins_delete AFTER DELETE ON origins
     BEGIN UPDATE editions SET number = number + 1; END;
 """
-TABLES = set(re.findall(r"CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA))
 VERSION = zlib.crc32(SCHEMA.encode()) & 0x7FFFFFFF  # changes with the schema by itself
 
 
@@ -175,13 +173,30 @@ def _open(path: Path) -> sqlite3.Connection:
 def _is_intact(path: Path) -> bool:
     try:
         with closing(_open(path)) as connection:
-            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            checked = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            return names >= TABLES and bool(checked == "ok")
+            return has_schema(connection, SCHEMA) and is_sound(connection)
     except sqlite3.OperationalError:
         raise  # it is locked or not permitted, which says nothing about its content
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return False
+
+
+def has_schema(connection: sqlite3.Connection, schema: str) -> bool:
+    """Whether the statements of a schema are stored as they were: one flipped bit renames a column.
+
+    Raises UnicodeDecodeError where one is no text any more.
+    """
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(schema)
+        return _statements(connection) >= _statements(fresh)
+
+
+def _statements(connection: sqlite3.Connection) -> set[str]:
+    return {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
+
+
+def is_sound(connection: sqlite3.Connection) -> bool:
+    """Whether SQLite finds no damage in the pages."""
+    return bool(connection.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
 
 
 def _recreate(place: Place, damaged: int = 0) -> None:

@@ -1,7 +1,6 @@
 """A database that is not derived: it is set aside when it is damaged, never deleted."""
 
 import os
-import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,7 +10,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from preread.infra import atomic
-from preread.infra.db import LOCK_SECONDS, healing, operational_errors, transaction
+from preread.infra.db import (
+    LOCK_SECONDS,
+    has_schema,
+    healing,
+    is_sound,
+    operational_errors,
+    transaction,
+)
 from preread.infra.locks import FileLock, are_supported
 
 T = TypeVar("T")
@@ -94,11 +100,8 @@ class KeptDatabase:
             atomic.remove(self.path.with_name(f"{self.path.name}-journal"))
 
     def _is_intact(self) -> bool:
-        tables = set(re.findall(r"CREATE TABLE (\w+)", self.schema))
         with closing(self._open()) as connection:
-            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            checked = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        return names >= tables and checked == "ok"
+            return has_schema(connection, self.schema) and is_sound(connection)
 
 
 def _version_of(connection: sqlite3.Connection) -> int:
