@@ -18,7 +18,7 @@ OPERATIONS = every()
 COMMANDS = (
     "load extend show status evidence failures facts graph capture remember recall decide documents read check wrong remove "
     "repair backups restore gc diff impact blame trace workflow "
-    "ready worktree attention consolidate who say hear log replay init doctor settings gates ops call watch mcp serve token"
+    "ready agent worktree attention consolidate who say hear log replay init doctor settings gates ops call watch mcp serve token"
 ).split()
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,9 +138,31 @@ def is_logged_in(services: Services, program: Program) -> bool | None:
     return logged_in if isinstance(logged_in, bool) else None
 
 
+def prepare(
+    services: Services, program: Program, staging: Path, run: str
+) -> AbstractContextManager[Prepared]:
+    """Everything that one build needs: it writes to `staging` only."""
+    folder = staging.resolve().relative_to(services.layout.root).as_posix()
+    if not re.fullmatch(r"[\w./-]+", folder, re.ASCII):
+        raise ValueError(
+            f"a permission rule would not take this staging folder literally: {folder}"
+        )
+    return prepared(services, program, run, edits=(f"/{folder}/**",))
+
+
 @contextmanager
-def prepare(services: Services, program: Program, staging: Path, run: str) -> Iterator[Prepared]:
-    """Everything that one run needs; its private files are removed afterwards."""
+def prepared(
+    services: Services,
+    program: Program,
+    run: str,
+    *,
+    edits: Sequence[str],
+    kept: Sequence[str] = (),
+) -> Iterator[Prepared]:
+    """Everything that one run needs; its private files are removed afterwards.
+
+    `edits` are patterns of the files that it may write, `kept` of those that it may not.
+    """
     servers = mcp_servers.select(services)
     # Outside the project, because the child may read everything inside it.
     scratch = Path(tempfile.mkdtemp(prefix=f"preread-{run}-")).resolve()
@@ -150,7 +172,7 @@ def prepare(services: Services, program: Program, staging: Path, run: str) -> It
         if servers.config:
             config = {"mcpServers": servers.config}
             files += ["--mcp-config", _private(scratch / "mcp.json", config)]
-        flags = _flags(services, program, staging, servers.rules, scratch)
+        flags = _flags(services, program, edits, kept, servers.rules, scratch)
         yield Prepared(
             argv=(str(program.path), *flags, *files),
             environ=_environ(services),
@@ -163,25 +185,28 @@ def prepare(services: Services, program: Program, staging: Path, run: str) -> It
 
 
 def _flags(
-    services: Services, program: Program, staging: Path, tools: Sequence[str], scratch: Path
+    services: Services,
+    program: Program,
+    edits: Sequence[str],
+    kept: Sequence[str],
+    tools: Sequence[str],
+    scratch: Path,
 ) -> list[str]:
-    """Least privilege: read the project but no secrets, write to staging, call the named tools."""
+    """Least privilege: read the project but no secrets, write what `edits` allows, call `tools`."""
     settings, root = services.settings, services.layout.root
-    folder = staging.resolve().relative_to(root).as_posix()
-    if not re.fullmatch(r"[\w./-]+", folder, re.ASCII):
-        raise ValueError(
-            f"a permission rule would not take this staging folder literally: {folder}"
-        )
     restricted = program.version >= RESTRICTED
     # Without --restricted, Glob lists whatever an absolute pattern matches, so it is not offered.
-    offered = "Read,Grep,Glob,Write,Edit" if restricted else "Read,Grep,Write,Edit"
+    offered = "Read,Grep,Glob" if restricted else "Read,Grep"
+    offered += ",Write,Edit" if edits else ""
     denied = [*SECRETS, f"/{services.layout.state.relative_to(root).as_posix()}/**"]
     if scratch.is_relative_to(root):
         inside = scratch.relative_to(root).as_posix()
         denied.append(f"/{re.sub(r'[^A-Za-z0-9/._-]', '?', inside)}/**")
     flags = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-    flags += ["--tools", offered, "--allowedTools", "Read(/**)", f"Edit(/{folder}/**)", *tools]
+    flags += ["--tools", offered, "--allowedTools", "Read(/**)"]
+    flags += [*(f"Edit({pattern})" for pattern in edits), *tools]
     flags += ["--disallowedTools", *(f"Read({_any_case(pattern)})" for pattern in denied)]
+    flags += [f"Edit({_any_case(pattern)})" for pattern in (*kept, *(denied if kept else ()))]
     flags += ["--permission-mode", "dontAsk", "--setting-sources", "", "--strict-mcp-config"]
     flags += ["--no-session-persistence", "--disable-slash-commands"]
     flags += ["--restricted"] if restricted else []

@@ -65,6 +65,7 @@ ROWS = (
     Row("workflow.suggest", "workflow.suggest"),
     Row("workflow.agents", "workflow.agents"),
     Row("workflow.readiness", "workflow.readiness", "ready"),
+    Row("agent.execute", "agent.execute", "agent"),
     Row("worktree.create", "worktree.create", "worktree create"),
     Row("worktree.list", "worktree.list", "worktree list"),
     Row("worktree.diff", "worktree.diff", "worktree diff"),

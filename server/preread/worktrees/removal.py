@@ -1,8 +1,10 @@
 """Remove a worktree; work that is nowhere else is kept under a ref first."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from preread.errors import PrereadError
 from preread.worktrees import listing, records, undo
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, failed
@@ -69,6 +71,15 @@ def remove(repository: Repository, name: str, *, force: bool) -> Removed:
         records.write(held.layout, record.model_copy(update={"stage": "removing"}))
         undo.removal(held, record)
     return removed
+
+
+def remove_unchanged(repository: Repository, name: str) -> None:
+    """Remove a worktree in which nothing was done; any other stays."""
+    with suppress(PrereadError), repository.locked(name) as held:
+        record = records.need(held, name)
+        check(held, record, force=False)
+        records.write(held.layout, record.model_copy(update={"stage": "removing"}))
+        undo.removal(held, record)
 
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:

@@ -106,6 +106,20 @@ class Repository:
         finally:
             lock.release()
 
+    @contextmanager
+    def at_work(self, path: Path) -> Iterator[None]:
+        """Hold an agent's lock. Raises E_WORKTREE if another one has it."""
+        atomic.make_folder(path.parent)
+        lock = FileLock(path)
+        try:
+            lock.acquire(0)
+        except TimeoutError as error:
+            raise failed("An agent is at work in it.", "Wait for it.", reason="agent") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
     def is_held(self, path: Path) -> bool:
         """Whether another process holds the lock at `path`."""
         if not path.exists():

@@ -1,0 +1,54 @@
+"""The kinds of agents: what each may do, and the file that tells it how."""
+
+import re
+from typing import NamedTuple
+
+from preread.errors import PrereadError
+from preread.infra import assets
+from preread.infra.reading import plain_bytes
+from preread.layout import Layout
+
+MAX_BYTES = 100_000
+FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+
+
+class Policy(NamedTuple):
+    """What a kind may do besides reading its worktree. None runs commands or uses the network."""
+
+    writes: bool
+    proposes: bool = False  # its answer is a proposal, which nobody has carried out
+
+
+# A project's own file says how an agent works, never what it may do.
+POLICIES = {
+    "coordinator": Policy(writes=False),
+    "codegen": Policy(writes=True),
+    "review": Policy(writes=False),
+    "deployment": Policy(writes=False, proposes=True),
+    "pr": Policy(writes=False, proposes=True),
+    "issue": Policy(writes=False),
+}
+# What no agent changes: what decides about agents, and what others run.
+KEPT = (
+    "/.project/config.toml", "/.project/gates", "/.project/agents/**", "/.project/.state/**",
+    "/.project/context/**", "/.claude/**", "/.mcp.json", "/.git", "/.git/**", "/.gitmodules",
+    "/.vscode/**", "/.github/workflows/**", "/.husky/**",
+)  # fmt: skip
+
+
+def instructions(layout: Layout, kind: str) -> str:
+    """The text of `.project/agents/<kind>.md`, else the package's. Raises E_READ."""
+    own = plain_bytes(layout.real(layout.inside(f".project/agents/{kind}.md")), MAX_BYTES)
+    if own is not None:
+        return FRONT.sub("", own.decode("utf-8", "replace"))
+    path = assets.folder("agents") / f"{kind}.md"
+    return FRONT.sub("", path.read_text("utf-8"))
+
+
+def policy(kind: str) -> Policy:
+    """Raises E_USAGE for a kind that there is not."""
+    if kind in POLICIES:
+        return POLICIES[kind]
+    raise PrereadError(
+        "E_USAGE", f"There is no kind of agent {kind[:60]!a}.", f"Kinds: {', '.join(POLICIES)}."
+    )

@@ -1,0 +1,1 @@
+"""Agents that work in worktrees, where they can do no harm."""

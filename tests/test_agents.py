@@ -1,0 +1,206 @@
+"""Agents: the real Claude Code with a scripted model, in worktrees of real git."""
+
+from pathlib import Path
+
+import pytest
+
+from _faces import answer
+from _headless import headless
+from _messages_api import Block, Hang, MessagesAPI, Request, text, tool
+from _trees import write
+from conftest import git, make_repository
+from preread.agents.kinds import POLICIES
+
+pytestmark = pytest.mark.anyio
+FILES = {
+    "shop.py": "PRICE = 42\n",
+    ".gitignore": ".env\n",
+    ".env": "API_KEY=s3cr3t-of-the-main-tree\n",
+    ".project/tickets/270.md": "# Coupons round down\nRound them half up.\n",
+    ".project/knowledge.md": "# Knowledge\n\n## Notes\n- the till opens at nine\n",
+    "certs/server.pem": "PRIVATE-pem-text\n",
+}
+OUTSIDE = "a text of the home folder"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = write(tmp_path / "shop", FILES)
+    make_repository(root)
+    return root
+
+
+@pytest.fixture
+def environ(claude: Path, api: MessagesAPI, tmp_path: Path) -> dict[str, str]:
+    return headless(claude, api, tmp_path, level="light")
+
+
+async def run(root: Path, environ: dict[str, str], by: str = "person", **params: object):
+    given = {"method": "agent.execute", "params": params}
+    done = await answer(root, given, by=by, environ=environ)
+    return done["error"] if "error" in done else done["result"]
+
+
+def here(request: Request) -> Path:
+    """The worktree that the agent runs in."""
+    found = next(line for line in request.whole.split("\n") if "working directory: " in line)
+    return Path(found.rpartition("working directory: ")[2].strip())
+
+
+def nothing_left(root: Path, *, worktrees: int = 0) -> bool:
+    return git(root, "worktree", "list").count("\n") == worktrees + 1
+
+
+async def test_codegen_changes_its_worktree_only_and_has_read_first(
+    shop: Path, api: MessagesAPI, environ: dict[str, str]
+) -> None:
+    def script(request: Request) -> list[Block]:
+        if request.turn == 0:
+            return [tool("Write", file_path=str(here(request) / "coupon.py"), content="HALF = 1\n")]
+        return [text("Rounded half up.")]
+
+    api.play(script)
+    done = await run(shop, environ, kind="codegen", issue=270, feature="shop")
+    assert (done["status"], done["text"], done["denials"]) == ("done", "Rounded half up.", [])
+    assert [file["path"] for file in done["files"]] == ["coupon.py"]
+    assert not (shop / "coupon.py").exists()
+    assert git(shop, "show", f"preread/{done['worktree']}:coupon.py") == "HALF = 1\n"
+    prompt = api.requests[0].prompt
+    for known in (
+        "Round them half up",
+        "the till opens at nine",
+        "PRICE",
+        "a worktree of your own",
+    ):
+        assert known in prompt
+    assert (shop / ".project/.state/spending.jsonl").read_text().count("\n") == 1
+    assert nothing_left(shop, worktrees=1)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, policy in POLICIES.items() if not policy.writes])
+async def test_all_other_kinds_can_only_read_and_leave_nothing(
+    shop: Path, api: MessagesAPI, environ: dict[str, str], kind: str
+) -> None:
+    write(
+        shop, {f".project/agents/{kind}.md": "---\ntools: Bash, Write\n---\nThe project's own.\n"}
+    )
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "own")
+    api.play([[tool("Write", file_path="x.py", content="x")], [text("Read it.")]])
+    done = await run(shop, environ, kind=kind, task="Look at the price", feature="shop")
+    assert done["status"] == ("proposed" if POLICIES[kind].proposes else "done")
+    assert (done["worktree"], done["files"]) == ("", [])
+    assert "The project's own." in api.requests[0].prompt
+    assert set(api.requests[0].tools) <= {"Read", "Grep", "Glob"}
+    assert nothing_left(shop)
+
+
+def attempts(at: Path, main: Path, home: Path) -> list[Block]:
+    """Ways out of a worktree, to secrets, to other people's programs, to the network."""
+    up = "../../shop.py"
+    reads = [
+        main / "shop.py", at / up, home / "notes.txt", "/etc/passwd", main / ".env", "/proc/self/environ",
+        "~/notes.txt", at / "out/notes.txt", at / "sub/../../../shop.py", at / "certs/server.pem",
+        home / ".ssh/id_rsa", main / ".git/config", main / ".project/.state/spending.jsonl", at / ".env",
+    ]  # fmt: skip
+    writes = [
+        main / "shop.py", at / up, home / "notes.txt", home.parent / "elsewhere/escape.txt", at / "out/new.txt",
+        at / "out/notes.txt", main / ".git/hooks/post-checkout", at / ".git", at / ".claude/settings.json",
+        at / ".project/config.toml", at / ".project/gates", at / ".project/agents/codegen.md",
+        at / ".project/.state/spending.jsonl", at / ".mcp.json", at / ".gitmodules", at / ".env",
+        at / ".github/workflows/ci.yml", at / ".vscode/tasks.json", at / ".project/context/shop/summary.md",
+        "~/.bashrc", at / ".GIT/config", at / ".Claude/settings.json",
+    ]  # fmt: skip
+    commands = [
+        "git push origin HEAD", "curl http://example.org", "cat ../../.env", "env", "rm -rf ../..",
+        "python3 -c 'print(1)'", "ssh host", "git -C ../.. commit -am x",
+    ]  # fmt: skip
+    return [
+        *(tool("Read", file_path=str(path)) for path in reads),
+        *(tool("Write", file_path=str(path), content="escaped\n") for path in writes),
+        *(tool("Bash", command=command, description="x") for command in commands),
+        tool("Edit", file_path=str(main / "shop.py"), old_string="42", new_string="0"),
+        tool("Grep", pattern="s3cr3t", path=str(main), output_mode="content"),
+        tool("Grep", pattern="text", path=str(home), output_mode="content"),
+        tool("Glob", pattern=str(home / "**")),
+        tool("WebFetch", url="http://example.org", prompt="x"),
+        tool("WebSearch", query="x"),
+        tool("Task", description="x", prompt="x", subagent_type="general-purpose"),
+        tool("NotebookEdit", notebook_path=str(main / "n.ipynb"), new_source="x"),
+        tool("mcp__preread__context_operation", method="context.status"),
+    ]
+
+
+async def test_no_way_out_of_a_worktree_in_the_real_client(
+    shop: Path, api: MessagesAPI, environ: dict[str, str], tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    write(home, {"notes.txt": OUTSIDE, ".ssh/id_rsa": OUTSIDE})
+    (shop / "out").symlink_to(home)
+    git(shop, "add", "out")
+    git(shop, "commit", "-q", "-m", "a link that leads away")
+    before = {path: path.read_bytes() for path in (shop / "shop.py", shop / ".git/config")}
+    tried: list[Block] = []
+
+    def script(request: Request) -> list[Block]:
+        if request.turn == 0:
+            tried.extend(attempts(here(request), shop, home))
+            return tried
+        return [text("I tried.")]
+
+    api.play(script)
+    done = await run(shop, environ, kind="codegen", task="Try", feature="shop")
+    assert done["text"] == "I tried."
+    results = {result.id: result for result in api.requests[-1].results}
+    assert len(tried) >= 40
+    let_through = [call for call in tried if not results[call["id"]].is_error]
+    # A search that skips what it may not read finds nothing, and is no error.
+    assert {call["name"] for call in let_through} <= {"Grep", "Glob"}, let_through
+    sent = "\n".join(results[call["id"]].text for call in tried)
+    for secret in ("s3cr3t", OUTSIDE, "PRIVATE-pem", "root:x:", "[core]"):
+        assert secret not in sent
+    assert {path: path.read_bytes() for path in before} == before
+    assert (home / "notes.txt").read_text() == OUTSIDE
+    assert done["files"] == []
+    assert git(shop, "status", "--porcelain", "--untracked-files=no") == ""
+    assert nothing_left(shop)
+
+
+async def test_a_time_out_ends_it_and_says_so(
+    shop: Path, api: MessagesAPI, environ: dict[str, str]
+) -> None:
+    api.play(lambda _: Hang([text("Thinking")]))
+    failed = await run(shop, environ, kind="review", task="Look", feature="shop", timeout_seconds=4)
+    assert (failed["code"], failed["jsonrpc"]) == ("E_TIMEOUT", -32020)
+    assert failed["details"]["kind"] == "review"
+    assert nothing_left(shop)
+
+
+async def test_errors_have_their_numbers_and_start_nothing(shop: Path, api: MessagesAPI) -> None:
+    off = {"PREREAD_CLAUDE": "off", "PREREAD_LEVEL": "light"}
+    on = {**off, "PREREAD_ALLOW": "read:write:execute"}
+    task = {"kind": "codegen", "task": "x", "feature": "shop"}
+    failed = await run(shop, off, **task)
+    assert (failed["code"], failed["jsonrpc"], failed["details"]["because"]) == (
+        "E_AGENT", -32000, "E_CLI",
+    )  # fmt: skip
+    for number in (0, -1, 271, 10**12):
+        failed = await run(shop, off, kind="issue", issue=number)
+        assert (failed["code"], failed["jsonrpc"]) == ("E_ISSUE", -32010)
+    assert (await run(shop, off, kind="issue"))["code"] == "E_USAGE"
+    assert (await run(shop, off, kind="nope", task="x"))["code"] == "E_USAGE"
+    assert (await run(shop, off, by="a client", **task))["code"] == "E_NOT_ALLOWED"
+    assert (await run(shop, on, by="a client", **task))["code"] == "E_AGENT"
+    alone = await run(shop, on, by="a client", kind="test-healer", task="x")
+    assert "belongs to the workflow" in alone["message"]
+    assert (await run(shop, on, model="opus", **task))["code"] == "E_NOT_ALLOWED"
+    assert api.requests == []
+    assert nothing_left(shop)
+
+
+async def test_a_search_without_an_index_has_its_number(shop: Path) -> None:
+    cache = shop / ".project/.cache"
+    cache.mkdir()
+    (cache / "index.db").mkdir()
+    done = await answer(shop, {"method": "knowledge.search", "params": {"query": "till"}})
+    assert (done["error"]["code"], done["error"]["jsonrpc"]) == ("E_SEARCH", -32002)
