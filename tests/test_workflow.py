@@ -140,7 +140,7 @@ def test_a_feature_that_was_begun_goes_on_where_it_is(cli: Cli, root: Path) -> N
 def test_agents_of_a_workflow_are_not_offered_one_by_one(cli: Cli, root: Path) -> None:
     write(root, {".claude/agents/gardener.md": "---\nname: gardener\ndescription: Waters.\n---\n"})
     found = called(cli, root, "workflow.agents")
-    assert [agent["name"] for agent in found["agents"]] == ["gardener"]
+    assert [agent["name"] for agent in found["agents"]] == sorted([*POLICIES, "gardener"])
     assert found["agents"][0]["description"] == "Waters."
     assert {one["workflow"]: one["agents"] for one in found["workflows"]}["feature-test"] == 5
 
