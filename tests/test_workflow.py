@@ -9,6 +9,7 @@ import pytest
 
 from _evidence_project import write
 from conftest import Cli, git, make_repository
+from preread.agents.kinds import POLICIES
 
 LOG = "# Run log: cart\n\n## ANALYZE\n- asked for: tests of the cart\n"
 PROJECT = {
@@ -140,8 +141,9 @@ def test_a_feature_that_was_begun_goes_on_where_it_is(cli: Cli, root: Path) -> N
 def test_agents_of_a_workflow_are_not_offered_one_by_one(cli: Cli, root: Path) -> None:
     write(root, {".claude/agents/gardener.md": "---\nname: gardener\ndescription: Waters.\n---\n"})
     found = called(cli, root, "workflow.agents")
-    assert [agent["name"] for agent in found["agents"]] == sorted([*POLICIES, "gardener"])
-    assert found["agents"][0]["description"] == "Waters."
+    offered = {agent["name"]: agent["description"] for agent in found["agents"]}
+    assert set(offered) == {*POLICIES, "gardener"}
+    assert offered["gardener"] == "Waters."
     assert {one["workflow"]: one["agents"] for one in found["workflows"]}["feature-test"] == 5
 
 
