@@ -41,8 +41,7 @@ def instructions(layout: Layout, kind: str) -> str:
     own = plain_bytes(layout.real(layout.inside(f".project/agents/{kind}.md")), MAX_BYTES)
     if own is not None:
         return FRONT.sub("", own.decode("utf-8", "replace"))
-    path = assets.folder("agents") / f"{kind}.md"
-    return FRONT.sub("", path.read_text("utf-8"))
+    return FRONT.sub("", assets.text(assets.folder("agents") / f"{kind}.md"))
 
 
 def policy(kind: str) -> Policy:

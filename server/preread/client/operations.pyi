@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import preread.models
+import preread.operations.agent.execute
 import preread.operations.attention.cognitive_status
 import preread.operations.attention.detect_boundary
 import preread.operations.attention.process_boundary
@@ -129,6 +130,9 @@ class Workflow:
     def agents(self) -> preread.operations.workflow.agents.AgentsReply: ...
     def readiness(self, feature: str | None = ..., *, base: str | None = ...) -> preread.operations.workflow.readiness.ReadinessReply: ...
 
+class Agent:
+    def execute(self, kind: str, *, task: str = ..., feature: str = ..., issue: int | None = ..., ticket: str | None = ..., worktree: str | None = ..., timeout_seconds: float = ..., max_usd: float | None = ..., model: str | None = ...) -> preread.operations.agent.execute.ExecuteReply: ...
+
 class Worktree:
     def create(self, name: str | None = ..., *, issue: int | None = ..., feature: str | None = ..., base: str | None = ..., branch: str | None = ..., copy_in: Sequence[str] = ..., link_in: Sequence[str] = ...) -> preread.operations.worktree.create.CreateReply: ...
     def list(self) -> preread.operations.worktree.list.ListReply: ...
@@ -176,6 +180,7 @@ class Operations:
     integrity: Integrity
     history: History
     workflow: Workflow
+    agent: Agent
     worktree: Worktree
     attention: Attention
     session: Session
@@ -243,6 +248,9 @@ class AsyncWorkflow:
     async def agents(self) -> preread.operations.workflow.agents.AgentsReply: ...
     async def readiness(self, feature: str | None = ..., *, base: str | None = ...) -> preread.operations.workflow.readiness.ReadinessReply: ...
 
+class AsyncAgent:
+    async def execute(self, kind: str, *, task: str = ..., feature: str = ..., issue: int | None = ..., ticket: str | None = ..., worktree: str | None = ..., timeout_seconds: float = ..., max_usd: float | None = ..., model: str | None = ...) -> preread.operations.agent.execute.ExecuteReply: ...
+
 class AsyncWorktree:
     async def create(self, name: str | None = ..., *, issue: int | None = ..., feature: str | None = ..., base: str | None = ..., branch: str | None = ..., copy_in: Sequence[str] = ..., link_in: Sequence[str] = ...) -> preread.operations.worktree.create.CreateReply: ...
     async def list(self) -> preread.operations.worktree.list.ListReply: ...
@@ -290,6 +298,7 @@ class AsyncOperations:
     integrity: AsyncIntegrity
     history: AsyncHistory
     workflow: AsyncWorkflow
+    agent: AsyncAgent
     worktree: AsyncWorktree
     attention: AsyncAttention
     session: AsyncSession
