@@ -1,9 +1,8 @@
 """Agents: the real Claude Code with a scripted model, in worktrees of real git.
 
-Two of the kinds that only read stand for all five; with PREREAD_TEST_ALL=1 each is run.
+Two of the kinds that only read stand for all five; with PREREAD_TEST_WHOLE=1 each is run.
 """
 
-import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from _faces import answer
 from _headless import headless
 from _messages_api import Block, Hang, MessagesAPI, Request, text, tool
 from _trees import write
+from _whole import IS_WHOLE
 from conftest import git, make_repository
 from preread.agents.kinds import POLICIES
 
@@ -26,7 +26,7 @@ FILES = {
 }
 OUTSIDE = "a text of the home folder"
 READERS = tuple(kind for kind, policy in POLICIES.items() if not policy.writes)
-TRIED = READERS if os.environ.get("PREREAD_TEST_ALL") else ("review", "pr")
+TRIED = READERS if IS_WHOLE else ("review", "pr")
 
 
 @pytest.fixture
