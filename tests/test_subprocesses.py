@@ -56,3 +56,11 @@ def test_a_program_that_is_not_there_is_status_127(tmp_path: Path) -> None:
     done = subprocesses.run([str(tmp_path / "none")], cwd=tmp_path, timeout=5, environ=os.environ)
     assert (done.status, done.timed_out) == (127, False)
     assert b"No such file" in done.err
+
+
+def test_a_program_that_reads_late_gets_all_of_its_input(tmp_path: Path) -> None:
+    command = ["sh", "-c", "sleep 0.5; wc -c"]
+    done = subprocesses.run(
+        command, cwd=tmp_path, timeout=30, environ=os.environ, feed=b"x" * 1_000_000
+    )
+    assert (done.status, done.out.split()) == (0, [b"1000000"])

@@ -3,10 +3,12 @@
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 SLICE = 0.1  # seconds between checks of the deadline and for cancellation
 DRAIN_SECONDS = 5.0  # how long to read the output of a killed program
@@ -51,6 +53,18 @@ def _rest(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
         return b"", b""
 
 
+@contextmanager
+def _input(feed: bytes) -> Iterator[IO[bytes] | int]:
+    """A program's standard input: a file, because `communicate` sends nothing after a time-out."""
+    if not feed:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(feed)
+        file.seek(0)
+        yield file
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -68,26 +82,25 @@ def run(
     If it cannot be started, the status is 127, like in a shell, and `err` has the reason.
     """
     try:
-        process = subprocess.Popen(
-            list(argv),
-            cwd=cwd,
-            env=dict(environ),
-            stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            pass_fds=tuple(inherit),
-        )
+        with _input(feed) as stdin:
+            process = subprocess.Popen(
+                list(argv),
+                cwd=cwd,
+                env=dict(environ),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                pass_fds=tuple(inherit),
+            )
     except (OSError, ValueError) as error:
         return Done(127, b"", str(error).encode())
     deadline = time.monotonic() + timeout
-    unsent: bytes | None = feed or None
     try:
         while True:
             try:
-                out, err = process.communicate(unsent, timeout=SLICE)
+                out, err = process.communicate(timeout=SLICE)
             except subprocess.TimeoutExpired:
-                unsent = None  # `communicate` has kept it
                 check()
                 if time.monotonic() > deadline:
                     kill_tree(process)
