@@ -6,7 +6,7 @@ import ast
 import importlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -79,6 +79,7 @@ def live_nodes(tree: ast.AST) -> Iterator[ast.AST]:
             yield from live_nodes(child)
 
 
+@cache
 def imports(path: Path, package: Path = PACKAGE) -> set[str]:
     """The full names of the modules that a file imports, function-level imports included."""
     found = set()
@@ -140,22 +141,23 @@ def test_every_module_file_has_a_row_and_every_row_a_module() -> None:
     assert {unit(path) for path in FILES} - {"__init__"} == set(ROWS)
 
 
-@pytest.mark.parametrize("path", FILES, ids=shown)
-def test_a_module_imports_only_what_stands_above_it(path: Path) -> None:
+def complaints(path: Path) -> Iterator[str]:
+    """What is wrong with the imports of a file, by the table of modules."""
     if unit(path) == "__init__":
-        assert not ours(path)
+        yield from (f"{shown(path)} imports {name}" for name in ours(path))
         return
     row = ROWS[unit(path)]
     for name in ours(path):
-        assert ORDER[name] < ORDER[unit(path)], (
-            f"{shown(path)} imports {name}, which stands below it"
-        )
-        if row == "steps":
-            assert ROWS[name] in BELOW_STEPS, f"the step {shown(path)} imports {name}, another step"
-        if row == "faces":
-            assert ROWS[name] not in {"retrieval", "steps"}, (
-                f"the face {shown(path)} imports the step {name}"
-            )
+        if ORDER[name] >= ORDER[unit(path)]:
+            yield f"{shown(path)} imports {name}, which stands below it"
+        if row == "steps" and ROWS[name] not in BELOW_STEPS:
+            yield f"the step {shown(path)} imports {name}, another step"
+        if row == "faces" and ROWS[name] in {"retrieval", "steps"}:
+            yield f"the face {shown(path)} imports the step {name}"
+
+
+def test_a_module_imports_only_what_stands_above_it() -> None:
+    assert [text for path in FILES for text in complaints(path)] == []
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
@@ -174,34 +176,28 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in FILES if SPAWNS not in path.parents and path != GATES_SPAWN],
-    ids=shown,
-)
-def test_only_subprocesses_spawns(path: Path) -> None:
-    assert not imports(path) & SPAWNING_MODULES
-    assert not {call for call in called(path) if SPAWNING_CALLS.fullmatch(call)}
+def calling(pattern: re.Pattern[str], paths: Iterable[Path]) -> set[tuple[str, str]]:
+    """The files with calls that match, and these calls."""
+    return {
+        (shown(path), call) for path in paths for call in called(path) if pattern.fullmatch(call)
+    }
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in FILES if path not in {REPLACES, SUPERVISOR, GATES_REPLACE}],
-    ids=shown,
-)
-def test_only_atomic_replaces_and_removes_files(path: Path) -> None:
-    assert not {call for call in called(path) if REPLACING_CALLS.fullmatch(call)}
+def test_only_subprocesses_spawns() -> None:
+    others = [path for path in FILES if SPAWNS not in path.parents and path != GATES_SPAWN]
+    assert [shown(path) for path in others if imports(path) & SPAWNING_MODULES] == []
+    assert calling(SPAWNING_CALLS, others) == set()
+
+
+def test_only_atomic_replaces_and_removes_files() -> None:
+    others = [path for path in FILES if path not in {REPLACES, SUPERVISOR, GATES_REPLACE}]
+    assert calling(REPLACING_CALLS, others) == set()
 
 
 def test_only_reading_opens_files() -> None:
     """It never waits for a pipe, follows no link, and tells unreadable files from absent ones."""
     others = [path for path in FILES if path not in OPENS and GATES not in path.parents]
-    assert {
-        (shown(path), call)
-        for path in others
-        for call in called(path)
-        if OPENING_CALLS.fullmatch(call)
-    } == set()
+    assert calling(OPENING_CALLS, others) == set()
 
 
 def test_the_supervisor_stands_alone_and_removes_nothing_but_files_and_folders() -> None:
@@ -229,11 +225,10 @@ def test_the_package_itself_imports_nothing() -> None:
 SPEAKS_MCP = PACKAGE / "client" / "transports.py"
 
 
-@pytest.mark.parametrize(
-    "path", [x for x in FILES if unit(x) != "mcp" and x != SPEAKS_MCP], ids=shown
-)
-def test_only_the_mcp_server_and_its_client_import_mcp(path: Path) -> None:
-    assert not {name for name in imports(path) if name.split(".")[0] in {"mcp", "mcp_types"}}
+def test_only_the_mcp_server_and_its_client_import_mcp() -> None:
+    others = [path for path in FILES if unit(path) != "mcp" and path != SPEAKS_MCP]
+    found = {(shown(path), name) for path in others for name in imports(path)}
+    assert {pair for pair in found if pair[1].split(".")[0] in {"mcp", "mcp_types"}} == set()
 
 
 def test_imports_in_functions_are_seen_and_those_for_type_checkers_are_not(tmp_path: Path) -> None:
