@@ -1,12 +1,14 @@
 """What people write into a dossier stays theirs: edits, order, comments, both sides of a merge."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from _processes import LOGIN, small
 from conftest import Cli, git
-from preread import dossier, hand_edits
+from preread import dossier, hand_edits, lost_manifests
 from preread.infra import merged_json
 from preread.models import Draft, Fact, Section
 
@@ -185,3 +187,71 @@ def test_two_branches_that_each_add_a_fact_merge_to_both(project: Path, cli: Cli
     assert [text.count(one) for one in (*mine.values(), "- same:")] == [1, 1, 1]
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
     assert cli("check", "login", cwd=project).status == 0
+
+
+def without_database(root: Path) -> None:
+    shutil.rmtree(root / ".project" / ".cache")
+
+
+def without_anything(root: Path) -> None:
+    without_database(root)
+    shutil.rmtree(root / ".project" / ".state")
+
+
+MINE = '- say which one: `raise LoginError("no name was given")` (login.py:14)'
+
+
+@pytest.mark.parametrize(
+    ("damage", "lose_more", "told"),
+    [
+        (None, lambda _: None, lost_manifests.FITTING),
+        ("{", without_database, lost_manifests.BY_HISTORY),
+        (None, without_anything, lost_manifests.UNKNOWN),
+    ],
+    ids=["a generation", "the history", "nothing"],
+)
+def test_a_persons_fact_survives_the_loss_of_the_manifest(
+    project: Path, cli: Cli, damage: str | None, lose_more: Callable[[Path], None], told: str
+) -> None:
+    path, manifest = file_of(project, "patterns.md"), file_of(project, "manifest.json")
+    path.write_text(path.read_text() + f"\n## Ours\n<!-- Ann -->\n{MINE}\n")
+    cli("load", "login", cwd=project)
+    before = facts_by_author(cli, project)
+    manifest.unlink()
+    if damage is not None:
+        manifest.write_text(damage)
+    lose_more(project)
+    (project / "login.py").write_text("#\n" + LOGIN)
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert reply["status"] == "ok"
+    assert any(told in one for one in reply["warnings"])
+    assert f"<!-- Ann -->\n{MINE}".replace("14", "15") in path.read_text() or (
+        told != lost_manifests.FITTING and f"<!-- Ann -->\n{MINE}" in path.read_text()
+    )
+    after = facts_by_author(cli, project)
+    assert after["person"] >= before["person"] == {MINE[2:].partition(" (")[0]}
+    if told != lost_manifests.UNKNOWN:
+        assert after["person"] == before["person"]
+    assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+
+
+def facts_by_author(cli: Cli, project: Path) -> dict[str, set[str]]:
+    shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
+    found: dict[str, set[str]] = {"person": set(), "build": set()}
+    for one in shown:
+        found[one["by"]].add(one["text"])
+    return found
+
+
+def test_a_manifest_comes_back_from_the_last_commit(project: Path, cli: Cli) -> None:
+    (project / ".project" / ".gitignore").write_text(".cache/\n.state/\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "dossier")
+    without_anything(project)
+    file_of(project, "manifest.json").write_text("<<<<<<<")
+    path = file_of(project, "patterns.md")
+    path.write_text(path.read_text() + f"\n## Ours\n{MINE}\n")
+    reply = cli("load", "login", "--json", cwd=project).json
+    assert lost_manifests.FITTING in reply["warnings"][0]
+    assert MINE in path.read_text()
+    assert facts_by_author(cli, project)["person"] == {MINE[2:].partition(" (")[0]}

@@ -101,6 +101,22 @@ def facts_after(past: Iterable[Event]) -> Facts:
     return facts
 
 
+def built(past: Iterable[Event]) -> set[str]:
+    """Ids of the facts that builds wrote, as far as their history is known."""
+    of_people: set[tuple[str, str]] = set()
+    found: set[str] = set()
+    for event in past:
+        for change in event.changes:
+            was = (change.was.file, change.was.id) if change.was is not None else None
+            is_persons = was in of_people or event.how in {EDITED, UNKNOWN}
+            if change.now is not None and is_persons:
+                of_people.add((change.now.file, change.now.id))
+                found.discard(change.now.id)
+            elif change.now is not None:
+                found.add(change.now.id)
+    return found
+
+
 # -- writing it
 
 

@@ -248,34 +248,42 @@ async def _without_publishing(
 
 
 async def _locked_build(services: Services, request: Request) -> LoadReply:
-    from preread import publish  # a cached reply must be fast, and needs no module that builds
-    from preread.build import build as make
+    # A cached reply must be fast, and needs no module that builds.
+    from preread import lost_manifests, publish
 
     called = time.time()
     await step(recover_all, services)
     async with feature_lock(services, request.feature):
         await step(publish.recover, services, request.feature)
-        stale, asked = None, request
-        if not request.extend:
-            looked = await step(_look_again, services, request, called)
-            if (served := await _served(services, request, looked)) is not None:
-                return served
-            asked = await step(_with_published_inputs, services, request)
-            if looked.needs != "build" and looked.published and looked.published.manifest:
-                stale = looked.published  # at a level that is as open as now
-                built_for = as_built(looked.published.manifest)
-                asked = built_for.model_copy(update={"auto": request.auto})
-        async with _building_hint(services, asked):
-            await step(_hint_if_stale, services, request.feature)
-            reply = await make(services, asked, stale)
-        if stale is not None:
-            again = await step(_look_again, services, request, called)
-            if again.needs == "words":
-                reply = await _served(services, request, again) or reply
-                now = await step(published.read, services.layout, request.feature)
-                if now is not None and now.texts == stale.texts:
-                    return reply.model_copy(update={"state": "cached"})
-        return reply
+        note = await step(lost_manifests.put_back, services, request.feature)
+        reply = await _served_or_built(services, request, called)
+    return reply.model_copy(update={"warnings": (note, *reply.warnings)}) if note else reply
+
+
+async def _served_or_built(services: Services, request: Request, called: float) -> LoadReply:
+    from preread.build import build as make
+
+    stale, asked = None, request
+    if not request.extend:
+        looked = await step(_look_again, services, request, called)
+        if (served := await _served(services, request, looked)) is not None:
+            return served
+        asked = await step(_with_published_inputs, services, request)
+        if looked.needs != "build" and looked.published and looked.published.manifest:
+            stale = looked.published  # at a level that is as open as now
+            built_for = as_built(looked.published.manifest)
+            asked = built_for.model_copy(update={"auto": request.auto})
+    async with _building_hint(services, asked):
+        await step(_hint_if_stale, services, request.feature)
+        reply = await make(services, asked, stale)
+    if stale is not None:
+        again = await step(_look_again, services, request, called)
+        if again.needs == "words":
+            reply = await _served(services, request, again) or reply
+            now = await step(published.read, services.layout, request.feature)
+            if now is not None and now.texts == stale.texts:
+                return reply.model_copy(update={"state": "cached"})
+    return reply
 
 
 def _hint_if_stale(services: Services, feature: str) -> None:

@@ -137,6 +137,18 @@ def keep(services: Services, feature: str, before: Published | None, then: State
         db.use(services.layout, work)
 
 
+def manifests(services: Services, feature: str) -> list[Manifest]:
+    """The manifests of the generations that are kept, the latest first."""
+    select = "SELECT body FROM versions WHERE feature = ? ORDER BY rowid DESC"
+
+    def work(connection: sqlite3.Connection) -> list[Manifest]:
+        return [_unpacked(body).manifest for (body,) in connection.execute(select, (feature,))]
+
+    with suppress(PrereadError):
+        return db.use(services.layout, work)
+    return []
+
+
 def forget(services: Services, features: Iterable[str]) -> None:
     """Forget the generations of these dossiers."""
     names = [(name,) for name in features]

@@ -64,6 +64,8 @@ def with_user_facts(
     """Add the facts that people wrote into the published files, with sources that moved.
 
     They come first in their file, unless a draft already has them, and are checked like any other.
+    Where nothing tells who wrote what, neither are those a person's that differ from a draft's in
+    their numbers only.
     """
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
@@ -76,10 +78,14 @@ def with_user_facts(
             continue
         draft = by_name.get(name, Draft(name, feature))
         drafted = {dossier.fact_id(name, fact.text) for fact in draft.facts}
+        shapes = {dossier.shape(fact.text) for fact in draft.facts}
+        shapes = set() if current.manifest.facts else shapes
         added = []
         for section in _written_by_people(name, text, current.manifest).sections:
             items = []
             for fact in section.facts:
+                if dossier.shape(fact.text) in shapes:
+                    continue
                 now = moves.moved_fact(fact, section.source, found)
                 identity = dossier.fact_id(name, now.text)
                 now_called[dossier.fact_id(name, fact.text)] = identity

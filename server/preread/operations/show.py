@@ -1,5 +1,8 @@
 """`show`: a published dossier as it is on disk."""
 
+from collections.abc import Iterator
+from typing import Literal
+
 from pydantic import Field
 
 from preread import dossier
@@ -11,6 +14,7 @@ from preread.operations.registry import FEATURE, Context, Operation, RequestMode
 from preread.replies import INLINE_ORDER
 from preread.services import Services
 
+Author = Literal["person", "build"]
 EDITED = "Files that a person changed since they were published."
 
 
@@ -31,6 +35,7 @@ class ShownFact(Model):
     file: str
     line: int
     text: str
+    by: Author = Field(description="Who wrote it: a person's is never lost.")
 
 
 class ShowReply(Model):
@@ -58,11 +63,6 @@ async def show(context: Context, request: ShowRequest) -> ShowReply:
 def _show(services: Services, request: ShowRequest) -> ShowReply:
     found = find_serving(services, request.feature)
     manifest, texts = found.manifest, _texts(found, request.file)
-    facts = [
-        ShownFact(id=dossier.fact_id(name, fact.text), file=name, line=fact.line, text=fact.text)
-        for name, text in texts.items()
-        for fact in dossier.parse(name, found.feature, text)[0].facts
-    ]
     return ShowReply(
         feature=found.feature,
         path=found.path,
@@ -75,9 +75,18 @@ def _show(services: Services, request: ShowRequest) -> ShowReply:
         ticket=manifest.ticket,
         description=manifest.description,
         text="\n".join(texts[name].rstrip("\n") + "\n" for name in INLINE_ORDER if name in texts),
-        facts=tuple(facts) if request.ids else None,
+        facts=tuple(_facts(found, texts)) if request.ids else None,
         warnings=found.warnings,
     )
+
+
+def _facts(found: PublishedDossier, texts: dict[str, str]) -> Iterator[ShownFact]:
+    built = {*found.manifest.facts}
+    for name, text in texts.items():
+        for fact in dossier.parse(name, found.feature, text)[0].facts:
+            id_ = dossier.fact_id(name, fact.text)
+            by: Author = "build" if id_ in built else "person"
+            yield ShownFact(id=id_, file=name, line=fact.line, text=fact.text, by=by)
 
 
 def _texts(found: PublishedDossier, file: str | None) -> dict[str, str]:

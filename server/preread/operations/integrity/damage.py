@@ -14,6 +14,7 @@ from preread import (
     cache,
     check,
     facts,
+    lost_manifests,
     pipeline,
     publish,
     published,
@@ -64,8 +65,8 @@ def of_feature(services: Services, feature: str) -> Iterator[Damage]:
     path = layout.dossier(feature) / MANIFEST
     data = plain_bytes(path)
     manifest = published.parse_manifest(data, feature)
-    if data is not None and manifest is None and not _is_newer(data):
-        yield _broken_manifest(services, feature, path)
+    if manifest is None and not (data is not None and _is_newer(data)):
+        yield from _no_manifest(services, feature, data)
     if manifest is not None:
         yield from _files(services, manifest)
     yield from _hint(services, feature, manifest)
@@ -83,25 +84,15 @@ def _is_newer(data: bytes) -> bool:
     return False
 
 
-def _broken_manifest(services: Services, feature: str, path: Path) -> Damage:
-    message = "it is not a valid manifest of this feature"
-    for copy in _copies(services, path):
-        manifest = published.parse_manifest(copy, feature)
-        if manifest is not None and _fits(services, manifest):
-            fix = "the copy that fits the files is put back"
-            return Damage(
-                path, "E_MANIFEST", message, fix, partial(atomic.write, path, copy), (path,)
-            )
-    fix = f"{SET_ASIDE}; the next load builds the dossier again, and keeps copies of its files"
-    return _aside(path, "E_MANIFEST", message, fix)
-
-
-def _fits(services: Services, manifest: Manifest) -> bool:
-    """Whether a manifest belongs to the files that are there; people may have edited some."""
-    folder = services.layout.dossier(manifest.feature)
-    same = [plain_bytes(folder / name) for name in manifest.files if name in BY_NAME]
-    known = set(manifest.files.values())
-    return any(data is not None and digest(data) in known for data in same)
+def _no_manifest(services: Services, feature: str, data: bytes | None) -> Iterator[Damage]:
+    path = services.layout.dossier(feature) / MANIFEST
+    if published.read_texts(services.layout, feature):
+        message = "it is missing" if data is None else "it is not a valid manifest of this feature"
+        fix = "it is put back as far as it is known"
+        mend = partial(lost_manifests.put_back, services, feature)
+        yield Damage(path, "E_MANIFEST", message, fix, mend, (path,))
+    elif data is not None:
+        yield _aside(path, "E_MANIFEST", "it is not a valid manifest of this feature")
 
 
 def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
@@ -115,7 +106,9 @@ def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
             yield Damage(path, "E_FILE_MISSING", "something else is in the place of a file")
             continue
         message = "the manifest lists it, and it is " + ("missing" if data is None else "empty")
-        copy = next((one for one in _copies(services, path) if digest(one) == value), None)
+        copy = next(
+            (one for one in lost_manifests.copies(services, path) if digest(one) == value), None
+        )
         if copy is not None:
             fix, mend = "the copy of it is put back", partial(atomic.write, path, copy)
             yield Damage(path, "E_FILE_MISSING", message, fix, mend, (path,))
@@ -133,18 +126,6 @@ def _unlist(services: Services, manifest: Manifest, name: str) -> None:
     path = services.layout.dossier(manifest.feature) / MANIFEST
     left = manifest.model_copy(update={"files": files})
     atomic.write(path, published.manifest_bytes(left), durable=True)
-
-
-def _copies(services: Services, path: Path) -> Iterator[bytes]:
-    """What the backups and git's last commit have of a file, the latest first."""
-    for backup in backups.every(services.layout):
-        copy = backups.copies(services.layout, backup).get(path)
-        if copy is not None:
-            yield copy
-    if services.tree.is_git:
-        done = services.tree.git("show", f"HEAD:./{services.layout.relative(path)}")
-        if done.status == 0:
-            yield done.out
 
 
 def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterator[Damage]:

@@ -1,0 +1,86 @@
+"""A published dossier without a valid manifest gets one again: a person's facts stay theirs."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from preread import backups, dossier, fact_history, published, versions
+from preread.infra import atomic
+from preread.layout import MANIFEST
+from preread.models import Manifest
+from preread.published import Published
+from preread.services import Services
+
+FITTING = "the latest one that fits its files is in place again"
+BY_HISTORY = "the history of its facts tells which ones a build wrote"
+UNKNOWN = "nothing tells who wrote its facts, and all that a build does not write are a person's"
+
+
+def put_back(services: Services, feature: str) -> str:
+    """Write the manifest that the files had, as far as it is known; what was done, for people.
+
+    Nothing is done for a dossier that has one. Requires the feature's lock. Raises E_WRITE.
+    """
+    found = published.read(services.layout, feature)
+    if found is None or found.manifest is not None or not found.texts:
+        return ""
+    manifest, how = _recovered(services, feature, found)
+    backups.keep_file(services.layout, feature, MANIFEST)
+    path = services.layout.dossier(feature) / MANIFEST
+    atomic.write(path, published.manifest_bytes(manifest), durable=True)
+    return f"The manifest of {feature} was missing or damaged: {how}."
+
+
+def _recovered(services: Services, feature: str, found: Published) -> tuple[Manifest, str]:
+    built = fact_history.built(fact_history.events(services.layout, feature))
+    ids = _ids(feature, found)
+    shown = list(chain.from_iterable(ids.values()))
+    fitting = max(_known(services, feature), key=lambda one: _equal_files(one, found), default=None)
+    if fitting is not None and _equal_files(fitting, found):
+        later = [id_ for id_ in shown if id_ in built and id_ not in fitting.facts]
+        return fitting.model_copy(update={"facts": (*fitting.facts, *later)}), FITTING
+    own = tuple(id_ for id_ in shown if id_ in built)
+    # A file with a person's facts is edited; any other may go with its facts.
+    files = {name: value if built.issuperset(ids[name]) else "" for name, value in _files(found)}
+    return Manifest(feature=feature, facts=own, files=files), BY_HISTORY if own else UNKNOWN
+
+
+def _ids(feature: str, found: Published) -> dict[str, list[str]]:
+    """The ids of each file's facts."""
+    drafts = [dossier.parse(name, feature, text)[0] for name, text in found.texts.items()]
+    return {
+        draft.name: [dossier.fact_id(draft.name, fact.text) for fact in draft.facts]
+        for draft in drafts
+    }
+
+
+def _equal_files(manifest: Manifest, found: Published) -> int:
+    """How many files are as the manifest says."""
+    return len(manifest.files.items() & {*_files(found)})
+
+
+def _files(found: Published) -> Iterator[tuple[str, str]]:
+    """Each file with its digest."""
+    for name, text in found.texts.items():
+        yield name, published.digest(text.encode("utf-8"))
+
+
+def _known(services: Services, feature: str) -> Iterator[Manifest]:
+    """Every manifest that the dossier had, as far as copies are left."""
+    yield from versions.manifests(services, feature)
+    for data in copies(services, services.layout.dossier(feature) / MANIFEST):
+        manifest = published.parse_manifest(data, feature)
+        if manifest is not None:
+            yield manifest
+
+
+def copies(services: Services, path: Path) -> Iterator[bytes]:
+    """What the backups and git's last commit have of a file, the latest first."""
+    for backup in backups.every(services.layout):
+        copy = backups.copies(services.layout, backup).get(path)
+        if copy is not None:
+            yield copy
+    if services.tree.is_git:
+        done = services.tree.git("show", f"HEAD:./{services.layout.relative(path)}")
+        if done.status == 0:
+            yield done.out
