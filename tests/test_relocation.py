@@ -7,6 +7,8 @@ import pytest
 
 from _files_project import git, repository, services, write
 from preread import dossier, moves, relocation, sources
+from preread.gates import freshness
+from preread.gates.spans import MAX_BYTES
 
 SHOP = """\
 import os
@@ -112,6 +114,31 @@ def test_a_source_follows_its_lines(root, source, files, expected):
         else:
             write(root, {path: text})
     assert relocated(root, record) == expected
+
+
+def test_lines_of_a_large_file_are_followed_too(root):
+    data = "".join(f"row {number} of the table of rates\n" for number in range(60_000))
+    write(root, {"rates.txt": data})
+    assert len(data) > MAX_BYTES
+    record = cited(root, "rates.txt:50000-50001")
+    write(root, {"rates.txt": "rates\n" + data})
+    assert relocated(root, record) == "rates.txt:50001-50002"
+    write(root, {"rates.txt": data.replace("row 49999 ", "row ")})
+    assert relocated(root, record) is None
+    files = freshness.Files(str(root))
+    assert freshness.current_digest("rates.txt:50001", files) == cited(root, "rates.txt:50001")[1]
+
+
+def test_gits_renames_tell_copies_apart(root):
+    record = cited(root, "shop/cart.py:13")
+    git(root, "mv", "shop/cart.py", "shop/basket.py")
+    write(root, {"shop/basket.py": "# a basket\n" + SHOP, "shop/copy.py": "# copied\nfrom os import path\n" + SHOP})
+    assert relocated(root, record) == "shop/basket.py:14", "not committed yet"
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "rename")
+    write(root, {"shop/other.py": "x = 2\n"})
+    git(root, "commit", "-q", "-a", "-m", "later")
+    assert relocated(root, record) == "shop/basket.py:14"
 
 
 def test_two_files_with_the_same_definition_are_no_single_match(root):

@@ -11,7 +11,7 @@ from _evidence_project import CALM, commit, services, write
 from conftest import git
 from preread import sources
 from preread.errors import PrereadError
-from preread.gates.spans import MAX_BYTES
+from preread.gates.spans import MAX_CITED
 from preread.sources import ROWS, Ref, SourceError, Span
 
 GOOD = {
@@ -163,7 +163,7 @@ def test_each_way_to_be_invalid_has_its_code(tmp_path: Path, text: str, code: st
             "one-page.txt": "one",
             "src.py/x": "",
             "image.svg": "\0\1",
-            "large.txt": "x\n" * 600_000,
+            "large.txt": "x\n" * 5_000_001,
         },
     )
     assert fails(tmp_path, text) == code
@@ -196,8 +196,8 @@ def test_a_link_inside_the_project_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_file_at_the_size_limit_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
-    write(tmp_path, {"just.txt": "x" * MAX_BYTES, "more.txt": "x" * (MAX_BYTES + 1)})
-    assert len(resolve(tmp_path, "just.txt:1").lines[0]) == MAX_BYTES
+    write(tmp_path, {"just.txt": "x" * MAX_CITED, "more.txt": "x" * (MAX_CITED + 1)})
+    assert len(resolve(tmp_path, "just.txt:1").lines[0]) == MAX_CITED
     assert fails(tmp_path, "more.txt:1") == "E_SOURCE_UNREADABLE"
 
 

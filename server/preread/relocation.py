@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise, starmap
 
 from preread import sources
 from preread.models import SpanMark
+from preread.project import renames
 from preread.project.tree import Tree
 from preread.sources import Ref, SourceError
 
@@ -32,6 +33,7 @@ class Relocator:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._texts: dict[str, _Squeezed] = {}
+        self._renames: dict[str, str] = {}
 
     def mark(self, ref: Ref) -> SpanMark | None:
         """What is at a source's lines and around them; None for other kinds and for blank lines."""
@@ -109,7 +111,16 @@ class Relocator:
             if (place := _closest(list(self._text(other).places(marked)), marked)) is not None
             and _is_moved(place, marked)
         ]
-        return found[0] if len(found) == 1 else None
+        if len(found) == 1:
+            return found[0]
+        renamed = "" if self.tree.exists(path) else self._renamed(path)
+        return self._in_file(renamed, marked, "") if renamed else None
+
+    def _renamed(self, path: str) -> str:
+        """What git takes a file for that is gone under its name; empty if for nothing."""
+        if path not in self._renames:
+            self._renames[path] = renames.of(self.tree, path)
+        return self._renames[path]
 
     def _candidates(self, path: str, marked: SpanMark) -> Iterator[str]:
         """Files of the same suffix: those with the same name, and those that name the symbol."""
@@ -176,7 +187,7 @@ class _Squeezed:
 
     def __init__(self, tree: Tree, path: str) -> None:
         self.tree, self.path = tree, path
-        self.raw = tree.lines(path) or []
+        self.raw = tree.cited_lines(path) or []
         self.lines = ["".join(line.split()) for line in self.raw]
         self.offsets = [0, *accumulate(map(len, self.lines))]
         self.commas = [0, *accumulate(starmap(_is_added, pairwise((*self.lines, ""))))]

@@ -115,7 +115,7 @@ def _no_file(tree: Tree, path: str) -> SourceError:
 
 
 def _span_of(tree: Tree, path: str, start: int, end: int) -> Span:
-    lines = tree.lines(path)
+    lines = tree.cited_lines(path)
     if lines is None and tree.exists(path):
         raise SourceError("E_SOURCE_UNREADABLE", f"`{path}` is not text, or is too large")
     if lines is None:

@@ -202,7 +202,7 @@ class Lookups:
         if self._is_own(ref.path) or self._is_private(ref.path):
             return []
         if ref.path not in self.starts:
-            self.starts[ref.path] = _Starts(self.services.tree.lines(ref.path) or [])
+            self.starts[ref.path] = _Starts(self.services.tree.cited_lines(ref.path) or [])
         return [(ref.path, line) for line in self.starts[ref.path].of(_one_line(quote))]
 
     def is_known(self, text: str) -> bool:

@@ -43,15 +43,18 @@ class Files:
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
-        self._cache: dict[str, tuple[bool, Lines | None]] = {}
+        self._cache: dict[tuple[str, int], tuple[bool, Lines | None]] = {}
 
-    def lines(self, path: str) -> tuple[bool, Lines | None]:
-        """Whether the project has such a file, and its lines, or None when it is not text."""
-        if path not in self._cache:
-            self._cache[path] = self._read(path)
-        return self._cache[path]
+    def lines(self, path: str, limit: int) -> tuple[bool, Lines | None]:
+        """Whether the project has such a file, and its lines, or None when it is not text.
 
-    def _read(self, path: str) -> tuple[bool, Lines | None]:
+        Nor has a file lines that is larger than the limit, in bytes.
+        """
+        if (path, limit) not in self._cache:
+            self._cache[path, limit] = self._read(path, limit)
+        return self._cache[path, limit]
+
+    def _read(self, path: str, limit: int) -> tuple[bool, Lines | None]:
         if not spans.is_relative(path):
             return False, None
         try:
@@ -61,7 +64,7 @@ class Files:
                 return False, None
         except (OSError, ValueError):
             return False, None
-        text = spans.decoded(state_files.read_bytes(place, spans.MAX_BYTES))
+        text = spans.decoded(state_files.read_bytes(place, limit))
         return True, None if text is None else spans.lines_of(text)
 
 
@@ -71,7 +74,7 @@ def current_digest(source: str, files: Files) -> str | None:
     if ref is None:
         return None
     path, start, end = ref
-    exists, lines = files.lines(path)
+    exists, lines = files.lines(path, spans.MAX_CITED if start else spans.MAX_BYTES)
     if not start:
         return spans.digest(lines or []) if exists else ""
     if lines is None or not start <= end <= len(lines):

@@ -8,12 +8,12 @@ from preread.infra.reading import chunks, plain_bytes
 CHUNK = 1 << 20
 
 
-def data_at(place: str) -> bytes | None:
-    """The bytes of a regular file that is not a link, up to MAX_BYTES; else None.
+def data_at(place: str, limit: int = MAX_BYTES) -> bytes | None:
+    """The bytes of a regular file that is not a link, up to the limit; else None.
 
     Raises Unreadable.
     """
-    return plain_bytes(place, MAX_BYTES)
+    return plain_bytes(place, limit)
 
 
 def contains(place: Path, wanted: bytes) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from preread.errors import PrereadError, Unreadable
-from preread.gates.spans import decoded, lines_of
+from preread.gates.spans import MAX_BYTES, MAX_CITED, decoded, lines_of
 from preread.infra.reading import ABSENT
 from preread.infra.subprocesses import Done, Runner, never
 from preread.layout import Layout
@@ -74,6 +74,7 @@ class Tree:
     failed: dict[str, None] = field(default_factory=dict)
     _texts: _Cache[str] = field(default_factory=_Cache)
     _lines: _Cache[list[str]] = field(default_factory=_Cache)
+    _large: _Cache[list[str]] = field(default_factory=_Cache)
     _bytes: _Cache[bytes] = field(default_factory=_Cache)
 
     def git(self, *arguments: str, timeout: float = git.SECONDS, must: bool = False) -> Done:
@@ -203,18 +204,18 @@ class Tree:
         """`text` without the cache, for a pass over many files."""
         return decoded(self.data(path))
 
-    def data(self, path: str) -> bytes | None:
-        """The bytes of a regular file of the project, up to MAX_BYTES; else None.
+    def data(self, path: str, limit: int = MAX_BYTES) -> bytes | None:
+        """The bytes of a regular file of the project, up to the limit; else None.
 
         One that cannot be read is noted in `unreadable`.
         """
         try:
-            return self.required(path)
+            return self.required(path, limit)
         except Unreadable as error:
             self.unreadable[path] = error.why
             return None
 
-    def required(self, path: str) -> bytes | None:
+    def required(self, path: str, limit: int = MAX_BYTES) -> bytes | None:
         """`data` of a file that nothing works without. Raises Unreadable."""
         try:
             # Listed files were already checked, and pathlib is too slow for thousands of them.
@@ -226,7 +227,7 @@ class Tree:
             )
         except (OSError, ValueError, PrereadError):
             return None
-        return data_at(place)
+        return data_at(place, limit)
 
     def containing(self, needle: str, paths: Iterable[str]) -> str | None:
         """The first of these files that contains a text, or None; reads even large files."""
@@ -273,6 +274,15 @@ class Tree:
             text = self.text(path)
             self._lines.add(path, None if text is None else lines_of(text), len(text or ""))
         return self._lines.values[path]
+
+    def cited_lines(self, path: str) -> list[str] | None:
+        """`lines` for sources, which may name those of a larger file, up to MAX_CITED bytes."""
+        found = self.lines(path)
+        if found is not None or path in self.unreadable or path in self._large.values:
+            return found if found is not None else self._large.values.get(path)
+        text = decoded(self.data(path, MAX_CITED))
+        self._large.add(path, None if text is None else lines_of(text), len(text or ""))
+        return self._large.values[path]
 
     def outline(self, path: str) -> "Outline":
         """The definitions and tests of a file, read once per request; empty if it is not text."""
