@@ -132,7 +132,13 @@ def test_lines_of_a_large_file_are_followed_too(root):
 def test_gits_renames_tell_copies_apart(root):
     record = cited(root, "shop/cart.py:13")
     git(root, "mv", "shop/cart.py", "shop/basket.py")
-    write(root, {"shop/basket.py": "# a basket\n" + SHOP, "shop/copy.py": "# copied\nfrom os import path\n" + SHOP})
+    write(
+        root,
+        {
+            "shop/basket.py": "# a basket\n" + SHOP,
+            "shop/copy.py": "# copied\nfrom os import path\n" + SHOP,
+        },
+    )
     assert relocated(root, record) == "shop/basket.py:14", "not committed yet"
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "rename")
