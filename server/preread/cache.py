@@ -180,14 +180,20 @@ def _degraded(services: Services, manifest: Manifest) -> Iterator[str]:
 
 def is_computed(services: Services, feature: str) -> bool:
     """Whether no file changed since the rules ran: they count, search and rank all files."""
+    return bool(computed(services, [feature]))
+
+
+def computed(services: Services, features: list[str]) -> set[str]:
+    """Those of the features for which `is_computed` is true; the files are looked at once."""
     try:
         signature = project_signature(services.tree)
     except Unreadable:  # nothing better can be computed now
-        return True
+        return {*features}
     passed: dict[str, str] = {}
+    keys = [_key(feature) for feature in features]
     with suppress(PrereadError):  # a database that cannot be used only costs time
-        passed = db.use(services.layout, lambda connection: _passed(connection, [_key(feature)]))
-    return bool(signature) and passed.get(_key(feature)) == signature
+        passed = db.use(services.layout, lambda connection: _passed(connection, keys))
+    return {one for one in features if signature and passed.get(_key(one)) == signature}
 
 
 def note_computed(services: Services, feature: str, signature: str) -> None:

@@ -1,11 +1,12 @@
 """`status`: the dossiers of a project, and what their builds cost. Refreshes stale ones."""
 
 import time
+from collections.abc import Iterable
 from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, cache, dossier, pipeline, published, refreshing, spending, stale_hints
+from preread import aliases, cache, dossier, pipeline, published, spending, stale_hints
 from preread.build_key import build_key
 from preread.models import Model
 from preread.operations import published_dossier
@@ -57,22 +58,50 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
     services = context.services()
     served = aliases.served(services.layout, request.feature) if request.feature else None
     names = [served.feature] if served else published.features(services.layout)
-    refreshed = await refreshing.refresh(context.services, names, REFRESH_SECONDS)
-    found = await in_thread(
-        context,
-        context.services(),
-        lambda own: tuple(_status(own, name, refreshed.get(name, "")) for name in names),
-    )
+    found = await in_thread(context, context.services(), _statuses, names)
+    refreshed = await _refreshed(context, services, found)
+    if refreshed:
+        again = await in_thread(context, context.services(), _statuses, refreshed)
+        now = {one.feature: one for one in again}
+        found = [now.get(one.feature, one) for one in found]
     return StatusReply(
         root=str(services.layout.root),
-        dossiers=found,
+        dossiers=tuple(
+            one.model_copy(update={"refreshed": refreshed.get(one.feature, "")}) for one in found
+        ),
         spent=await in_thread(context, services, lambda own: spending.totals(own.layout)),
         month_usd=services.settings.month_usd,
         warnings=(*services.settings.broken, *(served.warnings if served else ())),
     )
 
 
-def _status(services: Services, feature: str, refreshed: str) -> DossierStatus:
+async def _refreshed(
+    context: Context, services: Services, found: list[DossierStatus]
+) -> dict[str, str]:
+    """Refresh what is stale or was left by a killed build; why it was."""
+    layout = services.layout
+    stale = [one.feature for one in found if one.why or published.pending(layout, one.feature)]
+    if not stale:
+        return {}
+    from preread import refreshing  # it imports all that builds: half of the time of a status
+
+    return await refreshing.refresh(context.services, stale, REFRESH_SECONDS)
+
+
+def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus]:
+    names = list(features)
+    found = [_status(services, name) for name in names]
+    computed = cache.computed(services, [one.feature for one in found if one.fresh])
+    why = "files changed since its facts were computed; the next load looks at them"
+    return [
+        one.model_copy(update={"fresh": False, "why": why})
+        if one.fresh and one.feature not in computed
+        else one
+        for one in found
+    ]
+
+
+def _status(services: Services, feature: str) -> DossierStatus:
     services.progress.say(f"looking at {feature}")
     found = published_dossier.find(services, feature)
     manifest = found.manifest
@@ -81,16 +110,14 @@ def _status(services: Services, feature: str, refreshed: str) -> DossierStatus:
         stale_hints.clear(services.layout, found.feature)
     else:
         stale_hints.mark(services.layout, found.feature, looked.why)
-    why = looked.why
-    if looked.covers and not looked.doubt and not cache.is_computed(services, found.feature):
-        why = "files changed since its facts were computed; the next load looks at them"
+    why = looked.why or looked.doubt
     run = published.recorded(services.layout, found.feature)
     return DossierStatus(
         feature=found.feature,
         path=found.path,
         fresh=not why,
-        why=why or looked.doubt,
-        refreshed=refreshed,
+        why=why,
+        refreshed="",
         builder=manifest.builder,
         level=manifest.level,
         status=manifest.status,
