@@ -4,18 +4,21 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from _evidence_project import commit, services, write
 from conftest import child_environ, git
-from preread import check, facts
+from preread import check, facts, fingerprint
 from preread.client import Client
 from preread.graph import update as graph
 from preread.infra import inotify
 from preread.layout import Layout
+from preread.models import Manifest
 from preread.unchanged import Unchanged
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it always looks")
@@ -227,3 +230,94 @@ def test_knowledge_behind_a_link_is_looked_at_each_time(root: Path) -> None:
     write(root, {"notes/knowledge.md": said.replace("gamma", "beta")})
     assert search() == 0
     assert Layout(root.resolve()).knowledge.is_symlink()
+
+
+# -- the fingerprint of a look-up among more files than are looked at each time
+
+
+def rewritten(path: Path) -> None:
+    """In place, with the same length and the same time."""
+    info = path.stat()
+    with path.open("r+") as file:
+        file.write("X")
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def exchanged(path: Path) -> None:
+    path.with_name("new").write_text("other")
+    path.with_name("new").replace(path)
+
+
+AMONG_MANY: dict[str, Callable[[Path], object]] = {
+    "edited": lambda root: rewritten(root / "src/a.py"),
+    "replaced": lambda root: exchanged(root / "src/a.py"),
+    "deleted": lambda root: (root / "src/deep/b.py").unlink(),
+    "new": lambda root: (root / "src/new.py").write_text(""),
+    "new in a new folder": lambda root: write(root, {"other/deep/new.py": ""}),
+    "a folder renamed": lambda root: (root / "src").rename(root / "lib"),
+    "there again": lambda root: (root / "src/gone.py").write_text(""),
+    "through another name of it": lambda root: rewritten(root.parent / "name"),
+    "behind a link": lambda root: rewritten(root.parent / "target"),
+    "a link": lambda root: (root / "src/link.py").unlink(),
+    "not ignored any more": lambda root: rewritten(root / "src/.gitignore"),
+    "committed": lambda root: git(root, "commit", "-qm", "more", "--allow-empty"),
+}
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(fingerprint, "MAX_PATHS", 3)
+    root = tmp_path / "many"
+    files = ("src/a.py", "src/c.py", "src/deep/b.py", "src/gone.py")
+    write(root, {**dict.fromkeys(files, "x = 1\n"), "src/.gitignore": "*.log\n"})
+    (tmp_path / "name").write_text("one file")
+    (root / "src" / "named.py").hardlink_to(tmp_path / "name")
+    (tmp_path / "target").write_text("linked")
+    (root / "src" / "link.py").symlink_to(tmp_path / "target")
+    commit(root, {}, "one")
+    (root / "src" / "gone.py").unlink()
+    return write(root, {"src/own.log": "ignored\n", ".project/.state/other.json": "[]"})
+
+
+def taken(root: Path, unchanged: Unchanged | None) -> fingerprint.Fingerprint | None:
+    later = time.time_ns() + 3_000_000_000  # nothing is young then
+    seen = replace(services(root), unchanged=unchanged)
+    return fingerprint.take(seen, Manifest(feature="login"), later)
+
+
+@pytest.mark.parametrize("change", AMONG_MANY)
+def test_among_many_files_each_change_is_seen_at_once(many: Path, change: str) -> None:
+    found = taken(many, Unchanged())
+    assert found is not None
+    write(many, {".project/.state/other.json": "{}"})
+    with (many / "src" / "own.log").open("a") as log:
+        log.write("more\n")
+    assert found.is_valid()
+    AMONG_MANY[change](many)
+    assert not found.is_valid()
+    assert not found.is_valid()
+
+
+def test_each_of_two_look_ups_among_many_files_sees_a_change(many: Path) -> None:
+    unchanged = Unchanged()
+    before = taken(many, unchanged)
+    rewritten(many / "src" / "c.py")
+    after = taken(many, unchanged)
+    assert before is not None
+    assert after is not None
+    assert after.is_valid()
+    assert not before.is_valid()
+    rewritten(many / "src" / "a.py")
+    assert not after.is_valid()
+
+
+def test_many_files_have_no_fingerprint_where_the_kernel_does_not_tell_or_they_are_young(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    young = fingerprint.take(
+        replace(services(many), unchanged=Unchanged()), Manifest(feature="login"), 0
+    )
+    assert young is None
+    assert taken(many, None) is None
+    monkeypatch.setattr(inotify, "is_local", lambda _: False)
+    assert taken(many, Unchanged()) is None

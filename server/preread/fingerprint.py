@@ -8,10 +8,12 @@ fingerprint yet.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path, PurePosixPath
+from stat import S_ISREG
+from typing import TYPE_CHECKING
 
 from preread import inputs, sources
 from preread.layout import FILES, MANIFEST, Layout
@@ -22,7 +24,13 @@ from preread.project.tree import WALK_SKIPS, is_young
 from preread.services import Services
 from preread.sources import Ref
 
-MAX_PATHS = 2_000  # beyond that, checking each is no faster than the lookup
+if TYPE_CHECKING:
+    from preread.unchanged import Part
+
+# Up to so many paths are looked at each time. Beyond that, the kernel says whether a listed file
+# changed, and only folders and what is cited are looked at: fewer than MAX_MARKS, or the look-up
+# is as fast.
+MAX_PATHS, MAX_MARKS = 2_000, 10_000
 _SPARSE = ("config.worktree", "info/sparse-checkout")
 MAX_LINKS = 40  # in a chain, like in Linux
 # Change time, modification time and inode. A change of size changes the times.
@@ -32,12 +40,17 @@ Mark = tuple[int, int, int]
 class Fingerprint:
     """Paths that a lookup depends on, with their marks, and paths that did not exist."""
 
-    def __init__(self, marks: dict[str, Mark | None]) -> None:
+    def __init__(
+        self, marks: dict[str, Mark | None], watch: "Part | None" = None, changes: int = 0
+    ) -> None:
+        self._watch, self._changes = watch, changes
         self._marks = [(path, mark) for path, mark in marks.items() if mark is not None]
         self._absent = [path for path, mark in marks.items() if mark is None]
 
     def is_valid(self) -> bool:
         """Whether nothing has changed. Must be fast: every call answered from memory checks it."""
+        if self._watch is not None and self._watch.changes() != self._changes:
+            return False
         lstat = os.lstat
         try:
             for path, mark in self._marks:
@@ -64,15 +77,53 @@ def take(
     """The fingerprint of a lookup that found this dossier and began at `begun`, in epoch ns.
 
     `others` are further files it depends on. None when a file changed too recently, or when there
-    are too many of them.
+    are too many of them and the kernel cannot say which change.
     """
+    root = str(services.layout.root)
+    listed = [f"{root}/{path}" for path in inputs.listed(services.tree)]
+    watch = services.unchanged.listed if services.unchanged and len(listed) > MAX_PATHS else None
+    changes = 0
+    if watch is not None:  # from before the files are looked at
+        folders = _folders_of(root, listed)
+        if not watch.begin(folders):
+            return None
+        changes = watch.changes()
+        listed = [path for path in listed if not _is_watched(path, folders, begun)]
     marks: dict[str, Mark | None] = {}
-    paths = chain(_paths(services, manifest), map(str, others))
+    paths = chain(_paths(services, manifest), map(str, others), listed)
     for path in chain.from_iterable(map(_with_targets, paths)):
         mark = marks[path] = _mark(path)
-        if len(marks) > MAX_PATHS or (mark and _is_young(mark, begun)):
+        is_much = len(marks) > (MAX_PATHS if watch is None else MAX_MARKS)
+        if is_much or (mark and _is_young(mark, begun)):
             return None
-    return Fingerprint(marks)
+    return Fingerprint(marks, watch, changes)
+
+
+def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:
+    """The folders of these files that exist, and those around them, each with the files' names."""
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        while folder not in found and len(folder) >= len(root):
+            found[folder] = set()
+            folder = folder.rpartition("/")[0]
+        found[path.rpartition("/")[0]].add(name)
+    return {folder: names for folder, names in found.items() if os.path.isdir(folder)}  # noqa: PTH112
+
+
+def _is_watched(path: str, folders: Mapping[str, object], begun: int) -> bool:
+    """Whether the kernel tells of each change: not of links' targets and of files by other names.
+
+    A file that has changed since `begun` may have done so before it was watched.
+    """
+    if path.rpartition("/")[0] not in folders:
+        return False
+    try:
+        info = os.lstat(path)
+    except (OSError, ValueError):
+        return True  # its folder is watched
+    is_plain = S_ISREG(info.st_mode) and info.st_nlink == 1
+    return is_plain and not _is_young((info.st_ctime_ns, info.st_mtime_ns, info.st_ino), begun)
 
 
 def _is_young(mark: Mark, begun: int) -> bool:
@@ -100,7 +151,6 @@ def _paths(services: Services, manifest: Manifest) -> Iterator[str]:
         yield from _folders(layout.root / report, deep=deep)
     for path in inputs.report_paths(services.tree, services.settings):
         yield str(layout.root / path)
-    yield from (str(layout.root / path) for path in inputs.listed(services.tree))
     yield from _folders(layout.root, deep=True)
     for text in manifest.spans:
         ref = sources.parse(text)
@@ -130,7 +180,7 @@ def _source_paths(services: Services, ref: Ref) -> Iterator[str]:
         literal = PurePosixPath(literal_folder(ref.path))
         yield from _folders(layout.root / literal, deep=True)
         yield from (str(layout.root / parent / ".gitignore") for parent in literal.parents)
-        yield from (str(layout.root / path) for path in services.tree.matching(ref.path))
+        # Its matches are listed files.
     elif ref.kind == "run":
         yield str(layout.test_history)
     elif ref.kind == "ticket":

@@ -44,7 +44,7 @@ class Part:
         and the same commit is checked out, if that matters: `head`.
         Threads may call this at the same time.
         """
-        seen = self._seen()
+        seen = self.changes()
 
         def if_current(connection: Connection) -> list[T]:
             is_current = self._current == (seen, head, db.edition(connection))
@@ -52,7 +52,7 @@ class Part:
 
         if self._current is not None and (done := db.use(layout, if_current)):
             return done[0]
-        is_watched = self._watch(folders())  # before `update` reads them
+        is_watched = self.begin(folders())  # before `update` reads them
         before = db.use(layout, db.edition)
         update()
         # Had there been something to write, other folders might matter now, or another process
@@ -61,18 +61,23 @@ class Part:
             self._current = (seen, head, before)
         return db.use(layout, work)
 
-    def _seen(self) -> int:
+    def changes(self) -> int:
+        """How often changes were seen; the number grows with any further one."""
         with self._lock:
             if self._folders is not None and self._folders.has_changed():
                 self._changes += 1
             return self._changes
 
-    def _watch(self, wanted: "Wanted") -> bool:
+    def begin(self, wanted: "Wanted") -> bool:
+        """Count what changes in these folders, too, from now on; whether the kernel tells."""
         from preread.infra.inotify import Folders, is_local  # a cached load does not need it
 
-        if not wanted or len(wanted) > MAX_FOLDERS or not is_local(next(iter(wanted))):
+        if not wanted or len(wanted) > MAX_FOLDERS:
             return False
-        with suppress(OSError):  # no such system, no more watches, a folder that is gone
+        # No such system, no more watches, a folder that is gone.
+        with suppress(OSError), self._lock:
+            if not is_local(wanted):
+                return False
             self._folders = self._folders or Folders()
             self._folders.add(wanted)
             return True
@@ -84,6 +89,7 @@ class Unchanged:
 
     def __init__(self) -> None:
         self.facts, self.graph = Part(), Part()
+        self.listed = Part()  # the files that are looked up, where there are thousands
 
 
 def merged(first: "Wanted", second: "Wanted") -> "Wanted":

@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 # From <sys/inotify.h>: what is asked for.
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0xC0, 0x100, 0x200
@@ -46,7 +46,9 @@ class Folders:
         """Queue what changes in these folders from now on. Raises OSError, also for one of them."""
         for folder, names in wanted.items():
             watch = self._libc.inotify_add_watch(self._queue, os.fsencode(folder), _WANTED)
-            self._names[self._checked(watch)] = names
+            # Names are only added: what another thread wants of the same folder matters, too.
+            known = self._names.get(self._checked(watch), ())
+            self._names[watch] = None if known is None or names is None else {*known, *names}
 
     def has_changed(self) -> bool:
         """Whether anything that matters has changed since the last call."""
@@ -81,11 +83,18 @@ class Folders:
         return result
 
 
-def is_local(folder: str) -> bool:
-    """Whether only this machine's kernel can change what is in a folder."""
+def is_local(folders: Iterable[str]) -> bool:
+    """Whether only this machine's kernel can change what is in the folders: on one disk of its own.
+
+    Raises OSError for a folder that is not there.
+    """
     if sys.platform != "linux":
         return False
+    first, *others = folders
+    device = os.stat(first).st_dev  # noqa: PTH116 - thousands of them
+    if any(os.stat(folder).st_dev != device for folder in others):  # noqa: PTH116
+        return False
     found = ctypes.create_string_buffer(512)  # struct statfs, which begins with the type, a long
-    if ctypes.CDLL(None).statfs(os.fsencode(folder), found) != 0:
+    if ctypes.CDLL(None).statfs(os.fsencode(first), found) != 0:
         return False
     return (ctypes.c_long.from_buffer(found).value & 0xFFFFFFFF) in _LOCAL
