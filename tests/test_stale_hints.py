@@ -1,5 +1,7 @@
 """Stale hints: written when a dossier no longer covers its request, removed when it does."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ def age(project: Path) -> None:
     """Change what the dossier cites."""
     path = project / "login.py"
     path.write_text(path.read_text().replace("ATTEMPTS = 5", "ATTEMPTS = 6"))
+    earlier = time.time() - 1.5  # the time of what has just been written is not trusted
+    os.utime(path, (earlier, earlier))
 
 
 def test_a_valid_dossier_has_no_stale_hint(cli: Cli, loaded: Path) -> None:
