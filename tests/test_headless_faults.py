@@ -295,6 +295,18 @@ def test_a_service_that_is_overloaded_for_all_the_time_is_blamed_for_it(
     assert built.seconds < SOON + 10
 
 
+def test_a_retry_that_is_cut_is_blamed_on_what_refused_the_first_try(
+    project: Project, api: MessagesAPI
+) -> None:
+    project.env |= ONE_TRY
+    api.play(lambda request: OVERLOADED if len(api.requests) == 1 else Hang())
+    built = assert_stands_in(
+        project, "E_OVERLOADED", "is overloaded", "Try again later", timeout=2 * SOON
+    )
+    assert len(built.costs) == 2
+    assert built.seconds < 2 * SOON + 10
+
+
 def test_nothing_listens_where_the_service_should_be(project: Project) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

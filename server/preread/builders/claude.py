@@ -102,10 +102,12 @@ def _build(services: Services, order: Order) -> Outcome:
         return Outcome(fault=error.fault)
     while True:
         if run.seconds_left < MIN_CHILD_SECONDS:
-            fault = faults.out_of_time(run.attempts)
-            run.attempts.append(Outcome(version=program.text, fault=fault))
+            late = Outcome(version=program.text, fault=faults.out_of_time(run.attempts))
+            run.attempts.append(late)
             break
         outcome, resets_at = _attempt(run, program)
+        fault = faults.of_attempt(outcome, run.attempts)
+        outcome = outcome.model_copy(update={"fault": fault})
         run.attempts.append(outcome)
         pause = None
         if outcome.fault:

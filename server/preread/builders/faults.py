@@ -71,6 +71,12 @@ def out_of_time(attempts: Sequence[Outcome]) -> Fault:
     )
 
 
+def of_attempt(outcome: Outcome, before: Sequence[Outcome]) -> Fault | None:
+    """Why an attempt failed: as the one before, if the time was up before the service answered."""
+    is_cut = outcome.fault is not None and outcome.fault.code == "E_TIMEOUT" and not outcome.turns
+    return before[-1].fault if is_cut and before else outcome.fault
+
+
 def retry_after(fault: Fault, attempt: int, resets_at: float | None = None) -> float | None:
     """Seconds to wait before attempt number `attempt + 1`; None if a retry would not help.
 
