@@ -149,6 +149,17 @@ def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
     assert reply["refresh"]["moved"] >= 1
 
 
+def test_a_renamed_enclosing_definition_is_noticed(project: Path, cli: Cli) -> None:
+    path = file_of(project, "patterns.md")
+    mine = "`logout` says whether a token was ours"
+    path.write_text(path.read_text() + f"\n## Ours\n- {mine} (login.py:23)\n")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    (project / "login.py").write_text(LOGIN.replace("logout", "sign_out"))
+    warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+    assert any(mine in one and "no longer say it" in one for one in warnings)
+    assert mine in path.read_text()
+
+
 def test_a_wrong_count_does_not_come_back_as_another_count(project: Path, cli: Cli) -> None:
     shown = cli("show", "login", "--ids", "--json", cwd=project).json["facts"]
     fact = next(one for one in shown if "in 3 of 3 tests" in one["text"])

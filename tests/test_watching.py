@@ -18,6 +18,7 @@ from _files_project import services
 from _mcp_process import connect
 from conftest import Cli, child_environ, git, make_repository
 from preread.layout import Layout
+from preread.mcp import resources
 from preread.watching import News, Watcher
 
 pytestmark = pytest.mark.anyio
@@ -222,6 +223,17 @@ async def test_a_client_of_the_newer_protocol_listens(root: Path) -> None:
             async for event in stream:
                 assert event == ResourceUpdated(uri)
                 break
+
+
+def test_a_resource_of_a_stale_dossier_says_so(root: Path, cli: Cli) -> None:
+    def text() -> str:
+        return resources.read(services(root), "dossier://login/patterns.md").text
+
+    os.utime(root / "src" / "login.py", (1, 1))  # so that a look-up trusts its time
+    assert cli("load", "login", "--level", "light", cwd=root).status == 0
+    assert text().startswith("What is between ")
+    spoil(root)
+    assert text().startswith('It may be out of date; load_context with feature="login"')
 
 
 def test_a_session_is_told_once_at_its_next_prompt(root: Path) -> None:

@@ -298,6 +298,24 @@ def _hint_if_stale(services: Services, feature: str) -> None:
             stale_hints.mark(services.layout, feature, looked.why)
 
 
+def why_stale(services: Services, feature: str) -> str:
+    """Why the next load would look at a published dossier's sources again; empty if it would not.
+
+    Empty also where that cannot be looked up.
+    """
+    with suppress(PrereadError):
+        found = published.read(services.layout, feature)
+        if found is None:
+            return ""
+        manifest = found.manifest or Manifest(feature=feature)
+        looked = cache.lookup(services, as_built(manifest), partial(build_key, services))
+        if not looked.covers:
+            return looked.why
+        if not _is_current(services, looked):
+            return "files changed since its facts were computed"
+    return ""
+
+
 def as_built(manifest: Manifest) -> Request:
     """The request that the dossier with this manifest was built for."""
     return Request(

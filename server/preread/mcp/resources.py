@@ -5,16 +5,18 @@ import re
 
 from mcp_types import Completion, Resource, ResourceTemplate, TextResourceContents
 
-from preread import published
+from preread import pipeline, published
 from preread.errors import PrereadError
 from preread.gates import fence
 from preread.gates.feature_names import is_feature
 from preread.layout import BY_NAME, MANIFEST, Layout
 from preread.mcp import quoted
+from preread.services import Services
 
 TEMPLATE = "dossier://{feature}/{file}"
 URI = re.compile(r"dossier://([^/]+)/([^/]+)")
 NAMES = (*BY_NAME, MANIFEST)
+STALE = 'It may be out of date; load_context with feature="{feature}" refreshes it. Why: {why}\n\n'
 MAX_VALUES = 100  # in one completion; the protocol's limit
 
 
@@ -27,8 +29,9 @@ def template() -> ResourceTemplate:
     )
 
 
-def listed(layout: Layout) -> list[Resource]:
+def listed(services: Services) -> list[Resource]:
     """Every file of every published dossier."""
+    layout = services.layout
     return [
         Resource(
             uri=f"dossier://{feature}/{name}",
@@ -47,8 +50,11 @@ def files(layout: Layout, feature: str) -> list[str]:
     return [name for name in NAMES if (folder / name).is_file()]
 
 
-def read(layout: Layout, uri: str) -> TextResourceContents:
-    """One published file. Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE."""
+def read(services: Services, uri: str) -> TextResourceContents:
+    """One published file; says first if its dossier is stale.
+
+    Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE.
+    """
     matched = URI.fullmatch(uri)
     if matched is None:
         hint = f"Resources are {TEMPLATE}."
@@ -60,7 +66,7 @@ def read(layout: Layout, uri: str) -> TextResourceContents:
     if name not in NAMES:
         hint = f"Files: {', '.join(NAMES)}."
         raise PrereadError("E_NOT_FOUND", f"{_shown(name)} is not a dossier file.", hint)
-    text = _text(layout, feature, name)
+    text = _text(services.layout, feature, name)
     if text is None:
         raise PrereadError(
             "E_NOT_FOUND",
@@ -69,6 +75,8 @@ def read(layout: Layout, uri: str) -> TextResourceContents:
         )
     is_data = name == MANIFEST
     shown = json.dumps(quoted.fenced(json.loads(text))) if is_data else fence.block(text)
+    if not is_data and (why := pipeline.why_stale(services, feature)):
+        shown = STALE.format(feature=feature, why=fence.inline(why)) + shown
     return TextResourceContents(uri=uri, mime_type=_mime_type(name), text=shown)
 
 
@@ -82,8 +90,9 @@ def _text(layout: Layout, feature: str, name: str) -> str | None:
     return found.texts.get(name)
 
 
-def completed(layout: Layout, argument: str, start: str, feature: str) -> Completion:
+def completed(services: Services, argument: str, start: str, feature: str) -> Completion:
     """The published features, or a dossier's files, that begin with `start`."""
+    layout = services.layout
     values: list[str] = []
     if argument == "feature":
         values = published.features(layout)

@@ -217,8 +217,8 @@ class Handlers:
     async def of_dossiers(self, look: Callable[..., T], *arguments: str) -> T:
         """Call `look` in a worker thread; a PrereadError becomes an error of the protocol."""
         try:
-            layout = services_of(self.start, self.environ).layout
-            return await anyio.to_thread.run_sync(look, layout, *arguments)
+            services = services_of(self.start, self.environ)
+            return await anyio.to_thread.run_sync(look, services, *arguments)
         except PrereadError as error:
             data = {"code": error.code, **error.details}
             raise MCPError(INVALID_PARAMS, str(error), data) from error
