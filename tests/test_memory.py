@@ -13,6 +13,7 @@ import pytest
 
 from _evidence_project import evidence, write
 from _faces import FACES, Call, answer, face
+from _whole import sized
 from conftest import Cli, child_environ, git
 from preread import audit, dossier
 from preread.layout import Layout
@@ -22,7 +23,7 @@ from preread.prompt.values import LEADS
 pytestmark = pytest.mark.anyio
 FACT = "the gateway answers within twelve seconds"
 SECONDS = float(os.environ.get("PREREAD_TEST_MEMORY_SECONDS", "0.7"))  # 60: a minute
-WRITERS = 8
+WRITERS = sized(4, 8)
 WRITER = """
 import sys, time, asyncio
 from pathlib import Path
@@ -358,7 +359,7 @@ async def test_nobody_s_word_is_no_source_in_a_dossier(project: Path) -> None:
 # -- many writers
 
 
-def test_eight_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> None:
+def test_processes_that_write_at_once_lose_and_tear_nothing(tmp_path: Path) -> None:
     root = write(tmp_path / "p", {"a.py": "x = 1\n", ".project/knowledge.md": "# Knowledge\n"})
     command = [sys.executable, "-c", WRITER, str(root)]
     rest = [str(SECONDS), str(Path(__file__).parent)]
