@@ -75,7 +75,7 @@ def test_auto_without_a_program_is_light_and_whole(program, tmp_path):
     assert (reply["status"], reply["level"], reply["warnings"]) == ("ok", "light", [])
 
 
-def test_auto_is_standard_until_a_report_fails_then_full_which_serves_every_level(
+def test_auto_is_not_deeper_because_a_report_fails_and_full_serves_every_level(
     claude, api, tmp_path
 ):
     project = small(
@@ -99,7 +99,16 @@ def test_auto_is_standard_until_a_report_fails_then_full_which_serves_every_leve
         'name="test_login_gives_a_token">'
         '<failure message="no token"/></testcase></testsuite>\n'
     )
-    second = load(project, env)
+    rounds = len(api.requests)
+    failing = load(project, env)  # merged in without a model, which would be paid for again
+    assert (failing["status"], failing["level"], failing["state"]) == (
+        "ok",
+        "standard",
+        "refreshed",
+    )
+    assert "no token" in failing["dossier"]
+    assert (len(api.requests), len(ledger(project))) == (rounds, 1)
+    second = load(project, env, "--force")
     assert (second["status"], second["level"], second["state"]) == ("ok", "full", "built")
     assert set(asked_for(api.requests[-1])) == ALL
     assert "About 192 seconds" in api.requests[0].prompt

@@ -22,7 +22,7 @@ from preread import (
 )
 from preread.assembly import Assembled
 from preread.build_key import build_key
-from preread.build_plan import Plan, make_plan, raises_level, refresh_plan
+from preread.build_plan import Plan, make_plan, refresh_plan
 from preread.builders import CLAUDE, STATIC
 from preread.errors import Cancelled, PrereadError, Unreadable
 from preread.evidence.collect import collect
@@ -74,7 +74,7 @@ async def build(
         cache.note_computed(services, request.feature, signature)
         return again
     evidence = await step(collect, services, request)
-    if stale is None or raises_level(request, evidence):
+    if stale is None:
         plan = await step(make_plan, services, request, evidence)
     else:
         plan = await step(refresh_plan, services, request, stale)

@@ -270,9 +270,9 @@ async def _served_or_built(services: Services, request: Request, called: float) 
             return served
         asked = await step(_with_published_inputs, services, request)
         if looked.needs != "build" and looked.published and looked.published.manifest:
-            stale = looked.published  # at a level that is as open as now
-            built_for = as_built(looked.published.manifest)
-            asked = built_for.model_copy(update={"auto": request.auto})
+            stale = looked.published
+            # Not `auto`: a test that failed since then is no reason to pay for another build.
+            asked = as_built(looked.published.manifest)
     async with _building_hint(services, asked):
         await step(_hint_if_stale, services, request.feature)
         reply = await make(services, asked, stale)

@@ -6,6 +6,7 @@ A gate may ask for a call, but not insist on one that is denied, fails, or is no
 from __future__ import annotations
 
 import os
+import time
 
 from preread.gates import events, feature_names, sessions, transcripts
 
@@ -18,6 +19,7 @@ BLIND_BLOCKS = 2  # of one feature, in a session without a transcript
 # Mistakes of the caller, which the next call can put right.
 MISTAKES = ("E_USAGE", "E_FEATURE_NAME", "E_TICKET_NAME", "E_SCOPE", "InputValidationError")
 MISSING = "No such tool available"
+PATIENCE, POLL = 1.0, 0.05  # seconds: Claude Code writes its transcript a little later
 
 
 class Call:
@@ -47,17 +49,36 @@ class Call:
         return "load_context failed: " + events.shown(" ".join(self.text.split()), MAX_REASON)
 
 
-def why_in_vain(event: events.Event, feature: str, rules: Rules) -> str:
-    """Why this session cannot get the dossier of a feature; empty while it should try to."""
-    for path in transcripts.paths(event):
-        made = [
-            call
-            for call in _calls(transcripts.tail(path) or b"")
-            if call.feature and rules.served_by(call.feature) == feature
-        ]
-        if made:
-            return made[-1].why_in_vain()
-    return ""
+def why_in_vain(event: events.Event, feature: str, rules: Rules, patience: float = 0) -> str:
+    """Why this session cannot get the dossier of a feature; empty while it should try to.
+
+    Once it was asked to, its call or the result may not be in the transcript yet: `patience` is
+    how many seconds to wait for them.
+    """
+    paths = transcripts.paths(event)
+    until = time.monotonic() + patience
+    while True:
+        tails = [transcripts.tail(path) or b"" for path in paths]
+        made = next(filter(None, (_made(data, feature, rules) for data in tails)), None)
+        if made is not None and made.ended:
+            return made.why_in_vain()
+        if made is None and not any(_asked(data, feature) for data in tails):
+            return ""
+        if time.monotonic() >= until:
+            return ""
+        time.sleep(POLL)
+
+
+def _made(tail: bytes, feature: str, rules: Rules) -> Call | None:
+    """The last call for a feature in a transcript."""
+    made = [call for call in _calls(tail) if call.feature]
+    made = [call for call in made if rules.served_by(call.feature) == feature]
+    return made[-1] if made else None
+
+
+def _asked(tail: bytes, feature: str) -> bool:
+    """Whether a block in this transcript asked for the call."""
+    return f'load_context with {{\\"feature\\": \\"{feature}\\"'.encode() in tail
 
 
 def why_blind(event: events.Event, root: str, feature: str) -> str:

@@ -74,7 +74,7 @@ class Call:
             return verdict
         from preread.gates import calls, messages
 
-        why = calls.why_in_vain(self.event, feature, found)
+        why = calls.why_in_vain(self.event, feature, found, calls.PATIENCE)
         why = why or calls.why_blind(self.event, root, feature)
         if not why:
             return verdict
