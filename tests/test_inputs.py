@@ -1,8 +1,12 @@
 """Tickets, knowledge and reports are found, and their digests change with them."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from _files_project import disk, fastest, git, repository, services, write
+from _processes import small
 from preread import inputs
 from preread.errors import PrereadError
 from preread.models import Request
@@ -60,6 +64,19 @@ def test_missing_inputs_have_no_digest(root):
     (root / ".project/knowledge.md").unlink()
     (root / ".project/tickets/SHOP-142.md").unlink()
     assert digests(root) == {}
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_knowledge_that_is_no_file_is_named_in_each_reply(cli, tmp_path, make):
+    project = small(tmp_path / "p")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    place = project / ".project/knowledge.md"
+    place.unlink()
+    make(place)
+    for _ in range(2):
+        (warning,) = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert warning.startswith(".project/knowledge.md is ")
+        assert "was passed over" in warning
 
 
 @pytest.mark.parametrize("name", ["knowledge.md", "tickets/SHOP-142.md"])

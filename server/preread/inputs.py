@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from preread.errors import PrereadError, Unreadable
 from preread.gates.spans import decoded
+from preread.layout import Layout
 from preread.models import Request
 from preread.project.globs import glob_pattern
 from preread.project.tree import WALK_SKIPS, Tree
@@ -79,6 +80,18 @@ def digests(services: Services, request: Request) -> dict[str, str]:
 def unread(tree: Tree) -> dict[str, str]:
     """What a dossier lacks because these files cannot be read: keys beside those of `digests`."""
     return {f"{UNREADABLE}{path}": why for path, why in tree.unreadable.items()}
+
+
+def passed_over(layout: Layout) -> str:
+    """What is said of a `knowledge.md` that is no file, like a folder or a pipe; else nothing."""
+    path = layout.knowledge
+    try:
+        if path.is_file() or not path.exists():
+            return ""
+    except OSError:  # what cannot be read is reported as such
+        return ""
+    kind = "a folder" if path.is_dir() else "no regular file"
+    return f"{layout.relative(path)} is {kind} and was passed over; make it a Markdown file."
 
 
 def is_readable_again(tree: Tree, key: str) -> bool:

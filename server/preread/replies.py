@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
-from preread import dossier, published, spending
+from preread import dossier, inputs, published, spending
 from preread.errors import PrereadError, Unreadable
 from preread.layout import BY_NAME
 from preread.models import (
@@ -212,6 +212,7 @@ def from_published(
         f"A person wrote this, and its sources no longer say it: {text[:MAX_SHOWN]}"
         for text in manifest.unverified[:MAX_LOST]
     ]
+    warnings += filter(None, [inputs.passed_over(layout)])
     missing = manifest.missing if manifest.status == "partial" else ()
     shown = {"seconds": round(seconds, 3), "cost_today_usd": _cost_today(services, stats)}
     return LoadReply(
