@@ -1,5 +1,6 @@
 """The command line as a real process: what it accepts, what it refuses, with which exit status."""
 
+import ast
 import json
 import re
 import tomllib
@@ -255,3 +256,22 @@ def test_the_mcp_command_serves_until_its_input_ends(cli: Cli, project: Path) ->
     done = cli("mcp", "--project", str(project))
     assert (done.status, done.out) == (0, "")
     assert "Traceback" not in done.err
+
+
+def test_commands_that_texts_name_exist() -> None:
+    """In hints, warnings, examples and docstrings of the whole package."""
+    groups = {name.split()[0] for name in (op.command or "" for op in OPERATIONS) if " " in name}
+    ours = {op.command for op in OPERATIONS if op.command} | set(COMMANDS) - groups
+    named = set()
+    for path in (ROOT / "server/preread").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named |= set(
+                    re.findall(r"(?<![\w./-])preread ([a-z]+)(?: ([a-z_.]+))?", node.value)
+                )
+    calls = {second for first, second in named if first == "call" and second}
+    assert calls - {op.name for op in OPERATIONS} - {"-"} == set()
+    words = {f"{first} {second}" if first in groups else first for first, second in named}
+    assert words - ours - groups == set()
+    assert len(words) > 20
+    assert len(calls) > 5
