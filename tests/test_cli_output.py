@@ -165,7 +165,9 @@ def test_control_characters_of_a_project_do_not_reach_the_terminal(cli: Cli, pro
     done = cli("show", "checkout", "patterns.md", cwd=project)
     assert "\x1b" not in done.out
     assert "\\x1b]0;owned\\x07 and \\u202e reversed" in done.out
-    assert "\x1b" in cli("show", "checkout", "patterns.md", "--json", cwd=project).json["text"]
+    done = cli("show", "checkout", "patterns.md", "--json", cwd=project)
+    assert "\x1b" in done.json["text"]
+    assert not {"\x1b", "\x07", "\u202e"} & {*done.out}
 
 
 def test_a_reader_that_disconnects_ends_it_quietly(project: Path) -> None:
