@@ -13,6 +13,7 @@ import pytest
 from filelock import FileLock
 from pydantic import ValidationError
 
+from _processes import small
 from conftest import Cli, child_environ, git
 from preread.errors import PrereadError
 from preread.jobs import Caller, Jobs
@@ -429,3 +430,16 @@ def test_facts_of_a_feature_without_a_dossier_are_not_found(cli: Cli, loaded: Pa
     done = cli("facts", "checkout", "--feature", "chekout", cwd=loaded)
     assert (done.status, done.err.split(": ")[1]) == (1, "E_NOT_FOUND")
     assert "The most similar is checkout" in done.err
+
+
+def test_evidence_leaves_out_what_has_a_secret_and_says_so(tmp_path: Path, cli: Cli) -> None:
+    secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+    text = (
+        f'LOGIN_KEY = "{secret}"\nLOGIN_TRIES = 3\n\n\ndef login(key=LOGIN_KEY):\n    return key\n'
+    )
+    project = small(tmp_path / "p", {"login_keys.py": text})
+    done = cli("evidence", "login", "--json", cwd=project)
+    assert done.status == 0
+    assert "LOGIN_TRIES" in done.out
+    assert secret not in done.out
+    assert any("left out: they have secrets" in note for note in done.json["notes"])
