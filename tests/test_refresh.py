@@ -140,3 +140,17 @@ def test_what_a_person_wrote_stays_word_for_word(scene, api):
         (False, True),
     ]
     assert scene.load()["state"] == "cached"
+
+
+def test_a_fact_whose_quote_left_its_file_is_named_and_not_kept(scene, api):
+    drafts = STANDARD["codebase.md"] + "- a locked account says so: `too many` (login.py)\n"
+    put(scene, "login.py", LOGIN + '\nLOCKED = "too many"\n')
+    api.play(writing({**STANDARD, "codebase.md": drafts}))
+    assert scene.load("--force")["status"] == "ok"
+    assert "`too many`" in scene.texts["codebase.md"]
+    put(scene, "login.py", LOGIN)
+    reply = scene.load(rebuild_after=1)
+    assert reply["state"] == "refreshed"
+    assert "`too many`" not in scene.texts["codebase.md"]
+    assert [one for one in reply["warnings"] if "`too many`" in one]
+    assert [one for one in reply["refresh"]["changed"] if "`too many`" in one]

@@ -154,6 +154,7 @@ async def make(
     try:
         outcome = await _draft(services, plan, evidence, staging, started)
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
+        plan = replace(plan, lost=(*plan.lost, *_dropped(plan, made)))
         await step(publish.put_staged, staging, made.texts)
         _refuse_poorer(services, careful=careful)
         manifest = _manifest(services, plan, evidence, outcome, made)
@@ -246,6 +247,19 @@ def _manifest(
 def _refuse_poorer(services: Services, *, careful: bool) -> None:
     if careful and services.tree.troubles:
         raise NotNow
+
+
+def _dropped(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
+    """What a refresh kept and the check does not: its lines are there, what it quotes is not."""
+    if plan.how != "refreshed":
+        return ()
+    valid = {(one.file, one.fact.text) for one in made.checked.verdicts}
+    return tuple(
+        LostFact(file=draft.name, text=fact.text, is_changed=True)
+        for draft in plan.kept
+        for fact in draft.facts
+        if (draft.name, fact.text) not in valid
+    )
 
 
 def _lost(plan: Plan, made: Assembled) -> tuple[LostFact, ...]:
