@@ -8,6 +8,7 @@ process's id, then its exit status. `python _loaded.py SOCKET ARGUMENT...` does 
 streams and passes signals on, for callers that have to start a program.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -20,6 +21,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -326,7 +328,7 @@ def become(asked: socket.socket) -> None:
     sys.path[0] = cwd
 
 
-def main() -> int:
+def main() -> None:
     if not sys.argv[1].isdigit():
         stand_in(sys.argv[1], sys.argv[2:])
     if os.fork():
@@ -337,8 +339,17 @@ def main() -> int:
         serve(life, listening)
     from preread.__main__ import main
 
-    return main()
+    leave(main())
+
+
+def leave(status: int) -> NoReturn:
+    """End as the interpreter does, but leave it to the system to free what was loaded."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
