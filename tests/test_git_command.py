@@ -9,6 +9,7 @@ import pytest
 
 from _processes import processes_in
 from _session_hooks import Scene, gated
+from _whole import sized
 from conftest import Cli, child_environ, git
 from preread.gates import changes, git_command, search_path
 from preread.infra import subprocesses
@@ -89,7 +90,7 @@ PIPES = (
 MAX_SECONDS = 6.0  # a hook's own limit is 5
 
 
-@pytest.mark.parametrize("name", PIPES)
+@pytest.mark.parametrize("name", sized(PIPES[::2], PIPES))
 def test_a_pipe_in_place_of_a_file_does_not_make_a_hook_wait(tmp_path: Path, name: str) -> None:
     scene = gated(tmp_path / "shop", repository=True)
     scene.dossier("login")
@@ -123,7 +124,10 @@ def hooks_of(scene: Scene):
 
 
 # Git opens the others itself: a command waits for it until its deadline.
-@pytest.mark.parametrize("name", [name for name in PIPES if not name.startswith(".git")])
+READ_BY_US = [name for name in PIPES if not name.startswith(".git")]
+
+
+@pytest.mark.parametrize("name", sized(READ_BY_US[::3], READ_BY_US))
 def test_a_pipe_in_place_of_a_file_does_not_make_a_command_wait(
     cli: Cli, tmp_path: Path, name: str
 ) -> None:

@@ -12,6 +12,7 @@ from _headless import STANDARD, headless, sessions, writing
 from _mcp_process import connect
 from _messages_api import BROKEN, OVERLOADED, Fail, MessagesAPI, rate_limit
 from _processes import ended, left_behind, small, start, until
+from _whole import sized
 from conftest import run_cli
 from preread.layout import Layout
 
@@ -24,16 +25,18 @@ async def call(client: Any, **given: object) -> dict[str, Any]:
     return dict(result.structured_content)
 
 
+BUSY = (
+    pytest.param(rate_limit(3600), "E_RATE_LIMIT", id="429-retry-after"),
+    pytest.param(OVERLOADED, "E_OVERLOADED", id="529"),
+    pytest.param(rate_limit(), "E_RATE_LIMIT", id="429"),
+    pytest.param(BROKEN, "E_OVERLOADED", id="500"),
+)
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("answer", "code"),
-    [
-        (rate_limit(), "E_RATE_LIMIT"),
-        (rate_limit(3600), "E_RATE_LIMIT"),
-        (OVERLOADED, "E_OVERLOADED"),
-        (BROKEN, "E_OVERLOADED"),
-    ],
-    ids=["429", "429-retry-after", "529", "500"],
+    sized(BUSY[:2], BUSY),
 )
 async def test_a_busy_service_is_reported_early_and_the_model_s_dossier_comes_later(
     claude: Path, api: MessagesAPI, tmp_path: Path, answer: Fail, code: str

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, write
+from _whole import sized
 from preread.gates.secrets import SHAPES, kind_of_secret
 from preread.infra import env_files
 from preread.infra.secrets import Credentials
@@ -183,7 +184,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("piece", sized(HOSTILE[::3], HOSTILE))
 def test_a_search_takes_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:
         text = "PRIVATE KEY ://x@ token=" + piece * (size // len(piece))
