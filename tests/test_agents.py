@@ -113,6 +113,7 @@ def attempts(at: Path, main: Path, home: Path) -> list[Block]:
         main / "shop.py", at / up, home / "notes.txt", home.parent / "elsewhere/escape.txt", at / "out/new.txt",
         at / "out/notes.txt", main / ".git/hooks/post-checkout", at / ".git", at / ".claude/settings.json",
         at / ".project/config.toml", at / ".project/gates", at / ".project/agents/codegen.md",
+        at / ".project/prompts/context-builder.md.j2",
         at / ".project/.state/spending.jsonl", at / ".mcp.json", at / ".gitmodules", at / ".env",
         at / ".github/workflows/ci.yml", at / ".vscode/tasks.json", at / ".project/context/shop/summary.md",
         "~/.bashrc", at / ".GIT/config", at / ".Claude/settings.json",

@@ -30,9 +30,9 @@ POLICIES = {
 }
 # What no agent changes: what decides about agents, and what others run.
 KEPT = (
-    "/.project/config.toml", "/.project/gates", "/.project/agents/**", "/.project/.state/**",
-    "/.project/context/**", "/.claude/**", "/.mcp.json", "/.git", "/.git/**", "/.gitmodules",
-    "/.vscode/**", "/.github/workflows/**", "/.husky/**",
+    "/.project/config.toml", "/.project/gates", "/.project/agents/**", "/.project/prompts/**",
+    "/.project/.state/**", "/.project/context/**", "/.claude/**", "/.mcp.json", "/.git",
+    "/.git/**", "/.gitmodules", "/.vscode/**", "/.github/workflows/**", "/.husky/**",
 )  # fmt: skip
 
 
