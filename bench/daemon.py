@@ -1,60 +1,94 @@
-"""The daemon under load: latency, throughput, memory, hostile requests, kills.
+"""The daemon under load: the relay, 50 clients on its socket, memory and descriptors.
 
-    python bench/daemon.py [calls] [--kills N] [--hostile N]
+    python bench/daemon.py [--calls 20000] [--json FILE]
 
-Prints one line per number. Runs a daemon in a temporary home, on a copy of the example shop. Times
-are wall clock; beside each is the processor time of the daemon, which a busy machine changes less.
+Prints one row per number, with its goal. Runs a daemon in a temporary home, on a copy of the example
+shop. The floor of each number is measured in the same run: a tool, and a route, that do nothing.
+Processor time is the daemon's; a busy machine changes it less than times of the clock.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import random
-import signal
-import socket
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "server")]
+sys.path.insert(0, str(ROOT / "server"))
 
-from preread.client import Client  # noqa: E402
 from preread.daemon import places, service  # noqa: E402
 
+CLIENTS = 50
+PACE = 4.0  # calls a second of each client, where clients do not ask as fast as they can
 SHOW = {"method": "context.show", "params": {"feature": "checkout"}}
 LOAD = {"method": "context.load", "params": {"feature": "checkout"}}
-STATUS = {"method": "context.status"}
-CLIENTS = 50
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}  # fmt: skip
+
+
+@dataclass
+class Row:
+    """One number: what it is, its floor in the same run, and what it should be at most or least."""
+
+    what: str
+    value: float
+    unit: str
+    floor: float | None = None
+    most: float | None = None
+    least: float | None = None
+
+    @property
+    def is_met(self) -> bool:
+        most = self.most is None or self.value <= self.most
+        return most and (self.least is None or self.value >= self.least)
+
+    def __str__(self) -> str:
+        goal = f"≤ {self.most:g}" if self.most is not None else ""
+        goal = f"≥ {self.least:g}" if self.least is not None else goal
+        floor = "" if self.floor is None else f"{self.floor:.1f}"
+        said = "" if not goal else "yes" if self.is_met else "NO"
+        return f"{self.what:<62}{self.value:>10.1f} {self.unit:<10}{floor:>8}  {goal:<8}{said}"
 
 
 def environ(home: Path) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PREREAD_", "XDG_", "CLAUDE"))}
-    return kept | {"HOME": str(home), "XDG_RUNTIME_DIR": str(home), "PREREAD_CLAUDE": "off"}
+    own = {"HOME": str(home), "XDG_RUNTIME_DIR": str(home), "PREREAD_CLAUDE": "off"}
+    return kept | own | {"PYTHONPATH": str(ROOT / "server")}
 
 
 def run(env: Mapping[str, str], *arguments: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "preread", *arguments], env=dict(env), cwd=cwd, check=True,
-        capture_output=True, text=True,
-    )  # fmt: skip
+    program = [sys.executable, "-m", "preread", *arguments]
+    done = subprocess.run(program, env=env, cwd=cwd, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
+def shop(folder: Path) -> Path:
+    """A copy of the example shop, in a git repository."""
+    ignored = shutil.ignore_patterns(".cache", ".state", "context", "node_modules")
+    root = Path(shutil.copytree(ROOT / "examples" / "shop", folder, ignore=ignored))
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "All"]):
+        subprocess.run([*git, *arguments], cwd=root, check=True)
+    return root
+
+
 @contextmanager
-def daemon(env: Mapping[str, str]) -> Iterator[psutil.Process]:
-    """A running daemon; it is killed at the end if it has not ended by itself."""
-    program = [sys.executable, "-m", "preread", "serve", "--port", "0"]
-    process = subprocess.Popen(program, env=dict(env), cwd="/", stderr=subprocess.DEVNULL)
+def daemon(env: Mapping[str, str], *program: str) -> Iterator[psutil.Process]:
+    """A running daemon, this file's or `program`; it is killed at the end."""
+    whole = [sys.executable, *(program or (__file__, "--serve"))]
+    process = subprocess.Popen(whole, env=env, cwd="/", stderr=subprocess.DEVNULL)
     try:
         while not ((found := service.status(env)) and found.answers):
             if process.poll() is not None:
@@ -66,252 +100,203 @@ def daemon(env: Mapping[str, str]) -> Iterator[psutil.Process]:
         process.wait()
 
 
-def shop(folder: Path) -> Path:
-    import shutil
+def serve() -> None:
+    """The real daemon, with one tool more."""
+    from mcp_types import Tool
 
-    ignored = shutil.ignore_patterns(".cache", ".state", "context", "node_modules")
-    root = Path(shutil.copytree(ROOT / "examples" / "shop", folder, ignore=ignored))
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "All"]):
-        subprocess.run([*git, *arguments], cwd=root, check=True)
-    return root
+    from preread.daemon import server
+    from preread.mcp import tools
+    from preread.models import Model
 
+    class Nothing(Model):
+        pass
 
-def request(path: str, body: bytes, root: Path) -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nPreread-Namespace: {root}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    async def nothing(*_: object) -> Nothing:
+        return Nothing()
 
-
-async def answered(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-    length = int(head.partition("content-length: ")[2].split("\r\n")[0] or 0)
-    return int(head.split()[1]), await reader.readexactly(length)
+    rows = tools.rows
+    row = tools.ToolRow(Tool(name="nothing", input_schema={"type": "object"}), nothing)
+    tools.rows = lambda *given, **more: rows(*given, **more) | {"nothing": row}
+    server.run(os.environ, server.Listen(port=0))
 
 
-async def load(
-    env: Mapping[str, str], root: Path, state: Any, calls: int
-) -> tuple[list[float], int]:
-    """Seconds of each call by CLIENTS clients on the Unix socket, and how many failed."""
-    data, times, failed = request("/operation", json.dumps(state).encode(), root), [], 0
+# -- the relay
 
-    async def client() -> None:
-        nonlocal failed
+
+class Relay:
+    """`preread mcp` as a client starts it, after the initialize reply."""
+
+    def __init__(self, env: Mapping[str, str], root: Path, *more: str) -> None:
+        begun = time.perf_counter()
+        program = [sys.executable, "-m", "preread", "mcp", *more]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(program, env=env, cwd=root, **pipes)
+        self.ask("initialize", HELLO)
+        self.seconds = time.perf_counter() - begun
+        found = psutil.Process(self.process.pid)
+        self.processor, self.memory = sum(found.cpu_times()[:2]), found.memory_info().rss
+        self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def _write(self, message: object) -> None:
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def ask(self, method: str, params: object) -> Any:
+        self._write({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        while "id" not in (answer := json.loads(self.process.stdout.readline())):
+            pass  # a notification
+        return answer["result"]
+
+    def call(self, name: str, **arguments: object) -> Any:
+        return self.ask("tools/call", {"name": name, "arguments": arguments})
+
+    def end(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def starts(env: Mapping[str, str], root: Path, runs: int = 9) -> Iterator[Row]:
+    """The start of `preread mcp`: through the daemon, and by itself."""
+
+    def bare() -> float:
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", ""], check=True)
+        return time.perf_counter() - begun
+
+    found, floors = [], []
+    for _ in range(runs):
+        relay = Relay(env, root)
+        relay.end()
+        found.append(relay)
+        floors.append(bare())
+    floor = statistics.median(floors) * 1000
+    seconds = [relay.seconds * 1000 for relay in found]
+    yield Row("relay: spawn to the initialize reply, median", statistics.median(seconds), "ms", floor, 60)  # fmt: skip
+    yield Row("relay: the same, least", min(seconds), "ms", min(floors) * 1000, 60)
+    yield Row("relay: its processor time", min(one.processor for one in found) * 1000, "ms")
+    yield Row("relay: memory", max(one.memory for one in found) / 2**20, "MB", most=12)
+
+
+def relayed(env: Mapping[str, str], root: Path, calls: int = 400) -> Iterator[Row]:
+    """A cached `load_context` over the relay, against a tool that does nothing."""
+    relay = Relay(env, root)
+    taken: dict[str, list[float]] = {"nothing": [], "load_context": []}
+    time.sleep(2.5)  # a server trusts nothing that has changed just now
+    for number in range(calls + 20):  # by turns, so that a busy moment meets both
+        for name, times in taken.items():
+            begun = time.perf_counter()
+            reply = relay.call(name, **({"feature": "checkout"} if name == "load_context" else {}))
+            if number >= 20:
+                times.append((time.perf_counter() - begun) * 1000)
+    assert reply["structuredContent"]["state"] == "cached", reply
+    relay.end()
+    nothing, loaded = (statistics.median(times) for times in taken.values())
+    yield Row("relay: cached load_context, median", loaded, "ms", nothing)
+    yield Row("relay: the same, in times of the tool that does nothing", loaded / nothing, "×", 1, 1.3)  # fmt: skip
+
+
+# -- many clients
+
+
+def request(root: Path, state: object | None) -> bytes:
+    """A request of an operation; without a state, of the route that does nothing."""
+    if state is None:
+        return b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    body = json.dumps(state)
+    head = f"POST /operation HTTP/1.1\r\nHost: x\r\nPreread-Namespace: {root}\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
+
+
+async def asked(env: Mapping[str, str], data: bytes, calls: int, pace: float = 0) -> list[float]:
+    """Milliseconds of each call by all clients; a failed one is infinite.
+
+    With a pace, each client begins that many calls a second, spread evenly among the clients.
+    """
+    times: list[float] = []
+
+    async def client(number: int) -> None:
         reader, writer = await asyncio.open_unix_connection(places.http_socket(env))
+        due = time.perf_counter() + (number / CLIENTS / pace if pace else 0)
         for _ in range(calls // CLIENTS):
+            if pace:
+                await asyncio.sleep(due - time.perf_counter())
+                due += 1 / pace
             begun = time.perf_counter()
             writer.write(data)
-            status, body = await answered(reader)
-            times.append(time.perf_counter() - begun)
-            failed += status != 200 or b'"error": {' in body
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            body = await reader.readexactly(int(head.partition(b"content-length: ")[2].split()[0]))
+            is_fine = b" 200 " in head[:20] and b'"error": {' not in body
+            times.append((time.perf_counter() - begun) * 1000 if is_fine else float("inf"))
         writer.close()
 
-    await asyncio.gather(*(client() for _ in range(CLIENTS)))
-    return times, failed
+    await asyncio.gather(*map(client, range(CLIENTS)))
+    return sorted(times)
 
 
-def measure(
-    name: str, env: Mapping[str, str], process: psutil.Process, root: Path, state: Any, calls: int
-) -> None:
-    asyncio.run(load(env, root, state, CLIENTS * 4))
-    before, begun = process.cpu_times(), time.perf_counter()
+def loaded(
+    env: Mapping[str, str], root: Path, process: psutil.Process, calls: int
+) -> Iterator[Row]:
+    """As fast as they can, and at a pace; then memory and descriptors after all of it."""
+    kinds = {"a route that does nothing": None, "context.load, cached": LOAD, "context.show": SHOW}
+    for state in kinds.values():
+        asyncio.run(asked(env, request(root, state), 1000))
     memory, descriptors = process.memory_info().rss, process.num_fds()
-    times, failed = asyncio.run(load(env, root, state, calls))
-    wall, after = time.perf_counter() - begun, process.cpu_times()
-    cpu = after.user + after.system - before.user - before.system
+    floor: dict[str, float] = {}
+    for name, state in kinds.items():
+        data, made = request(root, state), 2000 if state is None else calls // 2
+        before, begun = sum(process.cpu_times()[:2]), time.perf_counter()
+        times = asyncio.run(asked(env, data, made))
+        rate = len(times) / (time.perf_counter() - begun)
+        cpu = (sum(process.cpu_times()[:2]) - before) / len(times) * 1e6
+        paced = asyncio.run(asked(env, data, 1000, PACE))
+        found = {
+            "rate": rate, "cpu": cpu, "p99": paced[int(len(paced) * 0.99)],
+            "p50": statistics.median(paced),
+        }  # fmt: skip
+        floor = floor or found
+        failed = sum(one == float("inf") for one in times + paced)
+        head = f"{CLIENTS} clients, {name}:"
+        least = 1000 if state is SHOW else None
+        yield Row(f"{head} calls a second", rate, "/s", floor["rate"], least=least)
+        yield Row(f"{head} daemon's processor a call", cpu, "µs", floor["cpu"])
+        yield Row(f"{head} median at {CLIENTS * PACE:.0f}/s", found["p50"], "ms", floor["p50"])
+        yield Row(f"{head} 99th percentile", found["p99"], "ms", floor["p99"], 5 if state else None)
+        yield Row(f"{head} failed", failed, "calls", most=0)
     grown = (process.memory_info().rss - memory) / 2**20
-    times.sort()
-    print(
-        f"{name}: {len(times)} calls by {CLIENTS} clients, {len(times) / wall:.0f}/s, "
-        f"{len(times) / cpu:.0f} per second of its processor, median {statistics.median(times) * 1000:.1f} ms, "
-        f"99th {times[int(len(times) * 0.99)] * 1000:.1f} ms, {failed} failed, "
-        f"memory {grown:+.1f} MB, descriptors {process.num_fds() - descriptors:+d}"
+    yield Row(f"memory grown in {calls:,} calls", grown, "MB", most=5)
+    yield Row(
+        f"descriptors more after {calls:,} calls", process.num_fds() - descriptors, "", most=0
     )
-
-
-def relay(env: Mapping[str, str], root: Path, runs: int = 7) -> None:
-    """The start of `preread mcp`, by itself and before the daemon: first answer, processor, memory."""
-    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}}  # fmt: skip
-    for name, more in (("relay", ()), ("alone", ("--alone",))):
-        seconds, cpus, memory = [], [], 0
-        for _ in range(runs):
-            begun = time.perf_counter()
-            program = [sys.executable, "-m", "preread", "mcp", *more]
-            with subprocess.Popen(
-                program, env=dict(env), cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            ) as process:
-                assert process.stdin
-                assert process.stdout
-                process.stdin.write(json.dumps(hello).encode() + b"\n")
-                process.stdin.flush()
-                assert b'"result"' in process.stdout.readline()
-                seconds.append(time.perf_counter() - begun)
-                found = psutil.Process(process.pid)
-                cpus.append(sum(found.cpu_times()[:2]))
-                memory = max(memory, found.memory_info().rss)
-                process.stdin.close()
-        print(
-            f"preread mcp, {name}: to the initialize reply {min(seconds) * 1000:.0f} ms at best, "
-            f"{statistics.median(seconds) * 1000:.0f} ms median, own processor time {min(cpus) * 1000:.0f} ms, "
-            f"{memory / 2**20:.1f} MB"
-        )
-
-
-def hostile(
-    env: Mapping[str, str], root: Path, token: str, process: psutil.Process, count: int
-) -> None:
-    """Mutated requests on every interface. Counts answers of the 500s, leaks, and deaths."""
-    from _daemon import Daemon
-
-    found = service.status(env)
-    assert found is not None
-    running = Daemon(dict(env), process.pid, found.port)
-    secret, generator = "zebra-of-the-other-project", random.Random(1)
-    other = shop(root.parent / "other")
-    run(env, "remember", f"the {secret} is striped", cwd=other)
-    paths = ["/", "/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//operation", "/operation/..", "/%00", "/stream?namespace=/",
-             f"/stream?namespace={other}", "/rpc?x=" + "a" * 9000, "/mcp/..%2f..", "/login?code=1", "/health/../operation"]  # fmt: skip
-    names = [
-        str(other),
-        f"{root}/../other",
-        "other",
-        "..",
-        "/",
-        "/proc/self",
-        "\x80",
-        "~",
-        f"{other}/.",
-        "",
-    ]
-    bodies = [b"", b"{", b"[]", b"null", b"[" * 50_000, b'{"method":' + b'"a"' * 3 + b"}", b"\xff" * 99,
-              json.dumps({"method": "recall", "params": {"topic": secret}}).encode(),
-              json.dumps({"batch": [{"method": "recall", "params": {"topic": "zebra"}, "options": {"namespace": str(other)}}]}).encode(),
-              json.dumps({"method": "context.show", "params": {"feature": "../../other"}}).encode(),
-              b'{"method": "context.status", "then": ' * 40 + b"1" + b"}" * 40,
-              b'{"jsonrpc":"2.0","id":1e999,"method":"ops"}', b'{"method":"ops","metadata":{"x":1e400}}', b"9" * 5000]  # fmt: skip
-    for face, route in (
-        ("operation", "/operation"),
-        ("rpc", "/rpc"),
-        ("mcp", "/mcp"),
-        ("any path", ""),
-    ):
-        statuses: dict[int, int] = {}
-        leaks = 0
-        for _ in range(count):
-            headers = {"Preread_Namespace": generator.choice(names), "Content_Type": generator.choice(["application/json", "x", ""]),
-                       "Accept": generator.choice(["*/*", "application/json, text/event-stream"]),
-                       "Mcp_Session_Id": generator.choice(["x", "../", "\x7f"])}  # fmt: skip
-            if generator.random() < 0.2:
-                headers["Host"] = generator.choice(["evil.example", "127.0.0.1", ""])
-            path = route or generator.choice(paths)
-            if "stream" in path:
-                continue
-            body = bytearray(generator.choice(bodies))
-            if body and generator.random() < 0.3:
-                body[generator.randrange(len(body))] = generator.randrange(256)
-            with suppress(ValueError, UnicodeError):  # http.client refuses to send some of it
-                answer = running.ask(
-                    generator.choice(["POST", "GET", "DELETE", "TRACE", "PUT"]),
-                    path,
-                    bytes(body),
-                    token,
-                    **headers,
-                )
-                statuses[answer.status] = statuses.get(answer.status, 0) + 1
-                leaks += f"the {secret} is striped".encode() in answer.body
-        crashes = sum(n for status, n in statuses.items() if status >= 500)
-        print(
-            f"hostile, {face}: {sum(statuses.values())} requests, {crashes} answered 5xx, {leaks} leaks, {dict(sorted(statuses.items()))}"
-        )
-    raw = [
-        b"\x00" * 100,
-        b"GET\r\n\r\n",
-        b"GET / HTTP/9\r\n\r\n",
-        b"POST /rpc HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        b"A: b\r\n" * 99,
-    ]
-    for _ in range(count):
-        with (
-            suppress(OSError),
-            socket.create_connection(("127.0.0.1", found.port), timeout=5) as connection,
-        ):
-            connection.sendall(
-                generator.choice(raw) + generator.randbytes(generator.randrange(200)) + b"\r\n\r\n"
-            )
-            connection.recv(1000)
-    with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(places.lines_socket(env))
-        connection.sendall(b"\xff" * 10_000)
-        connection.recv(10)
-    print(
-        f"hostile, raw bytes: {count} connections; it {'runs' if running.ask('GET', '/health').status == 200 else 'DIED'}"
-    )
-
-
-def kills(env: Mapping[str, str], root: Path, count: int) -> None:
-    """Kill the daemon at random instants while clients remember and load; count what is lost."""
-    generator, kept, torn = random.Random(2), [], 0
-    for number in range(count):
-        with daemon(env) as process:
-            end = time.monotonic() + generator.uniform(0.05, 1.5)
-            load_again = {"feature": "cart", "level": "light", "force": True}
-            client = subprocess.Popen(
-                [sys.executable, __file__, "--client", str(root), str(number)], env=dict(env), stdout=subprocess.PIPE, text=True
-            )  # fmt: skip
-            with suppress(Exception), Client.over_socket(root, environ=env) as preread:
-                while time.monotonic() < end:
-                    preread.send(
-                        {"method": "load", "params": load_again, "options": {"timeout_ms": 200}}
-                    )
-            os.kill(process.pid, signal.SIGKILL)
-            kept += client.communicate(timeout=60)[0].split()
-        torn += (
-            json.loads(run(env, "check", "cart", "--json", cwd=root)).get("ok") is not True
-            if (root / ".project/context/cart").is_dir()
-            else 0
-        )
-    text = "".join(path.read_text() for path in (root / ".project").glob("**/knowledge.md"))
-    lost = [word for word in kept if word not in text]
-    print(
-        f"kills: {count}, {len(kept)} facts were confirmed, {len(lost)} lost, {torn} torn dossiers"
-    )
-
-
-def client(root: str, number: str) -> None:
-    """Remembers facts until the daemon is gone; prints each that was confirmed."""
-    with suppress(Exception), Client.over_socket(root) as preread:
-        for count in range(10_000):
-            word = f"marker-{number}-{count}"
-            preread.memory.remember(f"fact {word} of the benchmark")
-            print(word, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("calls", type=int, nargs="?", default=5000)
-    parser.add_argument("--kills", type=int, default=5)
-    parser.add_argument("--hostile", type=int, default=200)
-    parser.add_argument("--client", nargs=2)
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--json", type=Path, help="a file to write the rows to")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.client:
-        client(*given.client)
-        return
+    if given.serve:
+        serve()
+    else:
+        measure(given.calls, given.json)
+
+
+def measure(calls: int, file: Path | None) -> None:
+    """Print every row, and write them to a file as JSON."""
+    rows: list[Row] = []
+    print(f"{'':<62}{'':>10} {'':<10}{'floor':>8}  goal")
     with tempfile.TemporaryDirectory(prefix="daemon-bench-") as folder:
         env, root = environ(Path(folder) / "h"), shop(Path(folder) / "shop")
         Path(env["HOME"]).mkdir()
         run(env, "load", "checkout", cwd=root)
-        run(env, "serve", "allow", ".", cwd=root)
-        token = run(env, "token", "new", "--scope", "read", "--namespace", ".", cwd=root)
         with daemon(env) as process:
-            relay(env, root)
-            for name, state in (
-                ("context.load, cached", LOAD),
-                ("context.show", SHOW),
-                ("context.status", STATUS),
-            ):
-                measure(name, env, process, root, state, given.calls)
-            hostile(env, root, token, process, given.hostile)
-        kills(env, root, given.kills)
+            parts = (starts(env, root), relayed(env, root), loaded(env, root, process, calls))
+            for row in chain.from_iterable(parts):
+                rows.append(row)
+                print(row, flush=True)
+    if file:
+        about = [asdict(row) | {"is_met": row.is_met} for row in rows]
+        file.write_text(json.dumps(about, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@ The project is made. The baseline is reading and hashing its dossiers.
 import argparse
 import hashlib
 import random
+import sqlite3
 import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from preread.client import Client
@@ -114,7 +116,7 @@ def read_all(root: Path) -> None:
 def shown(name: str, taken: list[float]) -> None:
     ranked = sorted(taken)
     worst = ranked[int(len(ranked) * 0.95)] * 1000
-    print(f"{name:12} median {statistics.median(ranked) * 1000:8.1f} ms   95 % {worst:8.1f} ms")
+    print(f"{name:14} median {statistics.median(ranked) * 1000:8.1f} ms   95 % {worst:8.1f} ms")
 
 
 def measure(root: Path, client: Client, features: int, calls: int) -> None:
@@ -127,11 +129,27 @@ def measure(root: Path, client: Client, features: int, calls: int) -> None:
     chance = random.Random(1)
     known = words(random.Random(7), 8000)
     names = [f"feature-{chance.randrange(features)}" for _ in range(calls + 1)]
+    nodes = client.knowledge.query(kinds=("symbol",), limit=1000).nodes
+    symbols = [chance.choice(nodes).id for _ in range(calls)]
     ask: dict[str, Callable[[int], object]] = {
         "search": lambda n: client.knowledge.search(f"{known[n]} {known[-n - 1]}"),
         "neighbours": lambda n: client.knowledge.query(node=names[n]),
+        "two hops": lambda n: client.knowledge.query(node=symbols[n], depth=2),
         "path": lambda n: client.knowledge.query(node=names[n], to=names[n + 1]),
     }
+    from preread.graph.reading import Wanted, around
+
+    with closing(sqlite3.connect(root / ".project" / ".cache" / "index.db")) as database:
+        counts = [
+            database.execute(f"SELECT count(*) FROM {of}").fetchone()[0]
+            for of in ("nodes", "edges")
+        ]
+        print(f"{counts[0]} nodes, {counts[1]} edges")
+        walked = [
+            seconds(lambda one=one: around(database, one, (Wanted(), Wanted()), 50))
+            for one in symbols
+        ]
+        shown("two hops, walk", walked)
     for name, call in ask.items():
         shown(name, [seconds(lambda n=n, call=call: call(n)) for n in range(calls)])
 

@@ -102,7 +102,12 @@ def status(folder: Path, scale: float) -> None:
     with Client(folder) as preread:
         for n in range(count):
             preread.load(f"part{n}", level="light")
-    show(f"status of {count} dossiers", folder, "status", "--json")
+    time.sleep(2.5)  # what has just been written is looked at again
+    show(f"status of {count} dossiers, first", folder, "status", "--json", tries=1)
+    show("the same again", folder, "status", "--json")
+    with (folder / "src/part7.py").open("a") as file:
+        file.write("\nLIMIT_MORE = 7\n")
+    show("after one file changed", folder, "status", "--json", tries=1)
 
 
 def hit(folder: Path, scale: float) -> None:

@@ -10,6 +10,9 @@ output directory that it names, and creates `done-1`. If Preread sends drafts ba
 kept in `round-1` and `round-2`, to be compared with what was published. `python bench/stand_in.py
 --report DIR PROJECT FEATURE` counts.
 
+The child of `preread agent KIND` is played in the same way: its prompt names no output directory,
+it works in the folder that `folder` names, and its last words are what `answer-1` says.
+
 The time in the prompt is what a build has by default, SECONDS, not the hour of the waiting.
 """
 
@@ -45,22 +48,28 @@ def converse() -> None:
     folder = own_folder()
     known = {"claude_code_version": VERSION, "tools": TOOLS, "mcp_servers": []}
     tell("system", subtype="init", model="stand-in", **known)
-    output = Path()
+    (folder / "folder").write_text(str(Path.cwd()), encoding="utf-8")
+    output = None
     for turn, line in enumerate(sys.stdin, 1):
         text = json.loads(line)["message"]["content"][0]["text"]
         if turn == 1:
-            output = Path(re.search(r"^Output directory: (.+)$", text, re.MULTILINE)[1])
+            named = re.search(r"^Output directory: (.+)$", text, re.MULTILINE)
+            output = Path(named[1]) if named else None
             level = "full" if "`anti-patterns.md`, `# " in text else "standard"
             text = re.sub(r"About \d+ seconds", f"About {SECONDS[level]} seconds", text)
         (folder / f"message-{turn}.md").write_text(text, encoding="utf-8")
         while not (folder / f"done-{turn}").exists():
             time.sleep(0.2)
-        shutil.copytree(output, folder / f"round-{turn}")
-        content = [{"type": "text", "text": "Done."}]
+        said = "Done."
+        if output is None:
+            said = (folder / f"answer-{turn}").read_text(encoding="utf-8")
+        else:
+            shutil.copytree(output, folder / f"round-{turn}")
+        content = [{"type": "text", "text": said}]
         usage = {"input_tokens": 1, "output_tokens": 1}
         message = {"id": str(turn), "model": "stand-in", "content": content, "usage": usage}
         tell("assistant", message=message)
-        result = {"subtype": "success", "is_error": False, "result": "Done.", "num_turns": 1}
+        result = {"subtype": "success", "is_error": False, "result": said, "num_turns": 1}
         tell("result", total_cost_usd=COST_USD * turn, **result)
 
 

@@ -82,7 +82,8 @@ def api() -> Iterator[MessagesAPI]:
     """A scripted Messages API; a script that was asked for more than it has fails the test."""
     with MessagesAPI() as service:
         yield service
-    assert not service.errors
+    if service.errors:
+        pytest.fail("\n".join(service.errors))
 
 
 @pytest.fixture

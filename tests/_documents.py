@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 GROUPS = {
-    "context": "dossiers", "knowledge": "facts", "memory": "what people and agents remember",
+    "context": "dossiers", "builds": "builds that run", "knowledge": "facts", "memory": "what people and agents remember",
     "documents": "documents", "integrity": "damage and backups", "history": "how facts came about and changed",
     "workflow": "steps of the work", "worktree": "work in folders of its own", "agent": "agents", "attention": "what has attention", "session": "who else works here",
     "audit": "what was called", "config": "set-up",
@@ -26,6 +26,7 @@ GROUPS = {
 
 def _commands() -> list[tuple[str, str, str]]:
     """Category, words and doc of each command."""
+    from preread.cli.builds import tail
     from preread.cli.commands import mcp, watch
     from preread.cli.daemon import serve, token
     from preread.operations import every
@@ -36,8 +37,8 @@ def _commands() -> list[tuple[str, str, str]]:
         if op.command
     ]
     others = (
-        ("history", "watch", watch), ("config", "mcp", mcp), ("config", "serve", serve),
-        ("config", "token", token),
+        ("builds", "builds tail", tail), ("history", "watch", watch), ("config", "mcp", mcp),
+        ("config", "serve", serve), ("config", "token", token),
     )  # fmt: skip
     return [
         *rows,

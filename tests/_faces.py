@@ -20,9 +20,9 @@ from preread.operations.registry import Context
 
 State = dict[str, Any]
 Call = Callable[[State], Awaitable[State]]
-FACES = ("in process", "command line", "legacy", "2026-07-28", "http", "socket")
+FACES = ("in process", "command line", "legacy", "2026-07-28", "http", "socket", "websocket")
 ENVIRON = {"PREREAD_CLAUDE": "off"}
-BY_DAEMON = ("http", "socket")
+BY_DAEMON = ("http", "socket", "websocket")
 
 
 def by_daemon(kind: Any, name: str, root: Path) -> Any:
@@ -31,7 +31,8 @@ def by_daemon(kind: Any, name: str, root: Path) -> Any:
     if name == "socket":
         return kind.over_socket(root, environ=running.environ)
     running.allow(root)
-    return kind.over_http(running.url, shared_token(), namespace=str(root))
+    over = kind.over_websocket if name == "websocket" else kind.over_http
+    return over(running.url, shared_token(), namespace=str(root))
 
 
 async def _ignore(message: str, done: float, total: float) -> None:
@@ -40,12 +41,12 @@ async def _ignore(message: str, done: float, total: float) -> None:
 
 async def answer(
     root: Path, given: Any, operations=REGISTRY, by: str = "person", ask=None,
-    environ: Mapping[str, str] = ENVIRON,
+    environ: Mapping[str, str] = ENVIRON, report=_ignore, within: float = 120, times_out: bool = False,
 ) -> State:  # fmt: skip
     """The state as it comes back from this process."""
-    with anyio.fail_after(120):  # a load on a busy machine
+    with anyio.fail_after(within):  # by default, a load on a busy machine
         async with Jobs() as jobs:
-            context = Context(root, environ, jobs, Caller(None, _ignore, ask=ask), by=by)
+            context = Context(root, environ, jobs, Caller(None, report, times_out, ask), by=by)
             return shared_state.dump(
                 await shared_state.perform(operations, context, given, "a test")
             )

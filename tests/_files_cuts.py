@@ -29,6 +29,7 @@ from preread.published import Published
 
 SETS = {"A": (*BASIC, "failures.md"), "B": (*BASIC, "requirements.md")}
 EDITED = "# Patterns: login\n\n- what a person wrote\n"
+MAX_ROUNDS = 8  # of the kills that are asked for
 CHANGES = frozenset({"os.rename", "os.remove", "os.rmdir", "os.mkdir"})
 
 
@@ -232,9 +233,12 @@ def storm(root: Path, kills: int) -> dict[str, object]:
             os._exit(0)
         os.close(into)
         pipes.append(out)
-    seen = {"kills": 0, "cut when ready": 0, "cut before": 0, "reads": 0}
+    seen = {"rounds": 0, "kills": 0, "cut when ready": 0, "cut before": 0, "reads": 0}
     wrong: list[str] = []
-    for turn in range(kills):
+    for turn in range(MAX_ROUNDS * kills):
+        if turn >= kills and seen["cut when ready"] > kills / 7 and seen["cut before"] > kills / 13:
+            break  # where the instants fall depends on how busy the machine is
+        seen["rounds"] += 1
         try:
             left = kill_one(root, chance.uniform(0, 0.006), when_ready=turn % 2 == 1)
             seen["kills"] += 1

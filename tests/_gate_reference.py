@@ -337,7 +337,9 @@ def own_text(name: str, relative: str, *, removes: bool) -> str:
         verb = "remove" if removes else "edit"
         return (
             f"Do not {verb} {name}: call {again} to have it built again, "
-            f"or run preread wrong FACT for a fact that is wrong. Why: {why}"
+            "or mcp__plugin_preread_preread__context_operation with "
+            '{"method": "context.wrong", "params": {"fact": "ID or text"}} '
+            f"for a fact that is wrong. Why: {why}"
         )
     why = "it belongs to the person and to Preread, and the gates rely on it."
     return f"Do not {'remove' if removes else 'write'} {name} yourself: {TELL}. Why: {why}"

@@ -110,7 +110,7 @@ class Forked:
         given: bytes = b"",
     ) -> None:
         self.args, self.returncode = list(arguments), None
-        (self._out, out_end), (self._err, err_end) = os.pipe(), os.pipe()
+        (self.stdout, out_end), (self._err, err_end) = os.pipe(), os.pipe()
         try:
             with standard_input(given) as read, ask(place) as asked:
                 self.pid = be(
@@ -120,7 +120,7 @@ class Forked:
         finally:
             os.close(out_end)
             os.close(err_end)
-        self._heard = {self._end: b"", self._out: b"", self._err: b""}
+        self._heard = {self._end: b"", self.stdout: b"", self._err: b""}
         self._open = set(self._heard)
 
     def poll(self) -> int | None:
@@ -134,9 +134,9 @@ class Forked:
     def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
         if not self._hear(set(self._heard), timeout):
             raise subprocess.TimeoutExpired(
-                self.args, timeout or 0, self._heard[self._out], self._heard[self._err]
+                self.args, timeout or 0, self._heard[self.stdout], self._heard[self._err]
             )
-        return self._heard[self._out], self._heard[self._err]
+        return self._heard[self.stdout], self._heard[self._err]
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:

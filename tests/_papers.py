@@ -5,8 +5,12 @@ import zipfile
 from collections.abc import Mapping, Sequence
 
 
-def pdf(pages: Sequence[Sequence[str]], info: str = "", catalog: str = "") -> bytes:
-    """A PDF with a line of Helvetica for each line; `info` and `catalog` are raw dictionary text."""
+def pdf(
+    pages: Sequence[Sequence[str]], info: str = "", catalog: str = "", drawn: str = ""
+) -> bytes:
+    """A PDF with a line of Helvetica for each line; `info` and `catalog` are raw dictionary text.
+
+    `drawn` is in the content of each page."""
     count = len(pages)
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(count))
     objects = [
@@ -19,7 +23,9 @@ def pdf(pages: Sequence[Sequence[str]], info: str = "", catalog: str = "") -> by
             line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)") for line in lines
         ]
         text = (
-            "BT /F1 11 Tf 14 TL 60 780 Td " + " ".join(f"({line}) Tj T*" for line in shown) + " ET"
+            "BT /F1 11 Tf 14 TL 60 780 Td "
+            + " ".join(f"({line}) Tj T*" for line in shown)
+            + f" ET {drawn}"
         )
         objects.append(
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> "
@@ -40,6 +46,16 @@ def pdf(pages: Sequence[Sequence[str]], info: str = "", catalog: str = "") -> by
         f"trailer << /Size {size} /Root 1 0 R /Info {size - 1} 0 R >>\nstartxref\n{start}\n%%EOF\n".encode()
     )
     return out.getvalue()
+
+
+def words(places: Mapping[tuple[int, int], str]) -> str:
+    """PDF operators that write words at these places."""
+    return " ".join(f"BT /F1 11 Tf {x} {y} Td ({text}) Tj ET" for (x, y), text in places.items())
+
+
+def rules(*lines: tuple[int, int, int, int]) -> str:
+    """PDF operators that draw lines."""
+    return " ".join(f"{x} {y} m {to_x} {to_y} l S" for x, y, to_x, to_y in lines)
 
 
 def archive(members: Mapping[str, str]) -> bytes:

@@ -1,4 +1,4 @@
-"""Cut the power before each change of a publish. Run as a program: it forks.
+"""Cut the power before each change of a publish and of a remembered fact. Run as a program: it forks.
 
     _power_cuts.py ROOT
 
@@ -12,10 +12,12 @@ import os
 import shutil
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from _files_cuts import CHANGES, SETS, begin, generation, kept_all, locked
+from _files_cuts import CHANGES, SETS, begin, forked, generation, kept_all, locked
 from _files_project import put, services
+from _refresh_faults import NEW, NOTES, remember
 from preread import publish, published
 
 Identity = tuple[int, int, int]
@@ -82,18 +84,25 @@ def check(place: Path) -> str:
     return mark
 
 
-def main(root: Path) -> dict[str, object]:
-    project, cuts = root / "project", root / "cuts"
-    project.mkdir()
+def remember_more(root: Path, cuts: Path) -> None:
+    disk = Disk(root, cuts)
+    remember(root)
+    disk.is_copying = True
+    disk.cut()
+
+
+def cut_up(work: Callable[[Path, Path], None], project: Path, cuts: Path) -> list[Path]:
+    """The project after each cut in the work, in order."""
     cuts.mkdir()
-    begin(project)
-    child = os.fork()
-    if child == 0:
-        publish_b(project, cuts)
-        os._exit(0)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    marks, wrong = [], [f"the publish ended with {status}"] if status else []
-    for place in sorted(cuts.iterdir(), key=lambda path: int(path.name)):
+    assert forked(lambda: work(project, cuts)) == 0
+    return sorted(cuts.iterdir(), key=lambda path: int(path.name))
+
+
+def publishes(root: Path) -> tuple[int, list[str]]:
+    """How many cuts of a publish there were, and what was wrong after them."""
+    begin(root / "project")
+    marks, wrong = [], []
+    for place in cut_up(publish_b, root / "project", root / "cuts"):
         try:
             marks.append(check(place))
         except AssertionError as error:
@@ -101,7 +110,27 @@ def main(root: Path) -> dict[str, object]:
     # Once a new dossier was there, no later cut brings the old one back.
     if marks != sorted(marks) or set(marks) != {"A", "B"}:
         wrong.append(f"the generations are {''.join(marks)}")
-    return {"cuts": len(marks), "wrong": wrong}
+    return len(marks), wrong
+
+
+def memories(root: Path) -> tuple[int, list[str]]:
+    """Likewise, of a fact that is added to what a person wrote."""
+    project = root / "notes"
+    (project / ".project").mkdir(parents=True)
+    (project / ".project" / "knowledge.md").write_text(NOTES)
+    places = cut_up(remember_more, project, root / "cuts of notes")
+    texts = [(place / ".project" / "knowledge.md").read_text() for place in places]
+    wrong = [f"cut {number} left {text!r}" for number, text in enumerate(texts, 1)
+             if not text.startswith(NOTES)]  # fmt: skip
+    has_new = [NEW in text for text in texts]
+    if has_new != sorted(has_new) or {*has_new} != {False, True}:
+        wrong.append(f"the new fact was there: {has_new}")
+    return len(texts), wrong
+
+
+def main(root: Path) -> dict[str, object]:
+    (published_cuts, wrong), (own_cuts, own_wrong) = publishes(root), memories(root)
+    return {"cuts": published_cuts, "cuts of notes": own_cuts, "wrong": wrong + own_wrong}
 
 
 if __name__ == "__main__":

@@ -307,7 +307,11 @@ def sweep(root: Path, sample: int) -> dict[str, object]:
     chosen = [(scene, fault) for scene in scenes for fault in scene.faults]
     if sample:
         rng = random.Random(f"faults {sample}")
-        chosen = [(scene, fault) for scene in scenes for fault in rng.sample(scene.faults, sample)]
+        chosen = [
+            (scene, fault)
+            for scene in scenes
+            for fault in rng.sample(scene.faults, min(sample, len(scene.faults)))
+        ]
     gc.freeze()
     counts: Counter[str] = Counter()
     wrong = []

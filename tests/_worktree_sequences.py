@@ -88,7 +88,7 @@ class Sequence:
             name = self.random.choice(there if len(there) > 1 else NAMES)
             step = self.random.choice(
                 (self.add, self.add, self.change, self.change, self.change, self.merge, self.merge,
-                 self.merge, self.on_base, self.remove, self.delete)
+                 self.merge, self.update, self.on_base, self.remove, self.delete)
             )  # fmt: skip
             (step if self.path(name).exists() or step == self.on_base else self.add)(name)
         self.check()
@@ -156,6 +156,15 @@ class Sequence:
                 if not isinstance(done, merging.Merged) or done.status != "conflicts":
                     break
 
+    def update(self, name: str) -> None:
+        """What the base gained; with conflicts, nothing has changed."""
+        self.commit(name)
+        before = self.repository.commit_of(f"refs/heads/preread/{name}")
+        done = self.ended(lambda: merging.update(self.repository, name))
+        if isinstance(done, merging.Merged) and done.conflicts:
+            assert self.repository.commit_of(f"refs/heads/preread/{name}") == before
+            assert git(self.path(name), "status", "--porcelain") == ""
+
     def remove(self, name: str) -> None:
         force = self.random.random() < 0.5
         self.ended(lambda: removal.remove(self.repository, name, force=force))
@@ -194,11 +203,9 @@ class Sequence:
                 os._exit(0)
         self.left = 0
         os.waitpid(pid, 0)
-        for lock in self.root.joinpath(".git").rglob("*.lock"):
-            self._wait_for_git()
-            if lock.exists():
-                os.utime(lock, (1, 1))  # as if a minute had passed
         self._wait_for_git()
+        for lock in self.root.joinpath(".git").rglob("*.lock"):
+            os.utime(lock, (1, 1))  # as if a minute had passed
         repair.repair(self.repository)
         self.check()
 

@@ -54,11 +54,24 @@ auto = false
 """
 
 
+FOREIGN = ("PREREAD_", "CLAUDE", "ANTHROPIC_", "GIT_", "XDG_")
+
+
 def is_loopback(address: object) -> bool:
     """Whether a socket's address stays on this machine: a path, or a loopback host."""
     if not isinstance(address, tuple):
         return True
     return address[0] == "localhost" or address[0] == "::1" or str(address[0]).startswith("127.")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_from_outside() -> Iterator[None]:
+    """No settings of the person or the CI that runs the tests, in fixtures of whole modules too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in tuple(os.environ):
+            if name == "CI" or name.startswith(FOREIGN):
+                patch.delenv(name)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -97,9 +110,6 @@ def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[
     home.mkdir()
     config = home / "gitconfig"
     config.write_text(GIT_CONFIG)
-    for name in tuple(os.environ):
-        if name == "CI" or name.startswith(("PREREAD_", "CLAUDE", "ANTHROPIC_", "GIT_", "XDG_")):
-            monkeypatch.delenv(name)
     own = {
         "HOME": str(home),
         "USERPROFILE": str(home),
@@ -107,6 +117,8 @@ def environment(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> dict[
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_DATE": "2026-01-05T12:00:00Z",
         "GIT_COMMITTER_DATE": "2026-01-05T12:00:00Z",
+        # a pytest that a test starts would else clear up what earlier runs of these tests left
+        "PYTEST_DEBUG_TEMPROOT": str(home),
         # whatever `claude` is on this machine's PATH; tests of the real one say so
         "PREREAD_CLAUDE": "off",
     }

@@ -1,8 +1,9 @@
 """Agents: the real Claude Code with a scripted model, in worktrees of real git.
 
-Two of the kinds that only read stand for all five; with PREREAD_TEST_WHOLE=1 each is run.
+Two of the kinds that only read stand for all four; with PREREAD_TEST_WHOLE=1 each is run.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ FILES = {
     "certs/server.pem": "PRIVATE-pem-text\n",
 }
 OUTSIDE = "a text of the home folder"
-READERS = tuple(kind for kind, policy in POLICIES.items() if not policy.writes)
+# The coordinator has agents of its own: tests/test_coordinator.py.
+READERS = tuple(kind for kind in POLICIES if kind not in {"codegen", "coordinator"})
 TRIED = READERS if IS_WHOLE else ("review", "pr")
 
 
@@ -66,7 +68,10 @@ async def test_codegen_changes_its_worktree_only_and_has_read_first(
         return [text("Rounded half up.")]
 
     api.play(script)
-    done = await run(shop, environ, kind="codegen", issue=270, feature="shop")
+    hasty = {**environ, "PREREAD_REPLY_WITHIN": "0.001"}  # the dossier takes longer
+    params = {"kind": "codegen", "issue": 270, "feature": "shop"}
+    given = {"method": "agent.execute", "params": params}
+    done = (await answer(shop, given, environ=hasty, times_out=True))["result"]
     assert (done["status"], done["text"], done["denials"]) == ("done", "Rounded half up.", [])
     assert [file["path"] for file in done["files"]] == ["coupon.py"]
     assert not (shop / "coupon.py").exists()
@@ -92,7 +97,8 @@ async def test_all_other_kinds_can_only_read_and_leave_nothing(
     )
     git(shop, "add", "-A")
     git(shop, "commit", "-q", "-m", "own")
-    api.play([[tool("Write", file_path="x.py", content="x")], [text("Read it.")]])
+    verdict = '{"verdict": "approve"}'
+    api.play([[tool("Write", file_path="x.py", content="x")], [text(verdict)]])
     done = await run(shop, environ, kind=kind, task="Look at the price", feature="shop")
     assert done["status"] == ("proposed" if POLICIES[kind].proposes else "done")
     assert (done["worktree"], done["files"]) == ("", [])
@@ -138,8 +144,9 @@ def attempts(at: Path, main: Path, home: Path) -> list[Block]:
     ]
 
 
+@pytest.mark.parametrize("kind", ["codegen", *(READERS if IS_WHOLE else ("deployment",))])
 async def test_no_way_out_of_a_worktree_in_the_real_client(
-    shop: Path, api: MessagesAPI, environ: dict[str, str], tmp_path: Path
+    shop: Path, api: MessagesAPI, environ: dict[str, str], tmp_path: Path, kind: str
 ) -> None:
     home = tmp_path / "home"
     write(home, {"notes.txt": OUTSIDE, ".ssh/id_rsa": OUTSIDE})
@@ -156,7 +163,7 @@ async def test_no_way_out_of_a_worktree_in_the_real_client(
         return [text("I tried.")]
 
     api.play(script)
-    done = await run(shop, environ, kind="codegen", task="Try", feature="shop")
+    done = await run(shop, environ, kind=kind, task="Try", feature="shop")
     assert done["text"] == "I tried."
     results = {result.id: result for result in api.requests[-1].results}
     assert len(tried) >= 40
@@ -183,6 +190,41 @@ async def test_a_time_out_ends_it_and_says_so(
     assert nothing_left(shop)
 
 
+async def test_a_person_allows_exact_commands_for_one_run_and_nothing_else_is_run(
+    shop: Path, api: MessagesAPI, environ: dict[str, str], tmp_path: Path
+) -> None:
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    push = f"git push -q {remote} HEAD:refs/heads/pr-270"
+    allowed = {
+        "kind": "pr",
+        "feature": "shop",
+        "issue": 270,
+        "commands": [push, "false", "touch x"],
+    }
+
+    def proposing(*commands: str) -> list[Block]:
+        return [text(json.dumps({"text": "Round half up", "commands": commands}))]
+
+    api.play([[text("Round half up")], proposing(push, "false", "touch x")])  # sent back once
+    done = await run(shop, environ, **allowed)
+    assert (done["status"], [step["command"] for step in done["ran"]]) == (
+        "incomplete", [push, "false"],
+    )  # fmt: skip
+    assert [step["failure"] for step in done["ran"]] == ["", "exit status 1"]
+    assert git(remote, "rev-parse", "pr-270") == git(shop, "rev-parse", "HEAD")
+    assert push in api.requests[0].prompt
+    api.play([proposing("touch x", f"{push} --force", "touch x")])
+    done = await run(shop, environ, **allowed)
+    assert (done["status"], done["ran"]) == ("proposed", [])
+    assert "Nobody allowed" in done["next"]
+    assert nothing_left(shop)
+    on = {"PREREAD_CLAUDE": "off", "PREREAD_ALLOW": "read:write:execute"}
+    assert (await run(shop, on, by="a client", **allowed))["code"] == "E_NOT_ALLOWED"
+    assert (await run(shop, on, **{**allowed, "kind": "codegen"}))["code"] == "E_USAGE"
+    assert (await run(shop, on, **{**allowed, "commands": ["echo 'x"]}))["code"] == "E_USAGE"
+
+
 async def test_errors_have_their_numbers_and_start_nothing(shop: Path, api: MessagesAPI) -> None:
     off = {"PREREAD_CLAUDE": "off", "PREREAD_LEVEL": "light"}
     on = {**off, "PREREAD_ALLOW": "read:write:execute"}
@@ -205,9 +247,50 @@ async def test_errors_have_their_numbers_and_start_nothing(shop: Path, api: Mess
     assert nothing_left(shop)
 
 
+@pytest.mark.parametrize("kind", ["codegen", "coordinator"])
+async def test_a_dry_run_says_what_would_be_run_and_touches_nothing(
+    shop: Path, environ: dict[str, str], api: MessagesAPI, kind: str
+) -> None:
+    def files() -> dict[str, bytes]:
+        return {str(one): one.read_bytes() for one in shop.rglob("*") if one.is_file()}
+
+    before = files()
+    params = {"kind": kind, "issue": 270, "feature": "shop", "max_usd": 0.25}
+    given = {"method": "agent.execute", "params": params, "options": {"dry_run": True}}
+    tests = {"PREREAD_TEST_COMMAND": "pytest -q"}
+    notes = " ".join((await answer(shop, given, environ=environ | tests))["result"]["notes"])
+    told = {
+        "codegen": ("agent codegen", "feature shop", "preread/codegen-", "may read and write"),
+        "coordinator": ("at most 3 agents", "`pytest -q` would be run", "may only read"),
+    }[kind]
+    always = (
+        "model sonnet",
+        "what the project knows",
+        "would be built first",
+        "600 s",
+        "0.25 dollars",
+    )
+    assert [one for one in (*told, *always) if one not in notes] == []
+    refused = await answer(shop, given, by="a client", environ=environ)
+    assert refused["error"]["code"] == "E_NOT_ALLOWED"
+    assert files() == before
+    assert api.requests == []
+
+
 async def test_a_search_without_an_index_has_its_number(shop: Path) -> None:
     cache = shop / ".project/.cache"
     cache.mkdir()
     (cache / "index.db").mkdir()
     done = await answer(shop, {"method": "knowledge.search", "params": {"query": "till"}})
     assert (done["error"]["code"], done["error"]["jsonrpc"]) == ("E_SEARCH", -32002)
+
+
+@pytest.mark.parametrize("kind", ["review", "coordinator"])
+async def test_an_agent_that_the_month_has_no_money_for_is_not_started(
+    shop: Path, environ: dict[str, str], api: MessagesAPI, kind: str
+) -> None:
+    money = {"PREREAD_MONTH_USD": "0.5", "PREREAD_MAX_USD": "1"}
+    tight = {**environ, **money, "PREREAD_TEST_COMMAND": "true"}
+    error = await run(shop, tight, kind=kind, task="Read it", feature="shop")
+    assert (error["code"], "one more build may cost $1.00" in error["message"]) == ("E_MONEY", True)
+    assert not [request for request in api.requests if "Your task:" in request.whole]

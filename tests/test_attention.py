@@ -1,6 +1,7 @@
 """Working memory: attention by weight, time and turns; where work changes; what hooks do with it."""
 
 import json
+import os
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,22 +159,59 @@ def begin(scene: Scene, transcript: Path, source: str, session: str) -> str:
     return str(scene.run("session-start", event)["hookSpecificOutput"]["additionalContext"])
 
 
+@pytest.mark.parametrize(
+    ("edited", "told", "other"),
+    [("cart", "totals are rounded", "five tries"), ("login", "five tries", "totals are rounded")],
+)
 def test_a_session_starts_with_the_facts_about_what_was_worked_on_last(
-    scene: Scene, tmp_path: Path
+    scene: Scene, tmp_path: Path, edited: str, told: str, other: str
 ) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     assert "About what was worked on last" not in begin(scene, first, "startup", "session-1")
     now = time.time()
     first.write_bytes(
-        line(now - 60, "Edit", file_path=str(scene.root / "src/cart.py"))
+        line(now - 60, "Edit", file_path=str(scene.root / f"src/{edited}.py"))
         + b"{broken\n"
         + line(now - 30, "Read", file_path="/etc/passwd")
     )
     text = begin(scene, second, "startup", "session-2")
     about = text.partition("About what was worked on last")[2].partition("</data-")[0]
-    assert "totals are rounded" in about
-    assert "five tries" not in about
+    assert told in about
+    assert other not in about
     assert "nobody asked" not in about
+
+
+def test_sessions_that_write_the_same_file_are_both_told_once(scene: Scene, tmp_path: Path) -> None:
+    def prompt(session: str) -> str:
+        scene.session = session
+        event = scene.event("UserPromptSubmit", prompt="go on")
+        said = scene.run("user-prompt", event | {"transcript_path": str(transcripts[session])})
+        return str(said["hookSpecificOutput"]["additionalContext"]) if said else ""
+
+    def write_in(session: str, *names: str) -> None:
+        places = (str(scene.root / name) for name in names)
+        text = b"".join(line(time.time(), "Edit", file_path=place) for place in places)
+        transcripts[session].write_bytes(text)
+
+    transcripts = {name: tmp_path / f"{name}.jsonl" for name in ("session-1", "session-2")}
+    hint = scene.root / ".project/.cache/together"
+    begin(scene, transcripts["session-1"], "startup", "session-1")
+    assert not hint.exists()  # alone, nothing is looked for
+    begin(scene, transcripts["session-2"], "startup", "session-2")
+    write_in("session-1", "src/cart.py", "src/login.py")
+    write_in("session-2", "src/cart.py", "src/mail.py")
+    for session in transcripts:
+        told = prompt(session)
+        assert ("src/cart.py" in told, "login" in told, "mail" in told) == (True, False, False)
+        assert prompt(session) == ""
+    write_in("session-2", "src/cart.py", "src/login.py")
+    assert "src/login.py" in prompt("session-1")
+    for place in (
+        transcripts["session-2"],
+        *scene.root.glob(".project/.state/sessions/session-2/*"),
+    ):
+        os.utime(place, (1, 1))
+    assert (prompt("session-1"), hint.exists()) == ("", False)
 
 
 def test_after_compaction_the_dossier_with_most_attention_comes_first(

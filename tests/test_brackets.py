@@ -31,6 +31,10 @@ def complaint(bullet: str) -> str:
             "; its last brackets are text, because `as usual` is not one source",
         ),
         (
+            "waits by `x` (src/a.py:12, :100)",
+            "; `:100` names no file here: repeat the name, as in `a.py:100`",
+        ),
+        (
             "waits by `x` (src/a.py:12; src/b.py:3)",
             "; its last brackets are text, because `src/a.py:12; src/b.py:3` is not one source",
         ),

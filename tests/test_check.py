@@ -76,6 +76,8 @@ def codes(checked: Checked) -> list[tuple[int, str]]:
         ("of `Basket.total()`, called by its whole name", "src/a.py:6", "quoted"),
         ("of `a.Basket.total`, with its module", "src/a.py:6", "quoted"),
         ("a definition in the lines, `Basket.total`", "src/a.py:3-4", "quoted"),
+        ("of `Basket.lines`, a field", "src/a.py:6", "quoted"),
+        ("of `Basket::lines`, in another language", "src/a.py:5-6", "quoted"),
         ("it calls `sum()` with arguments", "src/a.py:5", "quoted"),
         ("a test, `test_total`", "t/test_a.py::test_total", "quoted"),
         ("quotes nothing", "src/b.py:1", "located"),
@@ -104,6 +106,10 @@ def test_a_valid_fact_has_the_state_that_its_sources_give(
         ("of `Basket`, out of it", "src/a.py:1", "E_QUOTE"),
         ("of `aske`, a part of a name", "src/a.py:6", "E_QUOTE"),
         ("of `Shelf.total`, another's", "src/a.py:6", "E_QUOTE"),
+        ("of `Shelf.lines`, another's field", "src/a.py:6", "E_QUOTE"),
+        ("of `Basket.`, no field at all", "src/a.py:6", "E_QUOTE"),
+        ("of `Basket.items`, no field there", "src/a.py:6", "E_QUOTE"),
+        ("of `Basket.line`, a part of a field", "src/a.py:6", "E_QUOTE"),
         ("of `um()`, a part of a call", "src/a.py:5", "E_QUOTE"),
         ("too far", "src/b.py:3", "E_SOURCE_LINES"),
         ("no such file", "src/c.py:1", "E_SOURCE_FILE"),
@@ -120,6 +126,13 @@ def test_an_invalid_fact_is_dropped_counted_and_reported_with_its_line(
     assert checked.dropped == 1
     assert [fact.text for fact in checked.drafts[0].facts] == ["holds"]
     assert checked.spans.keys() == {"src/b.py:1"}
+
+
+def test_no_other_source_makes_up_for_an_absence_that_is_none(root: Path) -> None:
+    absence = 'absent:t/**~"test_total"'
+    checked = check(root, [draft(("no test of `alpha`", "src/b.py:1", absence))])
+    assert codes(checked) == [(4, "E_SOURCE_PRESENT")]
+    assert checked.drafts[0].facts == ()
 
 
 def messages(root: Path, *bullets: str) -> list[str]:
@@ -783,8 +796,12 @@ def test_what_is_kept_never_exceeds_the_budget(
 ) -> None:
     drafts = generated(rows)
     checked = check(many, drafts, budget=True, max_tokens=max_tokens, max_facts=max_facts)
-    assert checked.problems == ()
-    assert checked.cut == len(rows) - len(checked.verdicts)
+    assert {problem.code for problem in checked.problems} <= {"E_BUDGET"}
+    left = {fact.text for one in drafts for fact in one.facts}
+    left -= {verdict.fact.text for verdict in checked.verdicts}
+    named = [problem.message.removeprefix("no room for: ") for problem in checked.problems]
+    assert sorted(named) == sorted(text[:200] for text in left)
+    assert checked.cut == len(left) == len(rows) - len(checked.verdicts)
     assert_within(checked, max_tokens, max_facts)
 
 
@@ -823,6 +840,7 @@ def test_ranks_decide_which_facts_of_a_file_are_kept(many: Path) -> None:
         services(many, max_facts=2), "login", [draft(*facts)], budget=True, ranks=ranks
     )
     assert {v.fact.text for v in checked.verdicts} == {"fact 3", "fact 7"}
+    assert checked.problems == ()  # they cost nothing, and are found again
 
 
 def test_counts_of_an_earlier_check_are_carried_over(root: Path) -> None:
@@ -888,7 +906,7 @@ def test_an_outdated_builder_s_fact_is_not_mistaken_for_a_user_s(root: Path) -> 
 def test_facts_of_a_dossier_without_a_manifest_are_not_carried_over(root: Path) -> None:
     standing = draft(("says `alpha`", "src/b.py:1"), name="patterns.md")
     write(root, {".project/context/login/patterns.md": dossier.render(standing)})
-    assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), ({}, {}))
+    assert checks.with_user_facts(services(root), "login", [], Followed()) == ((), ({}, {}, {}))
 
 
 def test_a_manifest_lists_its_facts_by_id(root: Path) -> None:

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 
 import _client
+from _daemon import shared, shared_token
 from _faces import BY_DAEMON, ENVIRON, FACES, by_daemon
 from _mcp_process import command, environ
 from conftest import ROOT, SHOP, child_environ
@@ -74,7 +76,7 @@ def test_a_synchronous_client_says_the_same_over_every_transport(shop: Path, fac
             preread.knowledge.search("x", limit=0)
         batch: State = {"batch": [{"method": "context.status"}, {"method": "nosuch"}]}
         one, two = preread.send(batch)["batch"]
-        assert ("result" in one, two["error"]["code"]) == (True, "E_USAGE")
+        assert ("result" in one, two["error"]["code"]) == (True, "E_METHOD")
 
 
 @pytest.mark.parametrize("face", WAYS)
@@ -103,6 +105,43 @@ def test_a_server_that_ends_or_cannot_start_is_an_error_and_no_hang(tmp_path: Pa
             Client.over_stdio(tmp_path, command=program),
         ):
             pass
+
+
+def test_who_may_not_open_a_websocket_is_told_why(shop: Path) -> None:
+    for token, folder, code in (
+        ("no", shop, "E_NOT_ALLOWED"),
+        (shared_token(), "/etc", "E_NOT_FOUND"),
+    ):
+        with pytest.raises(PrereadError) as caught:
+            Client.over_websocket(shared().url, token, namespace=str(folder)).__enter__()
+        assert caught.value.code == code
+    with (
+        pytest.raises(PrereadError, match="did not answer"),
+        Client.over_websocket("http://127.0.0.1:1", "x"),
+    ):
+        pass
+
+
+async def test_calls_at_once_over_one_websocket_get_each_its_own_answer(shop: Path) -> None:
+    async with (
+        client(AsyncClient, shop, "websocket") as preread,
+        anyio.create_task_group() as tasks,
+    ):
+        seen: dict[int, State] = {}
+
+        async def ask(number: int) -> None:
+            state = {"method": "config.ops", "options": {"limit": number}}
+            if number % 2:
+                state["metadata"] = {"request_id": "the same", "number": number}
+            seen[number] = await preread.send(state)
+
+        for number in range(1, 12):
+            tasks.start_soon(ask, number)
+    for number, answer in seen.items():
+        assert len(answer["result"]["operations"]) == number
+        assert answer["metadata"]["request_id"]
+        assert answer["metadata"].get("number", number) == number
+    assert seen[1]["metadata"]["request_id"] == "the same"
 
 
 def test_a_transport_is_any_function_from_state_to_state() -> None:
@@ -178,6 +217,13 @@ def test_importing_the_client_imports_neither_the_sdk_nor_pydantic() -> None:
 
 def test_the_document_lists_what_clients_can_do() -> None:
     text = (ROOT / "docs" / "client.md").read_text()
-    for name in ("Client", "AsyncClient", "over_stdio", "send", "PrereadError"):
+    for name in (
+        "Client",
+        "AsyncClient",
+        "over_stdio",
+        "Client.over_websocket",
+        "send",
+        "PrereadError",
+    ):
         assert f"`{name}" in text
     assert inspect.signature(Client.over_stdio) == inspect.signature(AsyncClient.over_stdio)

@@ -25,6 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 from uvicorn.server import ServerState
 
 from _daemon import Daemon, daemon
+from _half_pairs import HALF, spellings, with_half_pairs
 from _mcp_process import shop
 from conftest import ROOT, child_environ, run_cli
 from preread.client import Client as Preread
@@ -34,6 +35,10 @@ from preread.daemon.tokens import Tokens
 from preread.errors import PrereadError
 
 STATUS = {"method": "context.status"}
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"
+)
 OFF = {"PREREAD_CLAUDE": "off"}
 
 
@@ -166,6 +171,9 @@ def test_nothing_of_one_namespace_is_seen_from_another(
         return [one["feature"] for one in done["result"]["dossiers"]] if "result" in done else done
 
     assert dossiers() == ["checkout"]
+    for scope in tokens:
+        assert "warnings" in running.operation(STATUS, tokens[scope])["result"]
+        assert running.operation(STATUS, tokens[scope])["result"]["warnings"] == []
     assert dossiers(options={"namespace": str(root)}) == ["checkout"]
     for name in (str(other), "/etc", "../two/shop", f"{root}/../../two/shop", f"{other}/", "/"):
         for given in (
@@ -239,7 +247,9 @@ def test_json_rpc_answers_as_the_specification_says(
     assert rpc([call, call]) == 204
     assert rpc(b"{")["error"]["code"] == -32700
     assert rpc([])["error"]["code"] == -32600
-    assert rpc([1, call | {"id": 2}, {**call, "id": 3, "method": "nosuch"}])[0]["id"] is None
+    none, _, unknown = rpc([1, call | {"id": 2}, {**call, "id": 3, "method": "nosuch"}])
+    assert (none["id"], none["error"]["code"]) == (None, -32600)
+    assert (unknown["error"]["code"], unknown["error"]["data"]["code"]) == (-32601, "E_METHOD")
     assert rpc(call | {"id": 1, "params": [1]})["error"]["code"] == -32602
     assert (
         rpc(call | {"id": 1, "params": {"feature": "nosuch"}})["error"]["data"]["code"]
@@ -247,6 +257,20 @@ def test_json_rpc_answers_as_the_specification_says(
     )
     assert len(rpc([call | {"id": n} for n in range(50)])) == 50
     assert rpc([call] * 51)["error"]["code"] == -32600
+
+
+def test_half_a_surrogate_pair_anywhere_is_answered_with_text(
+    running: Daemon, tokens: dict[str, str]
+) -> None:
+    state = {"method": "context.status", "metadata": {"request_id": HALF[0], HALF[1]: HALF[2]}}
+    bodies = [state, {"batch": [state], "then": state}, *with_half_pairs(HALF[0])]
+    for body in bodies:
+        for data in spellings(body):
+            for path in ("/rpc", "/operation"):
+                answer = running.ask("POST", path, data, tokens["read"])
+                assert answer.status < 429, (path, data, answer)
+                assert answer.status == 204 or isinstance(answer.json, dict), (path, data, answer)
+    assert running.ask("POST", "/operation", STATUS, tokens["read"]).status == 200
 
 
 # -- MCP
@@ -274,6 +298,33 @@ async def test_mcp_of_both_eras_with_its_scope(
                 if works:
                     loaded = await client.call_tool("load_context", {"feature": "checkout"})
                     assert loaded.structured_content["status"] == "ok"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+async def test_a_caller_over_mcp_hears_of_its_builds_progress(
+    running: Daemon, root: Path, tokens: dict[str, str], era: str
+) -> None:
+    heard: list[tuple[float, str | None]] = []
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, message))
+
+    headers = {"authorization": f"Bearer {tokens['write']}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=30) as wire:
+        transport = streamable_http_client(f"{running.url}/mcp", http_client=wire)
+        async with Client(transport, mode=era) as client:
+            given = {"feature": "checkout", "level": "light", "force": True}
+            done = await client.call_tool("load_context", given, progress_callback=tell)
+            assert done.structured_content["state"] == "built"
+            state = {"method": "context.load", "params": given}
+            again = await client.call_tool("context_operation", state, progress_callback=tell)
+            assert again.structured_content["result"]["state"] == "built"
+    said = [message for _, message in heard]
+    assert said.count("checking every source") == 2
+    assert "reading the project's files" in said
+    first = [progress for progress, _ in heard[: said.index("checking every source") + 1]]
+    assert first == sorted(set(first))
 
 
 @pytest.mark.anyio
@@ -334,7 +385,7 @@ def test_what_is_too_long_or_no_http_is_refused_and_the_daemon_goes_on(
 
 
 @pytest.mark.anyio
-async def test_who_trickles_a_request_or_leaves_its_answer_unread_is_cut_off(
+async def test_who_trickles_stalls_idles_or_connects_too_often_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.3)
@@ -342,13 +393,22 @@ async def test_who_trickles_a_request_or_leaves_its_answer_unread_is_cut_off(
     size = 2**26
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.accept"})
+            while (await receive())["type"] != "websocket.disconnect":
+                pass
+            return
         while (await receive()).get("more_body"):
             pass
         await send({"type": "http.response.start", "status": 200, "headers": []})
         body = b"x" * (size if scope["path"] == "/large" else 1)
         await send({"type": "http.response.body", "body": body})
 
-    config = uvicorn.Config(app, http=protocol.BoundedProtocol, lifespan="off", log_config=None)
+    config = uvicorn.Config(
+        app, http=protocol.BoundedProtocol, ws="websockets-sansio", lifespan="off",
+        log_config=None, timeout_keep_alive=1, ws_ping_interval=0.3, ws_ping_timeout=0.3,
+    )  # fmt: skip
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
@@ -369,6 +429,26 @@ async def test_who_trickles_a_request_or_leaves_its_answer_unread_is_cut_off(
         while state.connections:  # noqa: ASYNC110
             await anyio.sleep(0.05)
         writer.close()
+
+        monkeypatch.setattr(protocol, "REQUEST_SECONDS", 60.0)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(UPGRADE)  # and then it answers no ping
+        assert b" 101 " in await reader.read()
+        writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(whole)  # and then it asks for nothing else
+        assert b" 200 " in await reader.read()
+        writer.close()
+
+        monkeypatch.setattr(protocol, "MAX_CONNECTIONS", 3)
+        several = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
+        with suppress(ConnectionError):
+            assert await several[3][0].read() == b""
+        for reader, writer in several[:3]:
+            writer.write(whole)
+            assert b" 200 " in await reader.read()
+        for _, writer in several:
+            writer.close()
     listening.close()
 
 

@@ -50,6 +50,25 @@ def test_a_damaged_file_is_replaced_by_an_empty_database(layout, damage):
     assert kept(layout) == ["again"]
 
 
+def test_a_shared_connection_serves_many_uses_and_heals_like_any_other(layout, monkeypatch):
+    keep(layout, "old")
+    opened = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **b: opened.append(a) or connect(*a, **b))
+    with db.shared(layout):
+        begun = len(opened)
+        keep(layout, "new")
+        assert kept(layout) == ["new", "old"]
+        assert len(opened) == begun
+        layout.db.write_bytes(b"no database" * 99)
+        for journal in layout.db.parent.glob("index.db-*"):
+            journal.unlink()
+        keep(layout, "again")
+        assert "again" in kept(layout)
+    keep(layout, "later")
+    assert "later" in kept(layout)
+
+
 def test_a_database_of_another_schema_is_replaced(layout):
     keep(layout, "old")
     with closing(sqlite3.connect(layout.db)) as connection:
@@ -57,13 +76,16 @@ def test_a_database_of_another_schema_is_replaced(layout):
     assert kept(layout) == []
 
 
-def test_a_flipped_bit_in_the_name_of_a_column_is_damage(layout):
+@pytest.mark.parametrize("name", [b"kex", b"ke\xf9"], ids=["another name", "no text"])
+def test_a_flipped_bit_in_the_name_of_a_column_is_damage(layout, name):
     keep(layout, "old")
     with closing(sqlite3.connect(layout.db)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     data = layout.db.read_bytes()
     assert data.count(b"passed_checks (key TEXT") == 1
-    layout.db.write_bytes(data.replace(b"passed_checks (key TEXT", b"passed_checks (kex TEXT"))
+    layout.db.write_bytes(
+        data.replace(b"passed_checks (key TEXT", b"passed_checks (%b TEXT" % name)
+    )
     assert kept(layout) == []
 
 

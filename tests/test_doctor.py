@@ -64,8 +64,8 @@ def test_the_text_for_people_has_a_line_per_check(cli: Cli, project: Path) -> No
     assert [row[1] for row in rows] == NAMES
     assert {row[0] for row in rows} <= {"ok", "warn", "fail"}
     assert (
-        "warn  gates      no .project/gates, so nothing is gated\n                 Run: preread "
-        "init\n" in done.out
+        "warn  gates      no .project/gates, so nothing is gated\n                 Run: `preread "
+        "init`\n" in done.out
     )
 
 
@@ -78,7 +78,7 @@ def test_it_writes_nothing(cli: Cli, tmp_path: Path) -> None:
 
 def test_packages_are_those_that_the_project_declares() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    names = {line.split(">")[0].split("=")[0].strip() for line in declared}
+    names = {re.split(r"[\[>=]", line)[0].strip() for line in declared}
     assert {name for name in names if not name.startswith("tree-sitter-")} == set(PACKAGES)
 
 

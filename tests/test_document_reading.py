@@ -96,6 +96,86 @@ def test_metadata_tables_and_references_come_as_records(tmp_path: Path) -> None:
         assert (table.part, table.rows[-1]) == (part, ("card", "3 days"))
 
 
+WORDS = {(60, 680): "way", (160, 680): "days", (60, 660): "card", (160, 660): "3",
+         (60, 640): "cash at till", (160, 640): "none"}  # fmt: skip
+ACROSS = [(50, y, 250, y) for y in (694, 674, 634)]
+GRID = [*ACROSS, (50, 654, 250, 654), *((x, 634, x, 694) for x in (50, 150, 250))]
+PROSE = {(60, y): "A refund must reach the customer in time" for y in (680, 660, 640)}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "there"),
+    [
+        (papers.words(WORDS) + " " + papers.rules(*GRID), True),
+        (papers.words(WORDS) + " " + papers.rules(*ACROSS), True),
+        (papers.words(WORDS), False),  # columns without lines
+        (papers.words(PROSE) + " " + papers.rules(*GRID), False),  # a figure behind a text
+        (papers.words(PROSE) + " " + papers.rules(*ACROSS), False),
+    ],
+    ids=["grid", "three rules", "no rules", "text in a grid", "text between rules"],
+)
+def test_a_pdf_s_table_is_seen_by_its_lines(tmp_path: Path, drawn: str, there: bool) -> None:
+    (tmp_path / "a.pdf").write_bytes(papers.pdf([["Fees"]], drawn=drawn))
+    document = reading.read(services(tmp_path).tree, "a.pdf").document
+    rows = (("way", "days"), ("card", "3"), ("cash at till", "none"))
+    assert [(table.part, table.rows) for table in document.tables] == ([(1, rows)] if there else [])
+
+
+RST = """Fees
+====
+
+=====  ====
+way    days
+=====  ====
+card   3
+=====  ====
+
+Refunds
+-------
+
++------+-------+
+| way  | *who* |
++======+=======+
+| card | bank  |
++------+-------+
+
+.. csv-table::
+
+   a, "b, c"
+
+.. list-table::
+
+   * - d
+     - e
+
+.. csv-table::
+   :file: /etc/passwd
+
+.. include:: /etc/passwd
+"""
+
+
+def test_tables_of_restructured_text_are_read_and_no_file_that_it_names(tmp_path: Path) -> None:
+    pytest.importorskip("docutils")
+    (tmp_path / "a.rst").write_text(RST)
+    document = reading.read(services(tmp_path).tree, "a.rst").document
+    assert [(table.part, table.rows) for table in document.tables] == [
+        (1, (("way", "days"), ("card", "3"))), (2, (("way", "who"), ("card", "bank"))),
+        (2, (("a", "b, c"),)), (2, (("d", "e"),)),
+    ]  # fmt: skip
+    assert "root:" not in str(document)
+
+
+def test_an_encrypted_pdf_opens_without_a_user_password_and_else_says_so(tmp_path: Path) -> None:
+    made = Path(__file__).parent / "data" / "documents"
+    (tmp_path / "a.pdf").write_bytes((made / "owner-password.pdf").read_bytes())
+    opened = reading.read(services(tmp_path).tree, "a.pdf").document
+    assert opened.parts[0].lines == ("The till opens at nine.",)
+    error = refused(tmp_path, "b.pdf", (made / "user-password.pdf").read_bytes())
+    assert (error.code, error.details["reason"]) == ("E_DOCUMENT", "encrypted")
+    assert "without a password" in error.hint
+
+
 async def test_load_read_and_list_say_what_a_document_is(project: Path) -> None:
     (project / "docs" / "till.pdf").write_bytes(FORMATS["till.pdf"])
     loaded = (
@@ -106,6 +186,7 @@ async def test_load_read_and_list_say_what_a_document_is(project: Path) -> None:
     (one,) = loaded["documents"]
     assert (one["parts"], one["references"], one["about"]["doi"]) == (3, 2, "10.1234/till.5")
     assert one["about"]["authors"] == ["Ada Byron", "Bo Li"]
+    assert one["about"]["pages"] == 3
     read = (
         await answer(
             project,

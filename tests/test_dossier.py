@@ -1,6 +1,7 @@
 """The dossier format: what is rendered parses back, and each broken rule is reported by line."""
 
 import gc
+import re
 import string
 import time
 from pathlib import Path
@@ -590,3 +591,20 @@ def test_hostile_text_neither_breaks_nor_slows_the_parser(text: str) -> None:
     assert time.process_time() - begun < 5
     assert len(rendered) <= 3 * len(text) + 1000
     assert all(str(problem) for problem in problems)
+
+
+def test_a_basename_that_several_cited_files_share_is_never_written_alone() -> None:
+    facts = (
+        "src/a/page.py:1",
+        "src/a/page.py:2",
+        "src/b/page.py:3",
+        "src/a/only.py:4",
+        "src/a/only.py:5",
+    )
+    section = Section("A", tuple(Fact(f"says {n}", (cited,)) for n, cited in enumerate(facts)))
+    draft = Draft("patterns.md", "login", (section,))
+    text = dossier.render(draft)
+    assert re.findall(r"\((.+)\)", text) == [*facts[:4], "only.py:5"]
+    again, problems = dossier.parse("patterns.md", "login", text)
+    assert not problems
+    assert [fact.sources for fact in again.facts] == [(cited,) for cited in facts]

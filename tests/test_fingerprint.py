@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,13 @@ import pytest
 from _mcp_process import connect
 from _processes import KNOWLEDGE, REPORT, LoggingGit, ended, small, start
 from conftest import git
+from preread.errors import PrereadError
+from preread.jobs import Caller, Jobs
+from preread.operations import dispatch
+from preread.operations import operation as operation_of
+from preread.operations.registry import Context
+from preread.project.tree import TRUST_FINE
+from preread.reply_cache import ReplyCache
 
 pytestmark = pytest.mark.anyio
 YOUNG = 2.1  # seconds; what changed later than two seconds ago is not trusted, by design
@@ -65,9 +73,9 @@ def patched(path: str, old: str, other: str) -> Callable[[Path], object]:
     return make
 
 
-def led_out(project: Path) -> None:
-    """Move the dossier out of the project, and leave a link to it."""
-    folder = project / ".project" / "context" / "login"
+def led_out(project: Path, feature: str = "login") -> None:
+    """Move a dossier out of the project, and leave a link to it."""
+    folder = project / ".project" / "context" / feature
     outside = project.parent / f"{project.name}-outside"
     folder.rename(outside)
     folder.symlink_to(outside)
@@ -216,3 +224,46 @@ async def test_no_reply_from_memory_outlives_a_change_of_what_it_depends_on(tmp_
             for name in CASES:
                 tasks.start_soon(stale_replies, tmp_path, name, wrong)
     assert wrong == [], "\n".join(wrong)
+
+
+SHOWN: dict[str, Callable[[Path], object]] = {
+    "edited by hand": patched(PATTERNS, "# Patterns: login", "# Patterns: LOGIN"),
+    "removed": lambda project: (project / PATTERNS).unlink(),
+    "an alias": patched(".project/gates", "#alias", " alias"),
+    "led out": partial(led_out, feature="paint"),
+}
+
+
+async def test_a_dossier_that_was_shown_from_memory_is_read_again_after_a_change(
+    tmp_path: Path,
+) -> None:
+    project, show, replies = small(tmp_path / "p", MORE), operation_of("show"), ReplyCache[Any]()
+    request = show.request(feature="login")
+    for feature in ("login", "paint"):
+        assert ended(start(project, "load", feature)).status == 0
+
+    async with Jobs() as jobs:
+
+        async def shown() -> object:
+            context = Context(project, {}, jobs, Caller(None, _unheard), replies, by="mcp:x")
+            try:
+                return await dispatch.run(context, show, request)
+            except PrereadError as error:
+                return error.code
+
+        seen = []
+        for change in SHOWN.values():
+            await anyio.sleep(TRUST_FINE / 1e9 + 0.1)
+            before = await shown()
+            assert await shown() is before, "the reply did not come from memory"
+            change(project)
+            seen.append(await shown())
+            assert seen[-1] != before
+    assert "# Patterns: LOGIN" in seen[0].text
+    assert "# Patterns" not in seen[1].text
+    assert seen[2].feature == "paint"
+    assert seen[3] == "E_OUTSIDE"
+
+
+async def _unheard(message: str, done: float, total: float) -> None:
+    """Progress that nobody listens to."""

@@ -83,8 +83,8 @@ def test_off_for_a_time_ends_then(gated: Path, words: str, seconds: int) -> None
 
 def test_off_without_a_time_is_for_good_and_on_ends_it(cli: Cli, gated: Path) -> None:
     assert cli("gates", "off", cwd=gated).out == (
-        "Switched off.\nThe gates are off until they are switched on. To switch them on: preread "
-        "gates on\n"
+        "Switched off.\nThe gates are off until they are switched on. To switch them on: `preread "
+        "gates on`\n"
     )
     assert switch(gated).read_text() == "forever\nby preread gates off\n"
     assert call(gated, action="test", paths=("login.spec.ts",))["ok"]
@@ -172,7 +172,7 @@ def test_without_a_gates_file_nothing_is_switched(cli: Cli, tmp_path: Path) -> N
     done = cli("gates", "off", cwd=project)
     assert (
         done.out
-        == "There is no .project/gates here, so nothing is gated; preread init writes one.\n"
+        == "There is no .project/gates here, so nothing is gated; `preread init` writes one.\n"
     )
     assert not (project / ".project").exists()
     assert cli("gates", "test", "a.ts", cwd=project).status == 0

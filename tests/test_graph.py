@@ -142,7 +142,9 @@ def test_the_graph_has_what_the_files_say_and_nothing_else(root: Path) -> None:
     }  # fmt: skip
     fixed = {edge[:2] for edge in edges(root) if edge[1] == "fixed-by"}
     assert fixed == {(shop, "fixed-by"), ("ticket:SHOP-7", "fixed-by")}
-    assert test not in {row[0] for row in everything(root)[0]}  # one hop: nobody cites it
+    nodes = {row[0]: (row[1], row[5]) for row in everything(root)[0]}
+    assert nodes[older] == ("decision", "retired")
+    assert test not in nodes  # one hop: nobody cites it
 
 
 def test_each_edge_says_what_shows_it_and_how_sure_it_is(root: Path) -> None:
@@ -264,7 +266,7 @@ async def test_every_face_answers_alike(call) -> None:
     assert all(one["sources"] and "state" in one and "confidence" in one for one in near["nodes"])
     assert node["counts"]["cites"] == 2
     assert {edge["kind"] for edge in node["edges"]} >= {"defines", "tests", "changed-with"}
-    assert stats["nodes"]["decision"] == 1
+    assert stats["nodes"]["decision"] == 2  # one of them superseded
     assert stats["most_cited"][0] == {"node": node["node"], "facts": 2}
     assert [one["name"] for one in stats["orphans"]] == ["whole cents", "tenths of a cent"]
     assert index["nodes"] == sum(stats["nodes"].values())
@@ -290,7 +292,8 @@ async def test_a_path_is_one_of_the_shortest_and_follows_the_edges_asked_for(roo
 
 async def test_kinds_edges_depth_confidence_and_limit_bound_an_answer(root: Path) -> None:
     found = await ask(root, "knowledge.query", kinds=["decision"])
-    assert [one["name"] for one in found["nodes"]] == ["tenths of a cent"]
+    states = {one["name"]: one["state"] for one in found["nodes"]}
+    assert states == {"tenths of a cent": "said", "whole cents": "retired"}
     found = await ask(root, "knowledge.query", edges=["calls"])
     assert len(found["edges"]) == 2
     found = await ask(root, "knowledge.query", node="checkout", depth=2, kinds=["symbol"])
@@ -321,6 +324,23 @@ async def test_a_wrong_question_is_answered_with_what_is_wrong(
     done = await answer(root, {"method": "knowledge.query", "params": params})
     assert done["error"]["code"] == code
     assert words in f"{done['error']['message']} {done['error']['hint']}"
+
+
+async def test_a_new_test_of_a_cited_file_joins_the_graph_and_leaves_it(
+    root: Path,
+) -> None:
+    await ask(root, "knowledge.index")
+    write(root, {"tests/test_order.py": CODE["tests/test_shop.py"].replace("total", "order")})
+    await ask(root, "knowledge.index")
+    testing = {
+        source
+        for source, kind, target in edges(root)
+        if (kind, target) == ("tests", f"file:{SHOP}")
+    }
+    assert testing == {"file:tests/test_shop.py", "file:tests/test_order.py"}
+    (root / "tests/test_order.py").unlink()
+    await ask(root, "knowledge.index")
+    assert not any("test_order" in f"{source} {target}" for source, _, target in edges(root))
 
 
 async def test_a_project_without_facts_has_an_empty_graph(tmp_path: Path) -> None:

@@ -135,6 +135,44 @@ def test_an_edit_that_checks_out_replaces_the_builds_fact_for_good(project: Path
         lines = path.read_text().split("\n")
         assert lines[lines.index("<!-- Ann was here -->") + 1] == mine
         assert path.read_text().count(old) == 1
+    assert cli("check", "login", cwd=project).status == 0  # the comment is no problem either
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["seen before", "with the edit"])
+def test_an_edit_replaces_the_builds_fact_when_its_numbers_change_too(
+    project: Path, cli: Cli, loaded: bool
+) -> None:
+    path, tests = file_of(project, "patterns.md"), project / "tests" / "test_login.py"
+    built = "`login` in 3 of 3 tests:"
+    assert built in path.read_text()
+    path.write_text(path.read_text().replace(built, "Ann: nearly always"))
+    if loaded:
+        cli("load", "login", cwd=project)
+    tests.write_text(tests.read_text() + "\n\ndef test_more():\n    assert login('bob', 'b')\n")
+    for arguments in ((), ("--force",)):
+        cli("load", "login", "--json", *arguments, cwd=project)
+        assert "- Ann: nearly always `login(" in path.read_text()
+        assert "of 4 tests" not in path.read_text()
+
+
+def test_a_persons_fact_without_a_quote_stays_unverified_until_its_line_is_back(
+    project: Path, cli: Cli
+) -> None:
+    path, code = file_of(project, "patterns.md"), project / "login.py"
+    mine = "tokens are plain on purpose"
+    path.write_text(f"{path.read_text()}\n## Ours\n- {mine} (login.py:18)\n")
+    cli("load", "login", cwd=project)
+    changed = LOGIN.replace('return f"token-{name}"', "return sign(name)")
+    for text in (changed, f"#\n{changed}"):  # what is at the line now is not what it was
+        code.write_text(text)
+        warnings = cli("load", "login", "--json", cwd=project).json["warnings"]
+        assert any(mine in one and "no longer say it" in one for one in warnings)
+        assert f"- {mine} (login.py:18)\n" in path.read_text()
+        [found] = cli("facts", mine, "--json", cwd=project).json["facts"]
+        assert found["state"] == "unverified"
+    code.write_text(f"#\n#\n{LOGIN}")
+    assert cli("load", "login", "--json", cwd=project).json["warnings"] == []
+    assert f"- {mine} (login.py:20)\n" in path.read_text()
 
 
 def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
@@ -147,6 +185,8 @@ def test_a_persons_new_span_is_watched_at_once(project: Path, cli: Cli) -> None:
     assert mine.replace("14", "15") in path.read_text()
     assert reply["warnings"] == []
     assert reply["refresh"]["moved"] >= 1
+    said = mine[2:].partition(" (")[0]
+    assert cli("blame", said, "--json", cwd=project).json["facts"][0]["by"] == "person"
 
 
 def test_a_renamed_enclosing_definition_is_noticed(project: Path, cli: Cli) -> None:
@@ -244,6 +284,19 @@ def test_a_persons_fact_survives_the_loss_of_the_manifest(
     if told != lost_manifests.UNKNOWN:
         assert after["person"] == before["person"]
     assert cli("load", "login", "--json", cwd=project).json["state"] == "cached"
+
+
+def test_the_history_tells_what_a_person_replaced(project: Path, cli: Cli) -> None:
+    path, manifest = file_of(project, "patterns.md"), file_of(project, "manifest.json")
+    path.write_text(path.read_text().replace("`login` in 3 of 3 tests:", "`login` in most tests:"))
+    cli("load", "login", cwd=project)
+    manifest.unlink()
+    without_database(project)
+    for text in (LOGIN, "#\n" + LOGIN):
+        (project / "login.py").write_text(text)
+        cli("load", "login", cwd=project)
+        assert "in most tests:" in path.read_text()
+        assert "in 3 of 3 tests:" not in path.read_text()
 
 
 def facts_by_author(cli: Cli, project: Path) -> dict[str, set[str]]:

@@ -340,6 +340,15 @@ def test_the_home_folder_is_no_project_unless_it_is_made_one(cli: Cli, tmp_path:
     assert cli("load", "login", cwd=home, env={"HOME": str(home)}).status == 0
 
 
+def test_undo_of_init_leaves_git_as_a_load_before_it_did(cli: Cli, tmp_path: Path) -> None:
+    root = write(tmp_path / "app", {"login.py": "def login():\n    pass\n"})
+    make_repository(root)
+    for command in (["load", "login"], ["init"], ["init", "--undo"]):
+        assert cli(*command, cwd=root).status == 0
+    assert (root / ".project" / "context" / "login").is_dir()
+    assert status_of_git(root) == ""
+
+
 def test_undo_removes_what_init_wrote_and_copies_what_was_changed(cli: Cli, tmp_path: Path) -> None:
     root = write(tmp_path / "app", {"tests/test_login.py": TEST})
     make_repository(root)

@@ -239,7 +239,7 @@ def test_the_guard_refuses_a_project_folder_that_is_a_file(tmp_path: Path) -> No
     "name",
     (
         "|context|context/login|.cache|.cache/staging|.cache/locks|.cache/index.db|.state|.state/runs|.state/wrong.json"
-        "|.state/backups/login|.state/results.jsonl|.state/spending.jsonl|.state/spending-agreed|config.toml|knowledge.md"
+        "|.state/builds|.state/backups/login|.state/results.jsonl|.state/spending.jsonl|.state/spending-agreed|config.toml|knowledge.md"
         "|tickets"
     ).split("|"),
 )

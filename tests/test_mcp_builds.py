@@ -46,7 +46,9 @@ async def test_a_hurried_client_gets_building_and_its_next_call_joins(project, s
     async with connect(project, mode, slow_git.env | {"PREREAD_REPLY_WITHIN": "0.05"}) as client:
         await load(client, replies, feature="checkout")
         assert replies[0]["status"] == "building"
-        assert replies[0]["next"].startswith("Call load_context again with the same arguments")
+        assert replies[0]["next"].startswith(
+            "Call again with the same arguments, `load_context with {"
+        )
         assert await slow_git.entered()
         slow_git.let_go()
         while replies[-1]["status"] == "building":

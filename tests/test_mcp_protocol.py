@@ -55,6 +55,28 @@ async def test_two_tools_are_listed_whatever_the_number_of_operations(client):
     assert load.output_schema["required"] == ["status"]
 
 
+async def test_tools_full_lists_each_operation_for_agents_with_its_schemas_and_effect(tmp_path):
+    offered = {o.name: o for o in every() if not o.people_only and o.name != "context.load"}
+    async with connect(shop(tmp_path / "shop"), "legacy", {"PREREAD_TOOLS": "full"}) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        others = {name.replace(".", "_"): o for name, o in offered.items()}
+        assert set(tools) == {"load_context", "context_operation", *others}
+        for name, operation in others.items():
+            tool, effect = tools[name], operation.effect
+            assert tool.description == operation.doc
+            assert set(tool.input_schema["properties"]) == set(operation.request.model_fields)
+            hints = tool.annotations
+            assert (hints.read_only_hint, hints.destructive_hint) == (
+                effect == "read",
+                effect == "execute",
+            )
+        reply = await client.call_tool("memory_remember", {"content": "the till opens at nine"})
+        assert reply.structured_content["state"] == "added"
+        told = await client.call_tool("agent_execute", {"kind": "review", "task": "Read it"})
+        assert told.is_error
+        assert "E_NOT_ALLOWED" in told.content[0].text
+
+
 async def test_every_operation_that_an_agent_may_call_is_listed_by_one_of_them(client):
     reply = await called(client, "context_operation", method="ops", options={"limit": 1000})
     listed = {each["name"] for each in reply.structured_content["result"]["operations"]}
@@ -197,6 +219,8 @@ async def test_a_failed_operation_comes_back_as_the_state_with_its_error(client)
     [
         ({"method": "lod"}, "no operation `lod`. Did you mean `load`?"),
         ({"method": "context.lod"}, "Did you mean `context.load`?"),
+        ({"method": "context.lod"}, "Similar: `context.load`, `"),
+        ({"method": "facts"}, "Did you mean `knowledge.search`?"),  # its command
         ({"method": "load", "params": {"featur": "x"}}, "context.load takes no argument `featur`."),
         ({"method": "load", "params": '{"feature": '}, "`params`: "),
         ({"method": "load", "options": {"fast": True}}, "options.fast"),
@@ -207,7 +231,9 @@ async def test_a_failed_operation_comes_back_as_the_state_with_its_error(client)
 async def test_a_state_that_cannot_be_run_says_why(client, given, words):
     reply = await called(client, "context_operation", **given)
     assert reply.is_error
-    assert reply.content[0].text.startswith("E_USAGE: ")
+    is_unknown = given.get("method", "load") != "load"
+    code = "E_METHOD" if is_unknown else "E_USAGE"
+    assert reply.content[0].text.startswith(f"{code}: ")
     assert words in reply.content[0].text
 
 

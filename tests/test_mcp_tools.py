@@ -133,7 +133,7 @@ def test_an_operation_that_runs_programs_is_neither_permitted_nor_offered_to_age
     with pytest.raises(PrereadError, match="agents are not allowed") as caught:
         dispatch.permit(launch, Settings())
     assert caught.value.code == "E_NOT_ALLOWED"
-    assert "A person can run it: preread toys.launch" in caught.value.hint
+    assert "A person can run it: `preread toys.launch` in a terminal." in caught.value.hint
     assert launch not in dispatch.offered(TOYS.values(), Settings())
     allowed = Settings(allow=["read", "execute"])
     dispatch.permit(launch, allowed)

@@ -8,6 +8,7 @@ import sys
 import anyio
 import pytest
 
+from _half_pairs import HALF, spellings, with_half_pairs
 from _mcp_process import BOUND, connect, environ, shop, wired
 from preread.mcp import transport
 
@@ -83,36 +84,6 @@ async def test_a_message_may_arrive_in_pieces_and_several_at_once(project):
         for start in range(0, len(data), 7):
             await wire.send(data[start : start + 7])
         assert sorted([(await wire.receive())["id"] for _ in range(3)]) == [1, 2, 3]
-
-
-HALF = ["\ud800", "\udfff", "a\udc80b", "\udfff\ud800", "🦊\ud83e"]
-
-
-def spellings(value) -> list[bytes]:
-    """A message as a line with escapes, and with the bytes that UTF-8 forbids."""
-    raw = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return [json.dumps(value).encode() + b"\n", raw + b"\n"]
-
-
-def with_half_pairs(half: str) -> list[dict]:
-    """Messages with half a surrogate pair where a server may echo it."""
-    inner = json.dumps({"feature": half, half: [half]})
-    state = {"method": "facts", "params": inner, "metadata": json.dumps({half: {"a": half}})}
-    call = {"jsonrpc": "2.0", "id": 5, "method": "tools/call"}
-    operation = {"name": "context_operation", "arguments": state}
-    return [
-        {"jsonrpc": "2.0", "id": half, "method": "ping"},
-        {"jsonrpc": "2.0", "id": [half], "method": half},
-        {"jsonrpc": "2.0", "method": half, "params": {half: half}},
-        {"jsonrpc": "2.0", "id": 5, "result": {half: half}},
-        {"jsonrpc": "2.0", "id": 5, "method": half},
-        call | {"params": {"name": half}},
-        call | {"params": {"name": "load_context", "arguments": {"feature": half, half: half}}},
-        call | {"params": operation},
-        call | {"params": operation | {"arguments": state | {"params": "{}"}}},
-        call | {"params": operation | {"arguments": state | {"method": half, "options": inner}}},
-        call | {"params": operation | {"_meta": {"progressToken": half}}},
-    ]
 
 
 @pytest.mark.parametrize("half", HALF)

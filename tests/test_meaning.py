@@ -39,6 +39,17 @@ def project(tmp_path: Path, cli: Cli) -> Path:
     return root
 
 
+@pytest.fixture
+def without_model(tmp_path: Path) -> dict[str, str]:
+    """The environment of a machine without the extra, for real processes."""
+    hidden = tmp_path / "hidden"
+    write(hidden, {"sitecustomize.py": (
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'wordllama' else find(name, *a)\n"
+    )})  # fmt: skip
+    return {"PYTHONPATH": str(hidden)}
+
+
 def recall(cli: Cli, project: Path, topic: str, mode: str, **environ: str) -> dict:
     done = cli("recall", topic, "--mode", mode, "--json", cwd=project, env=environ)
     assert done.status == 0, done
@@ -74,6 +85,33 @@ def test_the_settings_change_what_recall_uses(project: Path, cli: Cli) -> None:
     assert recall(cli, project, "bank", "both", PREREAD_MEANING="0.5")["used"] == "both"
 
 
+FILES = {
+    "src/basket.py": "class Basket:\n    def put_goods(self): ...\n",
+    "src/letters.py": "def send_letters(address): ...\n",
+    "src/credentials.py": "def rotate_password(user): ...\n",
+    "src/rates.py": "def vat_rate(country): ...\n",
+}
+
+
+def test_the_settings_change_which_files_are_found(
+    tmp_path: Path, cli: Cli, without_model: dict[str, str]
+) -> None:
+    root = write(tmp_path / "shop", FILES)
+    make_repository(root)
+
+    def found(**environ: str) -> list[str]:
+        words = ("letters", "--description", "letters about the shopping cart")
+        done = cli("evidence", *words, "--json", cwd=root, env=environ)
+        return [one["path"] for one in done.json["files"]]
+
+    assert found() == ["src/letters.py"]
+    done = cli("call", "config.configure_semantic", '{"files": 0.5}', cwd=root)
+    assert (done.json["result"]["files"], done.json["result"]["weight"]) == (0.5, 0.5)
+    assert found()[:2] == ["src/letters.py", "src/basket.py"]
+    assert found(PREREAD_FILE_MEANING="0") == found(**without_model) == ["src/letters.py"]
+    assert cli("call", "config.configure_semantic", "{}", cwd=root).status == 2
+
+
 def test_a_settings_file_that_is_no_toml_is_not_overwritten(project: Path, cli: Cli) -> None:
     config = project / ".project/config.toml"
     config.write_text("max_facts = = 3\n")
@@ -92,14 +130,9 @@ def test_vectors_are_kept_and_computed_anew(project: Path, cli: Cli) -> None:
 
 
 def test_without_the_model_both_says_that_it_used_words(
-    project: Path, cli: Cli, tmp_path: Path
+    project: Path, cli: Cli, without_model: dict[str, str]
 ) -> None:
-    hidden = tmp_path / "hidden"  # a machine without the extra, for a real process
-    write(hidden, {"sitecustomize.py": (
-        "import importlib.util as u\nfind = u.find_spec\n"
-        "u.find_spec = lambda name, *a: None if name == 'wordllama' else find(name, *a)\n"
-    )})  # fmt: skip
-    environ = {"PYTHONPATH": str(hidden)}
+    environ = without_model
     found = recall(cli, project, "basket", "both", **environ)
     assert found["used"] == "words"
     assert "preread[meaning]" in found["warnings"][0]

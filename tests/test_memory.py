@@ -182,6 +182,22 @@ async def test_a_long_inventory_comes_page_by_page(project: Path) -> None:
     assert texts == [f"fact number {n}" for n in range(4)]
 
 
+async def test_recall_of_long_facts_is_bounded_and_goes_on_at_a_cursor(project: Path) -> None:
+    facts = [f"till number {n}: {f'drawer {n} ' * 190}".strip() for n in range(24)]
+    book = "".join(f"- {one} (said:ann@2026-01-02)\n" for one in facts)
+    Layout(project).knowledge.write_text(f"# Knowledge\n\n## Tills\n{book}")
+    asked = state("recall", topic="till", limit=1000, mode="words") | {"options": {}}
+    found: list[str] = []
+    while True:
+        page = await answer(project, asked)
+        assert len(json.dumps(page["result"])) < 45_000
+        found += [one["text"] for one in page["result"]["entries"]]
+        if "next_cursor" not in page["metadata"]:
+            break
+        asked["options"]["cursor"] = page["metadata"]["next_cursor"]
+    assert (sorted(found), page["metadata"]["total"]) == (sorted(facts), 24)
+
+
 async def test_the_commands_print_what_they_did(cli: Cli, project: Path) -> None:
     kept = cli("remember", FACT, "--tags", "payment", "--tags", "slow", cwd=project)
     assert (kept.status, kept.out.split()[0]) == (0, "added")

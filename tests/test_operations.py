@@ -125,6 +125,33 @@ def without_folders(text: str) -> str:
     return re.sub(r"(?:[\w.-]+/)+(?=[\w.-]+:\d)", "", text)
 
 
+def test_show_with_cited_lists_what_each_source_says_now(loaded: Path) -> None:
+    def cited() -> dict[str, dict]:
+        reply = call("context.show", loaded, feature="checkout", file="codebase.md", cited=True)
+        facts = reply.model_dump(mode="json")["cited"]
+        return {source["source"]: source for fact in facts for source in fact["sources"]}
+
+    before = cited()
+    path = "api/shop/errors.py"
+    name = next(one for one in before if one.startswith(f"{path}:"))
+    assert before[name]["freshness"] == "fresh"
+    lines = (loaded / path).read_text().split("\n")
+    first = before[name]["start"] - 1
+    assert before[name]["lines"] == lines[first : first + before[name]["total"]]
+    lines[first] += "  # PASSWORD = 'hunter2hunter2hunter2'"
+    (loaded / path).write_text("\n".join(lines))
+    assert cited()[name]["freshness"] in {"changed", "gone"}
+    assert "hunter2" not in str(cited())
+    (loaded / path).unlink()
+    assert cited()[name] == {
+        "source": name,
+        "freshness": "gone",
+        "start": 0,
+        "lines": [],
+        "total": 0,
+    }
+
+
 def test_show_with_ids_lists_each_fact_with_its_place(loaded: Path) -> None:
     reply = call("context.show", loaded, feature="checkout", ids=True).model_dump()
     assert len(reply["facts"]) > 10

@@ -12,6 +12,7 @@ import pytest
 from _evidence_project import check, commit, draft, services, write
 from conftest import ROOT
 from preread import dossier, prompt
+from preread.builders import DRAFTING_ORDER
 from preread.errors import PrereadError
 from preread.evidence.collect import collect
 from preread.evidence.rules import RULES
@@ -23,7 +24,7 @@ from preread.services import Progress, Services
 
 SNAPSHOT = ROOT / "tests" / "data" / "prompt-checkout.md"
 TEMPLATE = (ROOT / "prompts" / prompt.NAME).read_text(encoding="utf-8")
-ALL = tuple(row.name for row in FILES)
+ALL = DRAFTING_ORDER
 STANDARD = ("existing-tests.md", "patterns.md", "codebase.md", "summary.md")
 EXTENDS = '{% extends "default/context-builder.md.j2" %}\n'
 WHERE = "Output directory: {{ output_directory }}\n"

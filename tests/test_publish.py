@@ -54,6 +54,12 @@ def test_staged_files_are_published_and_staging_is_removed(work, folder):
     assert not published.pending(work.layout, "login")
 
 
+def test_staging_that_cannot_be_listed_is_named(tmp_path):
+    with pytest.raises(PrereadError, match="staging") as caught:
+        publish.put_staged(tmp_path / "staging", {})
+    assert caught.value.code == "E_WRITE"
+
+
 def test_the_manifest_has_the_same_bytes_for_the_same_content(work, folder, tmp_path):
     used = {"ticket:B-2": "22", "knowledge": "11"}
     put(work, "one", used=used, description="größer")
@@ -462,7 +468,7 @@ def test_readers_never_meet_a_part_or_a_mix_while_publishers_are_killed(tmp_path
     with disk(tmp_path / "disk", "64m", or_folder=True) as folder:
         seen = run_cuts("storm", folder, KILLS)
     assert seen["wrong"] == []
-    assert seen["kills"] == KILLS
+    assert seen["kills"] == seen["rounds"] >= KILLS
     assert seen["cut when ready"] > KILLS / 7
     assert seen["cut before"] > KILLS / 13
     assert seen["reads"] > 7 * KILLS

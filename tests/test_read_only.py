@@ -6,11 +6,15 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
+from _faces import answer
 from _files_project import disk, make_read_only, snapshot
 from _processes import small
-from conftest import ROOT, Cli, child_environ
+from conftest import ROOT, Cli, child_environ, git
+from preread.operations import every
+from preread.operations.registry import RequestModel
 
 READS = (
     "show login", "status", "evidence login", "failures", "facts token", "recall token",
@@ -64,6 +68,51 @@ def test_its_database_is_in_a_private_folder(place: Path, cli: Cli) -> None:
     folder = next((Path(os.environ["HOME"]) / ".cache" / "preread").iterdir())
     assert (folder / "index.db").is_file()
     assert folder.stat().st_mode & 0o077 == 0
+
+
+GIVEN = {"feature": "login", "paths": ["src/login.py"], "format": "csv", "node": "src/login.py"}
+
+
+def fewest(request: type[RequestModel]) -> dict[str, object]:
+    """Values for the parameters that an operation cannot do without."""
+    found: dict[str, object] = {}
+    for name, field in request.model_fields.items():
+        if field.is_required():
+            fitting = {"dict": {"login": 1}, "tuple": ["login"], "list": ["login"]}
+            kinds = [value for kind, value in fitting.items() if kind in str(field.annotation)]
+            found[name] = GIVEN.get(name, kinds[0] if kinds else "login")
+    return found
+
+
+async def answers_of_reads(project: Path) -> dict[str, str]:
+    """The error's code of each operation that reads; empty for a result."""
+    found = {}
+    for operation in every():
+        if operation.effect == "read":
+            state = {"method": operation.name, "params": fewest(operation.request)}
+            reply = await answer(project, state)
+            found[operation.name] = reply.get("error", {}).get("code", "")
+    return found
+
+
+def test_no_question_makes_a_folder_a_project(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    codes = anyio.run(answers_of_reads, tmp_path)
+    assert len(codes) > 40
+    assert set(codes.values()) <= {"", "E_NOT_FOUND", "E_USAGE", "E_WORKTREE", "E_DOCUMENT"}, codes
+    assert [path.name for path in tmp_path.iterdir()] == [".git"]
+
+
+def test_every_operation_that_reads_works_on_a_read_only_disk(tmp_path: Path, cli: Cli) -> None:
+    with disk(tmp_path / "disk", "8m") as place:
+        project = small(place / "small")
+        assert cli("load", "login", cwd=project).status == 0
+        assert cli("say", "hello", cwd=project).status == 0
+        make_read_only(place)
+        before = snapshot(project)
+        codes = anyio.run(answers_of_reads, project)
+        assert set(codes.values()) <= {"", "E_NOT_FOUND", "E_USAGE", "E_WORKTREE", "E_DOCUMENT"}
+        assert snapshot(project) == before
 
 
 EVENT = {

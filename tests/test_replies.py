@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from _evidence_project import CALM, request, services
@@ -48,6 +48,7 @@ def texts_of(root: Path, feature: str = "checkout") -> dict[str, str]:
 
 @CALM
 @given(TEXTS, st.integers(0, 120))
+@example({"patterns.md": "abc", "codebase.md": "abc", "anti-patterns.md": "abc"}, 3)
 def test_no_more_is_inlined_than_may_be(texts: dict[str, str], limit: int) -> None:
     shown, cut = replies.inline(texts, limit)
     assert dossier.tokens(shown) <= limit

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,7 @@ def test_the_command_lists_failing_tests_first_and_shows_no_secret(
     write(project, {"reports/junit.xml": junit(60, test_login_a="P", test_b="P", also=also)})
     done = cli("failures", cwd=project)
     assert (done.status, secret in done.out) == (0, False)
+    assert secret.encode() not in services(project).layout.test_history.read_bytes()
     assert [(line.split()[0], line.split(" > ")[-1]) for line in done.out.splitlines()[3:-1]] == [
         ("failing", f"test_paint: {BOOM}"), ("failing", "test_key"),
         ("mended", f"test_login_a: {BOOM}"),
@@ -384,16 +386,57 @@ def test_a_broken_history_is_renamed_and_starts_over(tmp_path: Path) -> None:
     assert past(tmp_path).failures == 1
 
 
-def test_a_history_with_a_flipped_bit_in_the_name_of_a_column_starts_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [b"retrmed ", b"retr\xe9ed "], ids=["another name", "no text"])
+def test_a_history_with_a_flipped_bit_in_the_name_of_a_column_starts_over(
+    tmp_path: Path, name: bytes
+) -> None:
     run(tmp_path, "FP")
     db = services(tmp_path).layout.test_history
     data = db.read_bytes()
     assert data.count(b"retried ") == 1
-    db.write_bytes(data.replace(b"retried ", b"retrmed "))
+    db.write_bytes(data.replace(b"retried ", name))
     write(tmp_path, {"reports/junit.xml": junit(600, **{NAME: "F"})})
     assert looked(tmp_path).failures_digest
     assert past(tmp_path).failures == 1
-    assert b"retrmed" in db.with_suffix(".db.broken").read_bytes()
+    assert name in db.with_suffix(".db.broken").read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["replace(record, '{', '{{')", "'[]'", "x'ff'"])
+def test_a_history_with_a_damaged_record_of_a_run_starts_over(tmp_path: Path, damage: str) -> None:
+    run(tmp_path, "F")
+    layout = services(tmp_path).layout
+    with closing(sqlite3.connect(layout.test_history)) as db, db:
+        (id_,) = db.execute("SELECT id FROM runs").fetchone()
+        assert store.record(layout, id_) is not None
+        db.execute(f"UPDATE runs SET record = {damage}")
+    assert store.record(layout, id_) is None
+    assert layout.test_history.with_suffix(".db.broken").exists()
+    write(tmp_path, {"reports/junit.xml": junit(600, **{NAME: "F"})})
+    assert looked(tmp_path).failures_digest
+    assert past(tmp_path).failures == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("reports", "says"), ("reports", "problem"), ("reports", "at"), ("seen", "says"),
+     ("tests", "file"), ("tests", "groups"), ("tests", "name"), ("tests", "message"),
+     ("tests", "runs"), ("outcomes", "kind"), ("outcomes", "run"), ("outcomes", "verdict")],
+)  # fmt: skip
+def test_a_history_with_a_value_of_another_type_starts_over(
+    tmp_path: Path, table: str, column: str
+) -> None:
+    run(tmp_path, "F")
+    history_ = services(tmp_path).layout.test_history
+    with closing(sqlite3.connect(history_)) as db, db:
+        db.execute(f"UPDATE {table} SET {column} = x'ff'")
+        if table == "seen":  # they are asked for when the report changes
+            db.execute("UPDATE reports SET mtime = 0")
+    looked(tmp_path)
+    assert len(pasts(tmp_path)) < 2
+    assert history_.with_suffix(".db.broken").exists()
+    write(tmp_path, {"reports/junit.xml": junit(600, **{NAME: "F"})})
+    assert looked(tmp_path).failures_digest
+    assert past(tmp_path).is_failing
 
 
 def test_a_history_that_cannot_be_written_is_a_note_and_not_an_error(tmp_path: Path) -> None:

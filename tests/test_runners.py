@@ -167,6 +167,15 @@ CASES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "test/a.js",
         ("node --test test/a.js", "", "test/a.js"),
     ),
+    "node with a loader": (
+        {
+            "package.json": '{\n "scripts": {\n  "test": "xo && node --import=tsx/esm -r ./setup.js'
+            ' --test --watch test/*.ts && tsd"\n }\n}\n',
+            "test/a.ts": PLAIN,
+        },
+        "test/a.ts",
+        ("node --test --import=tsx/esm -r ./setup.js test/a.ts", "", "package.json"),
+    ),
     "an unknown script": (
         {"package.json": '{\n "scripts": {\n  "test": "./run-all.sh"\n }\n}\n', "test/a.js": PLAIN},
         "test/a.js",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -90,6 +91,19 @@ async def test_a_load_shows_what_a_session_works_on(project: Path) -> None:
         await one.call_tool("load_context", {"feature": "Cart"})
         here = (await call(two, "session.who_is_here"))["result"]["sessions"]
         assert [one["feature"] for one in here] == ["cart"]
+
+
+async def test_each_change_of_what_a_session_works_on_is_written_once(tmp_path: Path) -> None:
+    layout, here = Layout(tmp_path), os.getpid()
+    (tmp_path / ".project").mkdir()
+    one, two = (Identity(name=name, pid=here, part=name) for name in ("one", "two"))
+    times = []
+    for me, feature in ((one, "a"), (two, "b"), (one, "a"), (two, "b"), (one, "c"), (one, "a")):
+        if not sessions.is_noted(tmp_path, me, feature):
+            sessions.note_feature(layout, tmp_path, me, feature)
+        times.append(layout.sessions_db.stat().st_mtime_ns)
+    assert [later > sooner for sooner, later in pairwise(times)] == [True, False, False, True, True]
+    assert [each.feature for each in sessions.everybody(layout)] == ["a", "b"]
 
 
 async def test_a_person_in_a_shell_is_a_session_too(project: Path, cli: Cli) -> None:

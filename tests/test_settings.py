@@ -18,6 +18,8 @@ OTHER: dict[str, Any] = {
     "allow": ["read"],
     "tools": "full",
     "meaning": 0.25,
+    "file_meaning": 0.5,
+    "test_command": "make test",
     "max_debt": 3,
     "max_facts": 7,
     "max_tokens": 900,
@@ -43,7 +45,7 @@ OTHER: dict[str, Any] = {
     "share": True,
     "watch": False,
 }
-SHAPING = {"max_facts", "max_tokens", "reports", "exclude", "include"}
+SHAPING = {"max_facts", "max_tokens", "reports", "exclude", "include", "file_meaning"}
 SHAPING_DRAFTED = SHAPING | {"model", "mcp", "mcp_tools"}
 
 

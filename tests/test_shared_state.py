@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from _faces import FACES, Call, State, answer, face
+from _files_project import snapshot
 from _mcp_process import shop
 from conftest import Cli, run_cli
 from preread import audit
@@ -101,12 +102,12 @@ async def test_a_time_out_of_a_real_operation_says_so(loaded: Path) -> None:
 
 async def test_what_came_before_a_then_that_cannot_be_run_is_told(call: Call) -> None:
     first = {"method": "memory.remember", "params": {"content": "the till opens at nine"}}
-    for following in (
-        {"method": "nosuch"},
-        {"method": "show", "params": {"feature": {"$ref": "#/no"}}},
+    for following, code in (
+        ({"method": "nosuch"}, "E_METHOD"),
+        ({"method": "show", "params": {"feature": {"$ref": "#/no"}}}, "E_USAGE"),
     ):
         done = await call(first | {"then": following})
-        assert done["error"]["code"] in {"E_USAGE", "E_NOT_FOUND"}
+        assert done["error"]["code"] == code
         assert "the till opens at nine" in done["result"]["text"]
     done = await call({"batch": [first], "then": {"method": "log"}})
     assert done["error"]["code"] == "E_USAGE"
@@ -376,13 +377,38 @@ def test_a_failed_call_ends_with_the_status_of_its_error(cli: Cli, loaded: Path)
         ("remove", {"feature": "checkout"}, "Copies would be kept"),
         ("load", {"feature": "checkout"}, "nothing would change"),
         ("load", {"feature": "cart"}, "A dossier of level light would be built"),
-        ("extend", {"feature": "checkout", "files": ["patterns"]}, "cannot be tried"),
+        (
+            "extend",
+            {"feature": "checkout", "files": ["patterns"]},
+            "would draft again, in .project",
+        ),
+        ("init", {"share": True}, "+share = true"),
+        ("init", {"undo": True}, "Nothing would change"),
+        ("gates", {"action": "off"}, "nothing is gated"),
+        ("documents.workflow", {"tool_calls": [{"method": "documents.load"}]}, "load would be"),
     ],
 )
 async def test_what_a_write_would_do_is_said_and_not_done(
     loaded: Path, method: str, params: State, words: str
 ) -> None:
+    before = kept(loaded)
     done = await answer(loaded, {"method": method, "params": params, "options": {"dry_run": True}})
     assert words in json.dumps(done)
-    assert [path.name for path in Layout(loaded).context.iterdir()] == ["checkout"]
-    assert Layout(loaded).dossier("checkout").joinpath("patterns.md").exists()
+    assert kept(loaded) == before
+
+
+def kept(project: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file but the databases of what was read."""
+    derived = (".project/.cache/", ".project/.state/test-history.db")
+    return {path: file for path, file in snapshot(project).items() if not path.startswith(derived)}
+
+
+async def test_the_preview_of_a_replay_is_that_of_its_call(loaded: Path) -> None:
+    remembered = {"method": "memory.remember", "params": {"content": "the till opens at nine"}}
+    await answer(loaded, remembered)
+    entry = (await answer(loaded, {"method": "log"}))["result"]["entries"][0]
+    (loaded / ".project" / "knowledge.md").unlink()
+    again = {"method": "replay", "params": {"id": entry["id"]}, "options": {"dry_run": True}}
+    (change,) = (await answer(loaded, again))["result"]["changes"]
+    assert "+- the till opens at nine" in change["diff"]
+    assert not (loaded / ".project" / "knowledge.md").exists()

@@ -336,3 +336,35 @@ def test_sums_are_a_shape_that_replies_can_carry() -> None:
     assert json.loads(Spent(today=0.5).model_dump_json())["today"] == 0.5
     with pytest.raises(ValidationError):
         Spent(yesterday=1)  # type: ignore[call-arg]
+
+
+def test_a_reservation_counts_for_other_processes_until_its_own_has_ended(tmp_path: Path) -> None:
+    here = limited(tmp_path, month=2.5)
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom preread import spending\n"
+        "from preread.layout import Layout\nfrom preread.services import Services\n"
+        "from preread.settings import Settings\n"
+        "layout = Layout(Path(sys.argv[1]))\n"
+        "settings = Settings(month_usd=2.5, max_usd=1.0)\n"
+        "with spending.reservation(Services(layout, settings, {})) as fits:\n"
+        "    print(fits, flush=True)\n    sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(here.layout.root)],
+        env=program_environ(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"True\n"
+        with spending.reservation(here) as fits:
+            assert fits
+            assert spending.reserved(here.layout) == 2.0
+            with spending.reservation(here) as third:
+                assert not third
+            assert "$2.00 are reserved" in spending.refusal(here).reason
+        assert spending.reserved(here.layout) == 1.0
+        other.kill()
+    assert spending.reserved(here.layout) == 0.0
+    here.layout.reserved.write_text("no JSON")
+    assert spending.allows(here)

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import anyio
@@ -378,3 +379,28 @@ async def test_no_cached_reply_outlives_a_change_of_template_settings_or_program
         (project / ".project" / "config.toml").write_text("max_facts = 50\n")
         assert (await called(session, "login"))["status"] == "degraded"
         assert not (await from_memory(session, "degraded"))[1]
+
+
+# -- builds at the same time
+
+
+def test_builds_at_the_same_time_share_what_the_month_has_left(claude, api, tmp_path, project):
+    """Two processes, room for one build: the first one's reservation refuses the second."""
+    env = headless(claude, api, tmp_path, level="standard", month_usd="1.5", max_usd="1")
+    held, others = threading.Event(), []
+
+    def script(request):
+        if not others:  # the first build's model waits until the second build has ended
+            others.append(load(project, env, feature="cart"))
+            held.set()
+        return writing(STANDARD)(request)
+
+    api.play(script)
+    first = load(project, env)
+    assert held.is_set()
+    (second,) = others
+    assert (first["builder"], second["builder"]) == ("claude", "static")
+    assert second["code"] == "E_MONEY"
+    assert "$1.00 are reserved by builds that run" in json.dumps(second)
+    assert [row["feature"] for row in ledger(project)] == ["login"]
+    assert json.loads(Layout(project).reserved.read_text()) == []

@@ -144,10 +144,14 @@ def test_a_socket_has_a_scope_a_size_and_an_origin(running: Daemon, root: Path) 
             wire.recv(SECONDS)
     with socket(running, root, shared_token()) as wire, pytest.raises(ConnectionClosed):
         ask(wire, "x" * (5 * 2**20))
-    for token, more in (("no", {}), (shared_token(), {"origin": "http://evil.example"})):
+    foreign = {"origin": "http://evil.example"}
+    for place, token, more, status in (
+        (root, "no", {}, 401),
+        (root, shared_token(), foreign, 403),
+        (Path("/etc"), shared_token(), {}, 404),
+    ):
         with pytest.raises(InvalidStatus) as answer:
-            socket(running, root, token, **more)
-        assert answer.value.response.status_code == 403
-    with pytest.raises(InvalidStatus), socket(running, Path("/etc"), shared_token()):
-        pass
+            socket(running, place, token, **more)
+        assert answer.value.response.status_code == status
+        assert json.loads(answer.value.response.body or b"")["error"]["code"] != "E_INTERNAL"
     assert running.ask("GET", "/health").status == 200

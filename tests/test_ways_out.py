@@ -1,12 +1,12 @@
 """The real Claude Code: whatever goes wrong, a model that does what the block says can write.
 
 Many ways to fail are met in one session: each changes something, makes the call that its block
-named, and writes again. What the model is told tells them apart. A sample runs, one way of each
-sort; with PREREAD_TEST_WHOLE=1 all of them do.
+named, and writes again. What the model is told tells them apart. In the same session, messages with
+several calls at once: writes beside the call that they need, and the same write twice.
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +20,11 @@ from _messages_api import (
     Block,
     MessagesAPI,
     Request,
+    Result,
     Script,
     text,
     tool,
 )
-from _whole import sized
 
 MIN_WAYS, MAX_WAITS = 25, 60  # of different words, of all; seconds that the server may need
 Arrange = Callable[["Scene", str], object]
@@ -47,7 +47,9 @@ class Scene:
 
     def program(self, script: str) -> None:
         """What is started as Claude Code for builds."""
-        self.child.write_text(f"#!/bin/sh\n{script}\n")
+        words = f"#!/bin/sh\n{script}\n"
+        if not self.child.exists() or self.child.read_text() != words:  # another version otherwise
+            self.child.write_text(words)
         self.child.chmod(0o755)
 
 
@@ -133,15 +135,72 @@ EVERY = {
     "killed-build": Way(put(".cache/building/{feature}", "99999999999\n"), '"ok"'),
 }
 SILENT = '"ok"'
-SAMPLE = (
-    "bad-toml",
-    "context-file",
-    "summary-folder",
-    "not-logged-in",
-    "program-fails",
-    "damaged-index",
-)
-WAYS = sized({name: EVERY[name] for name in SAMPLE}, EVERY)
+# The calls of one message, in their order: `load`, or the file that is written.
+TOGETHER = {
+    "load-before": ("load", "one"),
+    "load-after": ("one", "two", "load"),
+    "no-load": ("one", "one"),
+}
+BLOCKED = {"load-before": 0, "load-after": 2, "no-load": 2}
+
+
+class Model:
+    """A scripted model: it meets each way to fail, then sends messages with several calls."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.first = {name: self.write(name) for name in EVERY}
+        self.again = {name: self.write(name) for name in EVERY}
+        self.calls: dict[str, Block] = {}
+        self.together = {
+            name: [self.together_call(name, what) for what in calls]
+            for name, calls in TOGETHER.items()
+        }
+        self.followed: dict[str, list[Block]] = {}  # what a block named, then the blocked write
+
+    def write(self, name: str) -> Block:
+        return self.scene.flow.spec(f"tests/{name}.spec.ts")
+
+    def together_call(self, name: str, what: str) -> Block:
+        return tool(LOAD, feature=name) if what == "load" else self.write(f"{what}/{name}")
+
+    def __call__(self, request: Request) -> Answer:
+        told = {result.id: result for result in request.results}
+        if LOAD not in request.tools and request.turn < MAX_WAITS:
+            return [tool("Bash", command="sleep 1")]
+        if next(iter(self.first.values()))["id"] not in told:
+            return list(self.first.values())
+        made = list(self.calls)
+        if made and self.again[made[-1]]["id"] not in told:
+            return [self.again[made[-1]]]
+        if len(made) < len(EVERY):
+            name = list(EVERY)[len(made)]
+            self.scene.reset()
+            EVERY[name].arrange(self.scene, name)
+            named = call_in(told[self.first[name]["id"]].text)
+            self.calls[name] = tool(named["name"], **named["input"], **EVERY[name].call)
+            # Half of them in one message with the write that it is for.
+            own = [] if EVERY[name].call else [self.again[name]]
+            return [self.calls[name], *own]
+        for name in TOGETHER:
+            if message := self.about(name, told):
+                return message
+        return [text("Done.")]
+
+    def about(self, name: str, told: Mapping[str, Result]) -> list[Block]:
+        """The next message of one of TOGETHER; empty when it is through."""
+        blocks = self.together[name]
+        if blocks[0]["id"] not in told:
+            return blocks
+        refused = [block for block in blocks if told[block["id"]].is_error]
+        if refused and name not in self.followed:
+            named = call_in(told[refused[0]["id"]].text)
+            paths = {block["input"]["file_path"]: block["input"] for block in refused}
+            self.followed[name] = [named, *(tool("Write", **each) for each in paths.values())]
+            return [named]
+        if refused and self.followed[name][1]["id"] not in told:
+            return self.followed[name][1:]
+        return []
 
 
 def test_a_model_that_does_what_the_block_says_can_write(
@@ -151,35 +210,26 @@ def test_a_model_that_does_what_the_block_says_can_write(
     child = tmp_path / "program"
     flow.environ |= {"PREREAD_LEVEL": "light", "PREREAD_CLAUDE": str(child)}
     scene = Scene(flow, child)
-    first = {name: flow.spec(f"tests/{name}.spec.ts") for name in WAYS}
-    again = {name: flow.spec(f"tests/{name}.spec.ts") for name in WAYS}
-    calls: dict[str, Block] = {}
-
-    def script(request: Request) -> Answer:
-        told = {result.id: result.text for result in request.results}
-        if LOAD not in request.tools and request.turn < MAX_WAITS:
-            return [tool("Bash", command="sleep 1")]
-        if next(iter(first.values()))["id"] not in told:
-            return list(first.values())
-        made = list(calls)
-        if made and again[made[-1]]["id"] not in told:
-            return [again[made[-1]]]
-        if len(made) == len(WAYS):
-            return [text("Done.")]
-        name = list(WAYS)[len(made)]
-        scene.reset()
-        WAYS[name].arrange(scene, name)
-        named = call_in(told[first[name]["id"]])
-        calls[name] = tool(named["name"], **named["input"], **WAYS[name].call)
-        return [calls[name]]
-
     scene.reset()
-    seen = flow.session(script)
-    assert [name for name in WAYS if not seen.told(first[name])[1]] == []
-    blocked = {name: seen.told(again[name])[0] for name in WAYS if seen.told(again[name])[1]}
-    assert blocked == {}
-    assert [name for name in WAYS if not flow.there(f"tests/{name}.spec.ts")] == []
-    replies = {name: seen.told(calls[name])[0] for name in WAYS}
-    lacking = {name: reply for name, reply in replies.items() if WAYS[name].told not in reply}
+    model = Model(scene)
+    seen = flow.session(model)
+    assert [name for name in EVERY if not seen.told(model.first[name])[1]] == []
+    again = {name: seen.told(model.again[name]) for name in EVERY}
+    assert {name: words for name, (words, is_error) in again.items() if is_error} == {}
+    assert [name for name in EVERY if not flow.there(f"tests/{name}.spec.ts")] == []
+    replies = {name: seen.told(model.calls[name])[0] for name in EVERY}
+    lacking = {name: reply for name, reply in replies.items() if EVERY[name].told not in reply}
     assert lacking == {}
     assert len({way.told for way in EVERY.values()} - {SILENT}) >= MIN_WAYS
+
+    refused = {
+        name: sum(seen.told(block)[1] for block in blocks)
+        for name, blocks in model.together.items()
+    }
+    assert refused == BLOCKED
+    assert set(model.followed) == {name for name, times in BLOCKED.items() if times}
+    done = {name: [seen.told(b) for b in blocks] for name, blocks in model.followed.items()}
+    assert {name: told for name, told in done.items() if any(error for _, error in told)} == {}
+    writes = [f"{what}/{name}" for name, calls in TOGETHER.items() for what in calls]
+    missing = [w for w in writes if "load/" not in w and not flow.there(f"tests/{w}.spec.ts")]
+    assert missing == []

@@ -121,13 +121,13 @@ def test_a_suggestion_has_confidence_and_reasons(cli: Cli, root: Path) -> None:
     assert (first["workflow"], second["workflow"]) == ("bug-fix", "feature-test")
     assert 0 < second["confidence"] < first["confidence"] <= 1
     assert "the task says `bug`" in first["reasons"]
-    assert found["next"].startswith("Begin bug-fix: /preread:load")
+    assert found["next"].startswith("Begin bug-fix, in Claude Code by /preread:load")
     training = called(cli, root, "workflow.suggest", task=task, training_mode=True)
     assert [one["start"] for one in training["suggestions"]] == ["", ""]
     assert "bug-fix would fit" in training["next"]
     none = called(cli, root, "workflow.suggest", task="water the flowers")
     assert none["suggestions"] == []
-    assert "load_context" in none["next"]
+    assert "preread load" in none["next"]
 
 
 def test_a_feature_that_was_begun_goes_on_where_it_is(cli: Cli, root: Path) -> None:
@@ -178,7 +178,7 @@ def test_every_kind_of_blocker_is_named_with_what_to_do(cli: Cli, root: Path) ->
     kinds = {one["code"]: one for one in found["blockers"]}
     assert set(kinds) == {"failing", "stale", "run-log", "debt"}
     assert "tests/test_cart.py::test_cart_adds" in kinds["failing"]["message"]
-    assert kinds["stale"]["next"] == "preread load cart"
+    assert kinds["stale"]["next"] == "`preread load cart`"
     assert "it ends at ANALYZE" in kinds["run-log"]["message"]
     assert "11 marks of debt; 10 are allowed" in kinds["debt"]["message"]
     counted = found["metrics"]

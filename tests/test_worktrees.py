@@ -279,3 +279,21 @@ def test_random_work_with_kills_loses_nothing(tmp_path: Path) -> None:
     count = int(os.environ.get("PREREAD_SEQUENCES", "2"))
     for seed in range(count):
         _worktree_sequences.Sequence(tmp_path / f"s{seed}", seed).play()
+
+
+async def test_what_keeps_git_from_a_list_is_repaired_in_this_repository_and_no_other(
+    shop: Path,
+) -> None:
+    made = await call(shop, "create", name="one")
+    path = shop / ".project/.state/worktrees/one.json"
+    path.write_text(path.read_text().replace('"ready"', '"creating"'))
+    entry = shop / ".git/worktrees/one"
+    (entry / "locked").write_text("initializing")
+    (entry / "commondir").write_text("")
+    refused = await call(shop, "list")
+    assert (refused["code"], "commondir" in refused["message"]) == ("E_WORKTREE", True)
+    assert "worktree.prune" in refused["hint"]
+    assert "half-created" in str(await call(shop, "prune"))
+    assert [row["name"] for row in (await call(shop, "list"))["worktrees"]] == [""]
+    assert not (shop / made["path"]).exists()
+    assert git(shop, "worktree", "list").count("\n") == 1

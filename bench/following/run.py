@@ -19,8 +19,10 @@ import sys
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from oracle import Change, Place
 
@@ -37,7 +39,7 @@ from preread.reply_cache import ReplyCache
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
-CODE = (".py", ".go", ".ts", ".tsx", ".js", ".rb", ".rs")
+CODE = (".py", ".go", ".ts", ".tsx", ".js", ".rb", ".rs", ".java", ".php")
 FEATURES, MODEL, PERSON = 3, 20, 3
 COLD = 5  # every how many steps the tree to compare with loses its index too
 MODEL_FILES = ("patterns.md", "existing-tests.md")
@@ -47,6 +49,7 @@ ENVIRON = {
     # The runs that a model would have are counted here; a stand-in would only replace its facts.
     "PREREAD_REBUILD_AFTER": "1", "PREREAD_MAX_TOKENS": "6000", "PREREAD_MAX_FACTS": "120",
 }  # fmt: skip
+Row = dict[str, Any]
 SAID = re.compile(r"^(sample|person) (\d+) says")
 
 
@@ -76,6 +79,7 @@ class Project:
         touching = list(islice(filter(self.code_changed, log), steps))
         self.commits = [f"{touching[-1]}~1", *reversed(touching)]
         self.commits[0] = git(self.tree, "rev-parse", self.commits[0]).strip()
+        self.done = 0
         self.rng = random.Random(f"preread following 1 {self.name}")
         self.checkout(0)
         changed = Counter(path for one in touching for path in self.code_changed(one))
@@ -274,28 +278,38 @@ class Followed:
                 self.note("computed and wrong", f"{commit[:9]} {draft.name} {fact.text}")
 
 
-async def follow(project: Project) -> dict[str, object]:
+async def follow(projects: list[Project], write: Callable[[list[Row]], None]) -> list[Row]:
+    """Follow all of them in turn, a step each, so that a run that is cut has the same of each."""
     async with Jobs() as jobs:
-        return await _follow(project, jobs)
+        dossiers = [[Followed(one, name, jobs) for name in one.features] for one in projects]
+        for own in dossiers:
+            for one in own:
+                await one.begin()
+        for number in range(1, max(len(one.commits) for one in projects)):
+            for project, own in zip(projects, dossiers, strict=True):
+                if number < len(project.commits):
+                    await _step(project, own, number)
+            write([_row(*one) for one in zip(projects, dossiers, strict=True)])
+        return [_row(*one) for one in zip(projects, dossiers, strict=True)]
 
 
-async def _follow(project: Project, jobs: Jobs) -> dict[str, object]:
-    dossiers = [Followed(project, feature, jobs) for feature in project.features]
+async def _step(project: Project, dossiers: list[Followed], number: int) -> None:
+    change = Change(project.tree, project.commits[number - 1], project.commits[number])
+    project.checkout(number)
+    if number % COLD == 1:
+        shutil.rmtree(project.fresh / ".project", ignore_errors=True)
     for one in dossiers:
-        await one.begin()
-    for number in range(1, len(project.commits)):
-        change = Change(project.tree, project.commits[number - 1], project.commits[number])
-        project.checkout(number)
-        if number % COLD == 1:
-            shutil.rmtree(project.fresh / ".project", ignore_errors=True)
-        for one in dossiers:
-            await one.step(number, change)
-        print(f"{project.name} {number}/{len(project.commits) - 1}", file=sys.stderr, flush=True)
+        await one.step(number, change)
+    project.done = number
+    print(f"{project.name} {number}/{len(project.commits) - 1}", file=sys.stderr, flush=True)
+
+
+def _row(project: Project, dossiers: list[Followed]) -> Row:
     count = sum((one.count for one in dossiers), Counter())
     seconds = sorted(second for one in dossiers for second in one.seconds)
     return {
         "repository": project.name,
-        "steps": len(project.commits) - 1,
+        "steps": project.done,
         "features": project.features,
         "count": dict(sorted(count.items())),
         "seconds": {"median": seconds[len(seconds) // 2], "most": seconds[-1]},
@@ -303,7 +317,7 @@ async def _follow(project: Project, jobs: Jobs) -> dict[str, object]:
     }
 
 
-def figures(rows: list[dict]) -> dict[str, object]:
+def figures(rows: list[Row]) -> dict[str, object]:
     count = sum((Counter(row["count"]) for row in rows), Counter())
     right = count["unmoved"] + count["followed"] + count["text changed, quote followed"]
     wrong = count["wrong source"] + count["kept without its text"]
@@ -325,24 +339,26 @@ def figures(rows: list[dict]) -> dict[str, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--split", choices=("working", "held-out"))
+    parser.add_argument("--split", choices=("working", "held-out", "long"))
     parser.add_argument("--repo")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--clones", type=Path, default=RESULTS / "following-clones")
     parser.add_argument("--from", dest="source", default="")
     given = parser.parse_args()
     data = tomllib.loads((HERE / "manifest.toml").read_text())
-    rows = []
     given.clones.mkdir(parents=True, exist_ok=True)
-    for row in data["repository"]:
-        if given.split not in {None, row["split"]} or (given.repo and given.repo not in row["url"]):
-            continue
-        project = Project(row, given.clones, given.source, given.steps or data["steps"])
-        rows.append(asyncio.run(follow(project)))
-        RESULTS.mkdir(exist_ok=True)
+    RESULTS.mkdir(exist_ok=True)
+    projects = [
+        Project(row, given.clones, given.source, given.steps or row.get("steps", data["steps"]))
+        for row in data["repository"]
+        if given.split in {None, row["split"]} and (given.repo or "") in row["url"]
+    ]
+
+    def write(rows: list[Row]) -> None:
         place = RESULTS / f"following-{given.split or 'some'}.json"
         place.write_text(json.dumps({"figures": figures(rows), "rows": rows}, indent=1))
-    print(json.dumps(figures(rows), indent=1))
+
+    print(json.dumps(figures(asyncio.run(follow(projects, write))), indent=1))
 
 
 if __name__ == "__main__":

@@ -120,7 +120,8 @@ class Preread:
         request = asked(services, task)
         found = query(services, request)
         analyses = analysis.AnalysisCache(services.tree, connection)
-        terms = Lookup(connection, found.weights, found.text, found.scope, analyses.text)
+        weight = services.settings.file_meaning
+        terms = Lookup(connection, found.weights, found.text, found.scope, analyses.text, weight)
         hits = collect._rank(request, found, terms, analyses)
         tests = sorted(hits["tests"] + hits["helpers"], key=lambda hit: (-hit.score, hit.path))
         return Ranking([hit.path for hit in hits["files"]], [hit.path for hit in tests])

@@ -34,6 +34,7 @@ class Assembled:
     model_contributed: bool  # whether any draft of the model passed the check
     marks: dict[str, SpanMark]
     replaced: dict[str, str]  # ids of facts -> of what a person made of them
+    sought: dict[str, SpanMark]  # what was at the lines that unverified facts cite
     by_hand: tuple[str, ...]  # files that a person edited
 
     @property
@@ -94,6 +95,7 @@ def assemble(
         model_contributed=bool(valid),
         marks=_marks(services, chosen, own_facts, checked),
         replaced=people.replaced,
+        sought=_of_unverified(people.sought, checked),
         by_hand=tuple(name for name in by_hand if name in texts),
     )
 
@@ -215,6 +217,16 @@ def _marks(
     refs = {source: ref for source in sorted(cited) if (ref := sources.parse(source)) is not None}
     found = {source: relocator.mark(ref) for source, ref in refs.items()}
     return {source: mark for source, mark in found.items() if mark is not None}
+
+
+def _of_unverified(sought: dict[str, SpanMark], checked: Checked) -> dict[str, SpanMark]:
+    """Without those of facts that check out after all."""
+    ids = {
+        dossier.fact_id(one.file, one.fact.text)
+        for one in checked.verdicts
+        if one.state == "unverified"
+    }
+    return {key: mark for key, mark in sought.items() if key.partition(" ")[0] in ids}
 
 
 def _by_hand(plan: Plan) -> tuple[str, ...]:

@@ -86,5 +86,5 @@ def entry(layout: Layout, id_: str) -> Entry:
         if found.id == id_:
             return found
     raise PrereadError(
-        "E_NOT_FOUND", f"No call in the log has the id {id_[:40]!a}.", "List them: preread log"
+        "E_NOT_FOUND", f"No call in the log has the id {id_[:40]!a}.", "List them: `preread log`"
     )

@@ -90,7 +90,7 @@ def find(layout: Layout, id_: str) -> Backup:
         if found.id == id_:
             return found
     message = f"There is no backup {id_[:80]!a}."
-    raise PrereadError("E_NOT_FOUND", message, "List them: preread backups")
+    raise PrereadError("E_NOT_FOUND", message, "List them: `preread backups`")
 
 
 def copies(layout: Layout, backup: Backup) -> dict[Path, bytes]:

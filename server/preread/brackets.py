@@ -53,6 +53,9 @@ def why_unread(bullet: str) -> str:
     odd = next((part for part in parts if not _is_source(part)), "")
     if odd and (ALMOST.search(odd) or any(map(_is_source, parts))):
         return f"; its last brackets are text, because `{odd[:MAX_SHOWN]}` is not one source"
+    bare = next((part for part in parts if SHORT.fullmatch(part)), "")
+    if bare and not odd:
+        return f"; `{bare}` names no file here: repeat the name, as in `a.py{bare}`"
     return why_not_last(bullet)
 
 

@@ -39,7 +39,6 @@ from preread.models import (
     Request,
     Wording,
 )
-from preread.project import git
 from preread.published import Published
 from preread.services import Services, step
 from preread.versions import State
@@ -47,12 +46,12 @@ from preread.versions import State
 MAX_LOST = 100  # facts that a manifest lists as lost
 BACKGROUND = (
     "A deeper dossier is being built in the background; "
-    "call load_context again in a minute or two to get it."
+    "`preread load {feature}` gets it in a minute or two."
 )
 
 
 class NotNow(Exception):  # noqa: N818 - a state, not a failure
-    """A refresh that nobody waits for would cost something: money for a model, or facts."""
+    """A refresh would cost facts; or, where nobody waits for it, money for a model."""
 
 
 async def build(
@@ -60,7 +59,8 @@ async def build(
 ) -> LoadReply:
     """Build the requested dossier, add files to the published one, or refresh it if it is `stale`.
 
-    `careful`: raises NotNow if a model would have to draft, or something cannot be read.
+    Raises NotNow for a refresh without what could be read before; `careful`: if a model would
+    have to draft, or anything cannot be read.
 
     With the setting `deepen = "background"`, a dossier without the model's new drafts is offered
     to the caller first.
@@ -73,13 +73,16 @@ async def build(
     if again is not None:
         cache.note_computed(services, request.feature, signature)
         return again
-    evidence = await step(collect, services, request)
+    may_draft = stale is None and request.level != "light"
+    evidence = await step(collect, services, request, located=may_draft)
     if stale is None:
         plan = await step(make_plan, services, request, evidence)
     else:
         plan = await step(refresh_plan, services, request, stale)
     if plan.to_draft and careful:
         raise NotNow
+    if plan.to_draft and not may_draft:
+        evidence = await step(collect, services, request)
     if plan.to_draft and services.settings.deepen == "background":
         await _offer(services, plan, evidence, started)
     reply = await make(services, plan, evidence, started, careful=careful)
@@ -127,11 +130,12 @@ async def _offer(
     if offer is None:
         return
     reply = await _early(services, plan, evidence, started)
-    update: dict[str, object] = {"warnings": (*reply.warnings, BACKGROUND)}
+    later = BACKGROUND.format(feature=plan.request.feature)
+    update: dict[str, object] = {"warnings": (*reply.warnings, later)}
     if fault is not None:
         why = f"This is the static builder's stand-in: {fault.reason}."
         update = {"status": "degraded", "code": fault.code, "hint": fault.hint or None}
-        update["warnings"] = (*reply.warnings, why, BACKGROUND)
+        update["warnings"] = (*reply.warnings, why, later)
     offer(reply.model_copy(update=update))
 
 
@@ -156,7 +160,7 @@ async def make(
         made = await step(assembly.assemble, services, plan, evidence, staging, outcome)
         plan = replace(plan, lost=(*plan.lost, *_dropped(plan, made)))
         await step(publish.put_staged, staging, made.texts)
-        _refuse_poorer(services, careful=careful)
+        _refuse_poorer(services, plan, careful=careful)
         manifest = _manifest(services, plan, evidence, outcome, made)
         if plan.how == "refreshed" and plan.published and plan.published.manifest:
             manifest = _of_refresh(manifest, plan.published.manifest)
@@ -228,7 +232,7 @@ def _manifest(
         drafted=made.drafted,
         missing=made.missing,
         recipe=build_key(services, request.level),
-        cut=git.cut(services.layout.root),
+        cut=services.tree.cut,
         used=evidence.used | inputs.unread(services.tree),
         spans=made.checked.spans,
         marks=made.marks,
@@ -239,13 +243,18 @@ def _manifest(
         wordings=_wordings(plan, made),
         thin=evidence.thin,
         replaced=made.replaced,
+        sought=made.sought,
         by_hand=made.by_hand,
         lost=_lost(plan, made),
     )
 
 
-def _refuse_poorer(services: Services, *, careful: bool) -> None:
-    if careful and services.tree.troubles:
+def _refuse_poorer(services: Services, plan: Plan, *, careful: bool) -> None:
+    """A refresh would drop what was found where nothing can be read now."""
+    tree, earlier = services.tree, plan.published.manifest if plan.published else None
+    if plan.how == "refreshed" and earlier is not None:
+        careful = careful or bool(tree.failed or inputs.unread(tree).keys() - earlier.used.keys())
+    if careful and tree.troubles:
         raise NotNow
 
 
@@ -325,13 +334,14 @@ async def _draft(
             raise
         warnings = (f"{error.message} {error.hint} Preread's own template was used instead.",)
         text = await step(render, own=False)
-    if not await step(spending.allows, services):
-        return Outcome(fault=spending.refusal(services))
     review = partial(assembly.review, services, plan, staging)
     spent = partial(spending.add, services, plan.request.feature)
     delayed = partial(_offer_delayed, services, plan, evidence, started)
     order = Order(plan.request, evidence, staging, plan.to_draft, text, review, spent, delayed)
-    outcome = await CLAUDE.build(services, order)
+    with spending.reservation(services) as fits:
+        if not fits:
+            return Outcome(fault=await step(spending.refusal, services))
+        outcome = await CLAUDE.build(services, order)
     return outcome.model_copy(update={"warnings": (*warnings, *outcome.warnings)})
 
 

@@ -74,7 +74,7 @@ def _from_more(services: Services, manifest: Manifest) -> str:
 
     It is not refreshed here: what is not checked out would look as if it were gone.
     """
-    cut = git.cut(services.layout.root)
+    cut = services.tree.cut
     if not cut or cut == manifest.cut:
         return ""
     if not is_tracked(services, manifest.feature):
@@ -124,7 +124,7 @@ def _own_misses(
 def _content_misses(services: Services, request: Request, found: Published) -> Iterator[str]:
     """Reasons in what the dossier was made from, found one after the other."""
     manifest = found.manifest or Manifest(feature=request.feature)
-    if manifest.cut != git.cut(services.layout.root):
+    if manifest.cut != services.tree.cut:
         yield "the work tree had another part of the project (sparse or shallow)"
     yield from _changed_inputs(services, request, manifest)
     yield from _edits(found, manifest)
@@ -183,10 +183,13 @@ def is_computed(services: Services, feature: str) -> bool:
     return bool(computed(services, [feature]))
 
 
-def computed(services: Services, features: list[str]) -> set[str]:
-    """Those of the features for which `is_computed` is true; the files are looked at once."""
+def computed(services: Services, features: list[str], signature: str | None = None) -> set[str]:
+    """Those of the features for which `is_computed` is true; the files are looked at once.
+
+    `signature` is the project's, if it is known.
+    """
     try:
-        signature = project_signature(services.tree)
+        signature = project_signature(services.tree) if signature is None else signature
     except Unreadable:  # nothing better can be computed now
         return {*features}
     passed: dict[str, str] = {}
@@ -227,13 +230,16 @@ def _forget_all_but(connection: sqlite3.Connection, keys: set[str], features: se
         connection.executemany(delete, [(key,) for key in known - keys])
         delete = "DELETE FROM versions WHERE feature = ?"
         connection.executemany(delete, [(name,) for name in versions - features])
+        looks = {name for (name,) in connection.execute("SELECT feature FROM looks")}
+        delete = "DELETE FROM looks WHERE feature = ?"
+        connection.executemany(delete, [(name,) for name in looks - features])
     return len(known - keys)
 
 
 def project_signature(tree: Tree) -> str:
     """A signature of all files and of HEAD; empty if a file changed too recently."""
     files = _signature(tree, inputs.listed(tree), may_be_missing=True)
-    return f"{files} {_head_signature([], tree)}" if files else ""
+    return f"{files} {head_signature([], tree)}" if files else ""
 
 
 def _changed_inputs(services: Services, request: Request, manifest: Manifest) -> Iterator[str]:
@@ -274,7 +280,7 @@ def _changed_spans(services: Services, manifest: Manifest) -> Iterator[str]:
     if commits:
         key = f"commits of {manifest.feature}"
         check = partial(_missing_commits, commits, tree)
-        slow[key] = _Check(_head_signature(commits, tree), check)
+        slow[key] = _Check(head_signature(commits, tree), check)
     yield from _run_unless_passed(services, slow)
 
 
@@ -357,11 +363,11 @@ def _signature(tree: Tree, paths: Iterable[str], *, may_be_missing: bool = False
             continue
         if is_young(info.st_mtime_ns, now):
             return ""
-        parts.append(f"{path}\0{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}")
+        parts.append(f"{path}\0{info.st_size} {info.st_mtime_ns} {info.st_ctime_ns} {info.st_ino}")
     return published.digest("\n".join(parts).encode("utf-8", "surrogateescape"))
 
 
-def _head_signature(commits: list[str], tree: Tree) -> str:
+def head_signature(commits: list[str], tree: Tree) -> str:
     """A signature of HEAD, empty if unknown. Reads files, because running git would be slow."""
     found = git.folders(tree.root)
     if found is None:
@@ -376,7 +382,7 @@ def _head_signature(commits: list[str], tree: Tree) -> str:
     if not head or (head.startswith("ref: ") and not tip and info is None):
         return ""
     pack = f"{info.st_mtime_ns} {info.st_size}" if info else ""
-    parts = [*sorted(commits), head, tip, pack, git.cut(tree.root)]
+    parts = [*sorted(commits), head, tip, pack, tree.cut]
     return published.digest("\n".join(parts).encode())
 
 

@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,6 +24,7 @@ INVISIBLE = re.compile(
     "\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
+COMMENT = re.compile(r"<!--(?:(?!-->).)*-->")  # a person's, on a line of its own
 FILE_KINDS = frozenset({"lines", "path", "test"})
 # A quoted name with its line is a source inside the text: `name` :12 or `name` src/a.py:12.
 ANCHOR = re.compile(
@@ -32,10 +34,18 @@ ANCHOR = re.compile(
 )
 
 
+@lru_cache(maxsize=1_000)  # a check asks several times for each fact
 def fact_id(file: str, text: str) -> str:
     """A fact's id for `wrong` and the index: 8 hex digits, from its file and words only."""
     words = " ".join(text.split()).lower()
     return hashlib.sha256(f"{file}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def lasting_id(file: str, text: str, cited: Iterable[str]) -> str:
+    """A fact's id without its numbers, which change as the code does, but with the cited files."""
+    refs = map(sources.parse, cited)
+    places = sorted({ref.path or ref.name for ref in refs if ref is not None})
+    return fact_id(file, " ".join((shape(text), *places)))
 
 
 def quotes(text: str) -> list[str]:
@@ -138,8 +148,9 @@ def _anchored(
 class _Paths:
     """The paths that a file has cited in full so far, to expand and shorten basenames."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Container[str] = ()) -> None:
         self.by_basename: dict[str, dict[str, None]] = {}
+        self.shared = shared  # basenames that are never written alone
 
     def expand(self, ref: Ref, written: str) -> Ref:
         """The source that `written` means. A path in angle brackets is always a full path."""
@@ -162,7 +173,7 @@ class _Paths:
         known = self.by_basename.get(basename, {})
         short, full = replace(ref, path=basename), str(ref)
         is_plain = not str(short).startswith("<") and sources.parse(str(short)) == short
-        if is_plain and len(known) == 1 and ref.path in known:
+        if is_plain and len(known) == 1 and ref.path in known and basename not in self.shared:
             return str(short)
         self.add(ref.path)
         if basename == ref.path and known and not full.startswith("<"):
@@ -303,7 +314,7 @@ class _Reader:
             self.bullet(number, line[2:].strip())
         elif match := re.match(r"Source:\s*(.+)", line):
             self.source_line(number, match[1].strip())
-        elif line.strip() and line.strip() != NO_FACTS:
+        elif line.strip() and line.strip() != NO_FACTS and not COMMENT.fullmatch(line.strip()):
             is_heading = line.startswith("#")
             message = (
                 "headings start with `## `" if is_heading else "facts start with `- `; no prose"
@@ -339,7 +350,7 @@ def render(draft: Draft) -> str:
 
 def _lines(draft: Draft) -> Iterator[str]:
     yield f"# {BY_NAME[draft.name].title}: {draft.feature}"
-    paths = _Paths()
+    paths = _Paths(_shared_basenames(draft))
     filled = [section for section in draft.sections if section.items]
     if not filled:
         yield from ("", NO_FACTS)
@@ -357,6 +368,18 @@ def _lines(draft: Draft) -> Iterator[str]:
                 yield from (f"{mark}{item.language}", *item.lines, mark)
             else:
                 yield _bullet(item, base, paths)
+
+
+def _shared_basenames(draft: Draft) -> set[str]:
+    """The basenames of several cited files: alone, they would puzzle a reader."""
+    paths: set[str] = set()
+    for section in draft.sections:
+        for fact in section.facts:
+            cited = (*fact.sources, *(one.source for one in anchors(fact, section.source)))
+            refs = (sources.parse(text) for text in (section.source, *cited) if text)
+            paths |= {ref.path for ref in refs if ref is not None and ref.kind in FILE_KINDS}
+    counts = Counter(path.rpartition("/")[2] for path in paths)
+    return {name for name, count in counts.items() if count > 1}
 
 
 def _bullet(fact: Fact, base: Ref | None, paths: _Paths) -> str:

@@ -15,6 +15,7 @@ USAGE, FAILED, INTERRUPTED, BUG = 2, 1, 130, 3
 
 CODES: dict[str, Code] = {
     "E_USAGE": Code(-32602, USAGE, "an argument is missing, unknown or of the wrong type"),
+    "E_METHOD": Code(-32601, USAGE, "there is no operation of that name"),
     "E_AGENT": Code(-32000, FAILED, "an agent or a run of agents failed"),
     "E_WORKTREE": Code(
         -32001, FAILED, "a worktree cannot be created, merged or removed as things are"
@@ -94,7 +95,7 @@ CODES: dict[str, Code] = {
     "E_DRAFTS": Code(
         -32030, FAILED, "the model finished, but a required file of its drafts is invalid"
     ),
-    "E_INTERNAL": Code(-32099, BUG, "a bug in Preread; the log named in the hint helps to fix it"),
+    "E_INTERNAL": Code(-32603, BUG, "a bug in Preread; the log named in the hint helps to fix it"),
 }
 
 

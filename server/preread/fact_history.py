@@ -8,7 +8,7 @@ import difflib
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
@@ -115,6 +115,30 @@ def built(past: Iterable[Event]) -> set[str]:
             elif change.now is not None:
                 found.add(change.now.id)
     return found
+
+
+def overridden(past: Iterable[Event], by_builds: Collection[str]) -> dict[str, str]:
+    """Ids of the facts of builds that people edited, also lasting ones -> of what they made of it.
+
+    Only where the words still resemble each other: which of others replaced which is not known.
+    """
+    found: dict[str, str] = {}
+    for event in past:
+        for was, now in ((one.was, one.now) for one in event.changes):
+            if was is None or now is None or was.id == now.id:
+                continue
+            if was.id in found.values():
+                found = {id_: now.id if by == was.id else by for id_, by in found.items()}
+            elif event.how == EDITED and was.id in by_builds:
+                found[was.id] = now.id
+                found[dossier.lasting_id(was.file, was.text, was.sources)] = now.id
+    return found
+
+
+def every(past: Iterable[Event]) -> Iterator[Known]:
+    """Every fact that there ever was, as far as the history is known, oldest first."""
+    changes = (change for event in past for change in event.changes)
+    return (change.now for change in changes if change.now is not None)
 
 
 # -- writing it

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
@@ -31,6 +32,9 @@ Check = Callable[[Services, str, list[Draft]], Checked]
 KNOWLEDGE = "knowledge.md"
 MAX_QUERY, MAX_TERMS = 20_000, 64  # characters, different words
 SEARCH_SECONDS = 10.0
+TOGETHER = 20  # dossiers that are written in one transaction
+FACT = "rowid, id, feature, path, line, kind, section, text, sources, state, confidence"
+WORDS = "INSERT INTO fact_words (rowid, text, section, feature) VALUES (?, ?, ?, ?)"
 
 
 class FoundFact(Model):
@@ -57,10 +61,13 @@ class _File(NamedTuple):
     name: str
     path: str
     text: str
+    unverified: tuple[str, ...] = ()  # of the dossier: their state changes with no byte of a file
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        own = (one for one in self.unverified if one in self.text)
+        whole = "\0".join((self.text, *own))
+        return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def index(services: Services, check: Check) -> None:
@@ -130,9 +137,10 @@ def _folder(layout: Layout, feature: str, stamp: str) -> _Folder:
     found = published.read(layout, feature)
     path = layout.relative(layout.dossier(feature))
     texts = found.texts if found else {}
-    files = (_File(feature, name, f"{path}/{name}", text) for name, text in texts.items())
-    ticket = found.manifest.ticket if found and found.manifest else ""
-    return _Folder(feature, stamp, ticket, tuple(files))
+    manifest = found.manifest if found else None
+    lost = manifest.unverified if manifest else ()
+    files = (_File(feature, name, f"{path}/{name}", text, lost) for name, text in texts.items())
+    return _Folder(feature, stamp, manifest.ticket if manifest else "", tuple(files))
 
 
 def _knowledge(services: Services) -> Iterator[_File]:
@@ -143,11 +151,30 @@ def _knowledge(services: Services) -> Iterator[_File]:
             yield _File("", KNOWLEDGE, path, text)
 
 
+class _Change(NamedTuple):
+    """What is to be written of one folder."""
+
+    folder: _Folder
+    gone: list[str]
+    files: list[tuple[_File, Draft]]
+    verdicts: dict[tuple[str, str], Verdict]
+    is_there: bool = True
+
+
 def _index(services: Services, check: Check, connection: sqlite3.Connection) -> None:
+    changes = _changes(services, check, connection)
+    while batch := list(islice(changes, TOGETHER)):
+        services.progress.check()
+        with db.transaction(connection):
+            for change in batch:
+                _write(connection, change)
+
+
+def _changes(services: Services, check: Check, connection: sqlite3.Connection) -> Iterator[_Change]:
+    """What of each folder is not yet in the index as its files are now."""
     known: dict[str, dict[str, str]] = {}  # feature -> path -> digest
-    for path, digest, feature in connection.execute(
-        "SELECT path, digest, feature FROM sources_of_facts"
-    ):
+    sql = "SELECT path, digest, feature FROM sources_of_facts"
+    for path, digest, feature in connection.execute(sql):
         known.setdefault(feature, {})[path] = digest
     sql = "SELECT feature, stamp, ticket FROM fact_folders"
     folders = {feature: (stamp, ticket) for feature, *(stamp, ticket) in connection.execute(sql)}
@@ -155,46 +182,47 @@ def _index(services: Services, check: Check, connection: sqlite3.Connection) -> 
     names = published.features(layout)
     publishing = {name.split(".")[0] for name in names_in(layout.staging)}
     for feature in folders.keys() - set(names):
-        _replace(services, check, connection, _Folder(feature, "", "", ()), known.get(feature, {}))
+        folder = _Folder(feature, "", "", ())
+        yield _Change(folder, [*known.get(feature, {})], [], {}, is_there=False)
     for feature in names:
         services.progress.check()
         stamp = _stamp(layout.dossier(feature), is_publishing=feature in publishing)
-        if not stamp or stamp != folders.get(feature, ("", ""))[0]:
+        before = folders.get(feature, ("", ""))
+        if not stamp or stamp != before[0]:
             folder = _folder(layout, feature, stamp)
-            _replace(services, check, connection, folder, known.get(feature, {}))
-            if (stamp, folder.ticket) != folders.get(feature):
-                sql = (
-                    "INSERT OR REPLACE INTO fact_folders (feature, stamp, ticket) VALUES (?, ?, ?)"
-                )
-                connection.execute(sql, (feature, stamp, folder.ticket))
+            change = _checked(services, check, folder, known.get(feature, {}))
+            if change.files or change.gone or (stamp, folder.ticket) != before:
+                yield change
     knowledge = _Folder("", "", "", tuple(_knowledge(services)))
-    _replace(services, check, connection, knowledge, known.get("", {}))
+    change = _checked(services, check, knowledge, known.get("", {}))
+    if change.files or change.gone:
+        yield change
 
 
-def _replace(
-    services: Services,
-    check: Check,
-    connection: sqlite3.Connection,
-    folder: _Folder,
-    known: Mapping[str, str],
-) -> None:
-    """Bring the facts of a folder's changed files up to date; `known` is what is stored."""
+def _checked(
+    services: Services, check: Check, folder: _Folder, known: Mapping[str, str]
+) -> _Change:
+    """The changed files of a folder, with what the check says; `known` is what is stored."""
     feature = folder.feature
     changed = [file for file in folder.files if known.get(file.path) != file.digest]
     gone = known.keys() - {file.path for file in folder.files}
-    if not (changed or gone or (feature and not folder.files)):
-        return
     drafts = [dossier.parse(file.name, feature, file.text)[0] for file in changed]
     checked = check(services, feature, drafts) if drafts else Checked(())
     verdicts = {(v.file, v.fact.text): v for v in checked.verdicts}
-    services.progress.check()
-    with db.transaction(connection):
-        for path in gone:
-            _delete(connection, path)
-        for draft, file in zip(drafts, changed, strict=True):
-            _insert(connection, file, draft, verdicts)
-        if not folder.files:
-            connection.execute("DELETE FROM fact_folders WHERE feature = ?", (feature,))
+    return _Change(folder, sorted(gone), list(zip(changed, drafts, strict=True)), verdicts)
+
+
+def _write(connection: sqlite3.Connection, change: _Change) -> None:
+    feature, stamp, ticket, _ = change.folder
+    for path in change.gone:
+        _delete(connection, path)
+    for file, draft in change.files:
+        _insert(connection, file, draft, change.verdicts)
+    if feature:
+        connection.execute("DELETE FROM fact_folders WHERE feature = ?", (feature,))
+    if feature and change.is_there:
+        row = (feature, stamp, ticket)
+        connection.execute("INSERT INTO fact_folders VALUES (?, ?, ?)", row)
 
 
 def _files(services: Services) -> Iterator[_File]:
@@ -248,26 +276,17 @@ def _insert(
     sql = "INSERT INTO sources_of_facts (path, digest, feature) VALUES (?, ?, ?)"
     connection.execute(sql, (file.path, file.digest, file.feature))
     kind = BY_NAME[file.name].kind if file.name in BY_NAME else "knowledge"
-    for _, section, fact in dossier.all_facts([draft]):
+    [last] = connection.execute("SELECT coalesce(max(rowid), 0) FROM facts").fetchone()
+    rows, words = [], []
+    for row, (_, section, fact) in enumerate(dossier.all_facts([draft]), last + 1):
         verdict = verdicts.get((file.name, fact.text))
-        row = {
-            "id": dossier.fact_id(file.name, fact.text),
-            "feature": file.feature,
-            "path": file.path,
-            "line": fact.line,
-            "kind": kind,
-            "section": section.heading,
-            "text": fact.text,
-            "sources": json.dumps(fact.sources),
-            "state": verdict.state if verdict else "failed",
-            "confidence": verdict.confidence if verdict else 0.0,
-        }
-        names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
-        sql = f"INSERT INTO facts ({names}) VALUES ({values})"  # noqa: S608 - names from here
-        cursor = connection.execute(sql, row)
-        sql = "INSERT INTO fact_words (rowid, text, section, feature) VALUES (?, ?, ?, ?)"
-        words = (fact.text, section.heading, file.feature)
-        connection.execute(sql, (cursor.lastrowid, *words))
+        place = (dossier.fact_id(file.name, fact.text), file.feature, file.path, fact.line)
+        said = (kind, section.heading, fact.text, json.dumps(fact.sources))
+        state = (verdict.state, verdict.confidence) if verdict else ("failed", 0.0)
+        rows.append((row, *place, *said, *state))
+        words.append((row, fact.text, section.heading, file.feature))
+    connection.executemany(f"INSERT INTO facts ({FACT}) VALUES ({', '.join('?' * 11)})", rows)  # noqa: S608
+    connection.executemany(WORDS, words)
 
 
 def _delete(connection: sqlite3.Connection, path: str) -> None:

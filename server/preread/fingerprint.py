@@ -16,7 +16,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from preread import inputs, sources
-from preread.layout import FILES, MANIFEST, Layout
+from preread.layout import BY_NAME, FILES, MANIFEST, Layout
 from preread.models import Manifest
 from preread.project import git
 from preread.project.read import data_at
@@ -97,6 +97,22 @@ def take(
         if is_much or (mark and _is_young(mark, begun)):
             return None
     return Fingerprint(marks, watch, changes)
+
+
+def of_dossier(layout: Layout, feature: str, begun: int) -> Fingerprint | None:
+    """The fingerprint of what was read at `begun` from a dossier's own files, by an alias or not.
+
+    None when one of them changed too recently.
+    """
+    folder = layout.dossier(feature)
+    paths = (layout.project, layout.gates, layout.context, layout.staging, folder)
+    files = (folder / name for name in (MANIFEST, *BY_NAME))
+    marks: dict[str, Mark | None] = {}
+    for path in chain.from_iterable(map(_with_targets, map(str, (*paths, *files)))):
+        mark = marks[path] = _mark(path)
+        if mark and _is_young(mark, begun):
+            return None
+    return Fingerprint(marks)
 
 
 def _folders_of(root: str, paths: list[str]) -> dict[str, set[str]]:

@@ -33,4 +33,5 @@ def prepare(layout: Layout, settings: Settings) -> tuple[str, ...]:
     if (layout.root / ".git").exists():
         return ()
     why = f"{layout.root} had neither .project nor .git, and is a project now"
-    return (f"{why}. If you meant another folder, delete the new .project and use --project DIR.",)
+    other = "If you meant another folder, delete the new .project and name that one"
+    return (f"{why}. {other} (`--project DIR`).",)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +34,14 @@ def report_paths(tree: Tree, settings: Settings) -> list[str]:
     A glob without a literal folder at its start, in a git project, matches files in the root and
     those that git does not ignore.
     """
+    if (globs := tuple(settings.reports)) not in tree.reports:
+        tree.reports[globs] = _report_paths(tree, globs)
+    return tree.reports[globs]
+
+
+def _report_paths(tree: Tree, reports: Sequence[str]) -> list[str]:
     found: set[str] = set()
-    for folder, globs in _by_folder(settings.reports).items():
+    for folder, globs in _by_folder(reports).items():
         recursive = [glob for glob in globs if not folder and _is_recursive(glob)]
         deep = bool(folder) or (bool(recursive) and not tree.is_git)
         found.update(filter(_any_of(globs).fullmatch, _on_disk(tree, folder, deep=deep)))
@@ -126,7 +132,7 @@ def _is_recursive(glob: str) -> bool:
     return "/" in glob or "**" in glob
 
 
-def _by_folder(globs: list[str]) -> dict[str, list[str]]:
+def _by_folder(globs: Sequence[str]) -> dict[str, list[str]]:
     """The globs by the literal folder that they start with; "" is the root."""
     grouped: dict[str, list[str]] = {}
     for glob in globs:

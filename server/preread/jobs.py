@@ -3,6 +3,7 @@
 import asyncio
 import math
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from preread.models import LEVELS, LoadReply, Request
 from preread.services import Progress, Services
 from preread.settings import Settings
 
+MAX_STEPS = 300  # of a build, that are kept while it runs
 ReportProgress = Callable[[str, float, float], Awaitable[None]]
 Work = Callable[[Services, Request], Awaitable[LoadReply]]
 LookUp = Callable[[], Awaitable[LoadReply | None]]
@@ -57,9 +59,9 @@ class Job:
         self.callers = 0
         self.detached = False  # a caller was told that it continues, so it runs without callers
         self.early_reply: LoadReply | None = None
-        self.stopping = False
         self.reply: LoadReply | None = None
         self.error: Exception | None = None
+        self.steps: deque[tuple[float, str]] = deque(maxlen=MAX_STEPS)  # epoch seconds, what it did
         self._latest: tuple[str, float, float] | None = None  # progress
         self._changed = anyio.Event()
         self._waking = False
@@ -77,7 +79,7 @@ class Job:
             if began_before or set(request.extend) != set(mine.extend):
                 return False
         return (
-            not self.stopping
+            not self.progress.is_stopped
             and LEVELS.index(mine.level) >= LEVELS.index(request.level)
             and request.ticket in {"", mine.ticket}
             and request.description in {"", mine.description}
@@ -125,7 +127,6 @@ class Job:
 
         Safe in a signal handler.
         """
-        self.stopping = True
         self.progress.stop()
         with suppress(RuntimeError):  # the loop is closed, so there is nothing left to cancel
             self._loop.call_soon_threadsafe(self.scope.cancel)
@@ -156,6 +157,8 @@ class Job:
 
     def _report(self, message: str, done: float, total: float) -> None:
         """Called from worker threads: store the progress and wake the loop without waiting."""
+        if self._latest is None or self._latest[0] != message:
+            self.steps.append((time.time(), message))
         self._latest = (message, done, total)
         self._wake_soon()
 

@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -69,34 +70,34 @@ def ticket_name(name: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """Paths of one project's files. `root` is a real path, and every path is inside it."""
 
     root: Path
 
-    @property
+    @cached_property
     def project(self) -> Path:
         return self.root / ".project"
 
-    @property
+    @cached_property
     def config(self) -> Path:
         return self.project / "config.toml"
 
-    @property
+    @cached_property
     def gates(self) -> Path:
         return self.project / "gates"
 
-    @property
+    @cached_property
     def knowledge(self) -> Path:
         return self.project / "knowledge.md"
 
-    @property
+    @cached_property
     def personal_knowledge(self) -> Path:
         """What one person keeps to themselves: the format of `knowledge`, never committed."""
         return self.state / "knowledge.md"
 
-    @property
+    @cached_property
     def documents(self) -> Path:
         """Copies of documents from outside, and the list of the documents that count."""
         return self.project / "documents"
@@ -105,78 +106,83 @@ class Layout:
         """The record of a chain of calls on documents."""
         return self.state / "document-workflows" / f"{name}.json"
 
-    @property
+    @cached_property
     def loaded(self) -> Path:
         return self.documents / "loaded.json"
 
-    @property
+    @cached_property
     def context(self) -> Path:
         return self.project / "context"
 
-    @property
+    @cached_property
     def state(self) -> Path:
         return self.project / ".state"
 
-    @property
+    @cached_property
     def cache(self) -> Path:
         return self.project / ".cache"
 
-    @property
+    @cached_property
     def staging(self) -> Path:
         return self.cache / "staging"
 
-    @property
+    @cached_property
     def db(self) -> Path:
         return self.cache / "index.db"
 
-    @property
+    @cached_property
     def log(self) -> Path:
         return self.cache / "preread.log"
 
-    @property
+    @cached_property
     def wrong(self) -> Path:
         return self.state / "wrong.json"
 
-    @property
+    @cached_property
     def results(self) -> Path:
         return self.state / "results.jsonl"
 
-    @property
+    @cached_property
     def test_history(self) -> Path:
         """Database of each test's results over time, from reports."""
         return self.state / "test-history.db"
 
-    @property
+    @cached_property
     def gates_off(self) -> Path:
         """When the gates' off switch expires, in epoch seconds, or `forever`."""
         return self.state / "gates-off"
 
-    @property
+    @cached_property
     def sessions(self) -> Path:
         """What the hooks remember about each agent session, one file per session."""
         return self.state / "sessions"
 
-    @property
+    @cached_property
     def working_memory(self) -> Path:
         """What was given attention by hand, one line per event."""
         return self.state / "working-memory.jsonl"
 
-    @property
+    @cached_property
     def sessions_db(self) -> Path:
         """Database of who works here, and what they tell each other."""
         return self.state / "state.db"
 
-    @property
+    @cached_property
     def spending(self) -> Path:
         """The ledger of what builds cost, one line per run."""
         return self.state / "spending.jsonl"
 
-    @property
+    @cached_property
+    def reserved(self) -> Path:
+        """What the builds that run may cost: none of it is in the ledger yet."""
+        return self.cache / "reserved.json"
+
+    @cached_property
     def audit(self) -> Path:
         """The log of the calls that changed something, one line per call."""
         return self.state / "audit.jsonl"
 
-    @property
+    @cached_property
     def agreement(self) -> Path:
         """The month, and the monthly limit that a person agreed to exceed in it."""
         return self.state / "spending-agreed"
@@ -195,28 +201,37 @@ class Layout:
         """Hint for the gates: the running build's deadline in epoch seconds."""
         return self.cache / "building" / feature_name(feature)
 
+    @property
+    def live_builds(self) -> Path:
+        """Journals of the builds that run, in any process. A child reads nothing in `state`."""
+        return self.state / "builds"
+
     def stale(self, feature: str) -> Path:
         """Hint for the gates: why the dossier no longer covers the request it was built for."""
         return self.cache / "stale" / feature_name(feature)
 
-    @property
+    @cached_property
     def run_logs(self) -> Path:
         return self.project / "runs"
 
-    @property
+    @cached_property
     def workflows(self) -> Path:
         """The project's own workflows, a file each."""
         return self.project / "workflows"
 
-    @property
+    @cached_property
     def worktrees(self) -> Path:
         """Where worktrees are created; git ignores it."""
         return self.root / ".worktrees"
 
-    @property
+    @cached_property
     def worktree_records(self) -> Path:
         """What is known of each worktree besides what git knows, a file each."""
         return self.state / "worktrees"
+
+    def agent_run(self, name: str) -> Path:
+        """The journal of a coordinated run of agents, one line per step."""
+        return self.state / "agents" / f"{feature_name(name)}.jsonl"
 
     def run_log(self, feature: str) -> Path:
         """The agent's log of one piece of work on a feature's tests."""
@@ -230,11 +245,11 @@ class Layout:
         """How the feature's last build went."""
         return self.state / "runs" / f"{feature_name(feature)}.json"
 
-    @property
+    @cached_property
     def all_backups(self) -> Path:
         return self.state / "backups"
 
-    @property
+    @cached_property
     def backup_sets(self) -> Path:
         """Copies of all files that one call changed; a folder per call."""
         return self.all_backups / "_sets"
@@ -277,28 +292,30 @@ class Layout:
             raise PrereadError(
                 "E_PROJECT_DIR",
                 f"{self.project} is a file of another tool, and Preread needs a folder there.",
-                "Move that file, or choose another root with --project DIR.",
+                "Move that file, or choose another root (`--project DIR`).",
             )
-        x = "x"  # any feature: its file is not checked, the folder is
-        folders = [self.project, self.context, self.cache, self.state, self.staging]
-        folders += [self.lock(x).parent, self.building(x).parent, self.stale(x).parent]
-        folders += [self.ticket(x).parent, self.run_log(x).parent, self.run_record(x).parent]
-        folders += [self.history(x).parent]
-        files = [self.config, self.knowledge, self.db, self.wrong, self.results]
-        files += [self.spending, self.agreement, self.test_history, self.audit]
-        files += [self.personal_knowledge, self.loaded]
+        paths = _places(self)
         if feature is not None:
-            folders += [self.dossier(feature), self.backups(feature)]
-        folders += [self.backup_sets]
-        is_plain = {str(self.root): True}  # whether a path is no link, and not behind one
-        for path in (*folders, *files):
-            if not _is_plain(str(path), is_plain):
-                self.real(path)
+            paths = (*paths, str(self.dossier(feature)), str(self.backups(feature)))
+        for path in paths:
+            if os.path.islink(path):  # noqa: PTH114 - every operation looks at all of them
+                self.real(Path(path))
 
 
-def _is_plain(path: str, known: dict[str, bool]) -> bool:
-    """Whether no part of a path is a link; every operation asks this of many paths."""
-    if path not in known:
-        above = path.rpartition("/")[0]
-        known[path] = _is_plain(above, known) and not os.path.islink(path)  # noqa: PTH114
-    return known[path]
+@lru_cache(maxsize=64)
+def _places(layout: Layout) -> tuple[str, ...]:
+    """The places of ours in a project, and each folder above them up to its root.
+
+    What is behind a link that stays inside the project stays inside, unless it is a link itself.
+    """
+    x = "x"  # any feature: its file is not checked, the folder is
+    folders = [layout.project, layout.context, layout.cache, layout.state, layout.staging]
+    folders += [layout.lock(x).parent, layout.building(x).parent, layout.stale(x).parent]
+    folders += [layout.ticket(x).parent, layout.run_log(x).parent, layout.run_record(x).parent]
+    folders += [layout.history(x).parent, layout.agent_run(x).parent, layout.backup_sets]
+    folders += [layout.live_builds]
+    files = [layout.config, layout.knowledge, layout.db, layout.wrong, layout.results]
+    files += [layout.spending, layout.agreement, layout.test_history, layout.audit]
+    files += [layout.personal_knowledge, layout.loaded]
+    inside = (above for one in (*folders, *files) for above in (*reversed(one.parents), one))
+    return tuple(dict.fromkeys(str(one) for one in inside if layout.root in one.parents))

@@ -32,7 +32,9 @@ def put_back(services: Services, feature: str) -> str:
 
 
 def _recovered(services: Services, feature: str, found: Published) -> tuple[Manifest, str]:
-    built = fact_history.built(fact_history.events(services.layout, feature))
+    now = fact_history.known(found.texts, feature)
+    past = fact_history.edits(services.layout, feature, now)
+    built = fact_history.built(past)
     ids = _ids(feature, found)
     shown = list(chain.from_iterable(ids.values()))
     fitting = max(_known(services, feature), key=lambda one: _equal_files(one, found), default=None)
@@ -42,7 +44,9 @@ def _recovered(services: Services, feature: str, found: Published) -> tuple[Mani
     own = tuple(id_ for id_ in shown if id_ in built)
     # A file with a person's facts is edited; any other may go with its facts.
     files = {name: value if built.issuperset(ids[name]) else "" for name, value in _files(found)}
-    return Manifest(feature=feature, facts=own, files=files), BY_HISTORY if own else UNKNOWN
+    replaced = fact_history.overridden(past, built)
+    how = BY_HISTORY if own else UNKNOWN
+    return Manifest(feature=feature, facts=own, files=files, replaced=replaced), how
 
 
 def _ids(feature: str, found: Published) -> dict[str, list[str]]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from preread.infra import db, embedding
@@ -26,6 +26,15 @@ def near(
     limit = MIN_BESIDE_WORDS if beside_words else MIN_SIMILARITY
     places = [place for place, value in enumerate(likeness) if value >= limit]
     return sorted(places, key=lambda place: -likeness[place])
+
+
+def likenesses(query: str, texts: Iterable[str]) -> list[float] | None:
+    """How near each text is to the query, from -1 to 1; None without a model. Nothing is stored."""
+    model = embedding.model()
+    if model is None:
+        return None
+    first, *others = model.vectors([query, *texts])
+    return model.similarities(first, others)
 
 
 def fused(by_words: Sequence[K], by_meaning: Sequence[K], weight: float) -> list[K]:

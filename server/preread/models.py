@@ -247,7 +247,8 @@ class Manifest(Model):
     )
     replaced: dict[str, str] = Field(
         default_factory=dict,
-        description="Ids of a build's facts -> of what people made of them, which counts instead.",
+        description="Ids of a build's facts, also without their numbers -> of what people made of "
+        "them, which counts instead.",
     )
     by_hand: tuple[str, ...] = Field(
         (), description="Files that people edited: their order and other lines stay."
@@ -260,6 +261,10 @@ class Manifest(Model):
     )
     unverified: tuple[str, ...] = Field(
         (), description="Texts of facts that a person wrote and whose sources no longer say it."
+    )
+    sought: dict[str, SpanMark] = Field(
+        default_factory=dict,
+        description="Of these facts, by id and source: what was at the lines, to find it again.",
     )
     thin: bool = Field(False, description="The project says next to nothing about the feature.")
 

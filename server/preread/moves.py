@@ -1,9 +1,10 @@
 """Follow the code: what became of the sources of a published dossier's facts, without a model."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from preread import dossier, sources
-from preread.models import Draft, Fact, Fence, LostFact, Manifest
+from preread.models import Draft, Fact, Fence, LostFact, Manifest, SpanMark
 from preread.relocation import Relocator
 from preread.services import Services
 from preread.sources import Ref, SourceError
@@ -25,11 +26,14 @@ class Followed:
 def follow(services: Services, manifest: Manifest) -> Followed:
     """Look up every source of the manifest, and find those again whose lines moved."""
     relocator = Relocator(services.tree)
+    refs = {text: sources.parse(text) for text in manifest.spans}
+    commits = [ref.name for ref in refs.values() if ref is not None and ref.kind == "commit"]
+    sources.read_commits(commits, services.tree)
     moved: dict[str, str] = {}
     changed, gone = set(), set()
     for text, digest in manifest.spans.items():
         services.progress.check()
-        ref = sources.parse(text)
+        ref = refs[text]
         if ref is None or not sources.ROWS[ref.kind].local:
             continue
         if ref.kind != "lines":
@@ -44,6 +48,17 @@ def follow(services: Services, manifest: Manifest) -> Followed:
         elif now != ref:
             moved[text] = str(now)
     return Followed(moved, frozenset(changed), frozenset(gone))
+
+
+def found_again(relocator: Relocator, marks: Mapping[str, SpanMark]) -> Followed:
+    """Where the lines are that these sources had lost."""
+    moved: dict[str, str] = {}
+    for text, mark in marks.items():
+        ref = sources.parse(text)
+        now = relocator.relocate(ref, "", mark) if ref is not None else None
+        if now is not None:
+            moved[text] = str(now)
+    return Followed(moved, gone=frozenset(marks.keys() - moved.keys()))
 
 
 def _state(services: Services, ref: Ref, digest: str) -> str:

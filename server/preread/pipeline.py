@@ -1,26 +1,31 @@
 """One request's way from a name to a reply: look up, lock, look up again, build."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from preread import cache, git_rules, published, replies, spending, stale_hints
+from preread import (
+    cache,
+    feature_lock,
+    git_rules,
+    published,
+    replies,
+    spending,
+    stale_hints,
+    staleness,
+)
 from preread import resolve as resolving
 from preread.build_key import build_key
 from preread.builders import locate
 from preread.errors import Cancelled, PrereadError, Unreadable
-from preread.infra import atomic, db
-from preread.infra.locks import FileLock
 from preread.layout import BY_NAME, REQUIRED, feature_name
-from preread.models import LoadReply, Manifest, Request
+from preread.models import LoadReply, Request
 from preread.services import Services, step
 
 if TYPE_CHECKING:
     from preread.jobs import Caller, Jobs
 
-LOCK_POLL = 0.05  # seconds between looks at a lock that another process holds
 CHILD = "PREREAD_CHILD"  # environment variable of everything that a headless builder started
 
 
@@ -77,7 +82,7 @@ async def extend(
     services: Services, feature: str, files: tuple[str, ...], jobs: "Jobs", caller: "Caller"
 ) -> LoadReply:
     """Have the model draft single files of a published dossier. Raises E_NOT_FOUND, E_USAGE."""
-    request = _extension(services, feature, files)
+    request = extension(services, feature, files)
 
     async def look_up() -> None:
         return None
@@ -90,7 +95,8 @@ async def extend(
     return await jobs.run(services, request, look_up, build, caller)
 
 
-def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Request:
+def extension(services: Services, feature: str, files: tuple[str, ...]) -> Request:
+    """The request to draft single files again. Raises E_NOT_FOUND, E_USAGE."""
     name = resolve(services, feature=feature_name(feature)).feature
     names = tuple(file if file.endswith(".md") else f"{file}.md" for file in files)
     unknown = [file for file in names if file not in BY_NAME]
@@ -108,10 +114,11 @@ def _extension(services: Services, feature: str, files: tuple[str, ...]) -> Requ
         raise PrereadError(
             "E_NOT_FOUND",
             f"There is no dossier of {name} to extend.",
-            f"Load {name} first: the tool load_context, or `preread load {name}`.",
+            f"Load it first: `preread load {name}`.",
         )
     # Forced: neither the published dossier nor a running build will do.
-    return as_built(manifest).model_copy(update={"feature": name, "force": True, "extend": names})
+    asked = staleness.as_built(manifest)
+    return asked.model_copy(update={"feature": name, "force": True, "extend": names})
 
 
 def cached_reply(services: Services, request: Request) -> LoadReply | None:
@@ -128,7 +135,7 @@ async def _recover_and_look_up(
     services: Services, request: Request, covering: list[published.Published]
 ) -> LoadReply | None:
     if published.pending(services.layout, request.feature):
-        await step(recover, services, request.feature)
+        await step(feature_lock.recover, services, request.feature)
     return await step(_look_up, services, request, covering)
 
 
@@ -143,64 +150,22 @@ def _look_up(
     if covering is not None:
         covering.append(found.published)
     stale_hints.clear(services.layout, request.feature)
-    if not _is_current(services, found):
+    if not staleness.is_current(services, found):
         return None
     seconds = time.monotonic() - begun
     reply = replies.from_published(services, request, found.published, "cached", seconds)
-    if not found.doubt:
-        return reply
-    doubt = f"It may be out of date: {found.doubt.rstrip('.')}."
+    return _doubted(reply, found.doubt) if found.doubt else reply
+
+
+def _doubted(reply: LoadReply, why: str) -> LoadReply:
+    doubt = f"It may be out of date: {why.rstrip('.')}."
     return reply.model_copy(update={"warnings": (*reply.warnings, doubt), "code": Unreadable.CODE})
 
 
 def _needs_model(services: Services, request: Request) -> bool:
-    recover(services, request.feature)
+    feature_lock.recover(services, request.feature)
     found = cache.lookup(services, request, partial(build_key, services))
     return found.needs == "build"
-
-
-def recover(services: Services, feature: str) -> None:
-    """Finish publishing what a killed build left, so that gates find the dossier too.
-
-    Does nothing while a build is running, which holds the lock, or if the disk cannot be written.
-    """
-    from preread import publish
-
-    with suppress(PrereadError), lock_if_free(services, feature) as is_free:
-        if is_free:
-            publish.recover(services, feature)
-
-
-@contextmanager
-def lock_if_free(services: Services, feature: str) -> Iterator[bool]:
-    """Hold the feature's lock, if nobody else does; false while a build is running.
-
-    Where nothing can be written, no build is running. Raises E_WRITE for other reasons.
-    """
-    path = services.layout.lock(feature)
-    lock = FileLock(path)
-    is_free = False
-    try:
-        with atomic.write_errors(path), suppress(TimeoutError):
-            atomic.make_folder(path.parent)
-            lock.acquire(timeout=0)
-            is_free = True
-    except PrereadError as error:
-        if error.details.get("errno") not in db.READ_ONLY:
-            raise
-        is_free = True
-    try:
-        yield is_free
-    finally:
-        if lock.is_locked:
-            lock.release()
-
-
-def recover_all(services: Services) -> None:
-    """Finish publishing what killed builds of any feature left."""
-    for feature in published.abandoned(services.layout):
-        services.progress.check()
-        recover(services, feature)
 
 
 async def build(services: Services, request: Request) -> LoadReply:
@@ -208,9 +173,11 @@ async def build(services: Services, request: Request) -> LoadReply:
 
     Also for `force`, a build by another process will do if it began after this call.
     """
+    from preread import live_builds  # not needed by a cached reply
+
     try:
         notes = await step(git_rules.prepare, services.layout, services.settings)
-        reply = await _locked_build(services, request)
+        reply = await live_builds.run(services, request, _locked_build)
     except PrereadError as error:
         return await _unsaved(services, request, error)
     return reply.model_copy(update={"warnings": (*notes, *reply.warnings)}) if notes else reply
@@ -252,8 +219,8 @@ async def _locked_build(services: Services, request: Request) -> LoadReply:
     from preread import lost_manifests, publish
 
     called = time.time()
-    await step(recover_all, services)
-    async with feature_lock(services, request.feature):
+    await step(feature_lock.recover_all, services)
+    async with feature_lock.hold(services, request.feature):
         await step(publish.recover, services, request.feature)
         note = await step(lost_manifests.put_back, services, request.feature)
         reply = await _served_or_built(services, request, called)
@@ -261,8 +228,6 @@ async def _locked_build(services: Services, request: Request) -> LoadReply:
 
 
 async def _served_or_built(services: Services, request: Request, called: float) -> LoadReply:
-    from preread.build import build as make
-
     stale, asked = None, request
     if not request.extend:
         looked = await step(_look_again, services, request, called)
@@ -272,10 +237,10 @@ async def _served_or_built(services: Services, request: Request, called: float) 
         if looked.needs != "build" and looked.published and looked.published.manifest:
             stale = looked.published
             # Not `auto`: a test that failed since then is no reason to pay for another build.
-            asked = as_built(looked.published.manifest)
-    async with _building_hint(services, asked):
+            asked = staleness.as_built(looked.published.manifest)
+    async with feature_lock.building(services, asked):
         await step(_hint_if_stale, services, request.feature)
-        reply = await make(services, asked, stale)
+        reply = await _made(services, request, asked, stale)
     if stale is not None:
         again = await step(_look_again, services, request, called)
         if again.needs == "words":
@@ -286,45 +251,27 @@ async def _served_or_built(services: Services, request: Request, called: float) 
     return reply
 
 
-def _hint_if_stale(services: Services, feature: str) -> None:
-    """Tell the gates that the published dossier is stale, since the build may fail or be killed.
+async def _made(
+    services: Services, request: Request, asked: Request, stale: published.Published | None
+) -> LoadReply:
+    """The reply of a build; or the published dossier's, if a refresh would cost it facts."""
+    from preread.build import NotNow
+    from preread.build import build as make
 
-    Publishing removes the hint.
-    """
+    try:
+        return await make(services, asked, stale)
+    except NotNow:
+        if stale is None:
+            raise
+        reply = await step(replies.from_published, services, request, stale, "cached", 0.0)
+        return _doubted(reply, services.tree.troubles)
+
+
+def _hint_if_stale(services: Services, feature: str) -> None:
+    """Tell the gates that the published dossier is stale: the build may fail or be killed."""
     found = published.read(services.layout, feature)
     if found is not None and found.manifest is not None:
-        looked = cache.lookup(services, as_built(found.manifest), partial(build_key, services))
-        if not looked.covers:
-            stale_hints.mark(services.layout, feature, looked.why)
-
-
-def why_stale(services: Services, feature: str) -> str:
-    """Why the next load would look at a published dossier's sources again; empty if it would not.
-
-    Empty also where that cannot be looked up.
-    """
-    with suppress(PrereadError):
-        found = published.read(services.layout, feature)
-        if found is None:
-            return ""
-        manifest = found.manifest or Manifest(feature=feature)
-        looked = cache.lookup(services, as_built(manifest), partial(build_key, services))
-        if not looked.covers:
-            return looked.why
-        if not _is_current(services, looked):
-            return "files changed since its facts were computed"
-    return ""
-
-
-def as_built(manifest: Manifest) -> Request:
-    """The request that the dossier with this manifest was built for."""
-    return Request(
-        feature=manifest.feature,
-        ticket=manifest.ticket,
-        description=manifest.description,
-        scope=manifest.scope,
-        level=manifest.level,
-    )
+        staleness.hint(services, feature, found.manifest)
 
 
 def _with_published_inputs(services: Services, request: Request) -> Request:
@@ -370,51 +317,9 @@ async def _served(services: Services, request: Request, looked: cache.Lookup) ->
 
         unforced = request.model_copy(update={"force": False})
         return await widen(services, unforced, looked.published)
-    if not looked.covers or not await step(_is_current, services, looked):
+    if not looked.covers or not await step(staleness.is_current, services, looked):
         return None
     return replies.from_published(services, request, looked.published, "joined", 0.0)
-
-
-def _is_current(services: Services, looked: cache.Lookup) -> bool:
-    """Whether the rules need not run again; where something cannot be read, they must not."""
-    manifest = looked.published.manifest if looked.published else None
-    return bool(looked.doubt) or not manifest or cache.is_computed(services, manifest.feature)
-
-
-@asynccontextmanager
-async def feature_lock(services: Services, feature: str) -> AsyncIterator[None]:
-    """The feature's lock, released even if its holder dies; waits until the deadline."""
-    path = services.layout.lock(feature)
-    atomic.make_folder(path.parent)
-    from anyio import sleep
-
-    lock = FileLock(path)
-    while True:
-        with atomic.write_errors(path), suppress(TimeoutError):
-            lock.acquire(timeout=0)
-        if lock.is_locked:
-            break
-        services.progress.say(f"another process is building {feature}", 0, 5)
-        await sleep(LOCK_POLL)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@asynccontextmanager
-async def _building_hint(services: Services, request: Request) -> AsyncIterator[None]:
-    """Keeps `.cache/building/<feature>` while a build runs: the gates read its deadline there."""
-    hint = services.layout.building(request.feature)
-    limit = services.settings.build_seconds(
-        request.level, auto=request.auto, extends=bool(request.extend)
-    )
-    atomic.write(hint, f"{time.time() + limit:.0f}\n".encode())
-    try:
-        yield
-    finally:
-        with suppress(PrereadError):
-            atomic.remove(hint)
 
 
 async def _confirm_spending(

@@ -32,7 +32,9 @@ def stage(services: Services, feature: str) -> Path:
 
 def put_staged(staging: Path, texts: Mapping[str, str]) -> None:
     """Replace the content of a staging folder by these files. Raises E_WRITE."""
-    for path in staging.iterdir():
+    with atomic.write_errors(staging):
+        left = [*staging.iterdir()]
+    for path in left:
         atomic.remove(path)
     for name, text in texts.items():
         atomic.write(staging / name, text.encode())

@@ -5,11 +5,9 @@ Not those that git tracks: only a load, which somebody asked for, changes tracke
 
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 
-from preread import cache, pipeline, publish, published
+from preread import cache, feature_lock, publish, published, staleness
 from preread.build import NotNow, build
-from preread.build_key import build_key
 from preread.errors import Cancelled, PrereadError
 from preread.services import Services
 
@@ -19,13 +17,13 @@ async def refresh(
 ) -> dict[str, str]:
     """Refresh those of the dossiers that are stale: feature -> why it was.
 
-    After so many seconds, no further one is begun. One that is being built, that only a model can
+    After so many seconds, no second one is begun. One that is being built, that only a model can
     bring up to date, or of which something cannot be read is left as it is.
     """
     end = time.monotonic() + seconds
     done = {}
-    for feature in features:
-        if time.monotonic() > end:
+    for number, feature in enumerate(features):
+        if number and time.monotonic() > end:
             break
         try:
             if why := await _refresh(services(), feature):
@@ -37,17 +35,16 @@ async def refresh(
 
 
 async def _refresh(services: Services, feature: str) -> str:
-    with pipeline.lock_if_free(services, feature) as is_free:
+    with feature_lock.hold_if_free(services, feature) as is_free:
         if not is_free:
             return ""
         publish.recover(services, feature)
         found = published.read(services.layout, feature)
         if found is None or found.manifest is None or found.edited:  # a person may be at it
             return ""
-        request = pipeline.as_built(found.manifest)
-        looked = cache.lookup(services, request, partial(build_key, services))
+        looked = staleness.look_up(services, found.manifest)
         is_current = looked.doubt or (looked.covers and cache.is_computed(services, feature))
         if is_current or looked.needs == "build" or cache.is_tracked(services, feature):
             return ""
-        await build(services, request, found, careful=True)
-        return looked.why or "files changed since its facts were computed"
+        await build(services, staleness.as_built(found.manifest), found, careful=True)
+        return looked.why or staleness.COMPUTED

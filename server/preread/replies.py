@@ -36,14 +36,16 @@ MAX_LOST, MAX_SHOWN = 5, 160  # facts named in a warning, and characters of each
 
 def inline(texts: dict[str, str], limit: int) -> tuple[str, tuple[str, ...]]:
     """The dossier as one text of at most `limit` tokens, and the names of files cut or left out."""
-    parts, left, cut = [], limit, []
+    parts: list[str] = []
+    left, cut = limit, []
     for name in INLINE_ORDER:
         text = texts.get(name, "").strip()
         if not text:
             continue
         kept: list[str] = []
         for line in text.split("\n"):
-            left -= dossier.tokens(line + "\n")
+            blank = "\n" * bool(parts and not kept)  # between two files
+            left -= dossier.tokens(f"{blank}{line}\n")
             if left < 0:
                 cut.append(name)
                 break
@@ -268,7 +270,8 @@ def building(services: Services, request: Request, seconds: float) -> LoadReply:
         status="building",
         path=services.layout.relative(services.layout.dossier(request.feature)) + "/",
         level=request.level,
-        next="Call load_context again with the same arguments; that call joins the build.",
+        next=f"Call again with the same arguments, `preread load {request.feature}`: that call "
+        "joins the build.",
         stats=Stats(seconds=round(seconds, 3)),
     )
 

@@ -16,7 +16,7 @@ def find_root(start: Path) -> Path:
 
     Returns a real path. Raises E_PROJECT_DIR.
     """
-    hint = "Name a folder with --project DIR."
+    hint = "Name a folder as the project (`--project DIR`)."
     try:
         start = start.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
@@ -31,7 +31,7 @@ def find_root(start: Path) -> Path:
         raise PrereadError(
             "E_PROJECT_DIR",
             f"{start} is no project: it contains neither .project nor .git, and all your files.",
-            "Name the project's folder with --project DIR, or start the session in it.",
+            "Name the project's folder (`--project DIR`), or start the session in it.",
         )
     return start
 

@@ -45,6 +45,10 @@ class Progress:
         self.check()
         self.report(message, done, total)
 
+    @property
+    def is_stopped(self) -> bool:
+        return self._stop.is_set()
+
     def stop(self) -> None:
         """Make the next check raise Cancelled."""
         self._stop.set()

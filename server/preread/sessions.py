@@ -10,11 +10,13 @@ import time
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import Field
 
 from preread.errors import PrereadError
+from preread.infra import processes
 from preread.infra.db import transaction
 from preread.infra.kept_db import KeptDatabase
 from preread.layout import Layout
@@ -22,9 +24,10 @@ from preread.models import Model
 
 T = TypeVar("T")
 SILENCE = 4 * 3600.0  # seconds
-CLOCK_SLACK = 5.0  # seconds by which the time of a start may differ between two readings
 MAX_MESSAGES = 2000  # that are kept
+MAX_SINCE = 200  # messages that are read at a time
 MAX_FILES = 200  # of one session
+MAX_NOTED = 1000
 SERVICE = "preread"  # who tells two sessions that they write the same file
 SCHEMA = """
 CREATE TABLE sessions (
@@ -52,12 +55,14 @@ class Identity(Model):
     @property
     def born(self) -> float:
         """When the process started, in epoch seconds: process ids are used again."""
-        return _born(self.pid)
+        return processes.born(self.pid)
 
     @property
     def id(self) -> str:
         return f"{self.pid}-{self.part}" if self.part else str(self.pid)
 
+
+_noted: dict[tuple[Path, str], str] = {}  # by folder and session: the feature, by this process
 
 # Who calls, in a process that serves many sessions.
 CALLER: ContextVar[Identity | None] = ContextVar("caller", default=None)
@@ -84,15 +89,6 @@ class Message(Model):
     name: str = Field(description="The sender's name.")
     to: str = Field("", description="The recipient's id; empty for everybody.")
     text: str
-
-
-def _born(pid: int) -> float:
-    import psutil
-
-    try:
-        return float(psutil.Process(pid).create_time())
-    except psutil.Error:
-        return 0.0
 
 
 @cache
@@ -135,9 +131,21 @@ def update(
             _write(connection, known, list(dict.fromkeys(files))[:MAX_FILES])
         found = {one.id: one for one in _all(connection)}
         mine = found.pop(known)
-        return mine, [one for one in found.values() if set(one.files) & set(mine.files)]
+        return mine, _overlaps(mine, found.values())
 
     return _use(layout, work)
+
+
+def known(layout: Layout, me: Identity) -> tuple[Session, list[Session]]:
+    """What `update` returns, where nothing may be written: nobody else sees a new session."""
+    found = {one.id: one for one in everybody(layout)}
+    now = time.time()
+    mine = found.pop(me.id, None) or Session(id=me.id, name=me.name, since=now, seen=now)
+    return mine, _overlaps(mine, found.values())
+
+
+def _overlaps(mine: Session, others: Iterable[Session]) -> list[Session]:
+    return [one for one in others if set(one.files) & set(mine.files)]
 
 
 def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
@@ -157,10 +165,17 @@ def _write(connection: sqlite3.Connection, me: str, files: list[str]) -> None:
                 _send(connection, SERVICE, SERVICE, to, text)
 
 
-@lru_cache(maxsize=1)  # only a change of the feature is news
-def note_feature(layout: Layout, me: Identity, feature: str) -> None:
-    """Record which feature's dossier a session asked for last. Raises E_WRITE."""
+def is_noted(start: Path, me: Identity, feature: str) -> bool:
+    """Whether that is what a session's last call in a folder was noted for."""
+    return _noted.get((start, me.id)) == feature
+
+
+def note_feature(layout: Layout, start: Path, me: Identity, feature: str) -> None:
+    """Record which feature's dossier a session asked for last, in a folder. Raises E_WRITE."""
     update(layout, me, feature=feature)
+    if len(_noted) >= MAX_NOTED:
+        _noted.clear()
+    _noted[start, me.id] = feature
 
 
 def say(layout: Layout, me: Identity, text: str, to: str = "") -> Message:
@@ -193,7 +208,12 @@ def hear(layout: Layout, me: Identity, limit: int) -> tuple[list[Message], int]:
 
 def everybody(layout: Layout) -> list[Session]:
     """The sessions that are alive, the oldest first."""
-    return _use(layout, _all) if layout.sessions_db.is_file() else []
+
+    def work(connection: sqlite3.Connection) -> list[Session]:
+        ended = set(_ended(connection))
+        return [one for one in _all(connection) if one.id not in ended]
+
+    return _database(layout).use(work) if layout.sessions_db.is_file() else []
 
 
 def latest(layout: Layout) -> int:
@@ -220,7 +240,7 @@ def waiting(layout: Layout, me: Identity) -> int:
     return _waiting(layout, me, (state.st_ino, state.st_mtime_ns, state.st_size))
 
 
-@lru_cache(maxsize=1)  # asked with every call of an operation
+@lru_cache(maxsize=1000)  # asked with every call of an operation, by each client of a daemon
 def _waiting(layout: Layout, me: Identity, _state: tuple[int, int, int]) -> int:
     return _database(layout).use(lambda connection: len(_unheard(connection, me.id)))
 
@@ -244,17 +264,24 @@ def _use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
 
 
 def _expire(connection: sqlite3.Connection) -> None:
-    """Forget sessions whose process ended or that were silent for long, and old messages."""
-    now = time.time()
-    for id_, pid, born, seen in connection.execute(
-        "SELECT id, pid, born, seen FROM sessions"
-    ).fetchall():
-        if now - seen > SILENCE or abs(_born(pid) - born) > CLOCK_SLACK:
-            connection.execute("DELETE FROM sessions WHERE id = ?", (id_,))
-            connection.execute("DELETE FROM files WHERE session = ?", (id_,))
+    """Forget sessions that have ended, and old messages."""
+    for id_ in _ended(connection):
+        connection.execute("DELETE FROM sessions WHERE id = ?", (id_,))
+        connection.execute("DELETE FROM files WHERE session = ?", (id_,))
     connection.execute(
         "DELETE FROM messages WHERE id <= (SELECT max(id) FROM messages) - ?", (MAX_MESSAGES,)
     )
+
+
+def _ended(connection: sqlite3.Connection) -> list[str]:
+    """The ids of the sessions whose process ended or that were silent for long."""
+    now = time.time()
+    rows = connection.execute("SELECT id, pid, born, seen FROM sessions").fetchall()
+    return [
+        id_
+        for id_, pid, born, seen in rows
+        if now - seen > SILENCE or not processes.lives(pid, born)
+    ]
 
 
 def _entered(connection: sqlite3.Connection, me: Identity) -> str:
@@ -293,7 +320,7 @@ def _named(sessions: list[Session], name: str) -> Session:
         raise PrereadError(
             "E_NOT_FOUND",
             f"No single session is called {name[:80]!a}. Here are: {known}.",
-            "session.who_is_here lists them.",
+            "`preread who` lists them.",
         )
     return found[0]
 
@@ -309,10 +336,10 @@ def _send(
 
 def _messages(connection: sqlite3.Connection, seen: int) -> list[Message]:
     sql = """SELECT id, at, sender, name, recipient, text FROM messages
-        WHERE id > ? ORDER BY id LIMIT 200"""
+        WHERE id > ? ORDER BY id LIMIT ?"""
     return [
         Message(id=id_, at=at, sender=sender, name=name, to=to, text=text)
-        for id_, at, sender, name, to, text in connection.execute(sql, (seen,))
+        for id_, at, sender, name, to, text in connection.execute(sql, (seen, MAX_SINCE))
     ]
 
 

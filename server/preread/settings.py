@@ -192,6 +192,20 @@ class Settings(BaseModel):
         description="What meaning counts against words when remembered facts are recalled; needs "
         "the extra `preread[meaning]`. 0: only words.",
     )
+    file_meaning: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="What meaning counts against words when files are ranked, by names; needs "
+        "the extra `preread[meaning]`. 0: only words, which finds as much in most projects.",
+        json_schema_extra=CONTENT,
+    )
+    test_command: str = Field(
+        "",
+        description="The command that has to pass before a coordinator merges what its agents "
+        "wrote. Environment only.",
+        json_schema_extra=PERSONAL,
+    )
     max_debt: int = Field(
         10,
         ge=0,

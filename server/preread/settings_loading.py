@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from typing import Any, Literal, get_origin
 
 from pydantic import ValidationError
@@ -26,7 +27,7 @@ def load(
     layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any] | None = None
 ) -> Settings:
     """Merge the settings, where an argument of None means not given. Raises E_SETTINGS."""
-    return _merged(layout, environ, arguments or {}, _refuse)
+    return _merged(layout, _text(layout, _refuse), environ, arguments or {}, _refuse)
 
 
 def load_repaired(
@@ -38,23 +39,46 @@ def load_repaired(
     limit on spending may be among what is broken, so no model is used meanwhile. Raises E_SETTINGS
     for arguments, which their caller can correct.
     """
-    found: list[str] = []
+    found: list[PrereadError] = []
+    text = _text(layout, found.append)
+    if arguments or found:
+        return _repaired(layout, text, environ, arguments or {}, found)
+    given = {name: environ[name] for name in _variables() if name in environ}
+    return _repaired_again(layout, text, tuple(given.items()))
 
+
+@lru_cache(maxsize=64)  # every operation asks, some of them three times
+def _repaired_again(layout: Layout, text: str, environ: tuple[tuple[str, str], ...]) -> Settings:
+    return _repaired(layout, text, dict(environ), {}, [])
+
+
+def _repaired(
+    layout: Layout, text: str, environ: Mapping[str, str], arguments: Mapping[str, Any],
+    found: list[PrereadError],
+) -> Settings:  # fmt: skip
     def report(error: PrereadError) -> None:
         if error.message.startswith(ARGUMENTS):
             raise error
-        found.append(f"{error.message} {error.hint} {EFFECT}")
+        found.append(error)
 
-    settings = _merged(layout, environ, arguments or {}, report)
+    settings = _merged(layout, text, environ, arguments, report)
     if not found:
         return settings
     safe = settings.model_copy(update={"claude": "off"})
-    return safe.with_warnings(settings.warnings, found)
+    broken = [f"{error.message} {error.hint} {EFFECT}" for error in found]
+    return safe.with_warnings(settings.warnings, broken)
+
+
+@cache
+def _variables() -> dict[str, str]:
+    """The environment variables of the settings, each with its key."""
+    return {f"PREREAD_{key.upper()}": key for key in Settings.model_fields}
 
 
 def origins(layout: Layout, environ: Mapping[str, str]) -> dict[str, Origin]:
     """Where each setting's value comes from: `default`, `file` or `environment`."""
-    text, values = _from_file(layout, _ignore)
+    text = _text(layout, _ignore)
+    values = _from_file(layout, text, _ignore)
     from_file = _added({}, values, f"{layout.config}", _ignore, text)
     own = own_limits.excesses(Settings(**from_file).model_dump(), Settings().model_dump())
     from_environment = _added({}, _from_environment(environ), ENVIRONMENT, _ignore)
@@ -72,10 +96,11 @@ def _refuse(error: PrereadError) -> None:
 
 
 def _merged(
-    layout: Layout, environ: Mapping[str, str], arguments: Mapping[str, Any], report: Report
-) -> Settings:
-    text, values = _from_file(layout, report)
-    chosen = _added({}, values, f"{layout.config}", report, text)
+    layout: Layout, text: str, environ: Mapping[str, str], arguments: Mapping[str, Any],
+    report: Report,
+) -> Settings:  # fmt: skip
+    """The settings of the file's text, the environment and the arguments."""
+    chosen = _added({}, _from_file(layout, text, report), f"{layout.config}", report, text)
     own = own_limits.excesses(Settings(**chosen).model_dump(), Settings().model_dump())
     wanted = {key: chosen.get(key) for key in own}  # what the file asks for and does not get
     given = {key: value for key, value in arguments.items() if value is not None}
@@ -86,19 +111,18 @@ def _merged(
     return Settings.model_validate(merged).with_warnings(own_limits.warnings(wanted, merged), ())
 
 
-def _from_file(layout: Layout, report: Report) -> tuple[str, Values]:
-    """The text of the settings file and its keys, without the lines that are not TOML."""
-    text = _text(layout, report)
+def _from_file(layout: Layout, text: str, report: Report) -> Values:
+    """The keys of the settings file's text, without the lines that are not TOML."""
     lines = text.split("\n")
     for _ in range(MAX_LINES):
         error, values = _parsed(layout, "\n".join(lines))
         if error is None:
-            return text, values
+            return values
         at = min(error.details["line"], len(lines)) - 1
         if lines[at]:
             report(error)
         lines = [*lines[:at], "", *lines[at + 1 :]] if lines[at] else lines[:at]
-    return text, {}
+    return {}
 
 
 def _text(layout: Layout, report: Report) -> str:
@@ -131,12 +155,12 @@ def _parsed(layout: Layout, text: str) -> tuple[PrereadError | None, Values]:
 
 def _from_environment(environ: Mapping[str, str]) -> Values:
     found: Values = {}
-    for key, field in Settings.model_fields.items():
-        raw = environ.get(f"PREREAD_{key.upper()}")
+    for name, key in _variables().items():
+        raw = environ.get(name)
         if raw is None:
             continue
         parts = [part for part in raw.split(os.pathsep) if part]
-        if get_origin(field.annotation) is list:
+        if get_origin(Settings.model_fields[key].annotation) is list:
             found[key] = parts
         elif key == "timeouts":
             found[key] = dict(part.partition("=")[::2] for part in parts)

@@ -99,7 +99,7 @@ def _may_have_blanks(path: str) -> bool:
 def is_own(path: str, tree: Tree) -> bool:
     """Whether Preread or git writes this file: a dossier that cites itself could prove anything."""
     try:
-        real = tree.layout.real(tree.layout.inside(path))
+        real = tree.real(path)
         # Lower case, because the file system may ignore case.
         parts = tuple(part.lower() for part in real.relative_to(tree.root).parts)
     except (OSError, ValueError, PrereadError):

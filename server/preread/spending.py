@@ -7,12 +7,16 @@ it reported its cost. Any other line is ignored.
 
 import json
 import math
+import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
-from preread.infra import atomic
+from preread.errors import PrereadError
+from preread.infra import atomic, processes
 from preread.infra.locks import FileLock
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
@@ -43,6 +47,18 @@ class Spent(Model):
     unknown: int = Field(
         0, description="Runs of this month that ended before they reported their cost."
     )
+
+
+class Reserved(Model):
+    """What one build may cost, and the process that would know."""
+
+    id: str
+    pid: int
+    born: float
+    usd: float
+
+
+RESERVATIONS = TypeAdapter(list[Reserved])
 
 
 def totals(layout: Layout, now: float | None = None) -> Spent:
@@ -93,8 +109,7 @@ def add(
         "run": re.sub(r"[^\w.-]", "", run)[:MAX_TEXT],
     }
     layout = services.layout
-    atomic.make_folder(layout.lock(LOCK).parent)
-    with atomic.write_errors(layout.spending), FileLock(layout.lock(LOCK), timeout=LOCK_SECONDS):
+    with _locked(layout):
         atomic.append(layout.spending, json.dumps(record).encode(), durable=True)
         if layout.spending.stat().st_size > MAX_BYTES:
             _shorten(layout, now)
@@ -120,8 +135,64 @@ def allows(services: Services, now: float | None = None) -> bool:
     if not limit:
         return True
     spent = totals(services.layout, now)
-    possible = spent.month + (spent.unknown + 1) * max_usd
+    possible = spent.month + reserved(services.layout) + (spent.unknown + 1) * max_usd
     return possible <= limit + 1e-9 or _has_agreed(services, now)
+
+
+@contextmanager
+def reservation(services: Services) -> Iterator[bool]:
+    """Hold what one build may cost while it runs, in sight of every process; false if it is too
+    much for the month.
+
+    Recording the cost ends before the reservation does: no dollar is ever free for two. Raises
+    E_WRITE.
+    """
+    if not services.settings.month_usd:
+        yield True
+        return
+    own = Reserved(
+        id=os.urandom(8).hex(),
+        pid=os.getpid(),
+        born=processes.born(os.getpid()),
+        usd=services.settings.max_usd,
+    )
+    with _locked(services.layout):
+        fits = allows(services)
+        if fits:
+            _reserve(services.layout, [*_reserved(services.layout), own])
+    try:
+        yield fits
+    finally:
+        if fits:
+            with suppress(PrereadError), _locked(services.layout):  # it ends with this process
+                rest = [one for one in _reserved(services.layout) if one.id != own.id]
+                _reserve(services.layout, rest)
+
+
+def reserved(layout: Layout) -> float:
+    """What the builds that run now may still cost, in dollars."""
+    return sum(one.usd for one in _reserved(layout))
+
+
+def _reserved(layout: Layout) -> list[Reserved]:
+    """The reservations of processes that live."""
+    data = plain_bytes(layout.reserved)
+    try:
+        found = RESERVATIONS.validate_json(data or b"[]")
+    except ValidationError:
+        return []
+    return [one for one in found if processes.lives(one.pid, one.born)]
+
+
+def _reserve(layout: Layout, reservations: list[Reserved]) -> None:
+    atomic.write(layout.reserved, RESERVATIONS.dump_json(reservations))
+
+
+@contextmanager
+def _locked(layout: Layout) -> Iterator[None]:
+    atomic.make_folder(layout.lock(LOCK).parent)
+    with atomic.write_errors(layout.spending), FileLock(layout.lock(LOCK), timeout=LOCK_SECONDS):
+        yield
 
 
 def agree(services: Services, now: float | None = None) -> None:
@@ -145,9 +216,11 @@ def _state(services: Services) -> str:
     spent, settings = totals(services.layout), services.settings
     builds = "build" if spent.unknown == 1 else "builds"
     unknown = f" and {spent.unknown} {builds} of unknown cost" if spent.unknown else ""
+    running = reserved(services.layout)
+    more = f", ${running:.2f} are reserved by builds that run" if running else ""
     return (
-        f"${spent.month:.2f}{unknown} of the ${settings.month_usd:.2f} for this month are spent, "
-        f"and one more build may cost ${settings.max_usd:.2f}"
+        f"${spent.month:.2f}{unknown} of the ${settings.month_usd:.2f} for this month are spent"
+        f"{more}, and one more build may cost ${settings.max_usd:.2f}"
     )
 
 
@@ -164,3 +237,9 @@ def refusal(services: Services) -> Fault:
         hint="Raise `month_usd` in .project/config.toml, or run `preread load {feature} --force` "
         "in a terminal, which asks.",
     )
+
+
+def refused(services: Services) -> PrereadError:
+    """The same as an error, for agents: nothing stands in for them."""
+    fault = refusal(services)
+    return PrereadError(fault.code, f"{fault.reason}.", fault.hint)

@@ -9,12 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from preread import cache, inputs, pipeline, published, refreshing, sources, stale_hints
-from preread.build_key import build_key
+from preread import inputs, published, refreshing, sources, stale_hints, staleness
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
 from preread.models import Manifest
@@ -225,7 +223,7 @@ class Watcher:
             return None
         manifest = found.manifest
         self._depends[feature] = _Depends(services, manifest)
-        looked = cache.lookup(services, pipeline.as_built(manifest), partial(build_key, services))
+        looked = staleness.look_up(services, manifest)
         hint = plain_bytes(self._layout.stale(feature))
         if looked.covers:
             stale_hints.clear(self._layout, feature)

@@ -51,3 +51,8 @@ def policy(kind: str) -> Policy:
     raise PrereadError(
         "E_USAGE", f"There is no kind of agent {kind[:60]!a}.", f"Kinds: {', '.join(POLICIES)}."
     )
+
+
+def may_write(kind: str) -> bool:
+    """Whether it may write in its worktree; what is no kind of agent may not."""
+    return kind in POLICIES and POLICIES[kind].writes

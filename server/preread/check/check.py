@@ -1,11 +1,13 @@
 """Check each fact and fence of a draft: its text, its sources, its state and its confidence."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from preread import brackets, dossier, sources, wrong_marks
+from preread import brackets, dossier, published, sources, wrong_marks
 from preread.check.budget import fit
 from preread.check.lookups import Answers, Lookups, only_said
+from preread.gates.feature_names import is_feature
 from preread.infra import orders
 from preread.infra.secrets import Credentials
 from preread.layout import BY_NAME, REQUIRED
@@ -110,16 +112,18 @@ class _Checker:
             return None
         self.seen.add(place)
         spans: dict[str, Span] = {}
+        is_refuted = False  # by a text that it says is absent; other sources do not make up for it
         for source in fact.sources:
             found = self.lookups.span(source)
             if isinstance(found, SourceError):
+                is_refuted |= found.code == "E_SOURCE_PRESENT"
                 near = [
                     f"; `{q[:80]}` is at {at}" for q in quotes if (at := self.places(q, [source]))
                 ]
                 self.problem(name, fact.line, found.code, "".join((str(found), *near)))
             else:
                 spans[source] = found
-        is_there = self.people.get(identity, True)
+        is_there = self.people.get(identity, True) and not is_refuted
         if is_there and spans and self.quotes_check_out(name, section, fact, spans):
             state, valid = _state(fact.text, spans), replace(fact, sources=tuple(spans))
         elif identity in self.people:
@@ -183,12 +187,16 @@ class _Checker:
             pass
         elif identity in self.wrong:
             self.problem(name, fact.line, "E_FACT_WRONG", f"was marked as wrong: {identity}")
-        elif identity not in self.people and (name, dossier.shape(fact.text)) in self.wrong_shapes:
+        elif identity not in self.people and self.has_wrong_shape(name, fact):
             message = "was marked as wrong, with other numbers"
             self.problem(name, fact.line, "E_FACT_WRONG", message)
         else:
             return True
         return False
+
+    def has_wrong_shape(self, name: str, fact: Fact) -> bool:
+        shapes = self.wrong_shapes  # mostly none
+        return bool(shapes) and (name, dossier.shape(fact.text)) in shapes
 
     def fence_is_valid(self, name: str, section: Section, fence: Fence) -> bool:
         """Whether a fence can be published; reports why not."""
@@ -242,6 +250,15 @@ class _Checker:
         valid = replace(draft, sections=tuple(section for section in sections if section.items))
         return valid, verdicts, len(draft.facts) - len(verdicts)
 
+    def name_cut(
+        self, valid: list[Verdict], left: list[Verdict], ranks: Mapping[str, float]
+    ) -> None:
+        """Report the facts that the budget cut; those with a rank are found again at no cost."""
+        remaining = {(verdict.file, verdict.fact.text) for verdict in left}
+        for file, fact in ((verdict.file, verdict.fact) for verdict in valid):
+            if (file, fact.text) not in remaining and fact.text not in ranks:
+                self.problem(file, fact.line, "E_BUDGET", f"no room for: {fact.text[:200]}")
+
 
 def _state(text: str, spans: dict[str, Span]) -> State:
     if only_said(spans):
@@ -280,8 +297,8 @@ def check(
       an answer contains it, or, with `trust_published`, when the published manifest lists it.
     - `people`: ids of facts that people wrote, each with whether its sources are still there.
       These facts are kept even if they no longer check out.
-    - `replaced`: ids of facts to leave out, each with that of the person's fact that counts
-      instead. If that does not check out, both are kept.
+    - `replaced`: ids of facts to leave out (or their lasting ids), each with that of the person's
+      fact that counts instead. If that does not check out, both are kept.
     - `credentials`: the project's secrets, if they were read just now.
     """
     lookups = Lookups(services, feature, Answers(external), trust_published=trust_published)
@@ -294,12 +311,15 @@ def check(
         kept.append(valid)
         verdicts += found
         dropped += invalid
-    kept, verdicts = _without_replaced(kept, verdicts, replaced)
+    if replaced:
+        kept, verdicts = _without_replaced(kept, verdicts, replaced)
     cut = before.cut if before else 0
     if budget:
         limit = services.settings.tokens(level)
-        kept, verdicts, more = fit(services, kept, verdicts, ranks or {}, people, limit)
+        ranks, before_cut = ranks or {}, verdicts
+        kept, verdicts, more = fit(services, kept, before_cut, ranks, people, limit)
         cut += more
+        checker.name_cut(before_cut, verdicts, ranks)
     checked = [verdict for verdict in verdicts if verdict.state != "unverified"]
     cited = {source for verdict in checked for source in verdict.fact.sources}
     cited |= {
@@ -318,15 +338,17 @@ def _without_replaced(
     drafts: list[Draft], verdicts: list[Verdict], replaced: Mapping[str, str]
 ) -> tuple[list[Draft], list[Verdict]]:
     """Without the facts that a person's, which checks out, counts instead of."""
+    if not replaced:
+        return drafts, verdicts
     valid = {
-        (verdict.file, dossier.fact_id(verdict.file, verdict.fact.text))
+        dossier.fact_id(verdict.file, verdict.fact.text)
         for verdict in verdicts
         if verdict.state != "unverified"
     }
+    hidden = {id_ for draft in drafts for id_, by in _instead(draft, replaced) if by in valid}
 
     def is_left(name: str, item: Fact | Fence) -> bool:
-        identity = dossier.fact_id(name, item.text) if isinstance(item, Fact) else ""
-        return identity not in replaced or (name, replaced[identity]) not in valid
+        return isinstance(item, Fence) or dossier.fact_id(name, item.text) not in hidden
 
     left = []
     for draft in drafts:
@@ -338,6 +360,32 @@ def _without_replaced(
     return left, [one for one in verdicts if is_left(one.file, one.fact)]
 
 
+def _instead(draft: Draft, replaced: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The ids of the draft's facts that a person replaced, each with that of the person's fact.
+
+    A fact with other numbers than the replaced one is meant if it is the only one of its kind.
+    """
+    facts = {dossier.fact_id(draft.name, fact.text): fact for fact in draft.facts}
+    lasting = {
+        id_: dossier.lasting_id(draft.name, fact.text, fact.sources)
+        for id_, fact in facts.items()
+        if id_ not in replaced.values()
+    }
+    alike = Counter(lasting.values())
+    for id_, kind in lasting.items():
+        if id_ in replaced or (kind in replaced and alike[kind] == 1):
+            yield id_, replaced.get(id_) or replaced[kind]
+
+
 def check_unbudgeted(services: Services, feature: str, drafts: list[Draft]) -> Checked:
     """Check published drafts without cutting any; the fact index gets its states from this."""
-    return check(services, feature, drafts, budget=False, credentials=services.credentials)
+    found = published.read(services.layout, feature) if is_feature(feature) else None
+    unverified = found.manifest.unverified if found and found.manifest else ()
+    people = {
+        dossier.fact_id(draft.name, fact.text): False
+        for draft in drafts
+        for fact in draft.facts
+        if fact.text in unverified
+    }
+    credentials = services.credentials
+    return check(services, feature, drafts, budget=False, people=people, credentials=credentials)

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from preread import dossier, moves, published
+from preread import dossier, fact_history, moves, published
 from preread.layout import BY_NAME, FILES
-from preread.models import Draft, Manifest, Problem
+from preread.models import Draft, Fact, Manifest, Problem, Section, SpanMark
 from preread.moves import Followed
 from preread.published import Published
+from preread.relocation import Relocator
 from preread.services import Services
 
 FILE_ORDER = {row.name: number for number, row in enumerate(FILES)}
@@ -55,7 +56,9 @@ class People(NamedTuple):
     """What people wrote into the published files, by the ids of their facts."""
 
     facts: dict[str, bool]  # whether its sources are still there
-    replaced: dict[str, str]  # id of a build's fact -> of what a person made of it
+    # id of a build's fact, also its lasting one -> of what a person made of it
+    replaced: dict[str, str]
+    sought: dict[str, SpanMark]  # what was at the lines that they lost; see `Manifest.sought`
 
 
 def with_user_facts(
@@ -70,9 +73,8 @@ def with_user_facts(
     by_name = {draft.name: draft for draft in drafts}
     current = published.read(services.layout, feature)
     if current is None or current.manifest is None:
-        return tuple(by_name.values()), People({}, {})
-    people: dict[str, bool] = {}
-    now_called: dict[str, str] = {}
+        return tuple(by_name.values()), People({}, {}, {})
+    followed = _PeoplesFacts(services, current.manifest, found)
     for name, text in current.texts.items():
         if name == "summary.md":
             continue
@@ -86,18 +88,61 @@ def with_user_facts(
             for fact in section.facts:
                 if dossier.shape(fact.text) in shapes:
                     continue
-                now = moves.moved_fact(fact, section.source, found)
-                identity = dossier.fact_id(name, now.text)
-                now_called[dossier.fact_id(name, fact.text)] = identity
-                # The check looks quotes up, so that a person need not touch a fact that is true.
-                is_there = not moves.has_lost_its_sources(fact, section.source, found)
-                people[identity] = is_there or bool(dossier.quotes(fact.text))
-                items += [now] if identity not in drafted else []
+                now = followed.now(name, section, fact)
+                items += [now] if dossier.fact_id(name, now.text) not in drafted else []
             added += [replace(section, items=tuple(items))] if items else []
         if added:
             by_name[name] = replace(draft, sections=(*added, *draft.sections))
-    replaced = _replaced(current, now_called)
-    return tuple(by_name.values()), People(people, replaced)
+    replaced = _replaced(current, followed.now_called)
+    more = _lasting(services, current.manifest, replaced, by_name.values())
+    return tuple(by_name.values()), People(followed.are_there, replaced | more, followed.sought)
+
+
+class _PeoplesFacts:
+    """The facts of people, each with its sources where they are now."""
+
+    def __init__(self, services: Services, manifest: Manifest, found: Followed) -> None:
+        self.manifest, self.found = manifest, found
+        self.relocator = Relocator(services.tree)
+        self.are_there: dict[str, bool] = {}
+        self.now_called: dict[str, str] = {}
+        self.sought: dict[str, SpanMark] = {}
+
+    def now(self, name: str, section: Section, fact: Fact) -> Fact:
+        """The fact as it is written now; what became of it is noted."""
+        old, found = dossier.fact_id(name, fact.text), self.found
+        marks = self.manifest.marks
+        if fact.text in self.manifest.unverified:
+            keys = {source: f"{old} {source}" for source in fact.sources}
+            sought = self.manifest.sought
+            marks = {source: sought[key] for source, key in keys.items() if key in sought}
+            found = moves.found_again(self.relocator, marks)
+        now = moves.moved_fact(fact, section.source, found)
+        identity = dossier.fact_id(name, now.text)
+        self.now_called[old] = identity
+        lost = [source for source in fact.sources if source in found.lost and source in marks]
+        self.sought |= {f"{identity} {source}": marks[source] for source in lost}
+        # The check looks quotes up, so that a person need not touch a fact that is true.
+        is_there = not moves.has_lost_its_sources(fact, section.source, found)
+        self.are_there[identity] = is_there or bool(dossier.quotes(fact.text))
+        return now
+
+
+def _lasting(
+    services: Services, manifest: Manifest, replaced: Mapping[str, str], drafts: Iterable[Draft]
+) -> dict[str, str]:
+    """`replaced` by lasting ids: the build will find the same facts with other numbers.
+
+    The text of a fact that was just replaced is in the new drafts, else in the history.
+    """
+    texts = {
+        dossier.fact_id(draft.name, fact.text): (draft.name, fact.text, fact.sources)
+        for draft, _, fact in (dossier.all_facts(drafts) if replaced else ())
+    }
+    if replaced.keys() - manifest.replaced.keys() - texts.keys():
+        past = fact_history.events(services.layout, manifest.feature)
+        texts |= {one.id: (one.file, one.text, one.sources) for one in fact_history.every(past)}
+    return {dossier.lasting_id(*texts[id_]): by for id_, by in replaced.items() if id_ in texts}
 
 
 def _replaced(current: Published, now_called: Mapping[str, str]) -> dict[str, str]:

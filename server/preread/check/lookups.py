@@ -160,7 +160,7 @@ class Lookups:
     def _is_untracked_env_file(self, path: str) -> bool:
         root, tree = self.services.layout, self.services.tree
         try:
-            real = root.real(root.inside(path))
+            real = tree.real(path)
         except PrereadError:
             return False
         return is_env_file(real.name) and root.relative(real) not in tree.files
@@ -177,7 +177,8 @@ class Lookups:
         """Whether a span contains a quote, ignoring differences in white space and comment marks.
 
         The names of the symbols in and around the span count as part of it, also as `A.b`,
-        `A::b`, `A#b` and `b()`. So does `b()` for a call or definition of `b` with arguments.
+        `A::b`, `A#b` and `b()`. So does `b()` for a call or definition of `b` with arguments, and
+        `A.b` for a word `b` of the lines, such as a field, with the symbol `A` in or around them.
         """
         if source not in self.normalized:
             self.normalized[source] = tuple(_normalized(span))
@@ -188,7 +189,15 @@ class Lookups:
             return True
         if needle.endswith("()") and self._is_called(needle.removesuffix("()"), source):
             return True
-        return _is_name(_dotted(needle), span.names)
+        name = _dotted(needle)
+        return _is_name(name, span.names) or self._is_field(name, source, span.names)
+
+    def _is_field(self, name: str, source: str, names: frozenset[str]) -> bool:
+        symbol, _, field = name.rpartition(".")
+        if symbol not in names or not field.isidentifier():
+            return False
+        word = re.compile(rf"(?<!\w){re.escape(field)}(?!\w)")
+        return any(word.search(text) for text in self.normalized[source])
 
     def _is_called(self, name: str, source: str) -> bool:
         pattern = re.compile(rf"(?<!\w){re.escape(name)}\(")

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 
 from preread import __version__
 from preread.cli import terminal, views
+from preread.cli.builds import builds
 from preread.errors import CODES, FAILED, PrereadError
 from preread.models import Model
 from preread.operations import COMMANDS, operation
@@ -61,14 +62,15 @@ def parameter(of: Operation, name: str, about: FieldInfo) -> click.Parameter:
     flag = f"--{name.strip('_').replace('_', '-')}"  # the field `for_` is `--for`
     if about.annotation is bool:
         return click.Option([flag, name], is_flag=True, help=about.description)
+    # As click would write the default, which is not its own: what is not given is not sent.
+    default = "" if about.default in (None, (), "") else f"  [default: {about.default}]"
     return click.Option(
         [flag, name],
         type=option_type(about.annotation),
         required=about.is_required(),
         default=None,
         multiple=get_origin(about.annotation) is tuple,
-        show_default=str(about.default) if about.default not in (None, ()) else False,
-        help=about.description,
+        help=f"{about.description}{default}",
         shell_complete=complete,
     )
 
@@ -121,15 +123,23 @@ def command(of: Operation) -> click.Command:
     )
 
 
-@click.command(
-    help="Serve MCP over stdio; an agent's client starts it.\n\n\b\nExample:\n  preread mcp"
+@click.group(
+    invoke_without_command=True,
+    help="Serve MCP over stdio; an agent's client starts it.\n\n\b\nExample:\n  preread mcp",
 )
 @click.option(
     "--project", metavar="DIR", default=None, help="The project; default: the client's choice."
 )
 @click.option("--alone", is_flag=True, help="Without the daemon, also if one runs.")
-def mcp(project: str | None, alone: bool) -> Callable[[], int]:  # noqa: ARG001 - see __main__
+@click.pass_context
+def mcp(
+    ctx: click.Context,
+    project: str | None,
+    alone: bool,  # noqa: ARG001 - see __main__
+) -> Callable[[], int] | None:
     """Not an operation: it serves them. With a daemon, `relay` passes them on to it instead."""
+    if ctx.invoked_subcommand is not None:
+        return None
 
     def serve() -> int:
         from preread import mcp
@@ -163,17 +173,23 @@ def watch(project: str) -> Callable[[], int]:
     return run
 
 
-OTHERS: dict[str, click.Command] = {"watch": watch, "mcp": mcp}
+OTHERS: dict[str, click.Command] = {"builds": builds, "watch": watch, "mcp": mcp}
 DAEMON = ("serve", "token")  # in a module that only they need
+LAST = ("watch", "mcp", *DAEMON)  # in the list of commands
 
 
-def group(name: str, inner: list[str]) -> click.Group:
+def group(name: str, inner: list[str]) -> click.Command:
     """Commands of two words with the same first word."""
     found = click.Group(
         name, short_help=f"Work with {name}s: {', '.join(w.split()[1] for w in inner)}."
     )
-    for words in inner:
-        found.add_command(command(operation(words)))
+    return with_inner(found, inner)
+
+
+def with_inner(found: click.Command, inner: list[str]) -> click.Command:
+    if isinstance(found, click.Group):
+        for words in inner:
+            found.add_command(command(operation(words)))
     return found
 
 
@@ -182,7 +198,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         words = dict.fromkeys(words.partition(" ")[0] for words in COMMANDS)
-        return [*words, *OTHERS, *DAEMON]
+        return [*(word for word in words if word not in LAST), *LAST]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -197,8 +213,9 @@ class Commands(click.Group):
             raise click.UsageError(message, ctx) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        inner = [words for words in COMMANDS if words.startswith(f"{cmd_name} ")]
         if cmd_name in OTHERS:
-            return OTHERS[cmd_name]
+            return with_inner(OTHERS[cmd_name], inner)
         if cmd_name in DAEMON:
             from preread.cli import daemon
 
@@ -206,7 +223,6 @@ class Commands(click.Group):
             return found
         if cmd_name in COMMANDS:
             return command(operation(cmd_name))
-        inner = [words for words in COMMANDS if words.startswith(f"{cmd_name} ")]
         return group(cmd_name, inner) if inner else None
 
 
@@ -275,11 +291,12 @@ def run(operation: Operation, request: Model, start: Path, environ: Mapping[str,
 
 
 def exit_status(reply: Model) -> int:
-    """That of the error's code for an error reply; FAILED for a reply with `ok: false`."""
+    """That of the error's code for an error reply; FAILED if it is not `ok`, or not whole."""
     code = getattr(reply, "code", None)
     if code in CODES and getattr(reply, "status", "error") == "error":
         return CODES[code].exit
-    return 0 if getattr(reply, "ok", True) else FAILED
+    is_whole = getattr(reply, "status", "") != "incomplete"
+    return 0 if getattr(reply, "ok", True) and is_whole else FAILED
 
 
 def as_json(data: object) -> str:

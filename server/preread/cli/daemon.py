@@ -29,12 +29,15 @@ def _print(*lines: str) -> int:
 @click.option("--stdio", is_flag=True, help="MCP on the standard streams, like `preread mcp`.")
 @click.option("--certificate", default="", metavar="FILE", help="TLS: the certificate.")
 @click.option("--key", default="", metavar="FILE", help="TLS: its key.")
+@click.option(
+    "--issuer", default="", metavar="URL", help="OAuth: who gives access tokens for /mcp."
+)
 @click.option("--detach", is_flag=True, help="Run in the background.")
 @click.option("--install", is_flag=True, help="Have systemd or launchd start it.")
 @click.pass_context
 def serve(
     ctx: click.Context, host: str, port: int, http: bool, socket: bool, stdio: bool,
-    certificate: str, key: str, detach: bool, install: bool,
+    certificate: str, key: str, issuer: str, detach: bool, install: bool,
 ) -> Run | None:  # fmt: skip
     """Not an operation: it serves them."""
     if ctx.invoked_subcommand is not None:
@@ -47,7 +50,8 @@ def serve(
     def run() -> int:
         from preread.daemon import server
 
-        listen = server.Listen(host, port, http or not socket, socket or not http, certificate, key)
+        faces = (http or not socket, socket or not http)
+        listen = server.Listen(host, port, *faces, certificate, key, issuer)
         if detach:
             return _detach(listen)
         server.run(os.environ, listen)
@@ -77,6 +81,7 @@ def _detach(listen: "object") -> int:
     arguments += ["--http"] * (not listen.sockets) + ["--socket"] * (not listen.http)
     for flag, path in (("--certificate", listen.certificate), ("--key", listen.key)):
         arguments += [flag, str(Path(path).absolute())] if path else []
+    arguments += ["--issuer", listen.issuer] if listen.issuer else []
     found = service.detach(os.environ, arguments)
     return _print(f"The daemon runs as process {found.pid}: {found.address}")
 
@@ -153,6 +158,27 @@ def logs(lines: int) -> Run:
         from preread.daemon import service
 
         return _print(*service.tail(os.environ, lines))
+
+    return run
+
+
+@serve.command(help="Print an address that opens the daemon's page in a browser, once.")
+@click.option(
+    "--scope", type=click.Choice(SCOPES[:2]), default="read", show_default=True,
+    help="`write` can cancel builds.",
+)  # fmt: skip
+@click.option("--namespace", default="", metavar="DIR", help="Only this project.")
+@click.option("--open", "opens", is_flag=True, help="Open it, too.")
+def page(scope: str, namespace: str, opens: bool) -> Run:
+    def run() -> int:
+        from preread.daemon import service
+        from preread.operations.registry import root_of
+
+        root = str(root_of(Path(namespace))) if namespace else ""
+        address = service.page_address(os.environ, scope, root)
+        if opens:
+            click.launch(address)
+        return _print(address)
 
     return run
 

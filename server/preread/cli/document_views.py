@@ -17,7 +17,7 @@ def load(reply: "LoadReply") -> Iterator[Block]:
     for failed in reply.failed:
         yield Marked("warning", f": {failed.code}: {failed.message} {failed.hint}")
     if not reply.documents and not reply.failed:
-        yield "No documents were loaded yet: preread documents FILE"
+        yield "No documents were loaded yet: `preread documents FILE`"
 
 
 def read(reply: "ReadReply") -> Iterator[Block]:

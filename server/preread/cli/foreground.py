@@ -16,6 +16,7 @@ import anyio
 
 from preread.cli import terminal
 from preread.errors import Cancelled
+from preread.infra import watchdog
 from preread.jobs import Caller, Jobs
 from preread.models import Model
 from preread.operations import dispatch
@@ -45,7 +46,10 @@ class Interrupted(Cancelled):
 
 @dataclass
 class Signals:
-    """The first signal cancels the run, which cleans up; a second one exits at once."""
+    """The first signal cancels the run, which cleans up; a second one exits at once.
+
+    The kernel sees to that if one call of a C function holds the interpreter lock.
+    """
 
     cancel: Callable[[], object]
     caught: list[int] = field(default_factory=list)
@@ -57,12 +61,16 @@ class Signals:
                     # Show the cursor again, which the progress line hides.
                     os.write(sys.stderr.fileno(), b"\x1b[?25h")
             os._exit(128 + number)
+        for each in SIGNALS:
+            signal.signal(each, self)
         self.caught.append(number)
         self.cancel()
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        before = [(number, signal.signal(number, self)) for number in SIGNALS]
+        before = [(number, signal.getsignal(number)) for number in SIGNALS]
+        for number in SIGNALS:
+            watchdog.handle_once(number, self)
         try:
             yield
         finally:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from preread.operations.gates import GatesReply
     from preread.operations.hooks import DossierFound, Explained
     from preread.operations.init import InitReply
+    from preread.operations.install_client import InstallReply
 
 DECIDED = {"block": "blocked", "remark": "remarked", "failure": "let through", "pass": "passed"}
 
@@ -24,6 +25,12 @@ def init(reply: "InitReply") -> Iterator[Block]:
     yield from (f"kept {path}{existed}" for path in reply.kept)
     yield from (f"note: {note}" for note in reply.notes)
     yield reply.next
+
+
+def install_client(reply: "InstallReply") -> Iterator[Block]:
+    yield f"{reply.state}: {reply.path}"
+    yield from (reply.diff,) if reply.diff else ()
+    yield from (reply.next,) if reply.next else ()
 
 
 def doctor(reply: "DoctorReply") -> Iterator[Block]:

@@ -6,20 +6,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from preread.cli import document_views, worktree_views
+from preread.cli import builds, document_views, worktree_views
+from preread.cli.agent_views import executed
 from preread.cli.evidence_views import evidence, facts, failures
 from preread.cli.graph_views import graph
 from preread.cli.history_views import blame, diff, impact, trace
 from preread.cli.integrity_views import backups, gc, remove, repair, restore
 from preread.cli.memory_views import capture, kept, recall
 from preread.cli.session_views import attention, consolidated, heard, here, said
-from preread.cli.setup_views import doctor, gates, init
+from preread.cli.setup_views import doctor, gates, init, install_client
 from preread.cli.terminal import Block, Markdown, Marked, Table, age, render_blocks
 from preread.gates import fence
 
 if TYPE_CHECKING:
     from preread.models import LoadReply, Model
     from preread.operations.check import CheckReply
+    from preread.operations.cited import CitedFact
     from preread.operations.log import LogReply
     from preread.operations.ops import OpsReply
     from preread.operations.settings import SettingsReply
@@ -41,15 +43,15 @@ QUOTING = (
     "history.diff", "history.impact", "history.blame", "history.trace", "knowledge.graph",
     "worktree.diff",
     "workflow.readiness", "knowledge.capture", "session.who_is_here", "documents.load",
-    "documents.read",
+    "documents.read", "builds.list", "agent.execute",
 )  # fmt: skip
 # What these print is Preread's own, or what was given on the command line, beside names and paths.
 OWN = (
     "context.status", "context.check", "context.wrong", "context.remove", "integrity.repair",
     "integrity.backups", "integrity.restore", "integrity.gc", "memory.remember", "memory.decide",
     "session.say", "audit.log", "workflow.state", "config.ops", "config.get", "config.init",
-    "config.doctor", "config.gates", "worktree.create", "worktree.list", "worktree.merge",
-    "worktree.prune", "worktree.remove",
+    "config.doctor", "config.gates", "config.install_client", "worktree.create", "worktree.list",
+    "worktree.merge", "worktree.prune", "worktree.remove", "builds.cancel",
 )  # fmt: skip
 
 
@@ -104,7 +106,10 @@ def show(reply: "ShowReply") -> Iterator[Block]:
         yield f"{reply.status}: {reply.reason}"
     if reply.edited:
         yield f"edited since: {', '.join(reply.edited)}"
-    if reply.facts is None:
+    if reply.cited is not None:
+        facts = [(fact.id, fact.state, _cites(fact), fact.text) for fact in reply.cited]
+        yield Table(("id", "state", "cites", "fact"), facts)
+    elif reply.facts is None:
         yield Markdown(f"\n{reply.text.rstrip()}")
     else:
         rows = [
@@ -113,10 +118,17 @@ def show(reply: "ShowReply") -> Iterator[Block]:
         yield Table(("id", "where", "fact"), rows)
 
 
+def _cites(fact: "CitedFact") -> str:
+    return "\n".join(
+        one.source if one.freshness == "fresh" else f"{one.source} ({one.freshness})"
+        for one in fact.sources
+    )
+
+
 def status(reply: "StatusReply") -> Iterator[Block]:
     yield from _notes(reply.warnings)
     if not reply.dossiers:
-        yield f"No dossiers in {reply.root}. Make one: preread load _project"
+        yield f"No dossiers in {reply.root}. Make one: `preread load _project`"
     else:
         columns = ("feature", "state", "facts", "tokens", "builder", "age", "built in", "why")
         yield Table(columns, [_status_row(dossier) for dossier in reply.dossiers])
@@ -130,7 +142,7 @@ def status(reply: "StatusReply") -> Iterator[Block]:
 
 
 def _last_run(run: "RunRecord") -> Iterator[Block]:
-    """How the last build went: who drafted, what it took, what was dropped and why."""
+    """How the last build went: who drafted, what it took, what did not check out and why."""
     outcome, stats = run.outcome, run.stats
     counts = f"{stats.facts} facts, {stats.dropped} dropped, {stats.cut} cut"
     yield f"last run: {run.status or 'unknown'}, {counts}"
@@ -144,7 +156,7 @@ def _last_run(run: "RunRecord") -> Iterator[Block]:
         yield f"  {outcome.fault.code}: {outcome.fault.reason}"
         yield from [f"  {outcome.fault.hint}"] if outcome.fault.hint else []
     yield from (f"  refused: {denial}" for denial in outcome.denials)
-    yield from (f"  dropped: {problem}" for problem in run.problems)
+    yield from (f"  problem: {problem}" for problem in run.problems)
     yield from (f"  stderr: {line}" for line in outcome.stderr.splitlines()[-5:])
 
 
@@ -175,7 +187,7 @@ def check(reply: "CheckReply") -> Iterator[Block]:
         facts = "1 fact checks" if reply.facts == 1 else f"{reply.facts} facts check"
         yield f"{reply.feature or 'all'}: {facts} out, {problems}"
         if any(p.fix for p in reply.problems):
-            yield "Repair what can be repaired: preread repair"
+            yield "Repair what can be repaired: `preread repair`"
         return
     stage = f"at {reply.run.stage}" if reply.run.stage else "started"
     stage = "finished" if reply.run.finished else stage
@@ -242,6 +254,7 @@ def ops(reply: "OpsReply") -> Iterator[Block]:
         people = ", for people" if found.people_only else ""
         yield f"  {found.name}({found.params})"
         yield f"      {found.doc} ({found.effect}{people})"
+        yield f"      {found.example}"
 
 
 VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
@@ -254,6 +267,9 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "context.check": check,
     "context.wrong": wrong,
     "context.remove": remove,
+    "builds.list": builds.listed,
+    "builds.cancel": builds.cancelled,
+    "agent.execute": executed,
     **{f"worktree.{name}": view for name, view in worktree_views.VIEWS.items()},
     "history.diff": diff,
     "history.impact": impact,
@@ -282,6 +298,7 @@ VIEWS: dict[str, Callable[[Any], Iterator[Block]]] = {
     "config.ops": ops,
     "config.get": settings,
     "config.init": init,
+    "config.install_client": install_client,
     "config.doctor": doctor,
     "config.gates": gates,
 }

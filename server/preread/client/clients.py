@@ -55,6 +55,11 @@ class AsyncClient(AsyncOperations):
         return cls(transport=transports.http(url, token, namespace))
 
     @classmethod
+    def over_websocket(cls, url: str, token: str, *, namespace: str = "") -> "Self":
+        """A client of a daemon over one WebSocket, with a token of `preread token new`."""
+        return cls(transport=transports.websocket(url, token, namespace))
+
+    @classmethod
     def over_socket(
         cls, project: str | Path = ".", *, environ: Mapping[str, str] | None = None
     ) -> "Self":
@@ -121,6 +126,11 @@ class Client(Operations):
         return cls(transport=transports.http(url, token, namespace))
 
     @classmethod
+    def over_websocket(cls, url: str, token: str, *, namespace: str = "") -> "Self":
+        """A client of a daemon over one WebSocket, with a token of `preread token new`."""
+        return cls(transport=transports.websocket(url, token, namespace))
+
+    @classmethod
     def over_socket(
         cls, project: str | Path = ".", *, environ: Mapping[str, str] | None = None
     ) -> "Self":
@@ -158,11 +168,15 @@ class Client(Operations):
 
 def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, State, Model]":
     """The states to send for one call, until its reply is whole and not `building` any more."""
-    from preread.operations import REGISTRY
+    from preread.operations import REGISTRY, paging
 
     operation = REGISTRY[name]
     given = {key: value for key, value in params.items() if value is not None}
     state: State = {"method": name, "params": given}
+    # It wants all pages, and each costs a call of its own.
+    options: State = {"limit": paging.MOST} if operation.pages else {}
+    if options:
+        state["options"] = options
     items: list[object] = []
     while True:
         done = yield state
@@ -173,7 +187,7 @@ def _conversation(name: str, params: Mapping[str, Any]) -> "Generator[State, Sta
         cursor = done.get("metadata", {}).get("next_cursor")
         if not cursor:
             break
-        state = state | {"options": {"cursor": cursor}}
+        state = state | {"options": {**options, "cursor": cursor}}
     if operation.pages:
         result = result | {operation.pages: items}
     return _reply(operation.reply, result)

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from preread.errors import PrereadError
+from preread.errors import CODES, PrereadError
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -67,10 +67,11 @@ def stdio(
         from mcp_types import Implementation
 
         from preread import __version__
+        from preread.operations.shared_state import CLIENT
 
         first, *more = command or (sys.executable, "-m", "preread", "mcp", "--project", folder)
         server = StdioServerParameters(command=first, args=more, env=dict(environ))
-        info = Implementation(name="preread-client", version=__version__)
+        info = Implementation(name=CLIENT, version=__version__)
         async with AsyncExitStack() as stack:
             try:
                 client = await stack.enter_async_context(Client(server, mode=era, client_info=info))
@@ -117,6 +118,48 @@ def http(url: str, token: str = "", namespace: str = "", socket: str | None = No
             yield send
 
     return opened
+
+
+def websocket(url: str, token: str = "", namespace: str = "") -> Transport:
+    """Asks a daemon over one connection, as `http` does over many."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Send]:
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidStatus, WebSocketException
+
+        from preread.client.conversation import Conversation
+
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        headers |= {"preread-namespace": namespace} if namespace else {}
+        async with AsyncExitStack() as stack:
+            try:
+                connection = await stack.enter_async_context(
+                    connect(
+                        f"ws{url.removeprefix('http')}/stream", additional_headers=headers,
+                        open_timeout=CONNECT_SECONDS, max_size=None, compression=None, proxy=None,
+                    )
+                )  # fmt: skip
+            except InvalidStatus as error:
+                raise _refused(error.response.status_code, error.response.body) from error
+            except (OSError, WebSocketException, ValueError) as error:
+                raise _no_daemon(url, error) from error
+            conversation = await stack.enter_async_context(Conversation(connection, url))
+            yield conversation.send
+
+    return opened
+
+
+def _refused(status: int, body: bytes | bytearray | None) -> PrereadError:
+    """The error that a daemon answered with instead of a connection."""
+    import json
+
+    try:
+        given = json.loads(body or b"")["error"]
+        code, message, hint = given["code"], given["message"], given["hint"]
+    except (ValueError, LookupError, TypeError):
+        code, message, hint = "E_SERVER", f"The daemon refused the connection ({status}).", ""
+    return PrereadError(code if code in CODES else "E_INTERNAL", message, hint)
 
 
 def _no_daemon(where: str, error: Exception) -> PrereadError:

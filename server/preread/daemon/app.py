@@ -14,11 +14,12 @@ from starlette.types import Receive, Scope, Send
 from preread import __version__
 from preread.daemon import rpc as json_rpc
 from preread.daemon import stream
-from preread.daemon.guard import Peer, Refused
+from preread.daemon.guard import METADATA, Peer, Refused, origin_of, status_of
+from preread.daemon.page import routes as pages
 from preread.daemon.rpc import Answer
 from preread.daemon.serving import Serving
 from preread.errors import PrereadError
-from preread.operations.shared_state import fields_of
+from preread.operations.shared_state import failure_of
 
 NAMESPACE = "preread-namespace"  # the header
 
@@ -28,11 +29,13 @@ def routes(serving: Serving) -> list[BaseRoute]:
     return [
         Route("/health", faces.health),
         Route("/metrics", faces.metrics),
+        Route(METADATA, faces.resource),
         Route("/operation", faces.operation, methods=["POST"]),
         Route("/rpc", faces.rpc, methods=["POST"]),
         Route("/mcp", faces.mcp, methods=["GET", "POST", "DELETE"]),
         Route("/stream", faces.stream),
         WebSocketRoute("/stream", faces.socket),
+        *pages.routes(serving),
     ]
 
 
@@ -49,6 +52,13 @@ class Faces:
 
     async def health(self, _request: Request) -> Response:
         return reply({"status": "ok", "version": __version__})
+
+    async def resource(self, request: Request) -> Response:
+        """Where to get an access token for `/mcp` (RFC 9728)."""
+        issuer = self._serving.issuer
+        if issuer is None:
+            raise Refused(404, "This server has no issuer.", "`preread serve --issuer URL`")
+        return reply(issuer.metadata(origin_of(request.scope, request.headers["host"])))
 
     async def metrics(self, _request: Request) -> Response:
         found = self._serving
@@ -89,7 +99,7 @@ class Faces:
         try:
             root = self._serving.root(peer, named(websocket))
         except PrereadError as error:
-            await websocket.close(1008, str(error)[:100])
+            await websocket.send_denial_response(await _failed(websocket, error))
             return
         perform = self.performer(websocket, refuses=False)
         await stream.talk(websocket, self._serving, self._serving.namespace(root), peer, perform)
@@ -104,7 +114,7 @@ class Faces:
             except Refused as refused:
                 if refuses:
                     raise
-                return {"version": 1, **state, "error": fields_of(refused.error)}
+                return {"version": 1, **state, "error": failure_of(refused.error)}
 
         return perform
 
@@ -147,17 +157,17 @@ def reply(data: object, status: int = 200, **headers: str) -> Response:
     try:
         text = json.dumps(data, allow_nan=False)
     except ValueError as error:
-        return reply({"error": fields_of(PrereadError("E_USAGE", str(error)))}, 400)
+        return reply({"error": failure_of(PrereadError("E_USAGE", str(error)))}, 400)
     return Response(text, status, headers, "application/json")
 
 
 async def _refused(_request: Request, error: Refused) -> Response:
     headers = {"connection": "close", **error.headers}  # the rest of a body is not read
-    return reply({"error": fields_of(error.error)}, error.status, **headers)
+    return reply({"error": failure_of(error.error)}, error.status, **headers)
 
 
-async def _failed(_request: Request, error: PrereadError) -> Response:
-    return reply({"error": fields_of(error)}, 404 if error.code == "E_NOT_FOUND" else 500)
+async def _failed(_request: HTTPConnection, error: PrereadError) -> Response:
+    return reply({"error": failure_of(error)}, status_of(error.code))
 
 
 async def _while_connected(

@@ -5,12 +5,13 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from preread import sessions
-from preread.daemon.tokens import Scope, Token, Tokens
+from preread.daemon.logins import Logins, Visitor, cookie_of
+from preread.daemon.tokens import Scope, Tokens
 from preread.errors import PrereadError
-from preread.operations.shared_state import fields_of
+from preread.operations.shared_state import failure_of
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -22,9 +23,18 @@ RATE, BURST = 2000.0, 4000.0  # requests of one token from one address: each sec
 GUESSES = 10.0  # requests without a valid token, from one address
 MAX_BUCKETS = 10_000
 OPEN = frozenset({"/health"})  # says nothing of any project
+STATIC = "/static/"  # the page's own files, which come with the package
+RESOURCE = "/mcp"  # what an authorization server gives access tokens for
+METADATA = f"/.well-known/oauth-protected-resource{RESOURCE}"
+READS = frozenset({"GET", "HEAD"})
 CHALLENGE = 'Bearer realm="preread"'
 HTTP_STATUS = {400: "E_USAGE", 401: "E_NOT_ALLOWED", 403: "E_NOT_ALLOWED", 404: "E_NOT_FOUND",
     405: "E_USAGE", 413: "E_USAGE", 421: "E_NOT_ALLOWED", 429: "E_RATE_LIMIT"}  # fmt: skip
+
+
+def status_of(code: str) -> int:
+    """The HTTP status of an answer that is nothing but an error."""
+    return {"E_NOT_FOUND": 404, "E_USAGE": 400, "E_NOT_ALLOWED": 403}.get(code, 500)
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,14 @@ class Peer:
     scope: Scope
     only: str = ""  # the one root that it may open
     is_local: bool = False  # a process of this user, on a Unix socket: it may open any folder
+    is_visitor: bool = False  # somebody who looks at the page
+
+
+class Issues(Protocol):
+    """An authorization server whose access tokens count for RESOURCE."""
+
+    def challenge(self, origin: str, error: str = "") -> str: ...
+    async def peer(self, shown: str, origin: str) -> Peer | None: ...
 
 
 @dataclass
@@ -76,7 +94,7 @@ class Guard:
             return await self.app(scope, receive, send)
         headers = _Headers(scope["headers"])
         try:
-            peer = self.admit(scope, headers)
+            peer = await self.admit(scope, headers)
             if peer is not None:
                 scope.setdefault("state", {})["peer"] = peer
                 sessions.CALLER.set(peer.identity)
@@ -86,7 +104,7 @@ class Guard:
             return await _refuse(scope, receive, send, refused)
         return await self.app(scope, _Bounded(receive), send)
 
-    def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
+    async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
         """Who is asking; None on a path that is open to all. Raises Refused."""
         raise NotImplementedError
 
@@ -94,7 +112,7 @@ class Guard:
 class SocketGuard(Guard):
     """For Unix sockets. Who connects was checked by the protocol; a browser is never there."""
 
-    def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
+    async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
         if headers.one("origin"):
             raise Refused(403, "Requests of web pages are refused here.")
         _, pid = scope.get("client") or ("", 0)
@@ -103,44 +121,98 @@ class SocketGuard(Guard):
 
 
 class TcpGuard(Guard):
-    """For TCP: a known Host, no foreign Origin, a token."""
+    """For TCP: a known Host, no foreign Origin, a token or the page's cookie."""
 
     def __init__(
-        self, app: App, tokens: Tokens, hosts: Iterable[str], *,
+        self, app: App, tokens: Tokens, logins: Logins, hosts: Iterable[str], *,
+        pages: Callable[[str], bool] = lambda _path: False, issuer: "Issues | None" = None,
         count: Callable[[int], object] = lambda _: None,
     ) -> None:  # fmt: skip
+        """`pages` says which paths show a way to log in to whoever has not."""
         super().__init__(app, count=count)
-        self._tokens = tokens
+        self._tokens, self._logins, self._pages = tokens, logins, pages
+        self._issuer = issuer
         self._hosts = frozenset(hosts)
         self._rates, self._guesses = Rates(RATE, BURST), Rates(1.0, GUESSES)
 
-    def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
+    async def admit(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
         if headers.one("host") not in self._hosts:
             raise Refused(421, "This server has another name.", "Use 127.0.0.1 and its port.")
         origin = headers.one("origin")
         if origin and origin.partition("://")[2] not in self._hosts:
             raise Refused(403, "Requests of other web pages are refused.")
         address = str((scope.get("client") or ("",))[0])
-        if scope["path"] in OPEN:
+        peer = None if scope["path"] in OPEN else await self._peer(scope, headers)
+        if peer is not None:
+            self._limit(self._rates, f"{peer.identity.part} {address}")
+            return peer
+        if self._is_open(scope):
             self._limit(self._rates, f"open {address}")
             return None
-        token = self._token(headers)
-        if token is None:
-            self._limit(self._guesses, address)
-            hint = "`preread token new` makes a token; send it as `Authorization: Bearer …`."
-            raise Refused(401, "A valid token is needed.", hint, www_authenticate=CHALLENGE)
-        self._limit(self._rates, f"{token.id} {address}")
-        identity = sessions.Identity(name=f"token {token.id}", pid=os.getpid(), part=token.id)
-        return Peer(identity, token.scope, token.namespace)
+        self._limit(self._guesses, address)
+        hint = "`preread token new` makes a token; send it as `Authorization: Bearer …`."
+        challenge = self._challenge(scope, headers)
+        raise Refused(401, "A valid token is needed.", hint, www_authenticate=challenge)
 
-    def _token(self, headers: "_Headers") -> Token | None:
+    def _is_open(self, scope: MutableMapping[str, Any]) -> bool:
+        path = scope["path"]
+        if path in OPEN or path.startswith(STATIC):
+            return True
+        if self._issuer is not None and path == METADATA:
+            return True
+        return scope.get("method") in READS and self._pages(path)
+
+    def _challenge(self, scope: MutableMapping[str, Any], headers: "_Headers") -> str:
+        """How to get a token, for whoever shows none that is valid."""
+        if self._issuer is None or scope["path"] != RESOURCE:
+            return CHALLENGE
+        error = "invalid_token" if headers.one("authorization") else ""
+        return self._issuer.challenge(origin_of(scope, headers.one("host")), error)
+
+    async def _peer(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Peer | None:
+        """Whoever shows a valid token or cookie."""
         kind, _, value = headers.one("authorization").partition(" ")
-        return self._tokens.check(value.strip()) if kind.lower() == "bearer" else None
+        if kind:
+            shown = value.strip() if kind.lower() == "bearer" else ""
+            token = self._tokens.check(shown)
+            if token is None:
+                return await self._issued(scope, headers, shown)
+            identity = sessions.Identity(name=f"token {token.id}", pid=os.getpid(), part=token.id)
+            return Peer(identity, token.scope, token.namespace)
+        found = self._visitor(scope, headers)
+        if found is None:
+            return None
+        identity = sessions.Identity(name=f"page {found.id}", pid=os.getpid(), part=found.id)
+        return Peer(identity, found.scope, found.namespace, is_visitor=True)
+
+    async def _issued(
+        self, scope: MutableMapping[str, Any], headers: "_Headers", shown: str
+    ) -> Peer | None:
+        if self._issuer is None or scope["path"] != RESOURCE or not shown:
+            return None
+        return await self._issuer.peer(shown, origin_of(scope, headers.one("host")))
+
+    def _visitor(self, scope: MutableMapping[str, Any], headers: "_Headers") -> Visitor | None:
+        """Whose cookie it is, unless another page may have made the browser send it.
+
+        `SameSite` keeps it from other sites; other ports of this machine are the same site.
+        """
+        if headers.one("sec-fetch-site") not in {"", "none", "same-origin"}:
+            return None
+        if scope.get("method") not in READS and not headers.one("origin"):
+            return None  # a WebSocket has no method, and browsers send its origin
+        cookie = cookie_of(headers.one("cookie"), headers.one("host"))
+        return self._logins.visitor(cookie)
 
     def _limit(self, rates: Rates, key: str) -> None:
         if seconds := rates.wait(key):
             wait = str(int(seconds) + 1)
             raise Refused(429, "Too many requests.", f"Wait {wait} s.", retry_after=wait)
+
+
+def origin_of(scope: MutableMapping[str, Any], host: str) -> str:
+    """The address under which a client knows this server; its Host has been checked."""
+    return f"{scope['scheme']}://{host}"
 
 
 class _Headers:
@@ -180,13 +252,13 @@ class _Bounded:
 async def _refuse(
     scope: MutableMapping[str, Any], receive: Receive, send: Send, refused: Refused
 ) -> None:
+    kind = "http"
     if scope["type"] == "websocket":
         await receive()  # websocket.connect
-        await send({"type": "websocket.close", "code": 1008, "reason": str(refused)[:100]})
-        return
-    body = json.dumps({"error": fields_of(refused.error)}).encode()
+        kind = "websocket.http"
+    body = json.dumps({"error": failure_of(refused.error)}).encode()
     headers = {"content-type": "application/json", "content-length": str(len(body)),
         "connection": "close", **refused.headers}  # fmt: skip
     raw = [(key.encode(), value.encode("latin-1")) for key, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": f"{kind}.response.start", "status": refused.status, "headers": raw})
+    await send({"type": f"{kind}.response.body", "body": body})

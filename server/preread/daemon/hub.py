@@ -62,6 +62,11 @@ class Hub:
             if not self._followers:
                 self._end()
 
+    def close(self) -> None:
+        """End what everybody follows."""
+        for follower in tuple(self._followers):
+            follower.close()
+
     def tell(self, event: Event) -> None:
         """Pass an event on; in the event loop only."""
         for follower in tuple(self._followers):

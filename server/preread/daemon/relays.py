@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 import struct
+import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ async def listen(serving: Serving, socket_: socket.socket) -> asyncio.Server:
         try:
             with suppress(OSError, EOFError, TimeoutError):
                 await _serve(serving, reader, writer)
+        except Exception as error:  # a bug, which ends this client's connection and no other
+            traceback.print_exception(error)
         finally:
             serving.relays -= 1
             writer.close()
@@ -81,8 +84,11 @@ async def _hello(reader: asyncio.StreamReader) -> Hello:
     (size,) = struct.unpack("!I", await reader.readexactly(4))
     if size > MAX_HELLO:
         raise EOFError
-    version, folder, *rest = os.fsdecode(await reader.readexactly(size)).split("\0")
-    pairs = (each.partition("=") for each in rest if "=" in each)
+    version, nul, rest = os.fsdecode(await reader.readexactly(size)).partition("\0")
+    if not nul:
+        raise EOFError
+    folder, *variables = rest.split("\0")
+    pairs = (each.partition("=") for each in variables if "=" in each)
     return Hello(version, folder, {name: value for name, _, value in pairs})
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import uvicorn
@@ -18,12 +19,16 @@ from preread import __version__
 from preread.daemon import places, relays
 from preread.daemon.app import app
 from preread.daemon.guard import MAX_BODY, App, SocketGuard, TcpGuard
+from preread.daemon.page.routes import is_page
 from preread.daemon.protocol import BoundedProtocol
 from preread.daemon.service import alone
 from preread.daemon.serving import Serving, serving
 from preread.daemon.tokens import Tokens
 from preread.errors import PrereadError
 from preread.infra import atomic
+
+if TYPE_CHECKING:
+    from preread.daemon.issuer import Issuer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MAX_HEADERS, BACKLOG = 2**15, 256
@@ -41,6 +46,13 @@ class Listen:
     sockets: bool = True
     certificate: str = ""
     key: str = ""
+    issuer: str = ""
+
+    def address(self, port: int) -> str:
+        """Where a client of this machine finds it."""
+        host = {"0.0.0.0": LOOPBACK[0], "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        scheme = "https" if self.certificate else "http"
+        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 class Server(uvicorn.Server):
@@ -62,17 +74,46 @@ class Sockets:
 
 def run(environ: Mapping[str, str], listen: Listen) -> None:
     """Serve until a signal. Raises E_DAEMON, E_WRITE."""
+    check_certificate(listen)
+    issuer = _issuer(listen)
     with alone(environ):
         found = given(environ) or opened(environ, listen)
         port = found.tcp.getsockname()[1] if found.tcp else 0
-        about = {"pid": os.getpid(), "version": __version__, "port": port, "since": time.time()}
+        address = listen.address(port) if port else places.http_socket(environ)
+        about = {"pid": os.getpid(), "version": __version__, "port": port, "since": time.time(),
+            "address": address}  # fmt: skip
         atomic.write(Path(places.about(environ)), json.dumps(about).encode())
-        where = f"http://{listen.host}:{port}" if port else places.runtime_folder(environ)
-        sys.stderr.write(f"preread {__version__}: {where}, process {os.getpid()}\n")
+        sys.stderr.write(f"preread {__version__}: {address}, process {os.getpid()}\n")
         try:
-            anyio.run(_run, environ, listen, found)
+            anyio.run(_run, environ, listen, found, issuer)
         finally:
             atomic.remove(Path(places.about(environ)))
+
+
+def check_certificate(listen: Listen) -> None:
+    """Raises E_DAEMON unless the files for TLS, if any, can be used."""
+    if not listen.certificate and not listen.key:
+        return
+    import ssl
+
+    try:
+        if not listen.certificate:
+            raise ValueError("there is a key, and no certificate")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(listen.certificate, listen.key or None, password="")
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        why = error.strerror or error if isinstance(error, OSError) else error
+        hint = "--certificate and --key name files in PEM format that belong to each other."
+        message = f"TLS cannot be offered with these files: {why}."
+        raise PrereadError("E_DAEMON", message, hint) from error
+
+
+def _issuer(listen: Listen) -> "Issuer | None":
+    if not listen.issuer:
+        return None
+    from preread.daemon.issuer import Issuer
+
+    return Issuer(listen.issuer)
 
 
 def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
@@ -81,7 +122,7 @@ def opened(environ: Mapping[str, str], listen: Listen) -> Sockets:
         raise PrereadError(
             "E_DAEMON",
             f"Others can reach {listen.host}, and there is no token.",
-            "Make one first: preread token new --scope read",
+            "Make one first: `preread token new --scope read`",
         )
     found = Sockets()
     try:
@@ -132,9 +173,11 @@ def given(environ: Mapping[str, str]) -> Sockets | None:
     return found
 
 
-async def _run(environ: Mapping[str, str], listen: Listen, sockets: Sockets) -> None:
+async def _run(
+    environ: Mapping[str, str], listen: Listen, sockets: Sockets, issuer: "Issuer | None"
+) -> None:
     with anyio.CancelScope() as scope:
-        async with serving(environ) as state, anyio.create_task_group() as tasks:
+        async with serving(environ, issuer) as state, anyio.create_task_group() as tasks:
             servers = _servers(state, listen, sockets)
             for server, socket_ in servers:
                 tasks.start_soon(_serve, server, socket_)
@@ -144,6 +187,7 @@ async def _run(environ: Mapping[str, str], listen: Listen, sockets: Sockets) -> 
                 server.should_exit = True
             if accepting is not None:
                 accepting.close()
+            state.end_streams()  # else each would be cut off, and in the log as an error
             state.jobs.stop()
             scope.deadline = anyio.current_time() + END_SECONDS
     _forget(environ, sockets)
@@ -161,8 +205,9 @@ def _servers(
         hosts = {*("[::1]" if name == "::1" else name for name in LOOPBACK), listen.host}
         hosts |= {socket.gethostname()} if listen.host not in LOOPBACK else set()
         guard = TcpGuard(
-            inner, state.tokens, [f"{host}:{port}" for host in hosts], count=state.metrics.refuse
-        )
+            inner, state.tokens, state.logins, [f"{host}:{port}" for host in hosts],
+            pages=is_page, issuer=state.issuer, count=state.metrics.refuse,
+        )  # fmt: skip
         found.append((Server(_config(guard, listen)), sockets.tcp))
     return found
 

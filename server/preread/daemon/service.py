@@ -6,12 +6,14 @@ import os
 import shlex
 import signal
 import socket
+import ssl
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from preread.daemon import places
 from preread.errors import PrereadError
@@ -86,9 +88,7 @@ def status(environ: Mapping[str, str]) -> Status | None:
         about = json.loads(Path(places.about(environ)).read_bytes())
     except (OSError, ValueError):
         return None  # it is just starting
-    port = about["port"]
-    address = f"http://127.0.0.1:{port}" if port else places.http_socket(environ)
-    return Status(**about, answers=_answers(environ, port), address=address)
+    return Status(**about, answers=_answers(environ, about["address"]))
 
 
 def _is_running(environ: Mapping[str, str]) -> bool:
@@ -104,11 +104,19 @@ def _is_running(environ: Mapping[str, str]) -> bool:
     return False
 
 
-def _answers(environ: Mapping[str, str], port: int) -> bool:
-    path = places.http_socket(environ)
-    connection: http.client.HTTPConnection = UnixConnection(path)
-    if not os.path.exists(path):  # noqa: PTH110 - `places` has texts
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_SECONDS)
+def _connection(environ: Mapping[str, str], address: str) -> http.client.HTTPConnection:
+    path, parts = places.http_socket(environ), urlsplit(address)
+    if os.path.exists(path):  # noqa: PTH110 - `places` has texts
+        return UnixConnection(path)
+    host, port = parts.hostname or "", parts.port
+    if parts.scheme == "https":
+        anyone = ssl._create_unverified_context()  # noqa: S323 - it is asked if it lives
+        return http.client.HTTPSConnection(host, port, timeout=ANSWER_SECONDS, context=anyone)
+    return http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
+
+
+def _answers(environ: Mapping[str, str], address: str) -> bool:
+    connection = _connection(environ, address)
     try:
         connection.request("GET", "/health")
         return connection.getresponse().status == http.client.OK
@@ -150,6 +158,31 @@ def stop(environ: Mapping[str, str]) -> Status:
         time.sleep(POLL_SECONDS)
     message = f"Process {found.pid} has not ended within {STOP_SECONDS:.0f} s."
     raise PrereadError("E_DAEMON", message, f"kill -9 {found.pid} ends it; nothing is lost.")
+
+
+def page_address(environ: Mapping[str, str], scope: str, namespace: str = "") -> str:
+    """An address that opens the page in a browser, once. Raises E_DAEMON."""
+    found = status(environ)
+    if found is None:
+        hint = "`preread serve --detach` starts one."
+        raise PrereadError("E_DAEMON", "No daemon is running.", hint)
+    if not found.port or not os.path.exists(places.http_socket(environ)):  # noqa: PTH110
+        message = "The page needs a daemon with a port and a Unix socket."
+        raise PrereadError("E_DAEMON", message, "Run `preread serve` without --http and --socket.")
+    connection = UnixConnection(places.http_socket(environ))
+    try:
+        query = urlencode({"scope": scope, "namespace": namespace})
+        connection.request("POST", f"/code?{query}")
+        answer = connection.getresponse()
+        code = answer.read().decode("ascii", "replace")
+    except OSError as error:
+        message = f"The daemon does not answer: {error}."
+        raise PrereadError("E_DAEMON", message, "`preread serve logs` shows why.") from error
+    finally:
+        connection.close()
+    if answer.status != http.client.OK:
+        raise PrereadError("E_DAEMON", f"The daemon gave no code: {code[:200]}")
+    return f"{found.address}/?code={code}"
 
 
 def tail(environ: Mapping[str, str], lines: int) -> list[str]:

@@ -1,18 +1,20 @@
 """What every face of the daemon shares: its namespaces, its builds, and how a call is run."""
 
+import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from preread.daemon.guard import Peer, Refused
 from preread.daemon.hub import Hub
+from preread.daemon.logins import Logins
 from preread.daemon.metrics import Metrics
 from preread.daemon.namespaces import Namespaces
 from preread.daemon.tokens import SCOPES, Scope, Tokens, includes
@@ -20,11 +22,13 @@ from preread.errors import PrereadError
 from preread.jobs import Caller, Job, Jobs
 from preread.mcp.http import Endpoint
 from preread.mcp.server import Handlers
-from preread.models import LoadReply
 from preread.operations import REGISTRY, dispatch, shared_state
 from preread.operations.registry import Context, Operation, is_project, root_of
 from preread.reply_cache import ReplyCache
 from preread.unchanged import Unchanged
+
+if TYPE_CHECKING:
+    from preread.daemon.issuer import Issuer
 
 State = dict[str, Any]
 LOAD = "context.load"
@@ -37,7 +41,7 @@ class Namespace:
 
     root: Path
     hub: Hub
-    reply_cache: ReplyCache[LoadReply] = field(default_factory=ReplyCache)
+    reply_cache: ReplyCache[Any] = field(default_factory=ReplyCache)
     unchanged: Unchanged = field(default_factory=Unchanged)
     endpoints: dict[str, Endpoint] = field(default_factory=dict)
 
@@ -45,10 +49,13 @@ class Namespace:
 class Serving:
     """One daemon's state; it exists while the daemon runs."""
 
-    def __init__(self, environ: Mapping[str, str], tasks: TaskGroup) -> None:
-        self.environ = dict(environ)
+    def __init__(
+        self, environ: Mapping[str, str], tasks: TaskGroup, issuer: "Issuer | None" = None
+    ) -> None:
+        self.environ, self.issuer = dict(environ), issuer
         self.tasks, self.metrics = tasks, Metrics()
         self.tokens, self.allowed = Tokens(environ), Namespaces(environ)
+        self.logins = Logins()
         self.jobs = Jobs(told=self._told)
         self.relays = 0
         self._namespaces: dict[Path, Namespace] = {}
@@ -57,7 +64,7 @@ class Serving:
     def _environs(self) -> dict[Scope, dict[str, str]]:
         """The environment of a call with a token: what its scope includes is allowed."""
         return {
-            scope: self.environ | {"PREREAD_ALLOW": ",".join(SCOPES[: place + 1])}
+            scope: self.environ | {"PREREAD_ALLOW": os.pathsep.join(SCOPES[: place + 1])}
             for place, scope in enumerate(SCOPES)
         }
 
@@ -87,19 +94,25 @@ class Serving:
             self._namespaces[root] = Namespace(root, hub)
         return self._namespaces[root]
 
+    def end_streams(self) -> None:
+        for namespace in self._namespaces.values():
+            namespace.hub.close()
+
     def builds(self) -> int:
         return self.jobs.count()
 
-    async def perform(self, peer: Peer, given: State, wanted: str = "") -> State:
+    async def perform(
+        self, peer: Peer, given: State, wanted: str = "", face: str = "http"
+    ) -> State:
         """A state with its outcome. Raises Refused if the peer's scope is not enough.
 
-        `wanted` is the namespace for a state that names none.
+        `wanted` is the namespace for a state that names none; the answer is in the words of `face`.
         """
         begun = time.monotonic()
         try:
             root = self._chosen(peer, _named(given), wanted)
         except PrereadError as error:
-            return {"version": 1, **given, "error": shared_state.fields_of(error)}
+            return {"version": 1, **given, "error": shared_state.failure_of(error)}
         check_scope(peer, given)
         namespace = self.namespace(root)
         caller = Caller(None, _nobody, times_out=True, takes_early_reply=True)
@@ -107,7 +120,7 @@ class Serving:
             root, self.environ_of(peer), self.jobs, caller, namespace.reply_cache,
             namespace.unchanged, f"http:{peer.identity.name}",
         )  # fmt: skip
-        done = await shared_state.perform(REGISTRY, context, _in_namespace(given, root), "http")
+        done = await shared_state.perform(REGISTRY, context, _in_namespace(given, root), face)
         name = done.method if done.method in REGISTRY else UNKNOWN
         outcome = str(done.error["code"]) if done.error else "ok"
         self.metrics.called(name, outcome, time.monotonic() - begun)
@@ -147,10 +160,12 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(environ: Mapping[str, str]) -> AsyncIterator[Serving]:
+async def serving(
+    environ: Mapping[str, str], issuer: "Issuer | None" = None
+) -> AsyncIterator[Serving]:
     """A daemon's state with its background tasks, which end with the block."""
     async with anyio.create_task_group() as tasks:
-        state = Serving(environ, tasks)
+        state = Serving(environ, tasks, issuer)
         async with state.jobs:
             yield state
         tasks.cancel_scope.cancel()

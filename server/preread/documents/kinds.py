@@ -25,7 +25,7 @@ KINDS = {
     ".xhtml": HTML,
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
-    ".rst": Kind("plain.rst", False),
+    ".rst": Kind("plain.rst", True),  # docutils takes its time
     ".txt": TEXT,
     ".text": TEXT,
 }

@@ -8,7 +8,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from preread.documents.model import Document, Part, Unusable
+from preread.documents import pdf_tables
+from preread.documents.model import Document, Part, Table, Unusable
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
@@ -34,9 +35,12 @@ def read(data: bytes) -> Document:
         raise Unusable("pages", message)
     warnings = []
     parts = []
+    tables: list[Table] = []
     for number in range(len(pdf)):
         try:
-            parts.append(Part(_lines(pdf, number)))
+            part, found = _page(pdf, number)
+            parts.append(part)
+            tables += found
         except pypdfium2.PdfiumError:
             parts.append(Part(()))
             warnings.append(f"page {number + 1} is damaged")
@@ -44,18 +48,19 @@ def read(data: bytes) -> Document:
         warnings.append("it has no text: its pages may be pictures")
     if _has_scripts(data):
         warnings.append("it has scripts, which were not run")
-    return Document(tuple(parts), _about(pdf), (), tuple(warnings))
+    return Document(tuple(parts), _about(pdf), tuple(tables), tuple(warnings))
 
 
-def _lines(pdf: "PdfDocument", number: int) -> tuple[str, ...]:
+def _page(pdf: "PdfDocument", number: int) -> tuple[Part, list[Table]]:
     page = pdf[number]
     text_page = page.get_textpage()
     try:
         text = HYPHEN.sub("", text_page.get_text_bounded())
+        tables = [Table(number + 1, rows) for rows in pdf_tables.tables(page, text_page)]
     finally:
         text_page.close()
         page.close()
-    return tuple(line.rstrip() for line in text.replace("\0", "").splitlines())
+    return Part(tuple(line.rstrip() for line in text.replace("\0", "").splitlines())), tables
 
 
 def _about(pdf: "PdfDocument") -> dict[str, str]:

@@ -1,6 +1,8 @@
-"""Markdown, reStructuredText and plain text. Nothing is unpacked or run, so no child is needed."""
+"""Markdown, reStructuredText and plain text. Nothing is unpacked or run."""
 
 import re
+from bisect import bisect_right
+from importlib import import_module
 from itertools import pairwise
 
 from preread.documents.model import Document, Part, Table
@@ -10,6 +12,12 @@ from preread.syntax.headings import markdown_headings, rst_headings
 FIELD = re.compile(r"(?i)^:?(title|author|authors|date|doi|lang|language)\s*:\s*(.+)$")
 RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(\|\s*:?-{2,}:?\s*)*\|?\s*$")
 KEYS = {"author": "authors", "lang": "language"}
+MAX_RST = 300_000  # characters, beyond which docutils takes too long
+# No file is opened, no setting of the machine counts, and errors in the markup are not reported.
+DOCUTILS = {
+    "file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True,
+    "report_level": 5, "halt_level": 6, "line_length_limit": MAX_RST,
+}  # fmt: skip
 MAX_HEAD = 60  # lines that may say what the document is
 
 
@@ -35,20 +43,50 @@ def rst(data: bytes) -> Document:
     lines = lines_of(decoded(data) or "")
     headings = rst_headings(lines)
     about = {"title": headings[0][2]} if headings else {}
-    document = _divided(lines, [(line, title) for line, _, title in headings])
-    return Document(document, {**about, **_fields(lines)})
+    starts = [(line, title) for line, _, title in headings]
+    tables, warnings = _rst_tables(lines, starts)
+    parts = _divided(lines, starts)
+    return Document(parts, {**about, **_fields(lines)}, tables, warnings)
+
+
+def _rst_tables(
+    lines: list[str], starts: list[tuple[int, str]]
+) -> tuple[tuple[Table, ...], tuple[str, ...]]:
+    """Its tables of all kinds, by docutils, which opens no other file here."""
+    try:
+        nodes, core = import_module("docutils.nodes"), import_module("docutils.core")
+    except ImportError:
+        return (), ("its tables were not read: docutils is not installed",)
+    if sum(map(len, lines)) > MAX_RST:
+        return (), ("its tables were not read: it is too long",)
+    try:
+        tree = core.publish_doctree("\n".join(lines), settings_overrides=DOCUTILS)
+    except Exception:  # whatever it makes of damaged markup
+        return (), ("its tables were not read: docutils cannot parse it",)
+    bounds = [start for start, _ in _bounds(lines, starts)]
+    found = []
+    for table in tree.findall(nodes.table):
+        rows = (
+            tuple(" ".join(cell.astext().split()) for cell in row.findall(nodes.entry))
+            for row in table.findall(nodes.row)
+        )
+        found.append(Table(max(1, bisect_right(bounds, table.line or 1)), tuple(rows)))
+    return tuple(found), ()
 
 
 def _divided(lines: list[str], starts: list[tuple[int, str]]) -> tuple[Part, ...]:
     """Parts that begin on these lines; what is before the first is a part if it has text."""
-    bounds = [(1, ""), *starts, (len(lines) + 1, "")]
-    found = [
+    bounds = [*_bounds(lines, starts), (len(lines) + 1, "")]
+    return tuple(
         Part(tuple(lines[start - 1 : end - 1]), title)
         for (start, title), (end, _) in pairwise(bounds)
-    ]
-    return tuple(part for part in found if part.title or any(map(str.strip, part.lines))) or (
-        Part(()),
-    )
+    ) or (Part(()),)
+
+
+def _bounds(lines: list[str], starts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Where each part begins; what is before the first heading is one if it has text."""
+    first = starts[0][0] if starts else len(lines) + 1
+    return [*([(1, "")] if any(map(str.strip, lines[: first - 1])) else []), *starts]
 
 
 def _fields(lines: list[str]) -> dict[str, str]:

@@ -16,9 +16,10 @@ YEAR = re.compile(r"\b(?:19[3-9]|20[0-4])\d\b")
 QUOTED = re.compile(r"[“\"]([^“”\"]{6,250}?)[,.]?[”\"]")
 ENTRY_LINES = 12  # of one entry; what is longer is something else
 _PERSON = (
-    r"(?:[A-Z][\w'’-]+, (?:[A-Z]\.[ -]?)+|(?:[A-Z]\. ?)+[A-Z][\w'’-]+|[A-Z][\w'’-]+ [A-Z][\w'’-]+)"
+    r"(?:[A-Z][\w'’-]+, [A-Z]\.(?:[ -]?[A-Z]\.)*|(?:[A-Z]\. ?)+[A-Z][\w'’-]+|"
+    r"[A-Z][\w'’-]+ [A-Z][\w'’-]+)"
 )
-PEOPLE = re.compile(rf"^({_PERSON}(?:(?:,? and |, |; | & ){_PERSON})*)")
+PEOPLE = re.compile(rf"^({_PERSON}(?:(?:,? and |, |; |,? & ){_PERSON})*)")
 
 
 class Reference(Model):
@@ -37,13 +38,32 @@ class Reference(Model):
 
 def references(document: Document) -> tuple[Reference, ...]:
     """The entries of the last list of references, in their order."""
+    return tuple(_entries(_list(document)))
+
+
+def _list(document: Document) -> list[tuple[int, int, str]]:
+    """The lines after the last heading of a list of references."""
     lines = [
         (number, place, line)
         for number, part in enumerate(document.parts, 1)
         for place, line in enumerate(part.lines, 1)
     ]
     starts = [at for at, (_, _, line) in enumerate(lines) if HEADING.match(line)]
-    return tuple(_entries(lines[starts[-1] + 1 :])) if starts else ()
+    return lines[starts[-1] + 1 :] if starts else []
+
+
+def text_of(document: Document) -> list[tuple[str, ...]]:
+    """The lines of each part, without its list of references."""
+    entries, behind = references(document), _list(document)
+    if not entries:
+        return [part.lines for part in document.parts]
+    first, last = behind[0][:2], (entries[-1].part, entries[-1].line)
+    return [
+        tuple(
+            line for place, line in enumerate(part.lines, 1) if not first <= (number, place) <= last
+        )
+        for number, part in enumerate(document.parts, 1)
+    ]
 
 
 def _entries(lines: list[tuple[int, int, str]]) -> Iterator[Reference]:

@@ -42,7 +42,7 @@ def add(layout: Layout, documents: Mapping[str, str]) -> None:
         merged = {path: documents.get(path, known.get(path, "")) for path in {*known, *documents}}
         if merged != known:
             text = json.dumps(merged, indent=1, sort_keys=True, ensure_ascii=False)
-            atomic.write(place, f"{text}\n".encode())
+            atomic.write(place, f"{text}\n".encode(), durable=True)
 
 
 def files_at(place: Path) -> list[Path]:

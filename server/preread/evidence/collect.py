@@ -30,12 +30,19 @@ LIMITS = {"files": 16, "tests": 14, "helpers": 4, "docs": 6}
 FURTHER = 12  # files and tests after these, which a dossier names by their paths alone
 
 
-def collect(services: Services, request: Request) -> Evidence:
-    """Everything the rules find for a request. Blocks; the first run reads the whole project."""
+def collect(services: Services, request: Request, *, located: bool = True) -> Evidence:
+    """Everything the rules find for a request. Blocks; the first run reads the whole project.
+
+    `located`: also which lines of the ranked files matter; only a model and people read that.
+    """
     services.progress.say("reading the project's files", 0, 5)
     indexer.update(services)
     services.progress.say("ranking files and tests", 0.5, 5)
-    return db.use(services.layout, lambda connection: _collect(services, request, connection)[1])
+
+    def work(connection: sqlite3.Connection) -> Evidence:
+        return _collect(services, request, connection, located=located)[1]
+
+    return db.use(services.layout, work)
 
 
 def collect_beyond(services: Services, request: Request, earlier: str) -> tuple[Evidence, Evidence]:
@@ -72,10 +79,13 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
     ticket = inputs.ticket(services.tree, request.ticket) if request.ticket else None
     query = query_of(request, ticket or "")
     analyses = AnalysisCache(services.tree, connection)
-    lookup = Lookup(connection, query.weights, query.text, query.scope, analyses.text)
+    weight = services.settings.file_meaning
+    lookup = Lookup(connection, query.weights, query.text, query.scope, analyses.text, weight)
     hits = _rank(request, query, lookup, analyses)
     thin = request.feature != PROJECT and is_thin(query, lookup, hits)
     if thin:  # still show how tests are written here: fall back to central files
+        lookup.meaning = 0.0  # what no word leads to would stand in their place
+        hits = _rank(request, query, lookup, analyses)
         central = _central(query, lookup, analyses)
         hits = {kind: own or central[kind] for kind, own in hits.items()}
     read = {kind: found[: LIMITS[kind]] for kind, found in hits.items()}
@@ -105,7 +115,11 @@ def viewed(services: Services, request: Request, connection: sqlite3.Connection)
 
 
 def _collect(
-    services: Services, request: Request, connection: sqlite3.Connection
+    services: Services,
+    request: Request,
+    connection: sqlite3.Connection,
+    *,
+    located: bool = True,
 ) -> tuple[View, Evidence]:
     used = inputs.digests(
         services, request
@@ -117,7 +131,8 @@ def _collect(
         services.progress.say(f"collecting evidence: {rule.name}", done, 5)
         if rule.for_thin or not view.thin:
             findings += _findings(rule, rule.find(view))
-    ranked = {name: _ranked(view, hits) for name, hits in view.hits.items()}
+    shown = _ranked if located else _unlocated
+    ranked = {name: shown(view, hits) for name, hits in view.hits.items()}
     view.analyses.store()
     evidence = Evidence(
         feature=request.feature,
@@ -207,3 +222,7 @@ def _ranked(view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
             )
         )
     return tuple(found)
+
+
+def _unlocated(_view: View, hits: Iterable[Hit]) -> tuple[Ranked, ...]:
+    return tuple(Ranked(path=hit.path, score=hit.score, reasons=hit.reasons) for hit in hits)

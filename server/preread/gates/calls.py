@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 MAX_REASON = 160
 BLIND_BLOCKS = 2  # of one feature, in a session without a transcript
 # Mistakes of the caller, which the next call can put right.
-MISTAKES = ("E_USAGE", "E_FEATURE_NAME", "E_TICKET_NAME", "E_SCOPE", "InputValidationError")
+MISTAKES = (
+    "E_USAGE",
+    "E_METHOD",
+    "E_FEATURE_NAME",
+    "E_TICKET_NAME",
+    "E_SCOPE",
+    "InputValidationError",
+)
 MISSING = "No such tool available"
 PATIENCE, POLL = 1.0, 0.05  # seconds: Claude Code writes its transcript a little later
 

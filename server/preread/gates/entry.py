@@ -51,9 +51,14 @@ def _decide(name: str, arguments: list[str]) -> events.Answer:
     module, function = HOOKS[name]
     decide = getattr(__import__("preread.gates." + module, None, None, [function]), function)
     try:
-        answer: events.Answer = decide(events.read(_input(arguments)), os.environ)
+        event = events.read(_input(arguments))
+        answer: events.Answer = decide(event, os.environ)
     except events.InvalidEvent as error:
-        answer = events.failure(name + ": " + str(error))
+        return events.failure(name + ": " + str(error))
+    if events.is_block(answer):
+        from preread.gates import blocks
+
+        blocks.note(event, answer, os.environ)
     return answer
 
 

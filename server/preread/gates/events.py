@@ -96,6 +96,10 @@ def block(text: str, person: str) -> Answer:
     return {"systemMessage": person, "hookSpecificOutput": denial}
 
 
+def is_block(answer: Answer) -> bool:
+    return bool(answer and answer.get("hookSpecificOutput", {}).get("permissionDecision") == "deny")
+
+
 def failure(why: str) -> Answer:
     """A failure of the gate itself: one line for the person; the call proceeds."""
     room = MAX_NOTE - len("preread: ") - len(LET_THROUGH)

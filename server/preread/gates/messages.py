@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from preread.gates.rules import Rules
 
 TOOL = "mcp__plugin_preread_preread__load_context"
+WRONG = (
+    'mcp__plugin_preread_preread__context_operation with {"method": "context.wrong", '
+    '"params": {"fact": "ID or text"}}'
+)
 FIND = "(if it is not among your tools, search them for load_context)"
 ASK = "tell the person what you would change and let them do it, then go on"
 OFF = (
@@ -103,7 +107,7 @@ def own_file(name: str, feature: str, removes: bool) -> str:
         verb = "Do not " + ("remove " if removes else "write ") + name + " yourself: " + ASK
         return verb + ". Why: it belongs to the person and to Preread, and the gates rely on it."
     verb = "Do not " + ("remove " if removes else "edit ") + name + ": call "
-    how = " to have it built again, or run preread wrong FACT for a fact that is wrong."
+    how = " to have it built again, or " + WRONG + " for a fact that is wrong."
     why = " Why: a dossier is checked when it is built, and changes made by hand are not."
     return verb + call(feature, ', "force": true') + how + why
 

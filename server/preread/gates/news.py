@@ -1,10 +1,12 @@
-"""What a session is told at the person's next prompt: dossiers in use that became stale."""
+"""What a session is told at the person's next prompt: dossiers in use that became stale, and files
+that another session writes as well.
+"""
 
 from __future__ import annotations
 
 import os
 
-from preread.gates import events, freshness, messages, paths, sessions, state_files
+from preread.gates import events, freshness, messages, overlaps, paths, sessions, state_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,21 +16,27 @@ MAX_NAMED = 3
 
 
 def of_session(event: events.Event, environ: Mapping[str, str]) -> events.Answer:
-    """One line that names the stale dossiers which the session uses; each hint is told once."""
+    """What is new, a line each; everything is told once."""
     root, session = paths.session_root(event, environ), event.get("session_id")
     if root is None or not session:
         return None
+    told = [text for text in (_stale(root, session), overlaps.news(root, event)) if text]
+    return events.remark("\n".join(told), "UserPromptSubmit") if told else None
+
+
+def _stale(root: str, session: object) -> str:
+    """The stale dossiers that the session uses."""
     stale = [
         feature
         for feature in sessions.dossiers_in_use(root, session)
         if _is_new(root, session, feature)
     ]
     if not stale:
-        return None
+        return ""
     more = f" and {len(stale) - MAX_NAMED} more" if len(stale) > MAX_NAMED else ""
     calls = ", ".join(messages.call(feature) for feature in stale[:MAX_NAMED])
     text = "Preread: what these dossiers cite has changed since you read them; "
-    return events.remark(f"{text}before you rely on them, call {calls}{more}.", "UserPromptSubmit")
+    return f"{text}before you rely on them, call {calls}{more}."
 
 
 def _is_new(root: str, session: object, feature: str) -> bool:

@@ -6,6 +6,10 @@ import os
 
 from preread.gates import locks, state_files
 
+TYPE_CHECKING = False  # `typing` takes longer to import than a hook to decide
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 MAX_BYTES = 400_000
 FENCES = (b"```", b"~~~")
 
@@ -22,16 +26,35 @@ class Stage:
 
 def add_run(root: str, feature: str, bullet: str) -> None:
     """Add a bullet under `## RUN` of a feature's run log, if a hook may. Raises OSError."""
+    text = bullet.encode("utf-8", "replace")
+    _change(root, feature, lambda data: None if data is None else with_bullet(data, text))
+
+
+def add_notes(root: str, feature: str, bullets: list[str]) -> None:
+    """Add bullets under `## ANALYZE` of a run log, which is created if need be. Raises OSError."""
+    texts = [bullet.encode("utf-8", "replace") for bullet in bullets]
+    begun = b"# Run log: " + feature.encode() + b"\n\n## ANALYZE\n"
     path = os.path.join(root, ".project", "runs", feature + ".md")
-    if state_files.read_bytes(path, MAX_BYTES) is None:
+
+    def change(data: bytes | None) -> bytes | None:
+        if data is None and os.path.lexists(path):  # too large, or no file
+            return None
+        return with_notes(data or begun, texts)
+
+    _change(root, feature, change)
+
+
+def _change(root: str, feature: str, change: Callable[[bytes | None], bytes | None]) -> None:
+    """Replace a run log by what `change` makes of it; None leaves it, or leaves it absent."""
+    path = os.path.join(root, ".project", "runs", feature + ".md")
+    if change(state_files.read_bytes(path, MAX_BYTES)) is None:
         return
     lock = os.path.join(state_files.make_folder(root, ".state"), "runs.lock")
     handle = os.open(lock, locks.APPEND, 0o666)
     try:
         locks.acquire(handle)
         # Again, because it may have changed during the wait.
-        data = state_files.read_bytes(path, MAX_BYTES)
-        changed = None if data is None else with_bullet(data, bullet.encode("utf-8", "replace"))
+        changed = change(state_files.read_bytes(path, MAX_BYTES))
         if changed is not None:
             state_files.make_folder(root, "runs")  # raises when it is a link
             state_files.write_bytes(path, changed)
@@ -89,6 +112,20 @@ def with_bullet(data: bytes, bullet: bytes) -> bytes | None:
         at, added = write.end, [b"", b"## RUN", b"- " + bullet]
     else:
         return None
+    return _inserted(data, at, added)
+
+
+def with_notes(data: bytes, bullets: list[bytes]) -> bytes:
+    """A run log with more bullets under ANALYZE."""
+    added = [b"- " + bullet for bullet in bullets]
+    analyze = stages(data).get("ANALYZE")
+    if analyze is None:
+        return _inserted(data, 1, [b"", b"## ANALYZE", *added])
+    return _inserted(data, analyze.end, added)
+
+
+def _inserted(data: bytes, at: int, added: list[bytes]) -> bytes:
+    """The text with lines after the line of this number."""
     ending = b"\r" if b"\r\n" in data else b""
     lines = data.split(b"\n")
     if at == len(lines):  # the last line has no line end

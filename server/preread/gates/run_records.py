@@ -83,15 +83,15 @@ def parse(line: str | bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def path_of(root: str) -> str:
-    return os.path.join(root, ".project", ".state", "results.jsonl")
+def path_of(root: str, name: str = "results.jsonl") -> str:
+    return os.path.join(root, ".project", ".state", name)
 
 
-def append(root: str, record: dict[str, Any]) -> None:
+def append(root: str, record: dict[str, Any], name: str = "results.jsonl") -> None:
     """Add a record. Raises OSError, also when the file is a link."""
     state_files.make_folder(root, ".state")
     line = json.dumps(record, separators=(", ", ": ")).encode("ascii") + b"\n"
-    path = path_of(root)
+    path = path_of(root, name)
     for attempt in range(ATTEMPTS):
         handle = os.open(path, locks.APPEND, 0o666)
         try:

@@ -13,6 +13,7 @@ from preread.gates import (
     fence,
     freshness,
     messages,
+    overlaps,
     paths,
     rules,
     sessions,
@@ -47,6 +48,7 @@ def decide(event: dict[str, Any], environ: Mapping[str, str]) -> events.Answer:
     source = str(event.get("source"))
     if where.session:
         _record_start(where, source, event)
+        overlaps.started(where.root, event)
     if where.mode == "off":
         return None
     scores = attention.scores(attention.gather(where.root, event), time.time())

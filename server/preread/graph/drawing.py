@@ -1,6 +1,5 @@
 """Writes a part of the graph as SVG, to look at, and as GraphML, for other programs."""
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from statistics import fmean
@@ -9,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from preread.graph.model import Edge, Node, NodeKind
 from preread.graph.reading import Found
+from preread.infra.xml_text import clean
 
 # In columns from left to right, so that most edges lead from one to the next.
 COLUMNS: tuple[tuple[NodeKind, ...], ...] = (
@@ -25,16 +25,6 @@ COLOURS: Mapping[str, str] = {
 }  # fmt: skip
 WIDTH, HEIGHT, ROW, GAP, MARGIN, TOP = 290, 20, 26, 110, 20, 60  # pixels
 MAX_LABEL = 44  # characters
-# What XML cannot contain, and characters that change how the text around them looks.
-UNFIT = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-    "|[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
-)
-
-
-def clean(text: str) -> str:
-    """A text that XML can contain and that looks like what it is."""
-    return UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 class _Place(NamedTuple):

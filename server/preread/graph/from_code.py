@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from preread.graph.model import EdgeKind
 
 SEEN = "seen:"  # files as they were when edges to them were made
+TESTS = "tests:"  # all files of tests, as they were when the importing ones were looked up
 # Files that are parsed, those first that most facts cite; symbols, callers and callees of each.
 MAX_FILES, MAX_SYMBOLS, MAX_IMPORTS, MAX_CALLS = 3_000, 200, 20, 400
 SPAN = re.compile(r":(\d+)(?:-(\d+))?(?=, |$)")  # the lines of each source of an edge
@@ -46,21 +47,27 @@ def update(services: Services, writer: Writer) -> list[str]:
     known = writer.digests(CODE)
     for path in known.keys() - set(cited):
         writer.forget(CODE + path)
-    sql = "SELECT digest FROM files WHERE path = ?"
-    rows = ((path, connection.execute(sql, (path,)).fetchone()) for path in cited)
-    current = {path: row[0] if row else "gone" for path, row in rows}
+    digests = dict(connection.execute("SELECT path, digest FROM files"))
+    current = {path: digests.get(path, "gone") for path in cited}
     changed = {path for path in cited if known.get(path) != current[path]}
     seen = writer.digests(SEEN)
     moved = [path for path, digest in _near(connection) if seen.get(path, digest) != digest]
     changed |= _calling(connection, moved) & set(cited)
+    tests = _tests(connection)
+    if before := writer.digests(TESTS):
+        changed |= _imported_by(connection, tests.items() - before.items()) & set(cited)
+        changed |= _tested_by(connection, before.keys() - tests.keys()) & set(cited)
     cache = AnalysisCache(services.tree, connection)
-    for n, path in enumerate(sorted(changed)):
-        if n % 50 == 0:
-            services.progress.say("reading the code that facts cite", n / len(changed), 1)
+    say = services.progress.say
+
+    def write(path: str) -> None:
         with writer.origin(CODE + path, current[path]):
             _Code(services, writer, cache, path).write()
+
+    writer.each(sorted(changed), write, lambda share: say("reading cited code", share, 1))
     cache.store()
     writer.note(SEEN, dict(_near(connection)))
+    writer.note(TESTS, tests)
     return cited
 
 
@@ -69,6 +76,28 @@ def _near(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     sql = """SELECT n.path, coalesce(f.digest, 'gone') FROM nodes n
         LEFT JOIN files f ON f.path = n.path WHERE n.kind = 'file'"""
     return connection.execute(sql).fetchall()
+
+
+def _tests(connection: sqlite3.Connection) -> dict[str, str]:
+    """The digest of each file of tests."""
+    return dict(connection.execute("SELECT path, digest FROM files WHERE role = 'test'"))
+
+
+def _imported_by(connection: sqlite3.Connection, tests: Iterable[tuple[str, str]]) -> set[str]:
+    """The files that new or changed tests import."""
+    found: set[str] = set()
+    for path, _ in tests:
+        test = _indexed(connection, "path", path)
+        rows = imports.imported_by(connection, test.row) if test else ()
+        found |= {file.path for row in rows if (file := _indexed(connection, "id", row))}
+    return found
+
+
+def _tested_by(connection: sqlite3.Connection, tests: Iterable[str]) -> set[str]:
+    """The files that tests which are gone were about."""
+    sql = """SELECT DISTINCT t.path FROM nodes s JOIN edges e ON e.source = s.id
+        AND e.kind = 'tests' JOIN nodes t ON t.id = e.target WHERE s.key = ?"""
+    return {path for one in tests for (path,) in connection.execute(sql, (f"file:{one}",))}
 
 
 def _is_outdated(services: Services, connection: sqlite3.Connection) -> bool:

@@ -2,11 +2,15 @@
 
 import hashlib
 import json
+from typing import TYPE_CHECKING
 
 from preread import dossier, fact_notes, sources
 from preread.graph.writer import Key, Writer, file_node, node_of_test
 from preread.services import Services
 from preread.sources import Ref
+
+if TYPE_CHECKING:
+    from preread.graph.model import NodeKind
 
 PREFIX, CODE = "facts:", "code:"
 KNOWLEDGE = "knowledge.md"
@@ -20,13 +24,16 @@ def update(services: Services, writer: Writer) -> None:
     current = dict(connection.execute("SELECT path, digest FROM sources_of_facts"))
     for path in known.keys() - current.keys():
         writer.forget(PREFIX + path)
-    for path, digest in current.items():
-        if known.get(path) != digest:
-            services.progress.check()
-            before = _cited_files(writer, path)
-            with writer.origin(PREFIX + path, digest):
-                after = _file(services, writer, path)
-                writer.outdate(CODE + one for one in before | after)
+    say = services.progress.say
+
+    def write(path: str) -> None:
+        before = _cited_files(writer, path)
+        with writer.origin(PREFIX + path, current[path]):
+            after = _file(services, writer, path)
+            writer.outdate(CODE + one for one in before | after)
+
+    changed = [path for path in current if known.get(path) != current[path]]
+    writer.each(changed, write, lambda share: say("reading what facts cite", share, 1))
     _tickets(writer)
 
 
@@ -46,9 +53,8 @@ def _file(services: Services, writer: Writer, path: str) -> set[str]:
     for id_, feature, line, section, text, cited, state, confidence in writer.connection.execute(
         sql, (path,)
     ).fetchall():
-        is_decision = is_knowledge and section.casefold() == DECISIONS
-        kind = "decision" if is_decision else "fact"
-        key = Key(f"fact:{id_}", kind, text, path, line, state, confidence)  # type: ignore[arg-type]
+        kind = _kind(section) if is_knowledge else "fact"
+        key = Key(f"fact:{id_}", kind, text, path, line, state, confidence)
         node = writer.node(key, known_best=True)
         whole = Key(f"feature:{feature}", "feature", feature) if feature else file_node(path)
         writer.edge(node, "belongs-to", writer.node(whole), f"{path}:{line}")
@@ -58,6 +64,11 @@ def _file(services: Services, writer: Writer, path: str) -> set[str]:
     if is_knowledge:
         _superseded(services, writer, path)
     return found
+
+
+def _kind(section: str) -> "NodeKind":
+    """What a fact of the project's knowledge is, by its collection."""
+    return "decision" if section.casefold() == DECISIONS else "fact"
 
 
 def _cited(writer: Writer, texts: list[str]) -> dict[Key, list[str]]:
@@ -103,7 +114,9 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
     """The facts that others replaced."""
     text = services.tree.read(path) or ""
     lines = text.split("\n")
-    facts = dossier.parse(KNOWLEDGE, "", text, retired=True)[0].facts
+    draft = dossier.parse(KNOWLEDGE, "", text, retired=True)[0]
+    kinds = {fact.line: _kind(one.heading) for _, one, fact in dossier.all_facts([draft])}
+    facts = draft.facts
     notes = [fact_notes.read(fact_notes.split(lines[fact.line - 1])[1]) for fact in facts]
     ids = {
         note["id"]: dossier.fact_id(KNOWLEDGE, fact.text)
@@ -114,7 +127,7 @@ def _superseded(services: Services, writer: Writer, path: str) -> None:
         newer = ids.get(note.get("replaced-by", ""))
         if newer is not None:
             id_ = f"fact:{dossier.fact_id(KNOWLEDGE, fact.text)}"
-            old = Key(id_, "fact", fact.text, path, fact.line, "retired", 0.0)
+            old = Key(id_, kinds[fact.line], fact.text, path, fact.line, "retired", 0.0)
             after = writer.node(Key(f"fact:{newer}", "fact", ""))
             cited = f"{path}:{fact.line}"
             writer.edge(after, "supersedes", writer.node(old, known_best=True), cited)

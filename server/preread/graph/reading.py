@@ -76,13 +76,20 @@ def like(connection: sqlite3.Connection, wanted: str) -> list[str]:
 
 
 def listed(
-    connection: sqlite3.Connection, kinds: Sequence[NodeKind], confidence: float, limit: int
-) -> Found:
-    """The nodes of some kinds, in the order of their ids."""
-    marks = ", ".join("?" * len(kinds))
-    sql = f"""SELECT {NODE} FROM nodes n WHERE n.kind IN ({marks}) AND n.confidence >= ?
-        ORDER BY n.key LIMIT ?"""  # noqa: S608
-    rows = connection.execute(sql, (*kinds, confidence, limit + 1)).fetchall()
+    connection: sqlite3.Connection, kinds: Sequence[NodeKind], text: str, confidence: float,
+    limit: int,
+) -> Found:  # fmt: skip
+    """The nodes of some kinds, or of all, whose names have every word of a text.
+
+    In the order of their ids; of a text, the shortest names first.
+    """
+    words = text.casefold().split()
+    where = ["n.confidence >= ?", *["instr(lower(n.name), ?)"] * len(words)]
+    where += [f"n.kind IN ({', '.join('?' * len(kinds))})"] if kinds else []
+    order = "length(n.name), n.key" if words else "n.key"
+    sql = f"""SELECT {NODE} FROM nodes n WHERE {" AND ".join(where)}
+        ORDER BY {order} LIMIT ?"""  # noqa: S608
+    rows = connection.execute(sql, (confidence, *words, *kinds, limit + 1)).fetchall()
     return Found(tuple(map(_node, rows[:limit])), (), len(rows) > limit)
 
 

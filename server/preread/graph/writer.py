@@ -1,8 +1,8 @@
 """Writes nodes and edges. Each edge belongs to an origin, and is deleted and made again with it."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 from preread.graph.model import CONFIDENCE, EdgeKind, NodeKind
@@ -14,6 +14,9 @@ INSERT = """INSERT INTO nodes (key, kind, name, path, line, state, confidence)
 ANY = f"{INSERT} key = excluded.key RETURNING id"
 BEST = f"""{INSERT} kind = excluded.kind, name = excluded.name, path = excluded.path,
     line = excluded.line, state = excluded.state, confidence = excluded.confidence RETURNING id"""
+
+
+TOGETHER = 400  # origins of one transaction: each rewrites pages of the indexes all over
 
 
 class Key(NamedTuple):
@@ -54,10 +57,24 @@ class Writer:
         rows = self.connection.execute(sql, (prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)))
         return {name.removeprefix(prefix): digest for name, digest in rows}
 
+    def each(
+        self, names: Sequence[str], write: Callable[[str], None], say: Callable[[float], None]
+    ) -> None:
+        """Call `write` for each name, which adds an origin, in few transactions.
+
+        `say` is told before each of them what share is done.
+        """
+        for begin in range(0, len(names), TOGETHER):
+            say(begin / len(names))
+            with db.transaction(self.connection):
+                for name in names[begin : begin + TOGETHER]:
+                    write(name)
+
     @contextmanager
     def origin(self, name: str, digest: str) -> Iterator[None]:
         """Replace all that an origin says by what is added in the block."""
-        with db.transaction(self.connection):
+        is_part = self.connection.in_transaction
+        with nullcontext() if is_part else db.transaction(self.connection):
             self.forget(name)
             sql = "INSERT INTO origins (name, digest) VALUES (?, ?)"
             self._origin = self.connection.execute(sql, (name, digest)).lastrowid or 0

@@ -21,6 +21,9 @@ REASONS = {
 }
 
 
+FILE_MODE = 0o644  # dossiers are ordinary files
+
+
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
     """Raise E_WRITE for an OSError in the block, which writes `path`."""
@@ -55,9 +58,9 @@ def replace(source: Path, target: Path) -> None:
             source.unlink()
 
 
-def write(path: Path, data: bytes, *, durable: bool = False) -> None:
+def write(path: Path, data: bytes, *, durable: bool = False, mode: int = FILE_MODE) -> None:
     """Write a file next to `path`, then move it into place. `durable` waits for the disk."""
-    _write(path, data, durable=durable)
+    _write(path, data, durable=durable, mode=mode)
     if durable:
         sync_folder(path.parent)
 
@@ -95,7 +98,7 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _write(path: Path, data: bytes, *, durable: bool) -> None:
+def _write(path: Path, data: bytes, *, durable: bool, mode: int = FILE_MODE) -> None:
     make_folder(path.parent)
     with write_errors(path):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
@@ -106,7 +109,7 @@ def _write(path: Path, data: bytes, *, durable: bool) -> None:
                 if durable:
                     file.flush()
                     os.fsync(file.fileno())
-            part.chmod(0o644)  # dossiers are ordinary files
+            part.chmod(mode)
             part.replace(path)
         except BaseException:
             with suppress(OSError):

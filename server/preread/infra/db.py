@@ -6,7 +6,8 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -18,7 +19,10 @@ from preread.layout import Layout
 T = TypeVar("T")
 LOCK_SECONDS = 30.0  # how long to wait for other processes
 MAX_VALUES = 8_000  # of one statement
+CACHE_KIB = 64 * 1024  # at most, where a graph of 100,000 facts is written; by default 2 MiB
 LOOKS = 5  # at a file, before it counts as one that cannot be written
+# What a damaged database makes SQLite or the reader of a row raise.
+DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error)
 STEPS = 10_000  # of SQLite's machine between two checks: about 0.1 ms
 # A file in place of a folder is as bad as a folder that is read-only.
 HINT = (
@@ -83,6 +87,10 @@ CREATE INDEX edges_target ON edges (target, kind);
 CREATE INDEX edges_origin ON edges (origin);
 CREATE TABLE origins (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL);
 CREATE TABLE passed_checks (key TEXT PRIMARY KEY, signature TEXT NOT NULL);
+CREATE TABLE looks (
+    feature TEXT PRIMARY KEY, level TEXT NOT NULL, ticket TEXT NOT NULL, cited TEXT NOT NULL,
+    mark TEXT NOT NULL, found TEXT NOT NULL
+);
 CREATE TABLE versions (
     feature TEXT NOT NULL, state TEXT NOT NULL, asked TEXT NOT NULL, manifest TEXT NOT NULL,
     body BLOB NOT NULL, PRIMARY KEY (feature, state, asked)
@@ -122,12 +130,12 @@ class Place(NamedTuple):
 def place(layout: Layout) -> Place:
     """The project's cache folder; where that cannot be written or locked, a folder of the person's.
 
-    Raises E_WRITE if that one cannot be written either.
+    The same before there is a `.project`: a question makes no folder a project. Raises E_WRITE if
+    that one cannot be written either.
     """
     own = Place(layout.cache)
     try:
-        own.lock("_db").parent.mkdir(parents=True, exist_ok=True)
-        if _can_be_used(own):
+        if os.path.lexists(layout.project) and _can_be_used(_made(own)):
             return own
     except OSError as error:
         if error.errno not in READ_ONLY:
@@ -141,6 +149,11 @@ def place(layout: Layout) -> Place:
         private.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic.make_folder(private.lock("_db").parent)
     return private
+
+
+def _made(place: Place) -> Place:
+    place.lock("_db").parent.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 def _can_be_used(place: Place) -> bool:
@@ -162,6 +175,7 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         # The database is derived: a page lost in a crash costs a rebuild, not a fact.
         connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise sqlite3.DatabaseError("another schema")
     except BaseException:
@@ -181,17 +195,16 @@ def _is_intact(path: Path) -> bool:
 
 
 def has_schema(connection: sqlite3.Connection, schema: str) -> bool:
-    """Whether the statements of a schema are stored as they were: one flipped bit renames a column.
-
-    Raises UnicodeDecodeError where one is no text any more.
+    """Whether the statements of a schema are stored as they were: one flipped bit renames a column,
+    or makes the statement no text any more.
     """
     with closing(sqlite3.connect(":memory:")) as fresh:
         fresh.executescript(schema)
         return _statements(connection) >= _statements(fresh)
 
 
-def _statements(connection: sqlite3.Connection) -> set[str]:
-    return {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
+def _statements(connection: sqlite3.Connection) -> set[bytes]:
+    return {sql for (sql,) in connection.execute("SELECT CAST(sql AS BLOB) FROM sqlite_master")}
 
 
 def is_sound(connection: sqlite3.Connection) -> bool:
@@ -243,12 +256,25 @@ def rebuild(layout: Layout) -> None:
         _recreate(found)
 
 
+class _Shared(NamedTuple):
+    """A connection that stays open for a while, and the project whose database it is of."""
+
+    layout: Layout
+    connection: sqlite3.Connection
+
+
+_SHARED: ContextVar[_Shared | None] = ContextVar("shared", default=None)
+
+
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     """Run `work` on a connection in autocommit mode.
 
     If the file is corrupt, `work` runs again on an empty database. Raises E_WRITE when the
     database cannot be written or stays locked. Errors in the SQL are raised as they are.
     """
+    if (shared := _SHARED.get()) is not None and shared.layout == layout:
+        with suppress(*DAMAGE, PrereadError):  # else a connection of its own, which heals
+            return work(shared.connection)
     found = place(layout)
     with operational_errors(found.db, HINT):
         if not found.db.exists():
@@ -259,6 +285,20 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
             work,
             lambda is_sure: _recreate(found, inode if is_sure else 0),
         )
+
+
+@contextmanager
+def shared(layout: Layout) -> Iterator[None]:
+    """Within this, every `use` of the project's database has the same connection.
+
+    For many small uses: to open a connection takes as long as 20 look-ups.
+    """
+    with ExitStack() as stack:
+        with suppress(*DAMAGE, PrereadError):  # each use says what is wrong
+            use(layout, lambda _: None)
+            connection = stack.enter_context(closing(_open(place(layout).db)))
+            stack.callback(_SHARED.reset, _SHARED.set(_Shared(layout, connection)))
+        yield
 
 
 def edition(connection: sqlite3.Connection) -> int:
@@ -278,7 +318,7 @@ def healing(
     try:
         with closing(connect()) as connection:
             return work(connection)
-    except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, zlib.error) as error:
+    except DAMAGE as error:
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, sqlite3.OperationalError) and code not in {None, sqlite3.SQLITE_ERROR}:
             raise  # it is locked or not permitted, which says nothing about its content

@@ -99,11 +99,15 @@ _COMPILED = {
     kind: re.compile("|".join(patterns), re.IGNORECASE) for kind, patterns in _FAMILIES.items()
 }
 # Words without which none of the patterns can match, to skip most texts.
-_NEEDED = re.compile(
-    r"(?i)ignor|disregard|forget|overrid|bypass|discard|drop|cancel|instruction|prompt|order"
-    r"|from now|you are|you're|assistant|agent|\bai|llm|model|copilot|claude|gpt|gemini|codex"
-    r"|cursor|bot|tool|mcp__|<\||</?s|</?data|\[/?(?:inst|sys)|<<|system|tell|inform|mention|alert"
-)
+_NEEDED = (
+    "ignor", "disregard", "forget", "overrid", "bypass", "discard", "drop", "cancel", "instruction",
+    "prompt", "order", "from now", "you are", "you're", "assistant", "agent", "llm", "model",
+    "copilot", "claude", "gpt", "gemini", "codex", "cursor", "bot", "tool", "mcp__", "<|", "<s",
+    "</s", "<data", "</data", "[inst", "[sys", "[/inst", "[/sys", "<<", "system", "tell", "inform",
+    "mention", "alert",
+)  # fmt: skip
+_AI = re.compile(r"\bai")
+_DOTS = {0x130: "i", 0x131: "i"}
 _SPACE = re.compile(r"[\s_*#>/\\-]+|\.(?=\w)")
 
 # -- a fact's own words
@@ -137,13 +141,25 @@ def found(text: str) -> str:
     A name is read as the words it is made of. Only the start of a long text is looked at.
     """
     text = text[:MAX_TEXT]
-    if not _NEEDED.search(text):
+    if not _may_have_any(same_case(text)):
         return ""
     forms = (text, _SPACE.sub(" ", text))
     return next(
         (kind for kind, one in _COMPILED.items() if any(map(one.search, forms))),
         "",
     )
+
+
+def same_case(text: str) -> str:
+    """A text as a pattern sees it that ignores case: for that, a Turkish i is an i as well."""
+    if not text.isascii():
+        text = text.translate(_DOTS).casefold()
+    return text.lower()
+
+
+def _may_have_any(text: str) -> bool:
+    """Looked up word by word: ten times as fast as one pattern of them all."""
+    return any(word in text for word in _NEEDED) or _AI.search(text) is not None
 
 
 def in_own_words(text: str) -> str:

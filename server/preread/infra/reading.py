@@ -45,7 +45,7 @@ def plain_bytes(
 
     Raises Unreadable when there may be one that cannot be read.
     """
-    with _opened(path, follows_links=follows_links) as file:
+    with opened(path, follows_links=follows_links) as file:
         if file is None or (limit is not None and os.fstat(file.fileno()).st_size > limit):
             return None
         return file.read()
@@ -56,13 +56,13 @@ def chunks(path: Path | str, size: int) -> Iterator[bytes]:
 
     Raises Unreadable.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         while file is not None and (chunk := file.read(size)):
             yield chunk
 
 
 @contextmanager
-def _opened(path: Path | str, *, follows_links: bool = False) -> Iterator[IO[bytes] | None]:
+def opened(path: Path | str, *, follows_links: bool = False) -> Iterator[IO[bytes] | None]:
     """A regular file, or None. Raises Unreadable, also for an OSError in the block."""
     try:
         if not (follows_links or hasattr(os, "O_NOFOLLOW")) and os.path.islink(path):  # noqa: PTH114

@@ -1,14 +1,16 @@
 """Ends this process if, long after a deadline, its interpreter still does not run.
 
-One call of a C function can hold the interpreter lock for ever: then no thread sees the deadline.
-The timer of `faulthandler` is a thread without Python, and needs no lock.
+One call of a C function can hold the interpreter lock for ever: then no thread sees the deadline,
+and no handler of a signal runs. The timer of `faulthandler` is a thread without Python, and needs
+no lock; nor does the kernel, which ends the process at a second signal.
 """
 
 import faulthandler
 import itertools
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 GRACE_SECONDS = 10.0  # after the deadline, in which a build that can be stopped has ended
@@ -53,3 +55,22 @@ def _postpone() -> None:
         return
     seconds = max(min(_deadlines.values()) - time.monotonic(), 0) + GRACE_SECONDS
     faulthandler.dump_traceback_later(seconds, exit=True, file=STDERR)
+
+
+def handle_once(number: int, handler: Callable[[int, object], object]) -> None:
+    """Let a signal be handled; if its handler has not run when it comes again, it ends the process.
+
+    A handler that runs has to set itself again. Where the C library has no handlers for one
+    signal, the handler stays.
+    """
+    import ctypes
+
+    signal.signal(number, handler)
+    library = ctypes.CDLL(None)
+    try:
+        ordinary, once = library.signal, library.sysv_signal  # glibc
+    except AttributeError:
+        return
+    for function in (ordinary, once):
+        function.argtypes, function.restype = (ctypes.c_int, ctypes.c_void_p), ctypes.c_void_p
+    once(number, ordinary(number, int(signal.SIG_DFL)))

@@ -1,17 +1,22 @@
 """Entities and relations of documents, by rules."""
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from preread import passages
 from preread.documents.model import Document
-from preread.documents.references import Reference, references
+from preread.documents.references import Reference, references, text_of
+from preread.literature.measured import confidence
 from preread.literature.model import Entity, EntityKind, Relation
-from preread.literature.rules import ENTITIES, RELATIONS
+from preread.literature.rules import CODE, ENTITIES, RELATIONS, EntityRule
 from preread.sources import Ref
 
 MAX_SOURCES = 20  # of one entity
-THEORIES = 0.9  # confidence of a term of the schema that is there word for word
+MAX_TOGETHER = 8  # entities of one sentence; a longer list connects anything to anything
+Vocabulary = Sequence[tuple[EntityKind, str]]  # terms that are given
+PRONOUNS = frozenset({"it", "that", "this", "which"})
 
 
 class Paper(NamedTuple):
@@ -30,89 +35,152 @@ class Paper(NamedTuple):
 
 def entities(
     papers: Iterable[Paper],
-    theories: Iterable[str],
+    terms: Vocabulary,
     threshold: float,
     check: Callable[[], None],
 ) -> list[Entity]:
-    """What the documents name, once each, the surest rule first. `theories` are given terms."""
+    """What the documents name, once each, by the surest rule. `terms` are given."""
+
+    def every() -> Iterator[Entity]:
+        for paper in papers:
+            check()
+            yield from named(paper, terms)
+
+    return merged(every(), threshold)
+
+
+def merged(entities: Iterable[Entity], threshold: float) -> list[Entity]:
+    """Each name of a kind once, the most often named first; of several rules, the surest."""
     found: dict[tuple[EntityKind, str], Entity] = {}
-    terms = list(theories)
-    for paper in papers:
-        check()
-        for one in (*_authors(paper), *_cited(paper), *_named(paper, terms)):
-            if one.confidence >= threshold:
-                _add(found, one)
+    for one in entities:
+        if one.confidence >= threshold:
+            key = (one.kind, one.name.casefold())
+            found[key] = _joined(found[key], one) if key in found else one
     return sorted(found.values(), key=lambda one: (-len(one.sources), one.kind, one.name))
 
 
-def _add(found: dict[tuple[EntityKind, str], Entity], one: Entity) -> None:
-    key = (one.kind, one.name.casefold())
-    known = found.get(key)
-    if known is None:
-        found[key] = one
-        return
+def _joined(known: Entity, one: Entity) -> Entity:
     sources = tuple(dict.fromkeys((*known.sources, *one.sources)))[:MAX_SOURCES]
     best = max(known, one, key=lambda it: it.confidence)
-    found[key] = known.model_copy(
+    return known.model_copy(
         update={"sources": sources, "confidence": best.confidence, "rule": best.rule}
     )
 
 
+def named(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
+    """Each entity at each place where a rule sees it."""
+    yield from _authors(paper)
+    yield from _cited(paper)
+    yield from _in_text(paper, terms)
+
+
 def _authors(paper: Paper) -> Iterator[Entity]:
     given = paper.document.about.get("authors", "").replace(" and ", ";")
-    for name in given.split(";" if ";" in given else ","):
-        if len(name.split()) > 1:
-            yield _entity("PERSON", name.strip(), 0.95, "metadata", paper.cite(1))
+    for name in map(str.strip, given.split(";" if ";" in given else ",")):
+        words = name.split()
+        if len(words) > 1 and words[0][0].isupper() and words[-1][0].isupper():
+            yield _entity("PERSON", name, "metadata", paper.cite(1))
 
 
 def _cited(paper: Paper) -> Iterator[Entity]:
     for one in references(paper.document):
         if one.title:
-            yield _entity("WORK", one.title, 0.9, "reference", paper.cite(one.part))
+            yield _entity("WORK", one.title, "reference", paper.cite(one.part))
 
 
-def _named(paper: Paper, terms: list[str]) -> Iterator[Entity]:
-    for number, part in enumerate(paper.document.parts, 1):
-        text = " ".join(" ".join(part.lines).split())
+def _in_text(paper: Paper, terms: Vocabulary) -> Iterator[Entity]:
+    given = [(kind, term, _word(term, re.IGNORECASE), "schema") for kind, term in terms]
+    given += [("PERSON", it.name, _word(it.name), "author") for it in _authors(paper)]
+    for number, lines in enumerate(text_of(paper.document), 1):
+        text = " ".join(" ".join(lines).split())
         source = paper.cite(number)
-        for rule in ENTITIES:
-            for match in rule.pattern.finditer(text):
-                yield _entity(rule.kind, match[1].strip(), rule.confidence, rule.name, source)
-        folded = text.casefold()
-        for term in terms:
-            if term.casefold() in folded:
-                yield _entity("THEORY", term, THEORIES, "schema", source)
+        for rule, name in _matches(text):
+            yield _entity(rule.kind, name, rule.name, source)
+        for kind, name, pattern, rule_name in given:
+            if pattern.search(text):
+                yield _entity(kind, name, rule_name, source)
 
 
-def _entity(kind: EntityKind, name: str, confidence: float, rule: str, source: str) -> Entity:
-    return Entity(kind=kind, name=name, confidence=confidence, rule=rule, sources=(source,))
+def _word(term: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(term)}(?!\w)", flags)
+
+
+def _matches(text: str) -> Iterator[tuple[EntityRule, str]]:
+    """What each rule sees in a text; a piece of code is only what the first rule says it is."""
+    taken: set[int] = set()
+    for rule in ENTITIES:
+        for match in rule.pattern.finditer(text):
+            places = range(*match.span(1))
+            if rule.kind in CODE:
+                if not taken.isdisjoint(places):
+                    continue
+                taken.update(places)
+            yield rule, match[1].strip()
+
+
+def _entity(kind: EntityKind, name: str, rule: str, source: str) -> Entity:
+    return Entity(kind=kind, name=name, confidence=confidence(rule), rule=rule, sources=(source,))
 
 
 def relations(
-    papers: Iterable[Paper], known: Iterable[Entity], check: Callable[[], None]
+    papers: Iterable[Paper], known: Iterable[Entity], said: Iterable[Relation]
 ) -> list[Relation]:
-    """What documents cite, define, extend, contradict; and which entities each mentions."""
+    """What documents cite, what they mention and together with what, and what they `said`."""
     every = list(papers)
     titles = {paper.title.casefold(): paper.title for paper in every}
     found: list[Relation] = []
     for paper in every:
-        check()
         found += [
-            _relation(paper.title, "cites", _known(one, titles), 0.9, "reference", paper, one.part)
+            _relation(paper.title, "cites", _known(one, titles), "reference", paper, one.part)
             for one in references(paper.document)
             if one.title
         ]
-        found += _said(paper)
-    paths = {paper.path: paper.title for paper in every}
-    for entity in known:
-        by = dict.fromkeys(source[4:].rpartition("#")[0].strip("<>") for source in entity.sources)
-        found += [
-            Relation(source=paths[path], kind="mentions", target=entity.name,
-                     confidence=entity.confidence, rule=entity.rule, sources=entity.sources)
-            for path in by
-            if path in paths and entity.kind != "WORK"
-        ]  # fmt: skip
+    found += said
+    paths = {paper.path: paper for paper in every}
+    named = [one for one in known if one.kind != "WORK"]
+    places: dict[str, dict[int, list[Entity]]] = {}
+    for entity in named:
+        for source in entity.sources:
+            path, _, part = source[4:].rpartition("#p")
+            of_path = places.setdefault(path.strip("<>"), {})
+            of_path.setdefault(int(part), []).append(entity)
+    for path, parts in places.items():
+        if path in paths:
+            found += _mentions(paths[path], parts)
     return list({(one.source, one.kind, one.target): one for one in reversed(found)}.values())[::-1]
+
+
+def _mentions(paper: Paper, parts: dict[int, list[Entity]]) -> Iterator[Relation]:
+    """What a document mentions, and what it mentions in one sentence with what else."""
+    for entity in dict.fromkeys(one for named in parts.values() for one in named):
+        yield Relation(
+            source=paper.title, kind="mentions", target=entity.name, rule=entity.rule,
+            confidence=entity.confidence, sources=entity.sources,
+        )  # fmt: skip
+    for part, named in parts.items():
+        if len(named) > 1:
+            yield from _together(paper, part, named)
+
+
+def _together(paper: Paper, part: int, named: list[Entity]) -> Iterator[Relation]:
+    words = [(one, _word(one.name)) for one in named]
+    for sentence in passages.sentences(paper.document.parts[part - 1].lines):
+        there = [one for one, pattern in words if pattern.search(sentence)]
+        for one, other in combinations(there[:MAX_TOGETHER], 2):
+            if one.name != other.name:
+                yield Relation(
+                    source=one.name, kind="mentioned_with", target=other.name, rule=one.rule,
+                    confidence=round(one.confidence * other.confidence, 2),
+                    sources=(paper.cite(part),), quote=sentence,
+                )  # fmt: skip
+
+
+def stated(papers: Iterable[Paper], check: Callable[[], None]) -> Iterator[Relation]:
+    """The relations that sentences of the documents say."""
+    for paper in papers:
+        check()
+        for part in range(1, len(paper.document.parts) + 1):
+            yield from said(paper, part)
 
 
 def _known(one: Reference, titles: dict[str, str]) -> str:
@@ -120,23 +188,25 @@ def _known(one: Reference, titles: dict[str, str]) -> str:
     return titles.get(one.title.casefold(), one.title)
 
 
-def _said(paper: Paper) -> Iterator[Relation]:
-    for number, part in enumerate(paper.document.parts, 1):
-        for sentence in passages.sentences(part.lines):
-            for rule in RELATIONS:
-                for match in rule.pattern.finditer(sentence):
-                    *source, target = match.groups()
-                    yield _relation(
-                        source[0] if source else paper.title, rule.kind, target,
-                        rule.confidence, rule.name, paper, number, sentence,
-                    )  # fmt: skip
+def said(paper: Paper, part: int) -> Iterator[Relation]:
+    """The relations that sentences of one part say."""
+    for sentence in passages.sentences(paper.document.parts[part - 1].lines):
+        for rule in RELATIONS:
+            for match in rule.pattern.finditer(sentence):
+                *source, target = match.groups()
+                begin = source[0] if source and source[0].lower() not in PRONOUNS else paper.title
+                yield _relation(
+                    begin, rule.kind, target,
+                    rule.name, paper, part, sentence,
+                )  # fmt: skip
 
 
 def _relation(
-    source: str, kind: str, target: str, confidence: float, rule: str, paper: Paper, part: int,
+    source: str, kind: str, target: str, rule: str, paper: Paper, part: int,
     quote: str = "",
 ) -> Relation:  # fmt: skip
     return Relation.model_validate(
-        {"source": source, "kind": kind, "target": target, "confidence": confidence, "rule": rule,
-         "sources": (paper.cite(part),), "quote": quote}
+        {"source": source, "kind": kind, "target": target,
+         "confidence": confidence(rule), "rule": rule, "sources": (paper.cite(part),),
+         "quote": quote}
     )  # fmt: skip

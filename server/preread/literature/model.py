@@ -10,7 +10,7 @@ EntityKind = Literal[
     "PERSON", "ORG", "CONCEPT", "THEORY", "METHOD", "SYMBOL", "SETTING", "ROUTE", "ERROR_CODE",
     "WORK", "DOCUMENT",
 ]  # fmt: skip
-RelationKind = Literal["cites", "defines", "extends", "contradicts", "mentions"]
+RelationKind = Literal["cites", "defines", "extends", "contradicts", "mentions", "mentioned_with"]
 
 
 class Entity(Model):
@@ -18,7 +18,7 @@ class Entity(Model):
 
     kind: EntityKind
     name: str
-    confidence: float = Field(description="The precision that its rule is estimated to have.")
+    confidence: float = Field(description="The precision of its rule; a model's is an estimate.")
     rule: str
     sources: tuple[str, ...] = Field(description="The parts of documents that name it.")
 

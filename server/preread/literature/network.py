@@ -14,7 +14,7 @@ from preread.errors import PrereadError
 from preread.infra import atomic, db
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
-from preread.literature.extraction import Paper
+from preread.literature.extraction import Paper, Vocabulary
 from preread.literature.model import Entity, EntityKind, Relation, RelationKind
 from preread.models import Model
 
@@ -25,10 +25,18 @@ class Schema(Model):
     """A project's own vocabulary, in a TOML file."""
 
     theories: tuple[str, ...] = Field((), description="Terms that are entities of kind THEORY.")
+    terms: dict[EntityKind, tuple[str, ...]] = Field(
+        default_factory=dict, description="Terms that are entities of other kinds."
+    )
     kinds: tuple[EntityKind, ...] = Field((), description="Kinds of entities; none for all.")
     edges: dict[RelationKind, tuple[tuple[EntityKind, EntityKind], ...]] = Field(
         default_factory=dict, description="Which kinds a relation may connect; absent: any."
     )
+
+    def vocabulary(self) -> Vocabulary:
+        """Each term with its kind."""
+        named = [(kind, term) for kind, terms in self.terms.items() for term in terms]
+        return [*(("THEORY", term) for term in self.theories), *named]
 
 
 class Link(Model):
@@ -45,8 +53,14 @@ class Made(Model):
     """What a graph was made of."""
 
     documents: dict[str, str] = Field(description="Path -> SHA-256.")
-    rules: str = Field(description="The edition of the rules; no model took part.")
-    is_measured: bool = Field(description="Whether a labelled set measured the confidences.")
+    rules: str = Field(description="The edition of the rules.")
+    model: str = Field("", description="What found entities and relations instead of the rules.")
+    dropped: int = Field(
+        0, description="What the model said and the text does not bear out; it is left out."
+    )
+    is_measured: bool = Field(
+        description="Whether confidences are precisions that were measured; a model's are not."
+    )
     threshold: float
 
 
@@ -126,6 +140,15 @@ def _is_allowed(schema: Schema, kind: RelationKind, source: Entity, target: Enti
     return allowed is None or (source.kind, target.kind) in allowed
 
 
+def pairs(found: Network, *, directed: bool) -> list[tuple[int, int]]:
+    """Source and target of each edge; directed ones without what is only mentioned together."""
+    return [
+        (one.source, one.target)
+        for one in found.edges
+        if not (directed and one.kind == "mentioned_with")
+    ]
+
+
 def _place(layout: Layout, name: str) -> Path:
     return db.place(layout).folder / "literature" / f"{name}.json"
 
@@ -143,7 +166,9 @@ def kept(layout: Layout, name: str) -> Network:
     data = plain_bytes(_place(layout, name)) if ID.fullmatch(name) else None
     if data is None:
         raise PrereadError(
-            "E_NOT_FOUND", f"There is no graph {name[:40]!a}.", "graph.build makes one."
+            "E_NOT_FOUND",
+            f"There is no graph {name[:40]!a}.",
+            "`preread call graph.build` makes one.",
         )
     value: dict[str, Any] = json.loads(data)
     return Network.model_validate(value)

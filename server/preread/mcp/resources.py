@@ -2,15 +2,17 @@
 
 import json
 import re
+import time
 
 from mcp_types import Completion, Resource, ResourceTemplate, TextResourceContents
 
-from preread import pipeline, published
+from preread import fingerprint, published, staleness
 from preread.errors import PrereadError
 from preread.gates import fence
 from preread.gates.feature_names import is_feature
 from preread.layout import BY_NAME, MANIFEST, Layout
 from preread.mcp import quoted
+from preread.reply_cache import ReplyCache
 from preread.services import Services
 
 TEMPLATE = "dossier://{feature}/{file}"
@@ -50,8 +52,10 @@ def files(layout: Layout, feature: str) -> list[str]:
     return [name for name in NAMES if (folder / name).is_file()]
 
 
-def read(services: Services, uri: str) -> TextResourceContents:
-    """One published file; says first if its dossier is stale.
+def read(
+    services: Services, uri: str, fresh: ReplyCache[bool] | None = None
+) -> TextResourceContents:
+    """One published file; says first if its dossier is stale. `fresh` has those that were not.
 
     Raises E_FEATURE_NAME, E_NOT_FOUND and E_OUTSIDE.
     """
@@ -71,13 +75,24 @@ def read(services: Services, uri: str) -> TextResourceContents:
         raise PrereadError(
             "E_NOT_FOUND",
             f"There is no {name} for {feature}.",
-            f'Call load_context with feature="{feature}".',
+            f"Build it: `preread load {feature}`",
         )
     is_data = name == MANIFEST
     shown = json.dumps(quoted.fenced(json.loads(text))) if is_data else fence.block(text)
-    if not is_data and (why := pipeline.why_stale(services, feature)):
+    if not is_data and (why := _why_stale(services, feature, fresh)):
         shown = STALE.format(feature=feature, why=fence.inline(why)) + shown
     return TextResourceContents(uri=uri, mime_type=_mime_type(name), text=shown)
+
+
+def _why_stale(services: Services, feature: str, fresh: ReplyCache[bool] | None) -> str:
+    if fresh is not None and fresh.get(feature):
+        return ""
+    begun = time.time_ns()
+    why = staleness.why(services, feature)
+    found = published.read(services.layout, feature) if fresh is not None and not why else None
+    if fresh is not None and found is not None and found.manifest is not None:
+        fresh.put(feature, fingerprint.take(services, found.manifest, begun), True)
+    return why
 
 
 def _text(layout: Layout, feature: str, name: str) -> str | None:

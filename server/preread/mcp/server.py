@@ -32,9 +32,10 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
     TextContent,
+    TextResourceContents,
 )
 
-from preread import __version__, pipeline, published
+from preread import __version__, feature_lock, published
 from preread.errors import PrereadError
 from preread.infra import assets
 from preread.jobs import Caller, Jobs
@@ -43,12 +44,12 @@ from preread.mcp.elicitation import Asker, InputRequired
 from preread.mcp.shutdown import Shutdown
 from preread.mcp.transport import connected
 from preread.mcp.watch import Subscribers, watch
-from preread.models import LoadReply, Model
-from preread.operations import REGISTRY, dispatch
+from preread.models import Model
+from preread.operations import REGISTRY, dispatch, wording
 from preread.operations.arguments import nearest
 from preread.operations.registry import Context, Operation, services_of
 from preread.reply_cache import ReplyCache
-from preread.services import step
+from preread.services import Services, step
 from preread.unchanged import Unchanged
 
 T = TypeVar("T")
@@ -95,7 +96,8 @@ class Handlers:
     ) -> None:
         self.start, self.environ, self.jobs = start, environ, jobs
         self.tools = tools.rows(operations, full=self._lists_every_operation())
-        self.reply_cache: ReplyCache[LoadReply] = ReplyCache()
+        self.reply_cache: ReplyCache[Any] = ReplyCache()
+        self.fresh: ReplyCache[bool] = ReplyCache()  # features
         self.unchanged = Unchanged()
         self.subscribers = Subscribers()
         # By the identity of the reply, which the entry keeps alive.
@@ -190,7 +192,11 @@ class Handlers:
     async def read_resource(
         self, _call: Call, params: ReadResourceRequestParams
     ) -> ReadResourceResult:
-        return ReadResourceResult(contents=[await self.of_dossiers(resources.read, params.uri)])
+        return ReadResourceResult(contents=[await self.of_dossiers(self._resource, params.uri)])
+
+    def _resource(self, services: Services, uri: str) -> TextResourceContents:
+        is_root = services.layout.root == self.start  # another one might be found tomorrow
+        return resources.read(services, uri, self.fresh if is_root else None)
 
     async def list_prompts(self, _call: Call, _page: Page) -> ListPromptsResult:
         return ListPromptsResult(prompts=[PROMPT])
@@ -217,11 +223,12 @@ class Handlers:
     async def of_dossiers(self, look: Callable[..., T], *arguments: str) -> T:
         """Call `look` in a worker thread; a PrereadError becomes an error of the protocol."""
         try:
-            services = services_of(self.start, self.environ)
+            services = services_of(self.start, self.environ, unchanged=self.unchanged)
             return await anyio.to_thread.run_sync(look, services, *arguments)
         except PrereadError as error:
             data = {"code": error.code, **error.details}
-            raise MCPError(INVALID_PARAMS, str(error), data) from error
+            said = wording.in_words_of("tools", str(error))
+            raise MCPError(INVALID_PARAMS, said, data) from error
 
 
 async def serve(
@@ -254,4 +261,4 @@ async def recover(start: Path, environ: Mapping[str, str]) -> None:
     with suppress(PrereadError):
         services = services_of(start, environ)
         if published.abandoned(services.layout):
-            await step(pipeline.recover_all, services)
+            await step(feature_lock.recover_all, services)

@@ -11,7 +11,7 @@ from preread import replies
 from preread.errors import PrereadError
 from preread.mcp import quoted
 from preread.models import Model
-from preread.operations import dispatch, schemas, shared_state
+from preread.operations import dispatch, schemas, shared_state, wording
 from preread.operations.arguments import parse
 from preread.operations.registry import Context, Operation
 from preread.operations.shared_state import State
@@ -20,11 +20,10 @@ from preread.settings import Effect
 Arguments = Mapping[str, Any]
 LOAD = "context.load"
 DESCRIPTION = """\
-Ask Preread what this project knows, and tell it what you learned: run an operation by name.
-`config.ops` with params {{"category": …}} lists operations and their params; categories: \
-{categories}.
-`batch` runs several calls at once; `then` runs a call with the result of this one, by pointers \
-in its params like {{"$ref": "#/facts/0/id"}}."""
+Ask what this project knows, and tell what you learned: run an operation by name.
+`config.ops` {{"category": …}} lists operations with their params; categories: {categories}.
+`batch` runs several calls; `then` runs one with this one's result, by pointers in params \
+like {{"$ref": "#/facts/0/id"}}."""
 INPUT: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -36,7 +35,7 @@ INPUT: dict[str, Any] = {
         },
         "batch": {"type": "array", "items": {"type": "object"}},
         "then": {"type": "object"},
-        "metadata": {"type": "object", "description": "Your own data, returned."},
+        "metadata": {"type": "object"},
     },
 }
 ALWAYS_LOAD = {"anthropic/alwaysLoad": True}  # or Claude Code hides the tool behind a search
@@ -118,6 +117,8 @@ def succeeded(reply: Model) -> CallToolResult:
     A state with an error is an error, with its words as text.
     """
     data = quoted.dump(reply)
+    if not isinstance(reply, State):  # a state is in a tool's words already
+        data = wording.reply_for("tools", data)
     text = json.dumps(data, ensure_ascii=False)
     error = reply.error if isinstance(reply, State) else None
     if error is not None:
@@ -129,8 +130,9 @@ def succeeded(reply: Model) -> CallToolResult:
 
 def failed(error: PrereadError) -> CallToolResult:
     """The failure as text, which is all that Claude reads of an error, and as data."""
-    data = replies.failed(error).model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    return CallToolResult(content=[_text(str(error))], structured_content=data, is_error=True)
+    reply = replies.failed(error).model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    data, text = wording.reply_for("tools", reply), wording.in_words_of("tools", str(error))
+    return CallToolResult(content=[_text(text)], structured_content=data, is_error=True)
 
 
 def _text(text: str) -> TextContent:

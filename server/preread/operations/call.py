@@ -63,7 +63,7 @@ def _object(what: str, text: str) -> dict[str, Any]:
     return found
 
 
-_HINT = """Like: preread call knowledge.search '{"query": "coupon"}'"""
+_HINT = """Like: `preread call knowledge.search '{"query": "coupon"}'`"""
 OPERATION = Operation(
     name="config.call",
     request=CallRequest,

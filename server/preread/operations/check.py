@@ -1,11 +1,8 @@
 """`check`: every rule and every source of published dossiers, or the rules of a run log."""
 
-from functools import partial
-
 from pydantic import Field
 
-from preread import aliases, cache, pipeline, published, runlog, stale_hints
-from preread.build_key import build_key
+from preread import aliases, published, runlog, staleness
 from preread.check import check as check_drafts
 from preread.errors import PrereadError
 from preread.layout import REQUIRED
@@ -66,7 +63,9 @@ def _check(services: Services, request: CheckRequest) -> CheckReply:
         return _check_all(services)
     if not request.feature or request.all:
         message = "Name one feature, or check them with `all`."
-        raise PrereadError("E_USAGE", message, "Like: preread check checkout, preread check --all")
+        raise PrereadError(
+            "E_USAGE", message, "Like: `preread check checkout`, `preread check --all`"
+        )
     if request.run:
         return _check_run(services, request.feature)
     return _check_one(services, request.feature)
@@ -122,10 +121,7 @@ def _found(problem: Problem, folder: str = "") -> ProblemFound:
 
 def _hint_if_stale(services: Services, found: PublishedDossier) -> None:
     """Tell the gates about a dossier that the next load would rebuild."""
-    request = pipeline.as_built(found.manifest)
-    looked = cache.lookup(services, request, partial(build_key, services))
-    if not looked.covers:
-        stale_hints.mark(services.layout, found.feature, looked.why)
+    staleness.hint(services, found.feature, found.manifest)
 
 
 def _check_run(services: Services, name: str) -> CheckReply:

@@ -1,5 +1,6 @@
 """Runs operations for every face: who may run which, the audit log, bugs as errors."""
 
+import difflib
 import sys
 import time
 import traceback
@@ -13,24 +14,26 @@ from preread.infra import atomic
 from preread.layout import feature_name
 from preread.models import Model
 from preread.operations import ALIASES
+from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import nearest
 from preread.operations.registry import AnswerNeeded, Context, Operation, log_file
 from preread.settings import Settings
 
 # What an agent is always allowed: the gates ask for it.
 ALWAYS = "context.load"
-# `init` can be undone without a trace; what was heard is in no file of the project.
-UNRECORDED = frozenset({"config.init", "session.hear"})
+MAX_NEAR = 3  # names that are suggested for one that there is not
+# `init` can be undone without a trace; the others change no file of the project that it keeps.
+UNRECORDED = frozenset({"config.init", "config.install_client", "session.hear"})
 # States of replies for which this call changed nothing.
 UNCHANGED = frozenset({"cached", "joined", "shown"})
 
 
 def find(operations: Mapping[str, Operation], method: str, *, for_agent: bool = True) -> Operation:
-    """The operation of a full name, an alias, or a bare name that only one has. Raises E_USAGE.
+    """The operation of a full name, an alias, or a bare name that only one has. Raises E_METHOD.
 
     To an agent, the error suggests nothing that is for people.
     """
-    name = ALIASES.get(method, method)
+    name = ALIASES.get(method) or agent_methods.name(method)
     if name in operations:
         return operations[name]
     bare = [full for full in operations if full.partition(".")[2] == method]
@@ -38,13 +41,18 @@ def find(operations: Mapping[str, Operation], method: str, *, for_agent: bool = 
         return operations[bare[0]]
     if bare:
         names = " or ".join(f"`{full}`" for full in bare)
-        raise PrereadError("E_USAGE", f"`{method}` is more than one operation.", f"Use {names}.")
+        raise PrereadError("E_METHOD", f"`{method}` is more than one operation.", f"Use {names}.")
     known = [name for name, one in operations.items() if not (for_agent and one.people_only)]
     words = {*known, *ALIASES, *(full.partition(".")[2] for full in known)}
+    by_command = [full for full in known if operations[full].command == method]
+    near = by_command or difflib.get_close_matches(method.lower(), sorted(words), MAX_NEAR, 0.5)
+    similar = f"Similar: {', '.join(f'`{one}`' for one in near)}. " if len(near) > 1 else ""
+    asked = f" Did you mean `{near[0]}`?" if near else ""
     raise PrereadError(
-        "E_USAGE",
-        f"There is no operation `{ascii(method[:60])[1:-1]}`.{nearest(method, words)}",
-        "`config.ops` lists them.",
+        "E_METHOD",
+        f"There is no operation `{ascii(method[:60])[1:-1]}`.{asked}",
+        f"{similar}`preread ops` lists them.",
+        {"nearest": near},
     )
 
 
@@ -71,8 +79,8 @@ def permit(operation: Operation, settings: Settings) -> None:
         raise PrereadError(
             "E_NOT_ALLOWED",
             f"{operation.name} {does[operation.effect]}, which agents are not allowed here.",
-            f"A person can run it: {operation.example}. Or allow it to agents: PREREAD_ALLOW in "
-            "their environment.",
+            f"A person can run it: `{operation.example}` in a terminal. Or allow it to agents, by "
+            "PREREAD_ALLOW in their environment.",
         )
 
 
@@ -122,10 +130,12 @@ def _note_feature(context: Context, request: Model) -> None:
         return
     # An invalid name, no project yet, a read-only disk: the call itself says so.
     with suppress(PrereadError):
-        layout = resolve.open_layout(context.start)
         feature = feature_name(str(getattr(request, "feature", "")))
-        if layout.project.is_dir():
-            sessions.note_feature(layout, sessions.caller(context.by, is_person=False), feature)
+        me = sessions.caller(context.by, is_person=False)
+        if sessions.is_noted(context.start, me, feature):  # only a change is news
+            return
+        if context.layout.project.is_dir():
+            sessions.note_feature(context.layout, context.start, me, feature)
 
 
 async def _reply(context: Context, operation: Operation, request: Model) -> Model:

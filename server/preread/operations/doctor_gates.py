@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from preread.errors import PrereadError
+from preread.gates import blocks
 from preread.infra import assets
 from preread.infra.subprocesses import Done
 from preread.operations import gates, hooks
@@ -59,7 +60,7 @@ def _installed(folder: Path) -> HealthCheck:
 def _fire(services: Services, folder: Path, name: str) -> Done:
     """Run the file gate as Claude Code does, for a write of this file in the project."""
     event = {
-        "session_id": "doctor",
+        "session_id": blocks.PROBE,
         "cwd": str(services.layout.root),
         "hook_event_name": "PreToolUse",
         "tool_name": "Write",
@@ -104,11 +105,11 @@ def _gates(services: Services, folder: Path, here: Explained) -> HealthCheck:
         hint = "Fix it: until then everything is let through."
         return fail("gates", gates.broken(here.broken), hint)
     if here.gates is None:
-        return warn("gates", "no .project/gates, so nothing is gated", "Run: preread init")
+        return warn("gates", "no .project/gates, so nothing is gated", "Run: `preread init`")
     mode = f"mode {here.mode} ({here.mode_from})"
     if here.mode_from.endswith("gates-off"):
         return warn(
-            "gates", f"switched off {gates.until(here)}", "Switch them on: preread gates on"
+            "gates", f"switched off {gates.until(here)}", "Switch them on: `preread gates on`"
         )
     done = _fire(services, folder, services.layout.relative(services.layout.gates))
     if (b"permissionDecision" in done.out) != (here.decision == "block"):

@@ -21,7 +21,7 @@ UNTIL_THEN = "Until then the static builder serves every level."
 UPGRADE = "Run: pip install --upgrade preread"
 PACKAGES = (
     "anyio", "click", "defusedxml", "filelock", "httpx2", "jinja2", "mcp", "pydantic", "psutil",
-    "rich", "starlette", "tomlkit", "tree-sitter", "uvicorn", "watchfiles", "websockets",
+    "pyjwt", "rich", "starlette", "tomlkit", "tree-sitter", "uvicorn", "watchfiles", "websockets",
 )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def checks(services: Services) -> Iterator[HealthCheck]:
     yield from doctor_gates.checks(replace(services, layout=layout))
     names = published.features(layout)
     listed = (
-        f"{len(names)}: {_list(names)}" if names else "none yet; build one: preread load _project"
+        f"{len(names)}: {_list(names)}" if names else "none yet; build one: `preread load _project`"
     )
     yield ok("dossiers", listed)
     yield _database(layout)
@@ -83,7 +83,7 @@ def _writable(layout: Layout) -> HealthCheck:
         return fail("writable", f"{place}: {error.strerror}", f"Make {place} writable for you.")
     if place == layout.project:
         return ok("writable", f"{place}")
-    return ok("writable", f"{place}; the first load or preread init will create .project in it")
+    return ok("writable", f"{place}; the first load or `preread init` will create .project in it")
 
 
 def _origins(layout: Layout, chosen: Settings, services: Services) -> str:

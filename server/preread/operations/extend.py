@@ -5,7 +5,14 @@ from pydantic import Field
 from preread import aliases, pipeline, published
 from preread.models import LoadReply
 from preread.operations.load import with_warnings
-from preread.operations.registry import FEATURE, Context, Operation, RequestModel
+from preread.operations.registry import (
+    FEATURE,
+    Context,
+    Operation,
+    Preview,
+    RequestModel,
+    in_thread,
+)
 from preread.services import Services
 
 
@@ -25,6 +32,16 @@ async def extend(context: Context, request: ExtendRequest) -> LoadReply:
     return with_warnings(services, reply, served)
 
 
+async def preview(context: Context, request: ExtendRequest) -> Preview:
+    """Which files the model would draft; what they would say is not known before."""
+    services = context.services()
+    served = aliases.served(services.layout, request.feature)
+    await in_thread(context, services, pipeline.extension, served.feature, request.files)
+    path = services.layout.relative(services.layout.dossier(served.feature))
+    names = ", ".join(request.files)
+    return Preview(notes=(f"A paid model run would draft again, in {path}/: {names}.",))
+
+
 def _limit(services: Services, request: ExtendRequest) -> float:
     feature = aliases.served(services.layout, request.feature).feature
     found = published.read(services.layout, feature)
@@ -40,6 +57,7 @@ OPERATION = Operation(
     doc="Have the model draft single files of a published dossier; its other files stay the same.",
     example="preread extend checkout anti-patterns failures",
     run=extend,
+    preview=preview,
     command="extend",
     limit=_limit,
     positional=("feature", "files"),

@@ -11,11 +11,13 @@ from preread import resolve
 from preread.errors import PrereadError
 from preread.gates import switch
 from preread.infra import atomic
+from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations import hooks
 from preread.operations.hooks import Explained
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.previews import of_file
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
 from preread.services import Services
 from preread.settings import Settings
 
@@ -55,9 +57,14 @@ class GatesReply(Model):
 
 
 async def gates(context: Context, request: GatesRequest) -> GatesReply:
-    # Without the project's settings: the switch has to work even if they cannot be read.
-    services = Services(resolve.open_layout(context.start), Settings(), context.environ)
-    return await in_thread(context, services, _gates, request, context.start.absolute())
+    return await in_thread(
+        context, _without_settings(context), _gates, request, context.start.absolute()
+    )
+
+
+def _without_settings(context: Context) -> Services:
+    """The switch has to work even if the project's settings cannot be read."""
+    return Services(resolve.open_layout(context.start), Settings(), context.environ)
 
 
 def _gates(services: Services, request: GatesRequest, start: Path) -> GatesReply:
@@ -80,12 +87,34 @@ def _gates(services: Services, request: GatesRequest, start: Path) -> GatesReply
     )
 
 
+async def preview(context: Context, request: GatesRequest) -> Preview:
+    return await in_thread(context, _without_settings(context), _preview, request)
+
+
+def _preview(services: Services, request: GatesRequest) -> Preview:
+    seconds, layout = _seconds_off(request), services.layout
+    if request.action not in {"on", "off"}:
+        return Preview(notes=(f"`{request.action}` changes nothing.",))
+    here = hooks.explain(services, str(layout.gates), layout.root)
+    data = plain_bytes(layout.gates_off)
+    before = None if data is None else data.decode("utf-8", "replace")
+    is_off = request.action == "off" and _has_gates(here)
+    after = switch.text(seconds, switch.COMMAND).decode() if is_off else None
+    if request.action == "off" and not is_off:
+        return Preview(notes=tuple(state(here)))
+    return of_file(layout.relative(layout.gates_off), before, after)
+
+
+def _has_gates(here: Explained) -> bool:
+    return here.gates is not None or here.broken is not None
+
+
 def _seconds_off(request: GatesRequest) -> int | None:
     """For how many seconds to switch the gates off; None for good. Raises E_USAGE."""
     takes_paths = request.action in {"test", "explain"}
     if takes_paths and not all(request.paths or [""]):
         raise PrereadError(
-            "E_USAGE", f"Which file? `{request.action}` takes paths.", f"Run: {OPERATION.example}"
+            "E_USAGE", f"Which file? `{request.action}` takes paths.", f"Run: `{OPERATION.example}`"
         )
     if request.paths and not takes_paths:
         raise PrereadError(
@@ -97,7 +126,7 @@ def _seconds_off(request: GatesRequest) -> int | None:
         raise PrereadError(
             "E_USAGE",
             f"`--for` belongs to `off`, not to `{request.action}`.",
-            "Run: preread gates off --for 2h",
+            "Run: `preread gates off --for 2h`",
         )
     seconds = switch.seconds_of(request.for_)
     if seconds is None:
@@ -112,7 +141,7 @@ def _switch(layout: Layout, here: Explained, *, on: bool, seconds: int | None) -
         was_off = layout.gates_off.exists()
         atomic.remove(layout.gates_off)
         return "Switched on." if was_off else "They were on already."
-    if here.gates is None and here.broken is None:
+    if not _has_gates(here):
         return ""  # nothing to switch off, and gates that are added later must not start off
     atomic.write(layout.gates_off, switch.text(seconds, switch.COMMAND), durable=True)
     return "Switched off."
@@ -124,7 +153,7 @@ def state(here: Explained) -> Iterator[str]:
         yield f"{broken(here.broken)} Until that is fixed, nothing is gated."
         return
     if here.gates is None or here.mode is None:
-        yield "There is no .project/gates here, so nothing is gated; preread init writes one."
+        yield "There is no .project/gates here, so nothing is gated; `preread init` writes one."
         return
     does = f"The gates {DOES[here.mode]}"
     if here.mode_from in {"PREREAD_GATES", "CI"}:
@@ -132,7 +161,7 @@ def state(here: Explained) -> Iterator[str]:
         yield f"{does}, because {here.mode_from} in this environment overrides {over}."
         yield "A Claude Code session that was started elsewhere may have another environment."
     elif here.mode_from.endswith("gates-off"):
-        yield f"{does} {until(here)}. To switch them on: preread gates on"
+        yield f"{does} {until(here)}. To switch them on: `preread gates on`"
     else:
         in_file = " of .project/gates" if here.mode_from.startswith("line") else ""
         yield f"{does} ({here.mode_from}{in_file})."
@@ -158,6 +187,7 @@ OPERATION = Operation(
     doc="Switch the gates off or on; test or explain what they would do about a file.",
     example="preread gates explain tests/login.spec.ts",
     run=gates,
+    preview=preview,
     command="gates",
     positional=("action", "paths"),
     people_only=True,

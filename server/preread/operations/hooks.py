@@ -95,7 +95,7 @@ def explain(services: Services, target: str, cwd: Path) -> Explained:
         raise PrereadError(
             "E_GATES",
             f"The hooks do not answer: {_error_text(done.out, done.err)}",
-            "Run: preread doctor",
+            "Run: `preread doctor`",
         ) from error
 
 

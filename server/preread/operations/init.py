@@ -8,10 +8,12 @@ from pydantic import Field
 from preread import git_rules, settings_loading
 from preread.infra import assets, atomic
 from preread.infra.reading import plain_bytes
+from preread.layout import Layout
 from preread.models import Model
 from preread.operations.conventions import Convention, conventions, reports
-from preread.operations.init_undo import undo
-from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.init_undo import IGNORES, undo
+from preread.operations.previews import change
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
 from preread.services import Services
 from preread.settings import Settings, personal_keys
 
@@ -66,25 +68,17 @@ def _init(services: Services, request: InitRequest) -> InitReply:
     )  # what is written depends on them: no defaults here
     share = request.share or services.settings.share
     found, globs = conventions(services), reports(services)
-    texts = {
-        "config.toml": _config(share=share, globs=globs),
-        "gates": assets.render("init/gates.j2", {"conventions": found}),
-        ".gitignore": "".join(f"{line}\n" for line in git_rules.ignored(share=share)),
-    }
+    texts = _texts(found, globs, share=share)
     if request.undo:
         return _undone(services, {**texts, ".gitattributes": ATTRIBUTES})
-    if share:
-        texts[".gitattributes"] = ATTRIBUTES
     written, kept = [], []
     for name, text in texts.items():
         path = layout.project / name
-        shown = layout.relative(path)
-        is_provisional = name == ".gitignore" and git_rules.is_provisional(layout)
-        if os.path.lexists(path) and not is_provisional:
-            kept.append(shown)
+        if _is_kept(layout, name):
+            kept.append(layout.relative(path))
         else:
             atomic.write(path, text.encode(), durable=True)
-            written.append(shown)
+            written.append(layout.relative(path))
     return InitReply(
         root=str(layout.root),
         written=tuple(written),
@@ -92,13 +86,49 @@ def _init(services: Services, request: InitRequest) -> InitReply:
         found=tuple(Found(framework=c.framework, files=c.count, rules=c.rules) for c in found),
         reports=tuple(globs),
         notes=tuple(_notes(services, kept, found, share=share)),
-        next="Review .project/gates, then try: preread load _project",
+        next="Review .project/gates, then try: `preread load _project`",
     )
+
+
+def _texts(found: list[Convention], globs: list[str], *, share: bool) -> dict[str, str]:
+    """The files that a new project gets: name -> text."""
+    texts = {
+        "config.toml": _config(share=share, globs=globs),
+        "gates": assets.render("init/gates.j2", {"conventions": found}),
+        ".gitignore": "".join(f"{line}\n" for line in git_rules.ignored(share=share)),
+    }
+    return {**texts, ".gitattributes": ATTRIBUTES} if share else texts
+
+
+def _is_kept(layout: Layout, name: str) -> bool:
+    """Whether a file exists that `init` leaves alone."""
+    is_provisional = name == ".gitignore" and git_rules.is_provisional(layout)
+    return os.path.lexists(layout.project / name) and not is_provisional
+
+
+async def preview(context: Context, request: InitRequest) -> Preview:
+    return await in_thread(context, context.services(), _preview, request)
+
+
+def _preview(services: Services, request: InitRequest) -> Preview:
+    layout = services.layout
+    settings_loading.load(layout, services.environ)
+    share = request.share or services.settings.share
+    texts = _texts(conventions(services), reports(services), share=share)
+    changes = []
+    for name, text in ({**texts, ".gitattributes": ATTRIBUTES} if request.undo else texts).items():
+        data = plain_bytes(layout.project / name)
+        before = None if data is None else data.decode("utf-8", "replace")
+        if request.undo and before is not None and name != IGNORES:
+            changes.append(change(f".project/{name}", before, None))
+        elif not request.undo and not _is_kept(layout, name):
+            changes.append(change(f".project/{name}", before, text))
+    return Preview(changes=tuple(changes), notes=() if changes else ("Nothing would change.",))
 
 
 def _undone(services: Services, texts: dict[str, str]) -> InitReply:
     removed, kept, notes = undo(services.layout, texts)
-    again = "Set the project up again: preread init"
+    again = "Set the project up again: `preread init`"
     return InitReply(
         root=str(services.layout.root),
         written=(),
@@ -164,5 +194,6 @@ OPERATION = Operation(
     doc="Set up the project: settings, gates and git rules that fit the tests it has.",
     example="preread init --share",
     run=init,
+    preview=preview,
     command="init",
 )

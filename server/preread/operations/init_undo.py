@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from preread import backups
+from preread import backups, git_rules
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
 
 DERIVED = frozenset({".cache"})  # may be deleted at any time
+OWN = frozenset({".state", "context"})  # what a load makes, also before `init`
 IGNORES = ".gitignore"
 
 
@@ -16,7 +17,7 @@ def undo(layout: Layout, texts: Mapping[str, str]) -> tuple[list[str], list[str]
     """Remove the files of `texts`: name -> what `init` would write now.
 
     Returns the removed files, the kept ones, and notes. `.gitignore` stays while there is
-    something for it to ignore. Raises E_WRITE.
+    something for it to ignore; if that is only what a load makes, as before `init`. Raises E_WRITE.
     """
     removed, notes = [], []
     for name, text in texts.items():
@@ -34,6 +35,9 @@ def undo(layout: Layout, texts: Mapping[str, str]) -> tuple[list[str], list[str]
         atomic.remove(layout.project)
         return [*removed, f"{layout.relative(layout.project)}/"], [], notes
     kept = sorted(layout.relative(layout.project / name) for name in left)
+    ignores = layout.project / IGNORES
+    if left and left <= OWN and plain_bytes(ignores) == texts[IGNORES].encode():
+        atomic.write(ignores, git_rules.PROVISIONAL)
     if kept:
         notes.append("Delete .project/ yourself if you want to lose the rest as well.")
     return removed, kept, notes

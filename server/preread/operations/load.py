@@ -32,15 +32,14 @@ class LoadRequest(RequestModel):
     ticket: str | None = Field(None, description=TICKET)
     description: str | None = Field(None, description=DESCRIPTION)
     force: bool = Field(False, description="Rebuild even if the published dossier is valid.")
-    level: Level | None = Field(
-        None, description="How deep. Default: the deepest that can be built here."
-    )
+    level: Level | None = Field(None, description="Default: the deepest that can be built here.")
     scope: str | None = Field(None, description=SCOPE)
 
 
 async def load(context: Context, request: LoadRequest) -> LoadReply:
     replies, key = context.reply_cache, (context.start, request)
-    if replies is not None and (cached := replies.get(key)) is not None:
+    cached: LoadReply | None = replies.get(key) if replies is not None else None
+    if cached is not None:
         return cached
     begun = time.time_ns()
     services = context.services()

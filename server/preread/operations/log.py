@@ -1,5 +1,7 @@
 """`log`: the calls that changed something."""
 
+import json
+
 from pydantic import Field
 
 from preread import audit
@@ -14,6 +16,7 @@ class LogRequest(RequestModel):
 
     method: str | None = Field(None, description="Only calls of this operation.")
     by: str | None = Field(None, description="Only calls by this client, or by `person`.")
+    query: str = Field("", description="Only calls with these words: in method, caller or params.")
     limit: int = Field(50, ge=1, le=10_000, description="The maximum number of calls.")
 
 
@@ -28,12 +31,23 @@ async def log(context: Context, request: LogRequest) -> LogReply:
 
 
 def _log(services: Services, request: LogRequest) -> LogReply:
+    words = request.query.casefold().split()
     found = [
         entry
         for entry in audit.entries(services.layout)
         if request.method in {None, entry.method} and request.by in {None, entry.by}
+        if _has(entry, words)
     ]
     return LogReply(entries=tuple(found[: -request.limit - 1 : -1]))
+
+
+def _has(entry: Entry, words: list[str]) -> bool:
+    """Whether every word is somewhere in a call."""
+    if not words:
+        return True
+    params = json.dumps(entry.params, ensure_ascii=False)
+    text = f"{entry.method} {entry.by} {params}".casefold()
+    return all(word in text for word in words)
 
 
 OPERATION = Operation(

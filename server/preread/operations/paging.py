@@ -3,12 +3,15 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from preread.errors import PrereadError
 
-PAGE = 50  # items, unless the caller says otherwise
+# Unless the caller says how many: items, and their characters as JSON, about 10,000 tokens.
+PAGE, MAX_CHARS = 50, 40_000
+MOST = 1000  # items that it may ask for
 CURSOR = re.compile(r"(\d{1,9})-([0-9a-f]{8})")
 
 
@@ -42,6 +45,12 @@ def page(
         )
     begin = int(match[1]) if match else 0
     items = result.get(field) or []
-    end = begin + (limit or PAGE)
+    end = begin + (limit or _fitting(items[begin : begin + PAGE]))
     following = f"{end}-{mark}" if end < len(items) else ""
     return Page({**result, field: items[begin:end]}, len(items), following)
+
+
+def _fitting(items: Sequence[Any]) -> int:
+    """How many of the items a page takes; one at least."""
+    sizes = accumulate(len(json.dumps(item, ensure_ascii=False)) for item in items)
+    return max(1, sum(size <= MAX_CHARS for size in sizes))

@@ -60,5 +60,5 @@ def not_found(layout: Layout, feature: str) -> PrereadError:
     near = difflib.get_close_matches(feature, names, n=1, cutoff=0.3)
     guess = f" The most similar is {near[0]}." if near else ""
     message = f"There is no dossier of {feature}.{guess}"
-    hint = f"Build it: preread load {feature}"
+    hint = f"Build it: `preread load {feature}`"
     return PrereadError("E_NOT_FOUND", message, hint, {"features": names})

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -11,7 +11,8 @@ from pydantic import Field, field_validator
 from preread import resolve, settings_loading
 from preread.errors import Cancelled, PrereadError
 from preread.infra import atomic
-from preread.models import LoadReply, Model
+from preread.layout import Layout
+from preread.models import Model
 from preread.reply_cache import ReplyCache
 from preread.services import Progress, Services
 from preread.settings import Effect
@@ -28,7 +29,7 @@ PERSON = "person"
 # Descriptions of fields that several requests have.
 FEATURE = "The feature's name, like `checkout`; `_project` for the whole project."
 DESCRIPTION = "What you are about to write, in a sentence; it guides the search."
-SCOPE = "A folder or a package's name: only its files are ranked."
+SCOPE = "A folder or package: only its files are ranked."
 TICKET = "A ticket's id, like SHOP-142; its criteria go into the dossier."
 
 
@@ -51,7 +52,16 @@ def services_of(
     **arguments: object,
 ) -> Services:
     """New services for the project around `start`; `arguments` override settings."""
-    layout = resolve.open_layout(start)
+    return _services_in(resolve.open_layout(start), environ, progress, unchanged, arguments)
+
+
+def _services_in(
+    layout: Layout,
+    environ: Mapping[str, str],
+    progress: Progress | None,
+    unchanged: "Unchanged | None",
+    arguments: Mapping[str, object],
+) -> Services:
     return Services(
         layout=layout,
         settings=settings_loading.load_repaired(layout, environ, arguments),
@@ -79,7 +89,7 @@ class Context:
     environ: Mapping[str, str]
     jobs: "Jobs"
     caller: "Caller"
-    reply_cache: ReplyCache[LoadReply] | None = None  # only a server has one
+    reply_cache: ReplyCache[Any] | None = None  # by start and request; only a server has one
     unchanged: "Unchanged | None" = None  # likewise, and a client in this process
     by: str = PERSON  # for the audit log: `person`, or the name of an agent's client
 
@@ -88,9 +98,14 @@ class Context:
         """Whether the operations and effects that are for people are refused."""
         return self.by != PERSON
 
+    @cached_property
+    def layout(self) -> Layout:
+        """That of the project around `start`, looked for once. Raises like `open_layout`."""
+        return resolve.open_layout(self.start)
+
     def services(self, progress: Progress | None = None, **arguments: object) -> Services:
         """New services for this call; `arguments` override settings."""
-        return services_of(self.start, self.environ, progress, self.unchanged, **arguments)
+        return _services_in(self.layout, self.environ, progress, self.unchanged, arguments)
 
 
 class Change(Model):

@@ -4,7 +4,7 @@ import os
 
 from pydantic import Field
 
-from preread import backups, facts, pipeline, publish, stale_hints, versions
+from preread import backups, facts, feature_lock, publish, stale_hints, versions
 from preread.check import check_unbudgeted
 from preread.infra import atomic
 from preread.layout import BY_NAME, MANIFEST
@@ -41,7 +41,7 @@ async def remove(context: Context, request: RemoveRequest) -> RemoveReply:
     services = context.services()
     # Not by an alias: that would remove the dossier of another feature.
     feature = published_dossier.find(services, request.feature).feature
-    async with pipeline.feature_lock(services, feature):
+    async with feature_lock.hold(services, feature):
         reply = await in_thread(context, services, _remove, feature)
     await in_thread(context, services, facts.index, check_unbudgeted)
     return reply
@@ -80,7 +80,7 @@ def _remove(services: Services, feature: str) -> RemoveReply:
         removed=tuple(layout.relative(folder / name) for name in own),
         backup=backup,
         kept=tuple(layout.relative(folder) + os.sep + name for name in kept),
-        next=f"Undo: preread restore {backup}. Build it anew: preread load {feature}",
+        next=f"Undo: `preread restore {backup}`. Build it anew: `preread load {feature}`",
     )
 
 

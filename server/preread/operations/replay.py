@@ -10,7 +10,7 @@ from preread.errors import PrereadError
 from preread.models import Model
 from preread.operations import REGISTRY, dispatch
 from preread.operations.arguments import parse
-from preread.operations.registry import Context, Operation, RequestModel
+from preread.operations.registry import Context, Operation, Preview, RequestModel
 
 
 class ReplayRequest(RequestModel):
@@ -27,6 +27,22 @@ class ReplayReply(Model):
 
 
 async def replay(context: Context, request: ReplayRequest) -> ReplayReply:
+    entry, operation, given = _call(context, request)
+    reply = await dispatch.run(context, operation, given)
+    return ReplayReply(entry=entry, result=reply.model_dump(mode="json", exclude_none=True))
+
+
+async def preview(context: Context, request: ReplayRequest) -> Preview:
+    """What the call that would be made again would change."""
+    _, operation, given = _call(context, request)
+    if operation.preview is None:
+        return Preview(notes=(f"{operation.name} would be called again.",))
+    shown: Preview = await operation.preview(context, given)
+    return shown
+
+
+def _call(context: Context, request: ReplayRequest) -> tuple[Entry, Operation, RequestModel]:
+    """The entry, and its call as it would be made now. Raises E_NOT_FOUND, E_USAGE."""
     entry = audit.entry(context.services().layout, request.id)
     if not entry.whole:
         raise PrereadError(
@@ -35,9 +51,7 @@ async def replay(context: Context, request: ReplayRequest) -> ReplayReply:
             f"Call {entry.method} yourself.",
         )
     operation = dispatch.find(REGISTRY, entry.method)
-    given = parse(operation.request, entry.params, operation.name)
-    reply = await dispatch.run(context, operation, given)
-    return ReplayReply(entry=entry, result=reply.model_dump(mode="json", exclude_none=True))
+    return entry, operation, parse(operation.request, entry.params, operation.name)
 
 
 OPERATION = Operation(
@@ -48,6 +62,7 @@ OPERATION = Operation(
     doc="Make a call from the log once more, with the same params.",
     example="preread replay 3f9a01bc22d1",
     run=replay,
+    preview=preview,
     command="replay",
     people_only=True,
     positional=("id",),

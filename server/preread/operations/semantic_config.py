@@ -1,4 +1,4 @@
-"""`get_semantic_config`: whether, and how much, meaning counts when facts are recalled."""
+"""`get_semantic_config`: whether, and how much, meaning counts."""
 
 from pydantic import Field
 
@@ -15,12 +15,14 @@ class SemanticRequest(RequestModel):
 
 
 class SemanticReply(Model):
-    """How recall by meaning is set up."""
+    """How meaning is set up."""
 
     installed: bool
     model: str = Field("", description="The model, if it is installed.")
-    weight: float = Field(description="The setting `meaning`.")
+    weight: float = Field(description="The setting `meaning`: in recall.")
     source: Origin = Field(description="Where the setting comes from.")
+    files: float = Field(description="The setting `file_meaning`: in the ranking of files.")
+    source_of_files: Origin = Field(description="Where that setting comes from.")
     vectors: int = Field(description="How many vectors are stored.")
     hint: str = ""
 
@@ -31,11 +33,14 @@ async def get(context: Context, request: SemanticRequest) -> SemanticReply:  # n
 
 def reply(services: Services) -> SemanticReply:
     installed = embedding.is_installed()
+    origins = settings_loading.origins(services.layout, services.environ)
     return SemanticReply(
         installed=installed,
         model=embedding.NAME if installed else "",
         weight=services.settings.meaning,
-        source=settings_loading.origins(services.layout, services.environ)["meaning"],
+        source=origins["meaning"],
+        files=services.settings.file_meaning,
+        source_of_files=origins["file_meaning"],
         vectors=meaning.stored(services.layout),
         hint="" if installed else f"To install it: {embedding.HOW_TO_INSTALL}.",
     )
@@ -46,7 +51,7 @@ OPERATION = Operation(
     request=SemanticRequest,
     reply=SemanticReply,
     effect="read",
-    doc="Show how recall by meaning is set up: the model, its weight, the stored vectors.",
+    doc="Show what meaning counts in recall and ranking: the model, weights, the stored vectors.",
     example="preread call config.get_semantic_config",
     run=get,
 )

@@ -14,18 +14,30 @@ from preread.services import Services
 class ConfigureRequest(RequestModel):
     """What to set."""
 
-    weight: float = Field(
-        ge=0, le=1, description="What meaning counts against words; 0: only words count."
+    weight: float | None = Field(
+        None, ge=0, le=1, description="What meaning counts when facts are recalled; 0: only words."
+    )
+    files: float | None = Field(
+        None, ge=0, le=1, description="What meaning counts when files are ranked; 0: only words."
     )
 
 
 async def configure(context: Context, request: ConfigureRequest) -> SemanticReply:
+    _check(request)
     await in_thread(context, context.services(), _write, request)
     return await in_thread(context, context.services(), reply)
 
 
 async def preview(context: Context, request: ConfigureRequest) -> Preview:
+    _check(request)
     return await in_thread(context, context.services(), _preview, request)
+
+
+def _check(request: ConfigureRequest) -> None:
+    if request.weight is None and request.files is None:
+        raise PrereadError(
+            "E_USAGE", "config.configure_semantic needs `weight` or `files`.", "From 0 to 1."
+        )
 
 
 def _write(services: Services, request: ConfigureRequest) -> None:
@@ -52,7 +64,8 @@ def _texts(services: Services, request: ConfigureRequest) -> tuple[str, str | No
         raise PrereadError(
             "E_SETTINGS", f"{path} is not valid TOML: {error}.", "Correct it, then try again."
         ) from error
-    document["meaning"] = request.weight
+    wanted = {"meaning": request.weight, "file_meaning": request.files}
+    document.update({key: value for key, value in wanted.items() if value is not None})
     return services.layout.relative(path), before, tomlkit.dumps(document)
 
 
@@ -61,7 +74,7 @@ OPERATION = Operation(
     request=ConfigureRequest,
     reply=SemanticReply,
     effect="write",
-    doc="Set how much meaning counts when facts are recalled, in .project/config.toml.",
+    doc="Set how much meaning counts in recall and in the ranking of files, in the settings.",
     example="""preread call config.configure_semantic '{"weight": 0.7}'""",
     run=configure,
     preview=preview,

@@ -44,7 +44,7 @@ def _get(services: Services, request: SettingsRequest) -> SettingsReply:
     fields = Settings.model_fields
     if request.key is not None and request.key not in fields:
         message = f"There is no setting {request.key[:60]!a}.{nearest(request.key, fields)}"
-        raise PrereadError("E_NOT_FOUND", message, "List them: preread settings")
+        raise PrereadError("E_NOT_FOUND", message, "List them: `preread settings`")
     own = services.settings
     values = own.model_dump(mode="json")
     origins = settings_loading.origins(services.layout, services.environ)

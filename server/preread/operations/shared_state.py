@@ -7,7 +7,7 @@ what the one before it returned.
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -17,11 +17,14 @@ from pydantic import ConfigDict, Field
 from preread import audit, resolve, sessions
 from preread.errors import PrereadError
 from preread.models import Model
-from preread.operations import dispatch, paging, pointers
+from preread.operations import dispatch, paging, pointers, wording
+from preread.operations.agent import methods as agent_methods
 from preread.operations.arguments import parse
 from preread.operations.registry import AnswerNeeded, Context, Operation, Preview
 
-TOOL = "context_operation"
+TOOL = wording.TOOL
+PAGE = "page"
+CLIENT = "preread-client"  # what our Python client calls itself
 MAX_BATCH, PARALLEL, MAX_DEPTH = 50, 4, 8
 MAX_NESTING = 200  # of JSON in JSON; a reply that repeats more cannot be written
 
@@ -36,7 +39,7 @@ class Options(Model):
     timeout_ms: int | None = Field(None, ge=1, le=3_600_000)
     dry_run: bool = False
     namespace: str | None = None
-    limit: int | None = Field(None, ge=1, le=1000)
+    limit: int | None = Field(None, ge=1, le=paging.MOST)
     cursor: str | None = None
     as_: Literal["reply", "tool_result"] = Field("reply", alias="as")
 
@@ -64,6 +67,8 @@ class Calls:
     context: Context
     operations: Mapping[str, Operation]
     face: str
+    # The calls that were made, with whole results.
+    made: list[tuple[dict[str, Any], dict[str, Any]] | None] = field(default_factory=list)
 
     async def answer(self, given: Mapping[str, Any], depth: int = 0) -> State:
         """The state with its outcome. Raises only AnswerNeeded."""
@@ -113,7 +118,7 @@ class Calls:
         return await self._then(done, state.then, left, depth)
 
     def _check_namespace(self, namespace: str | None) -> None:
-        root = self.context.services().layout.root if namespace else None
+        root = resolve.find_root(self.context.start) if namespace else None
         if root is not None and namespace not in {str(root), root.name}:
             raise PrereadError(
                 "E_NOT_FOUND",
@@ -124,14 +129,21 @@ class Calls:
     async def _one(self, state: State, begun: float) -> State:
         agent = self.context.is_agent
         operation = dispatch.find(self.operations, state.method, for_agent=agent)
-        request = parse(operation.request, state.params, operation.name)
+        place = len(self.made)
+        self.made.append(None)  # calls of a batch begin in its order, and end in any
+        params = agent_methods.params(state.method, state.params)
+        request = parse(operation.request, params, operation.name)
         options, metadata = state.options, dict(state.metadata)
         _check_paging(operation, options)
+        context = replace(self.context)  # a chain's next call looks for the project again
         if options.dry_run and operation.effect != "read":
-            reply: Model = await self._preview(operation, request)
+            reply: Model = await _preview(context, operation, request)
+            name = ""  # a try is no step of a record
         else:
-            reply = await dispatch.run(self.context, operation, request)
+            reply = await dispatch.run(context, operation, request)
+            name = operation.name
         result = reply.model_dump(mode="json", exclude_none=True)
+        self.made[place] = {"method": name, "params": params}, result
         if operation.pages and operation.pages in result:
             call = {"method": operation.name, "params": state.params}
             page = paging.page(result, operation.pages, call, options.limit, options.cursor or "")
@@ -139,30 +151,10 @@ class Calls:
             metadata["total"] = page.total
             if page.next_cursor:
                 metadata["next_cursor"] = page.next_cursor
-        if unheard := self._unheard():
+        if unheard := _unheard(context):
             metadata["unheard"] = unheard
         done = state.model_copy(update={"method": operation.name, "metadata": metadata})
         return _finished(done, begun, result=result)
-
-    def _unheard(self) -> int:
-        """How many messages of other sessions wait for an agent."""
-        if not self.context.is_agent:
-            return 0
-        with suppress(PrereadError):  # a disk that cannot be written has been reported
-            layout = resolve.open_layout(self.context.start)
-            return sessions.waiting(layout, sessions.caller(self.context.by, is_person=False))
-        return 0
-
-    async def _preview(self, operation: Operation, request: Model) -> Preview:
-        if self.context.is_agent:
-            dispatch.permit(operation, self.context.services().settings)
-        if operation.preview is None:
-            raise PrereadError(
-                "E_USAGE",
-                f"{operation.name} cannot be tried without effect.",
-                "Leave `dry_run` out.",
-            )
-        return await operation.preview(self.context, request)
 
     async def _batch(
         self,
@@ -233,13 +225,51 @@ async def perform(
     operations: Mapping[str, Operation], context: Context, given: Mapping[str, Any], face: str
 ) -> State:
     """Run what a state asks for; the state with its outcome. Raises only AnswerNeeded."""
-    return await Calls(context, operations, face).answer(given)
+    calls = Calls(context, operations, face)
+    done = await calls.answer(given)
+    made = [one for one in calls.made if one is not None]
+    if len(made) > 1 and done.error is None:
+        from preread.operations.literature import workflow  # only chains and batches need it
+
+        about = workflow.recorded(context, made)
+        done = done.model_copy(update={"metadata": done.metadata | about})
+    words = _words(context, face)
+    return done.model_copy(
+        update={
+            key: wording.reply_for(words, value)
+            for key in ("result", "error", "batch", "then")
+            if (value := getattr(done, key)) is not None
+        }
+    )
+
+
+def _words(context: Context, face: str) -> wording.Face:
+    """In whose words the answer is: Preread's own client makes calls of its own over MCP too."""
+    if face in {"call", PAGE}:  # a person reads it
+        return "commands"
+    return "tools" if face == "mcp" and context.by != f"mcp:{CLIENT}" else "states"
 
 
 def dump(state: State) -> dict[str, Any]:
     """A state as JSON data: what was given, and what has become of it."""
-    data = state.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+    try:
+        data = _dumped(state)
+    except UnicodeEncodeError:  # names of fields, which are from outside
+        named = {name: _with_text_names(getattr(state, name)) for name in state.model_fields_set}
+        data = _dumped(state.model_copy(update=named))
     return {"version": state.version, "method": state.method} | data
+
+
+def _dumped(state: State) -> dict[str, Any]:
+    return state.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+
+
+def _with_text_names(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """JSON data whose names have `?` for each half of a surrogate pair."""
+    if isinstance(value, dict):
+        names = (str(name).encode("utf-8", "replace").decode() for name in value)
+        return dict(zip(names, map(_with_text_names, value.values()), strict=True))
+    return [*map(_with_text_names, value)] if isinstance(value, list) else value
 
 
 def fields_of(error: PrereadError) -> dict[str, Any]:
@@ -251,6 +281,33 @@ def fields_of(error: PrereadError) -> dict[str, Any]:
         "hint": error.hint,
         "details": error.details,
     }
+
+
+def failure_of(error: PrereadError) -> dict[str, Any]:
+    """An error as JSON data, in the words of whoever sends states."""
+    found: dict[str, Any] = wording.reply_for("states", fields_of(error))
+    return found
+
+
+def _unheard(context: Context) -> int:
+    """How many messages of other sessions wait for an agent."""
+    if not context.is_agent:
+        return 0
+    with suppress(PrereadError):  # a disk that cannot be written has been reported
+        return sessions.waiting(context.layout, sessions.caller(context.by, is_person=False))
+    return 0
+
+
+async def _preview(context: Context, operation: Operation, request: Model) -> Preview:
+    if context.is_agent:
+        dispatch.permit(operation, context.services().settings)
+    if operation.preview is None:
+        raise PrereadError(
+            "E_USAGE",
+            f"{operation.name} cannot be tried without effect.",
+            "Leave `dry_run` out.",
+        )
+    return await operation.preview(context, request)
 
 
 def _finished(

@@ -1,14 +1,17 @@
 """`show`: a published dossier as it is on disk."""
 
+import time
 from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
-from preread import dossier
+from preread import dossier, fingerprint
 from preread.errors import PrereadError
 from preread.layout import BY_NAME
 from preread.models import Model
+from preread.operations import cited
+from preread.operations.cited import CitedFact
 from preread.operations.published_dossier import PublishedDossier, find_serving
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
 from preread.replies import INLINE_ORDER
@@ -26,6 +29,9 @@ class ShowRequest(RequestModel):
         None, description="One of its files, like `patterns.md`. Default: all of them."
     )
     ids: bool = Field(False, description="List the facts with the ids that `wrong` takes.")
+    cited: bool = Field(
+        False, description="List the facts with their state, age, and the lines that they cite."
+    )
 
 
 class ShownFact(Model):
@@ -53,11 +59,22 @@ class ShowReply(Model):
     description: str
     text: str
     facts: tuple[ShownFact, ...] | None = None
+    cited: tuple[CitedFact, ...] | None = None
     warnings: tuple[str, ...] = ()
 
 
 async def show(context: Context, request: ShowRequest) -> ShowReply:
-    return await in_thread(context, context.services(), _show, request)
+    # What is cited is in other files, of which there can be many.
+    replies, key = None if request.cited else context.reply_cache, (context.start, request)
+    shown: ShowReply | None = replies.get(key) if replies is not None else None
+    if shown is not None:
+        return shown
+    begun = time.time_ns()
+    services = context.services()
+    shown = await in_thread(context, services, _show, request)
+    if replies is not None and services.layout.root == context.start:
+        replies.put(key, fingerprint.of_dossier(services.layout, shown.feature, begun), shown)
+    return shown
 
 
 def _show(services: Services, request: ShowRequest) -> ShowReply:
@@ -76,6 +93,7 @@ def _show(services: Services, request: ShowRequest) -> ShowReply:
         description=manifest.description,
         text="\n".join(texts[name].rstrip("\n") + "\n" for name in INLINE_ORDER if name in texts),
         facts=tuple(_facts(found, texts)) if request.ids else None,
+        cited=_cited(services, found, texts) if request.cited else None,
         warnings=found.warnings,
     )
 
@@ -89,6 +107,13 @@ def _facts(found: PublishedDossier, texts: dict[str, str]) -> Iterator[ShownFact
             yield ShownFact(id=id_, file=name, line=fact.line, text=fact.text, by=by)
 
 
+def _cited(
+    services: Services, found: PublishedDossier, texts: dict[str, str]
+) -> tuple[CitedFact, ...]:
+    drafts = [dossier.parse(name, found.feature, text)[0] for name, text in texts.items()]
+    return tuple(cited.facts(services, found, drafts))
+
+
 def _texts(found: PublishedDossier, file: str | None) -> dict[str, str]:
     """The texts to show, of one file or of all. Raises E_NOT_FOUND."""
     if file is None:
@@ -99,7 +124,7 @@ def _texts(found: PublishedDossier, file: str | None) -> dict[str, str]:
         raise PrereadError(
             "E_NOT_FOUND",
             f"The dossier of {found.feature} has no file {file!r}; it has {', '.join(files)}.",
-            f"Run: preread show {found.feature}",
+            f"Run: `preread show {found.feature}`",
             {"files": files},
         )
     return {name: found.texts[name]}

@@ -1,21 +1,29 @@
 """`status`: the dossiers of a project, and what their builds cost. Refreshes stale ones."""
 
+import functools
+import json
 import time
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from pydantic import Field
 
-from preread import aliases, cache, dossier, pipeline, published, spending, stale_hints
+from preread import aliases, cache, dossier, published, spending, stale_hints, staleness
 from preread.build_key import build_key
-from preread.models import Model
+from preread.errors import Unreadable
+from preread.infra import db
+from preread.looked_at import Look, Looks
+from preread.models import Manifest, Model
 from preread.operations import published_dossier
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.operations.show import EDITED
 from preread.services import Services
+from preread.settings import Level
 from preread.spending import Spent
 
-REFRESH_SECONDS = 2.0  # until then it begins to refresh another stale dossier
+# Seconds from the call on in which it begins to refresh another stale dossier; always one of them.
+REFRESH_SECONDS = 0.5
+TO_COMPUTE = f"{staleness.COMPUTED}; the next load looks at them"
 
 
 class StatusRequest(RequestModel):
@@ -55,11 +63,11 @@ class StatusReply(Model):
 
 
 async def status(context: Context, request: StatusRequest) -> StatusReply:
-    services = context.services()
+    services, begun = context.services(), time.monotonic()
     served = aliases.served(services.layout, request.feature) if request.feature else None
     names = [served.feature] if served else published.features(services.layout)
     found = await in_thread(context, context.services(), _statuses, names)
-    refreshed = await _refreshed(context, services, found)
+    refreshed = await _refreshed(context, services, found, begun + REFRESH_SECONDS)
     if refreshed:
         again = await in_thread(context, context.services(), _statuses, refreshed)
         now = {one.feature: one for one in again}
@@ -76,43 +84,76 @@ async def status(context: Context, request: StatusRequest) -> StatusReply:
 
 
 async def _refreshed(
-    context: Context, services: Services, found: list[DossierStatus]
+    context: Context, services: Services, found: list[DossierStatus], end: float
 ) -> dict[str, str]:
     """Refresh what is stale or was left by a killed build; why it was."""
     layout = services.layout
-    stale = [one.feature for one in found if one.why or published.pending(layout, one.feature)]
+    by_need = sorted(found, key=lambda one: one.why in {"", TO_COMPUTE})
+    stale = [one.feature for one in by_need if one.why or published.pending(layout, one.feature)]
     if not stale:
         return {}
     from preread import refreshing  # it imports all that builds: half of the time of a status
 
-    return await refreshing.refresh(context.services, stale, REFRESH_SECONDS)
+    return await refreshing.refresh(context.services, stale, end - time.monotonic())
 
 
 def _statuses(services: Services, features: Iterable[str]) -> list[DossierStatus]:
-    names = list(features)
-    found = [_status(services, name) for name in names]
-    computed = cache.computed(services, [one.feature for one in found if one.fresh])
-    why = "files changed since its facts were computed; the next load looks at them"
+    names, signature = list(features), _signature(services)
+    build_key_of = functools.cache(functools.partial(build_key, services))
+    looks = Looks(services, cache.head_signature([], services.tree), build_key_of)
+    found = {one.feature: one for one in _kept(looks, names)}
+    with db.shared(services.layout):
+        looked = [_status(services, name, build_key_of) for name in names if name not in found]
+    looks.keep(
+        Look(manifest, one.model_dump_json(exclude={"age"}))
+        for one, manifest in looked
+        if one.fresh
+    )
+    found |= {one.feature: one for one, _ in looked}
+    fresh = [name for name in names if found[name].fresh]
+    computed = cache.computed(services, fresh, signature)
     return [
-        one.model_copy(update={"fresh": False, "why": why})
+        one.model_copy(update={"fresh": False, "why": TO_COMPUTE})
         if one.fresh and one.feature not in computed
         else one
-        for one in found
+        for one in map(found.__getitem__, names)
     ]
 
 
-def _status(services: Services, feature: str) -> DossierStatus:
+def _signature(services: Services) -> str | None:
+    """The project's; None if it cannot be read."""
+    try:
+        return cache.project_signature(services.tree)
+    except Unreadable:
+        return None
+
+
+def _kept(looks: Looks, names: list[str]) -> Iterator[DossierStatus]:
+    """What is known of dossiers that nothing has changed of since they were looked at."""
+    for text in looks.kept(names).values():
+        with suppress(ValueError, TypeError):  # the database may be damaged
+            one = DossierStatus.model_validate({**json.loads(text), "age": None})
+            yield one.model_copy(update={"age": _age(one.run)})
+
+
+def _age(run: published.RunRecord | None) -> float | None:
+    return round(max(0.0, time.time() - run.finished), 1) if run is not None else None
+
+
+def _status(
+    services: Services, feature: str, build_key_of: Callable[[Level], str]
+) -> tuple[DossierStatus, Manifest]:
     services.progress.say(f"looking at {feature}")
     found = published_dossier.find(services, feature)
     manifest = found.manifest
-    looked = cache.lookup(services, pipeline.as_built(manifest), partial(build_key, services))
+    looked = cache.lookup(services, staleness.as_built(manifest), build_key_of)
     if looked.covers:
         stale_hints.clear(services.layout, found.feature)
     else:
         stale_hints.mark(services.layout, found.feature, looked.why)
     why = looked.why or looked.doubt
     run = published.recorded(services.layout, found.feature)
-    return DossierStatus(
+    status = DossierStatus(
         feature=found.feature,
         path=found.path,
         fresh=not why,
@@ -124,9 +165,10 @@ def _status(services: Services, feature: str) -> DossierStatus:
         facts=sum(len(draft.facts) for draft in found.parsed()[0]),
         tokens=sum(dossier.tokens(text) for text in found.texts.values()),
         edited=found.edited,
-        age=round(max(0.0, time.time() - run.finished), 1) if run is not None else None,
+        age=_age(run),
         run=run,
     )
+    return status, manifest
 
 
 OPERATION = Operation(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from preread import aliases, dossier, facts, pipeline, publish, published, wrong_marks
+from preread import aliases, dossier, facts, feature_lock, publish, published, wrong_marks
 from preread.check import check_unbudgeted
 from preread.errors import PrereadError
 from preread.infra import atomic
@@ -47,7 +47,7 @@ async def wrong(context: Context, request: WrongRequest) -> WrongReply:
     for fact in dropped:  # first, so that a build running now leaves it out too
         wrong_marks.add(services.layout, fact.id, fact.feature, fact.text)
     for feature in sorted({fact.feature for fact in dropped}):
-        async with pipeline.feature_lock(services, feature):
+        async with feature_lock.hold(services, feature):
             ids = {fact.id for fact in dropped if fact.feature == feature}
             await in_thread(context, services, _drop, feature, ids)
     await in_thread(context, services, facts.index, check_unbudgeted)
@@ -88,7 +88,7 @@ def _matching(services: Services, request: WrongRequest) -> tuple[DroppedFact, .
     message = f"No published fact has the id or text {request.fact[:120]!r}."
     if request.fact in wrong_marks.ids(layout):
         message = f"The fact {request.fact} was dropped before, and is not published any more."
-    hint = 'These list ids: preread facts "WORDS"'
+    hint = '`preread facts "WORDS"` lists ids.'
     raise PrereadError("E_NOT_FOUND", message, hint)
 
 

@@ -69,9 +69,12 @@ class Tree:
     check: Callable[[], None] = never
     commits: dict[str, tuple[str, ...]] = field(default_factory=dict)  # sha -> lines, if read
     outlines: "dict[str, Outline]" = field(default_factory=dict)  # path -> outline, if read
+    # Globs of test results -> the files that they match, if looked for.
+    reports: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     # What could not be read: files by path -> why; git and folders, whose files are not known.
     unreadable: dict[str, str] = field(default_factory=dict)
     failed: dict[str, None] = field(default_factory=dict)
+    _real: dict[str, Path] = field(default_factory=dict)
     _texts: _Cache[str] = field(default_factory=_Cache)
     _lines: _Cache[list[str]] = field(default_factory=_Cache)
     _large: _Cache[list[str]] = field(default_factory=_Cache)
@@ -292,6 +295,12 @@ class Tree:
             self.outlines[path] = syntax.outline(path, self.text(path) or "")
         return self.outlines[path]
 
+    def real(self, path: str) -> Path:
+        """Where a path leads, looked up once per request; raises as `Layout.real` does."""
+        if path not in self._real:
+            self._real[path] = self.layout.real(self.layout.inside(path))
+        return self._real[path]
+
     def exists(self, path: str) -> bool:
         """Whether a path is a file inside the project."""
         try:
@@ -309,6 +318,11 @@ class Tree:
     @cached_property
     def _matching(self) -> dict[str, list[str]]:
         return {}
+
+    @cached_property
+    def cut(self) -> str:
+        """What this work tree leaves out; see `git.cut`."""
+        return git.cut(self.layout.root)
 
     @property
     def root(self) -> Path:

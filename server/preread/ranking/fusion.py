@@ -9,7 +9,16 @@ from typing import NamedTuple
 from preread.index import words
 from preread.ranking.query import Query
 from preread.ranking.search import Lookup, Search
-from preread.ranking.signals import commits, imports, mentions, names, passages, text, uses
+from preread.ranking.signals import (
+    commits,
+    imports,
+    likeness,
+    mentions,
+    names,
+    passages,
+    text,
+    uses,
+)
 from preread.ranking.weights import WEIGHTS
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -22,6 +31,7 @@ RANKED_TOGETHER = {"tests": ("test", "support"), "helpers": ("test", "support")}
 DEPTH = 100  # files used of each signal
 # the factor on test helpers among tests and on examples among sources
 DEMOTION = 0.8
+MEANING = "similar names"  # by the optional model; a setting says how much
 RRF_K = 10  # reciprocal rank fusion's k: the larger, the less the first places of one signal count
 HIGH_PLACE = 10  # a signal in which a file ranks so high is a reason to show
 BYTES_PER_NAME = 200  # bytes that make a file as central as one more definition does
@@ -79,6 +89,7 @@ SECOND_PASS: tuple[Signal, ...] = (  # these start from the best files of the fi
     Signal("named after sources", names.named_after_sources, "it is named like a source above"),
     Signal("imports sources", imports.imports_sources, "it imports a source above"),
     Signal("mentions sources", uses.mentions_sources, "it mentions a source above"),
+    Signal(MEANING, likeness.similar_names, "its names mean something similar"),
 )
 PRIORS = frozenset(
     {"words of its folder's past", "changed of late", "same folder"}
@@ -118,6 +129,7 @@ def _fuse(search: Search) -> dict[str, Fused]:
     for signals in (FIRST_PASS, SECOND_PASS):
         for signal in signals:
             weight = weights.get(signal.name, 0.0)
+            weight *= search.lookup.meaning if signal.name == MEANING else 1
             for path, place in _places(signal.scores(search) if weight else {}):
                 if signal.name not in PRIORS or path in total:
                     total[path] = total.get(path, 0.0) + weight / (RRF_K + place)

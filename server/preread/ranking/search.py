@@ -68,6 +68,7 @@ class Lookup:
     text: str = ""  # the request as it was written
     scope: str = ""  # what ranked paths begin with: a folder and its slash
     read: Callable[[str], str | None] = lambda _: None  # a file's text, by its path
+    meaning: float = 0.0  # how much it counts what names mean, from 0 to 1
 
     def __post_init__(self) -> None:
         self._defined: dict[str, dict[int, float]] = {}

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_origin
 
 from preread.errors import PrereadError
 from preread.infra.kept_db import KeptDatabase
@@ -17,6 +17,8 @@ from preread.layout import Layout
 from preread.reports.results import Line
 
 T = TypeVar("T")
+R = TypeVar("R", bound=tuple[Any, ...])
+NUMBERS = (int, float)
 # `\` joins lines, because the version depends on each character.
 SCHEMA = """
 CREATE TABLE reports (
@@ -56,6 +58,14 @@ class Row(NamedTuple):
     at: float
 
 
+class _Ingested(NamedTuple):
+    """What is kept of a report's content."""
+
+    failures: str
+    problem: str
+    at: float
+
+
 class Try(NamedTuple):
     """A stored outcome of a test."""
 
@@ -90,6 +100,17 @@ class StoredTest(NamedTuple):
     tries: tuple[Try, ...]  # oldest first
 
 
+def _sound(row: R) -> R:
+    """The row. Raises TypeError if a value is of another type than its field: one bit decides.
+
+    Within `use`, that is damage of the file.
+    """
+    for value, kind in zip(row, type(row).__annotations__.values(), strict=True):
+        if not isinstance(value, NUMBERS if kind in NUMBERS else get_origin(kind) or kind):
+            raise TypeError(f"{value!r:.40} is no {kind}")
+    return row
+
+
 def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
     """Run `work` on the history; raises as `KeptDatabase.use` does."""
     database = KeptDatabase(
@@ -104,7 +125,7 @@ def use(layout: Layout, work: Callable[[sqlite3.Connection], T]) -> T:
 def rows(connection: sqlite3.Connection) -> dict[str, Row]:
     """The stored reports by path."""
     sql = "SELECT path, size, mtime, changed, digest, says, problem, at FROM reports"
-    return {row[0]: Row(*row) for row in connection.execute(sql)}
+    return {row[0]: _sound(Row(*row)) for row in connection.execute(sql)}
 
 
 def ingested(connection: sqlite3.Connection, digest: str) -> tuple[str, str, float] | None:
@@ -112,7 +133,7 @@ def ingested(connection: sqlite3.Connection, digest: str) -> tuple[str, str, flo
     found = connection.execute(
         "SELECT says, problem, at FROM seen WHERE digest = ?", (digest,)
     ).fetchone()
-    return tuple(found) if found else None
+    return _sound(_Ingested(*found)) if found else None
 
 
 def save_report(connection: sqlite3.Connection, row: Row) -> int:
@@ -127,9 +148,18 @@ def save_report(connection: sqlite3.Connection, row: Row) -> int:
 
 def record(layout: Layout, id_: str) -> Line | None:
     """The run with this id, from a report but in the format of the hooks; None if unknown."""
-    sql = "SELECT record FROM runs WHERE id = ?"
-    found = _read(layout, lambda connection: connection.execute(sql, (id_,)).fetchone())
-    return Line(found[0], json.loads(found[0])) if found else None
+    return _read(layout, lambda connection: _record(connection, id_))
+
+
+def _record(connection: sqlite3.Connection, id_: str) -> Line | None:
+    """The record; raises ValueError if it is damaged."""
+    found = connection.execute("SELECT record FROM runs WHERE id = ?", (id_,)).fetchone()
+    if found is None:
+        return None
+    value = json.loads(found[0])
+    if not isinstance(value, dict):
+        raise ValueError("a record is no object")  # noqa: TRY004 - as of other damage
+    return Line(found[0], value)
 
 
 def failing(layout: Layout) -> list[StoredTest]:
@@ -151,10 +181,10 @@ def _failing(connection: sqlite3.Connection) -> list[StoredTest]:
         FROM outcomes o JOIN tests t ON t.id = o.test LEFT JOIN reports r ON r.id = o.report
         WHERE t.failures + t.retried > 0 ORDER BY o.test, o.at"""
     for test, *values in connection.execute(sql):
-        tries.setdefault(test, []).append(Try(*values))
+        tries.setdefault(test, []).append(_sound(Try(*values)))
     sql = """SELECT id, file, groups, name, runs, failures, retried, first, last, failed, kinds,
         message FROM tests WHERE failures + retried > 0 ORDER BY id"""
     return [
-        StoredTest._make((*values, json.loads(kinds), message, tuple(tries.get(test, ()))))
+        _sound(StoredTest._make((*values, json.loads(kinds), message, tuple(tries.get(test, ())))))
         for test, *values, kinds, message in connection.execute(sql)
     ]

@@ -49,6 +49,12 @@ def compare(repository: Repository, record: Record, *, limit: int = MAX_DIFF) ->
     )
 
 
+def between(repository: Repository, one: str, other: str, *, limit: int = MAX_DIFF) -> str:
+    """The diff of two commits, cut at a limit."""
+    done = repository.run("diff", *PLAIN, one, other, "--")
+    return done.out.decode("utf-8", "replace")[:limit]
+
+
 def _file(row: str) -> FileChange:
     added, removed, path = row.split("\t", 2)
     if added == "-":

@@ -76,16 +76,27 @@ def _joined(repository: Repository, record: Record, path: Path, base: str, how: 
         if done.status and not listing.under_way(repository, path):
             repository.run("rebase", "-q", base, at=path)
         return "" if done.status else repository.commit_of(record.branch)
-    if tree := merged_tree(repository, base, record.branch):
-        message = f"Merge {records.short(record.branch)} into {records.short(base)}"
-        done = repository.run("commit-tree", tree, "-p", base, "-p", record.branch, "-m", message)
-        return done.out.decode().strip()
+    if both := _merge_commit(repository, record, base):
+        return both
     done = repository.run("merge", "-q", "--no-edit", base, at=path, must=False)
     if done.status == 0:  # not what merge-tree said; it is a commit that has both
         return repository.commit_of(record.branch)
     if not listing.under_way(repository, path):
         repository.run("merge", "-q", "--no-edit", base, at=path)
     return ""
+
+
+def _merge_commit(repository: Repository, record: Record, base: str) -> str:
+    """A commit that has both, with the base first, on no branch yet; empty if there are conflicts.
+
+    Touches no file.
+    """
+    tree = merged_tree(repository, base, record.branch)
+    if not tree:
+        return ""
+    message = f"Merge {records.short(record.branch)} into {records.short(base)}"
+    done = repository.run("commit-tree", tree, "-p", base, "-p", record.branch, "-m", message)
+    return done.out.decode().strip()
 
 
 def merged_tree(repository: Repository, base: str, branch: str) -> str:
@@ -124,6 +135,30 @@ def advance(repository: Repository, base: str, old: str, new: str) -> bool:
             git=said.strip()[-1000:],
         )
     return done.status == 0
+
+
+def update(repository: Repository, name: str) -> Merged:
+    """Merge what its base has gained into a worktree; with conflicts, it is as it was before."""
+    with repository.locked(name) as held:
+        record = records.need(held, name)
+        base = target(held, record, "")
+        path = records.path_of(held, name)
+        _check_clean(held, record, path)
+        if held.is_ancestor(base, record.branch):
+            return Merged("up_to_date", held.commit_of(record.branch))
+        records.write(held.layout, record.model_copy(update={"stage": "merging"}))
+        # The base comes first: a fast-forward then leaves its own line of commits as it was.
+        both = _merge_commit(held, record, base)
+        how = ("--ff-only", both) if both else ("--no-edit", base)
+        done = held.run("merge", "-q", *how, at=path, must=False)
+        found = tuple(conflicts(held, path))
+        if listing.under_way(held, path):
+            held.run("merge", "--abort", at=path)
+        records.write(held.layout, record)
+        if done.status and not found:
+            said = done.err.decode("utf-8", "replace")[-500:]
+            raise failed(f"{records.short(base)} does not merge into {name}.", "", git=said)
+        return Merged("conflicts" if found else "merged", held.commit_of(record.branch), found)
 
 
 def proceed(repository: Repository, name: str, how: How, into: str = "") -> Merged:

@@ -41,12 +41,23 @@ def repair(repository: Repository) -> list[str]:
         with repository.locked("_merge") as held:
             if move := records.read_move(held.layout):
                 said.append(_finish_move(held, move))
+    said += _half_created(repository)
     for record, what in list(broken(repository)):
         with repository.locked(record.name) as held:
             # Somebody else may have done it while this call waited.
             if records.read(held.layout, record.name) == record:
                 said.append(f"{record.name}: {what}{_repair_one(held, record)}")
     return said
+
+
+def _half_created(repository: Repository) -> Iterator[str]:
+    """Take back what was being created, before git is asked for a list: it may keep git from it."""
+    for record in records.every(repository.layout).values():
+        if record.stage == "creating":
+            with repository.locked(record.name) as held:
+                if records.read(held.layout, record.name) == record:
+                    undo.creation(held, record)
+                    yield f"{record.name}: take back the half-created worktree"
 
 
 def _repair_one(repository: Repository, record: Record) -> str:

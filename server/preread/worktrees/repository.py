@@ -135,7 +135,12 @@ class Repository:
     def checkouts(self) -> list[dict[str, str]]:
         """What `git worktree list` knows: keys like `worktree`, `HEAD`, `branch`, `locked`."""
         found: list[dict[str, str]] = []
-        for line in _text(self.run("worktree", "list", "--porcelain", "-z").out).split("\0"):
+        try:
+            listed = self.run("worktree", "list", "--porcelain", "-z").out
+        except PrereadError as error:
+            error.hint = error.hint or "If a git was killed: `preread worktree prune` repairs it."
+            raise
+        for line in _text(listed).split("\0"):
             key, _, value = line.partition(" ")
             if key == "worktree":
                 found.append({})
@@ -181,10 +186,7 @@ def open_repository(services: Services, *, committed: bool = True) -> Repository
     if done.status != 0:
         raise failed(f"{root} is in no git repository.", "`git init`, and commit something.")
     common, prefix = _text(done.out).split("\n")[:2]
-    first = _text(ask("worktree", "list", "--porcelain", "-z").out).split("\0\0")[0].split("\0")
-    if "bare" in first:
-        raise failed(f"{common} is a bare repository.", "Call from a clone that has files.")
-    top = Path(first[0].removeprefix("worktree ")).resolve()
+    top = _main_tree(ask("worktree", "list", "--porcelain", "-z"), Path(common))
     programs = ask("config", "--local", "--includes", "-z", "--name-only", "--list").out
     options = list(QUIET)
     if not ask("var", "GIT_COMMITTER_IDENT").out.strip():
@@ -200,6 +202,18 @@ def open_repository(services: Services, *, committed: bool = True) -> Repository
             "Commit something: `git add -A && git commit`.",
         )
     return repository
+
+
+def _main_tree(listed: Done, common: Path) -> Path:
+    """The main work tree, which git lists first. Raises E_WORKTREE."""
+    first = _text(listed.out).split("\0\0")[0].split("\0")
+    if "bare" in first:
+        raise failed(f"{common} is a bare repository.", "Call from a clone that has files.")
+    if first[0]:
+        return Path(first[0].removeprefix("worktree ")).resolve()
+    if common.name == ".git":  # a half-created worktree keeps git from listing any
+        return common.resolve().parent
+    raise _failure("git worktree list failed", listed)
 
 
 def _harmless(keys: bytes) -> Iterator[str]:

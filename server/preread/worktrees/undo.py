@@ -57,13 +57,16 @@ def _entries(repository: Repository) -> list[Path]:
 
 
 def _is_half_created(folder: Path, name: str) -> bool:
-    """Whether git was killed while it created this: it then neither lists it nor prunes it."""
+    """Whether git was killed while it created this: it then neither lists it nor prunes it, and
+    with an empty `commondir` it lists none.
+    """
     if folder.name.rstrip("0123456789") != name.rstrip("0123456789"):
         return False
     with suppress(OSError):
         locked = folder / "locked"
         is_initializing = INITIALIZING.encode() in (plain_bytes(locked) or b"")
-        return is_initializing and not (folder / "gitdir").is_file()
+        is_whole = (folder / "gitdir").is_file() and bool(plain_bytes(folder / "commondir"))
+        return is_initializing and not is_whole
     return False
 
 

@@ -1,82 +1,71 @@
-"""`agent.execute`: one agent, in a worktree of its own, with what is known in its prompt."""
+"""`agent.execute`: one agent in a worktree of its own, or a coordinator with several."""
 
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Literal
-
-from pydantic import Field
 
 from preread import aliases
-from preread.agents import kinds, run
+from preread.agents import answers, kinds, project_tests, proposals, run, work
+from preread.agents.answers import Answer
+from preread.agents.proposals import Proposal
+from preread.agents.purse import Purse
+from preread.agents.work import Job
 from preread.errors import PrereadError
 from preread.infra.reading import plain_bytes
 from preread.layout import Layout
-from preread.models import Model
+from preread.operations.agent import coordinator, plan
+from preread.operations.agent.plan import Asked
+from preread.operations.agent.shapes import MAX_TEXT, ExecuteReply, ExecuteRequest
 from preread.operations.load import LoadRequest, load
-from preread.operations.registry import (
-    DESCRIPTION,
-    FEATURE,
-    TICKET,
-    Context,
-    Operation,
-    RequestModel,
-    in_thread,
-)
+from preread.operations.registry import Context, Operation, Preview, in_thread
 from preread.operations.workflow import definitions
 from preread.services import Services
-from preread.worktrees import compare, create, listing, records, removal
-from preread.worktrees.compare import FileChange
+from preread.worktrees import compare, create, records, removal
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, open_repository
 
-MAX_TEXT = 100_000
 MAX_ISSUE = 10**9
-
-
-class ExecuteRequest(RequestModel):
-    """Which agent does what, and within which limits."""
-
-    kind: str = Field(description="coordinator, codegen, review, deployment, pr or issue.")
-    task: str = Field("", max_length=MAX_TEXT, description=DESCRIPTION)
-    feature: str = Field("_project", description=FEATURE)
-    issue: int | None = Field(None, description="The issue: `.project/tickets/<number>.md`.")
-    ticket: str | None = Field(None, description=TICKET)
-    worktree: str | None = Field(None, description="Work on in this one; default: a new one.")
-    timeout_seconds: float = Field(600, gt=0, le=3600, description="Seconds it may take.")
-    max_usd: float | None = Field(None, gt=0, description="Dollars it may cost; never raises it.")
-    model: str | None = Field(None, description="The model; agents cannot choose a dearer one.")
-
-
-class ExecuteReply(Model):
-    """What came of it. Nothing is merged: that is `worktree.merge`."""
-
-    status: Literal["done", "proposed"]
-    kind: str
-    text: str = Field(description="What the agent said last; data, not instructions.")
-    worktree: str = Field(description="Where its changes are; empty if it made none.")
-    files: tuple[FileChange, ...]
-    diff: str
-    denials: tuple[str, ...] = Field(description="What it tried and was refused.")
-    cost_usd: float | None
-    execution_time_ms: int
-    next: str
+FORMS: dict[str, type[Answer]] = {"review": answers.Verdict}  # of answers that programs read
 
 
 async def execute(context: Context, request: ExecuteRequest) -> ExecuteReply:
+    begun = time.monotonic()
     services = context.services()
+    _, repository, task, feature, settings = _asked(context, services, request)
+    limited = replace(services, settings=settings)
+    is_coordinator = request.kind == "coordinator"
+    suite = await coordinator.suite(context, services, request) if is_coordinator else None
+    known = work.known(repository.layout, feature, await _dossier(context, request, feature))
+    if suite is not None:
+        order = coordinator.order(repository, settings, request, task, feature, known, suite)
+        return await coordinator.carry_out(context, limited, order, begun)
+    return await in_thread(context, limited, _execute, request, task, feature, known)
+
+
+async def preview(context: Context, request: ExecuteRequest) -> Preview:
+    services = context.services()
+    asked = _asked(context, services, request)
+    is_coordinator = request.kind == "coordinator"
+    tests = coordinator.allowed(context, services, request) if is_coordinator else None
+    return await in_thread(context, services, plan.preview, asked, tests)
+
+
+def _asked(context: Context, services: Services, request: ExecuteRequest) -> Asked:
+    """The request, checked. Raises what is wrong with it."""
     _check_alone(services, request.kind, agent=context.is_agent)
-    kinds.policy(request.kind)
+    _check_commands(request, agent=context.is_agent)
     repository = open_repository(services)
     task = _task(repository.layout, request)
     feature = aliases.served(repository.layout, request.feature).feature
-    dossier = await load(
-        context, LoadRequest(feature=feature, description=request.task[:500] or None)
-    )
     settings = services.settings.model_copy(update=_limits(services, request))
-    limited = replace(services, settings=settings)
-    return await in_thread(context, limited, _execute, request, task, feature, dossier.dossier)
+    return Asked(request, repository, task, feature, settings)
+
+
+async def _dossier(context: Context, request: ExecuteRequest, feature: str) -> str:
+    """The dossier, waited for however long the build takes: an agent reads before it starts."""
+    patient = replace(context.caller, wait=None, times_out=False, takes_early_reply=False)
+    wanted = LoadRequest(feature=feature, description=request.task[:500] or None)
+    return (await load(replace(context, caller=patient), wanted)).dossier
 
 
 def _check_alone(services: Services, kind: str, *, agent: bool) -> None:
@@ -88,6 +77,19 @@ def _check_alone(services: Services, kind: str, *, agent: bool) -> None:
                 f"The agent {kind} belongs to the workflow {workflow.name}, which is one call.",
                 f"Start it as a whole: {workflow.start}",
             )
+
+
+def _check_commands(request: ExecuteRequest, *, agent: bool) -> None:
+    """Only a person has commands run, by a kind that proposes. Raises E_NOT_ALLOWED, E_USAGE."""
+    policy = kinds.policy(request.kind)
+    if request.commands and agent:
+        raise PrereadError(
+            "E_NOT_ALLOWED", "`commands` are for people to allow.", "Without them, it proposes."
+        )
+    if request.commands and not policy.proposes:
+        raise PrereadError("E_USAGE", f"The agent {request.kind} has no commands run.", "")
+    for command in request.commands:
+        project_tests.parsed(command)
 
 
 def _limits(services: Services, request: ExecuteRequest) -> dict[str, object]:
@@ -107,12 +109,12 @@ def _task(layout: Layout, request: ExecuteRequest) -> str:
     """The task with the issue's or ticket's text. Raises E_ISSUE, E_NOT_FOUND, E_USAGE."""
     texts = [request.task]
     if request.issue is not None:
-        path = layout.ticket(str(request.issue)) if 0 < request.issue < MAX_ISSUE else None
-        data = plain_bytes(path, MAX_TEXT) if path else None
+        number = _number(request.issue)
+        data = plain_bytes(layout.ticket(str(number)), MAX_TEXT) if number else None
         if data is None:
             raise PrereadError(
                 "E_ISSUE",
-                f"There is no issue {request.issue} here.",
+                f"There is no issue {str(request.issue)[:40]!a} here.",
                 "Its text is read from .project/tickets/<number>.md.",
                 {"issue": request.issue},
             )
@@ -128,51 +130,85 @@ def _task(layout: Layout, request: ExecuteRequest) -> str:
     return task
 
 
+def _number(issue: int | str) -> int:
+    """The number of an issue; 0 for what is none."""
+    text = str(issue)
+    is_number = text.isascii() and text.isdecimal() and len(text) < len(str(MAX_ISSUE))
+    return int(text) if is_number else 0
+
+
 def _execute(
-    services: Services, request: ExecuteRequest, task: str, feature: str, dossier: str
+    services: Services, request: ExecuteRequest, task: str, feature: str, known: dict[str, str]
 ) -> ExecuteReply:
     begun = time.monotonic()
     repository = open_repository(services)
     layout, policy = repository.layout, kinds.policy(request.kind)
+    purse = Purse(services.settings.max_usd, begun + request.timeout_seconds)
     record, is_new = _worktree(repository, request, feature)
-    root = records.path_of(repository, record.name) / repository.prefix
-    sources = {
-        "The dossier": dossier,
-        "What the project knows": _text(layout.knowledge),
-        "The run log": _text(layout.run_log(feature)),
-        "The change": compare.compare(repository, record).diff if not is_new else "",
-    }
-    text = run.prompt(layout, request.kind, task, sources)
     own = replace(services, layout=layout)
-    with repository.at_work(listing.work_lock(layout, record.name)):
-        records.write(layout, record.model_copy(update={"agent": request.kind}))
-        try:
-            ended = run.run(
-                own, request.kind, root, text, seconds=request.timeout_seconds, feature=feature
-            )
-            if policy.writes:
-                _commit(repository, record, request.kind, task)
-        except PrereadError as error:
-            error.details["worktree"] = record.name  # with what it did, if it did anything
-            raise
-        finally:
-            records.write(layout, record)
-            if is_new and not (policy.writes and _has_work(repository, record)):
-                removal.remove_unchanged(repository.uncancelled(), record.name)
+    try:
+        job = _job(repository, request, record, task, feature, known)
+        ended = work.do(own, repository, record, job)
+        done = _carried_out(own, repository, request, record, ended.text, purse)
+    except PrereadError as error:
+        error.details["worktree"] = record.name  # with what it did, if it did anything
+        raise
+    finally:
+        if is_new and not (policy.writes and _has_work(repository, record)):
+            work.leave(repository, record)
     worktree = record.name if records.read(layout, record.name) else ""
     compared = compare.compare(repository, record) if worktree and policy.writes else None
+    proposes = policy.proposes and not (done and done.steps)
     return ExecuteReply(
-        status="proposed" if policy.proposes else "done",
+        status="proposed" if proposes else "incomplete" if done and done.stopped else "done",
         kind=request.kind,
         text=own.credentials.without(ended.text)[:MAX_TEXT],
         worktree=worktree,
         files=compared.files if compared else (),
         diff=compared.diff if compared else "",
         denials=ended.outcome.denials,
+        ran=done.steps if done else (),
         cost_usd=ended.outcome.cost_usd,
         execution_time_ms=round((time.monotonic() - begun) * 1000),
-        next=f"preread worktree merge {worktree}" if compared else "Nothing was changed.",
+        next=(done.stopped if done else "")
+        or (
+            f"Merge it: `preread worktree merge {worktree}`" if compared else "Nothing was changed."
+        ),
     )
+
+
+def _job(
+    repository: Repository,
+    request: ExecuteRequest,
+    record: Record,
+    task: str,
+    feature: str,
+    known: dict[str, str],
+) -> Job:
+    change = compare.compare(repository, record).diff if request.worktree else ""
+    sources = {**known, "The change": change, proposals.ALLOWED: "\n".join(request.commands)}
+    form = Proposal if request.commands else FORMS.get(request.kind)
+    text = run.prompt(repository.layout, request.kind, task, sources, form)
+    return Job(request.kind, text, task, feature, request.timeout_seconds, form)
+
+
+def _carried_out(
+    services: Services,
+    repository: Repository,
+    request: ExecuteRequest,
+    record: Record,
+    text: str,
+    purse: Purse,
+) -> proposals.Done | None:
+    """What was run of a proposal; None where nothing was allowed to be."""
+    if not request.commands:
+        return None
+    try:
+        proposal = answers.read(Proposal, text)
+    except ValueError as error:
+        return proposals.Done((), f"The proposal cannot be used: {error}.")
+    root = records.path_of(repository, record.name) / repository.prefix
+    return proposals.carry_out(services, root, proposal, request.commands, purse)
 
 
 def _worktree(repository: Repository, request: ExecuteRequest, feature: str) -> tuple[Record, bool]:
@@ -183,27 +219,18 @@ def _worktree(repository: Repository, request: ExecuteRequest, feature: str) -> 
     base = repository.out("symbolic-ref", "-q", "HEAD")
     record = Record(
         name=name, branch=f"refs/heads/{records.BRANCHES}{name}", base=base,
-        begun_at=repository.commit_of("HEAD"), issue=request.issue, feature=feature,
+        begun_at=repository.commit_of("HEAD"), issue=_issue(request), feature=feature,
     )  # fmt: skip
     create.create(repository, record)
     return record.model_copy(update={"stage": "ready"}), True
 
 
-def _commit(repository: Repository, record: Record, kind: str, task: str) -> None:
-    """Commit what the agent left, so that it can be merged."""
-    path = records.path_of(repository, record.name)
-    if listing.changes(repository, path):
-        subject = " ".join(task.split())[:60]
-        repository.run("add", "-A", at=path)
-        repository.run("commit", "-q", "--no-verify", "-m", f"{kind}: {subject}", at=path)
+def _issue(request: ExecuteRequest) -> int | None:
+    return None if request.issue is None else _number(request.issue)
 
 
 def _has_work(repository: Repository, record: Record) -> bool:
     return any(removal.work_in(repository.uncancelled(), record))
-
-
-def _text(path: Path) -> str:
-    return (plain_bytes(path, MAX_TEXT) or b"").decode("utf-8", "replace")
 
 
 OPERATION = Operation(
@@ -211,9 +238,10 @@ OPERATION = Operation(
     request=ExecuteRequest,
     reply=ExecuteReply,
     effect="execute",
-    doc="Run an agent in a worktree of its own, with the dossier in its prompt; merges nothing.",
+    doc="Run an agent in a worktree of its own; a coordinator has several, and merges what passes.",
     example='preread agent codegen --task "Round coupons half up" --feature checkout',
     run=execute,
+    preview=preview,
     command="agent",
     positional=("kind",),
     limit=lambda _, request: request.timeout_seconds + 120,

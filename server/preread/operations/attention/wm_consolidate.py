@@ -38,7 +38,7 @@ async def consolidate(context: Context, request: ConsolidateRequest) -> Consolid
         return ConsolidateReply(state="nothing", proposed=(), next="Nothing recurs yet.")
     if context.is_agent or not request.yes:  # an agent cannot say yes for the person
         if context.caller.ask is None:
-            say = "Show them to the person, who can keep them: preread consolidate --yes"
+            say = "Show them to the person; to keep them: `preread consolidate --yes` in a terminal"
             return ConsolidateReply(state="proposed", proposed=found, next=say)
         listed = "".join(f"\n- {one.text} ({one.why})" for one in found)
         if not await context.caller.ask(f"Keep this in the project's knowledge?{listed}\n"):

@@ -20,6 +20,7 @@ class About(Model):
     date: str = ""
     doi: str = ""
     language: str = ""
+    pages: int | None = Field(None, description="Of a PDF its pages, of a PPTX its slides.")
 
 
 class Entry(Model):
@@ -62,6 +63,7 @@ def about(document: Document) -> About:
         date=given.get("date", ""),
         doi=doi_of(document),
         language=given.get("language", ""),
+        pages=int(given["pages"]) if given.get("pages", "").isdecimal() else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 from pathlib import Path
 
 from pydantic import Field
@@ -65,7 +66,7 @@ def _load(services: Services, context: Context, request: LoadRequest) -> LoadRep
             )
     shelf.add(services.layout, {one.path: one.digest for one in found})
     passages.index(services)
-    following = f"preread read {found[0].path}" if found else ""
+    following = f"Read it: `preread read {shlex.quote(found[0].path)}`" if found else ""
     return LoadReply(documents=tuple(found), failed=tuple(failed), next=following)
 
 
@@ -81,7 +82,7 @@ def _places(services: Services, context: Context, paths: tuple[str, ...]) -> lis
             raise PrereadError(
                 "E_NOT_ALLOWED",
                 f"{path} is outside of the project, and an agent cannot copy it into it.",
-                f"A person can: preread documents {path}",
+                f"A person can: `preread documents {path}` in a terminal",
             )
         found += shelf.files_at(place)
     for place in found:
@@ -108,7 +109,7 @@ def _inside(services: Services, place: Path) -> str:
         )
     copy = layout.documents / shelf.copy_name(place, data)
     if plain_bytes(layout.real(copy)) != data:
-        atomic.write(copy, data)
+        atomic.write(copy, data, durable=True)
     return layout.relative(copy)
 
 

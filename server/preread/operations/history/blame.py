@@ -68,7 +68,7 @@ def blamed(services: Services, wanted: str) -> list[Blamed]:
     raise PrereadError(
         "E_NOT_FOUND",
         f"No fact has the id or text {wanted[:120]!a}.",
-        'These list ids: preread facts "WORDS"',
+        '`preread facts "WORDS"` lists ids.',
     )
 
 
@@ -95,7 +95,8 @@ def _blamed(services: Services, found: PublishedDossier, fact: Known, line: int)
     builder = _builder(manifest.builder if is_own else "", manifest.model)
     # That a fact was edited by hand is seen at the next look; the line's commit may say who did it.
     committed = _committed(services, path, line)
-    by = (origins[0].by if origins else "") or builder or PERSON
+    is_persons = bool(manifest.facts) and not is_own  # a refresh may have moved it since
+    by = PERSON if is_persons else (origins[0].by if origins else "") or builder or PERSON
     if by == PERSON and committed is not None:
         by = committed.by
     return Blamed(

@@ -84,7 +84,9 @@ def _changed(services: Services, request: ImpactRequest) -> dict[str, Ranges]:
     if request.paths and not request.against:
         return dict.fromkeys(request.paths)
     if not tree.is_git:
-        raise PrereadError("E_USAGE", "Without git, name the files.", "preread impact src/a.py")
+        raise PrereadError(
+            "E_USAGE", "Without git, name the files.", "Like: `preread impact src/a.py`"
+        )
     revision = request.against or "HEAD"
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--unified=0")
     done = tree.git(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from preread import pipeline, published
+from preread import feature_lock, published
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations.integrity import damage
@@ -56,7 +56,7 @@ def _every(services: Services, busy: list[str]) -> Iterator[Damage]:
     for feature in features(services.layout):
         services.progress.say(f"checking {feature}")
         services.layout.guard(feature)
-        with pipeline.lock_if_free(services, feature) as is_free:
+        with feature_lock.hold_if_free(services, feature) as is_free:
             if is_free:
                 yield from damage.of_feature(services, feature)
             else:

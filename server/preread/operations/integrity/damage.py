@@ -11,17 +11,15 @@ from pathlib import Path
 
 from preread import (
     backups,
-    cache,
     check,
     facts,
     lost_manifests,
-    pipeline,
     publish,
     published,
     stale_hints,
+    staleness,
     wrong_marks,
 )
-from preread.build_key import build_key
 from preread.gates.feature_names import is_feature
 from preread.infra import atomic, db
 from preread.infra.reading import names_in, plain_bytes
@@ -113,7 +111,7 @@ def _files(services: Services, manifest: Manifest) -> Iterator[Damage]:
             fix, mend = "the copy of it is put back", partial(atomic.write, path, copy)
             yield Damage(path, "E_FILE_MISSING", message, fix, mend, (path,))
         elif name in REQUIRED:
-            message += f"; build it again: preread load {manifest.feature}"
+            message += f"; build it again: `preread load {manifest.feature}`"
             yield Damage(path, "E_FILE_MISSING", message)
         else:
             own = folder / MANIFEST
@@ -135,7 +133,7 @@ def _hint(services: Services, feature: str, manifest: Manifest | None) -> Iterat
     data = plain_bytes(path)
     if manifest is None:
         return
-    looked = cache.lookup(services, pipeline.as_built(manifest), partial(build_key, services))
+    looked = staleness.look_up(services, manifest)
     if looked.covers and data is not None:
         mend = partial(stale_hints.clear, layout, feature)
         yield Damage(path, "E_HINT", "the dossier is not stale", "it is removed", mend)

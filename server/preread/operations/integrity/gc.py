@@ -4,7 +4,7 @@ import time
 
 from pydantic import Field
 
-from preread import backups, cache, pipeline, publish, published
+from preread import backups, cache, feature_lock, publish, published
 from preread.backups import Backup
 from preread.models import Model
 from preread.operations.integrity import check
@@ -52,7 +52,7 @@ def _gc(services: Services, request: GcRequest) -> GcReply:
         backups.remove(layout, one)
     for feature in check.features(layout):
         layout.guard(feature)
-        with pipeline.lock_if_free(services, feature) as is_free:
+        with feature_lock.hold_if_free(services, feature) as is_free:
             if is_free:
                 publish.recover(services, feature)
     return GcReply(
@@ -72,7 +72,7 @@ def _leftovers(services: Services) -> list[str]:
     """What killed builds left; that of a running one is not theirs."""
     found = []
     for feature in check.features(services.layout):
-        with pipeline.lock_if_free(services, feature) as is_free:
+        with feature_lock.hold_if_free(services, feature) as is_free:
             if is_free:
                 found += publish.leftovers(services, feature)
     return [services.layout.relative(path) for path in found]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from preread import backups, pipeline
+from preread import backups, feature_lock
 from preread.layout import Layout
 from preread.models import Model
 from preread.operations.integrity import check, damage
@@ -38,7 +38,7 @@ async def repair(context: Context, _: RepairRequest) -> RepairReply:
     copies: list[str] = []
     for feature in check.features(services.layout):
         services.layout.guard(feature)
-        async with pipeline.feature_lock(services, feature):
+        async with feature_lock.hold(services, feature):
             found = await in_thread(context, services, _mend_feature, feature, copies)
         done += found
     done += await in_thread(context, services, _mend_project, copies)
@@ -48,7 +48,7 @@ async def repair(context: Context, _: RepairRequest) -> RepairReply:
         repaired=tuple(done),
         left=left,
         backups=tuple(copies),
-        next=f"To undo it: preread restore {copies[-1]}" if copies else "",
+        next=f"To undo it: `preread restore {copies[-1]}`" if copies else "",
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from preread import backups, facts, pipeline, publish, versions
+from preread import backups, facts, feature_lock, publish, versions
 from preread.check import check_unbudgeted
 from preread.gates.spans import decoded
 from preread.infra import atomic
@@ -38,7 +38,7 @@ async def restore(context: Context, request: RestoreRequest) -> RestoreReply:
     async with AsyncExitStack() as locks:
         for feature in _features(services.layout, copies):
             services.layout.guard(feature)
-            await locks.enter_async_context(pipeline.feature_lock(services, feature))
+            await locks.enter_async_context(feature_lock.hold(services, feature))
             await in_thread(context, services, publish.recover, feature)
         reply = await in_thread(context, services, _restore, copies)
     await in_thread(context, services, facts.index, check_unbudgeted)
@@ -78,7 +78,7 @@ def _restore(services: Services, copies: dict[Path, bytes]) -> RestoreReply:
     return RestoreReply(
         restored=tuple(map(layout.relative, changed)),
         backup=backup,
-        next=f"To undo it: preread restore {backup}" if backup else "",
+        next=f"To undo it: `preread restore {backup}`" if backup else "",
     )
 
 

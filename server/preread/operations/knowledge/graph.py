@@ -103,7 +103,7 @@ def _path(context: Context, request: GraphRequest) -> Path | None:
         raise PrereadError(
             "E_USAGE",
             f"`output` has to end in {' or '.join(SUFFIXES)}.",
-            f"Like: preread graph {request.feature} --output {request.feature}.svg",
+            f"Like: `preread graph {request.feature} --output {request.feature}.svg`",
         )
     return path
 

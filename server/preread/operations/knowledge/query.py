@@ -19,6 +19,7 @@ class QueryRequest(RequestModel):
     node: str | None = Field(None, description=reading.NODE)
     to: str | None = Field(None, description="Another node: one of the shortest paths to it.")
     kinds: tuple[NodeKind, ...] = Field((), description="List only nodes of these kinds.")
+    name: str = Field("", description="List only nodes whose names have these words.")
     edges: tuple[EdgeKind, ...] = Field((), description="Follow only edges of these kinds.")
     direction: Direction = Field("both", description="Follow edges out of a node, into it, both.")
     depth: int = Field(1, ge=1, le=6, description="How many edges away from the node.")
@@ -39,10 +40,11 @@ async def query(context: Context, request: QueryRequest) -> QueryReply:
 
 
 def _query(services: Services, request: QueryRequest) -> QueryReply:
-    if request.node is None and (request.to is not None or not (request.kinds or request.edges)):
+    lists = request.kinds or request.edges or request.name.strip()
+    if request.node is None and (request.to is not None or not lists):
         raise PrereadError(
             "E_USAGE",
-            "knowledge.query needs `node`, or else `kinds` or `edges`.",
+            "knowledge.query needs `node`, or else `kinds`, `name` or `edges`.",
             'Like {"node": "checkout", "depth": 2} or {"kinds": ["decision"]}.',
         )
     found = reading.current(services, lambda connection: _found(connection, request))
@@ -54,7 +56,7 @@ def _found(connection: sqlite3.Connection, request: QueryRequest) -> Found:
     if request.node is None:
         if request.edges:
             return related(connection, request.edges, request.kinds, sure, limit)
-        return listed(connection, request.kinds, sure, limit)
+        return listed(connection, request.kinds, request.name, sure, limit)
     start = reading.find(connection, request.node).id
     wanted = Wanted(request.edges, request.direction, sure)
     if request.to is None:

@@ -61,6 +61,6 @@ def find(connection: Connection, wanted: str) -> Node:
             {"nodes": ids},
         )  # fmt: skip
     near = reading.like(connection, wanted)
-    hint = f"Similar: {', '.join(near)}." if near else "`knowledge.search` finds facts by words."
+    hint = f"Similar: {', '.join(near)}." if near else "`preread facts 'WORDS'` finds facts."
     message = f"The graph has no node `{shown}`."
     raise PrereadError("E_NOT_FOUND", message, hint, {"nodes": near})

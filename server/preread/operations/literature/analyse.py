@@ -73,17 +73,15 @@ def _analyse(services: Services, request: AnalyseRequest) -> AnalyseReply:
     )
 
 
-def _pairs(found: Network) -> list[tuple[int, int]]:
-    return [(one.source, one.target) for one in found.edges]
-
-
 def _measured(
     found: Network, measure: Measure, check: Callable[[], None]
 ) -> tuple[list[Row], bool]:
     if measure == "over_time":
-        years = Counter(found.years.get(source, 0) for source, _ in _pairs(found))
+        years = Counter(found.years.get(one.source, 0) for one in found.edges)
         return [Row(name=str(year), value=count) for year, count in years.items() if year], True
-    around = measures.neighbours(len(found.nodes), _pairs(found), directed=False)
+    around = measures.neighbours(
+        len(found.nodes), network.pairs(found, directed=False), directed=False
+    )
     if measure == "bridges":
         return [
             _row(found, a, 1.0).model_copy(update={"other": found.nodes[b].name})
@@ -102,7 +100,9 @@ def _values(
         return [float(len(one)) for one in around], True
     if measure == "communities":
         return [float(label) for label in measures.communities(around, check)], True
-    following = measures.neighbours(len(found.nodes), _pairs(found), directed=True)
+    following = measures.neighbours(
+        len(found.nodes), network.pairs(found, directed=True), directed=True
+    )
     return measures.pagerank(following), True
 
 
@@ -112,7 +112,9 @@ def _row(found: Network, place: int, value: float) -> Row:
 
 
 def _vectors(found: Network, check: Callable[[], None]) -> dict[str, tuple[float, ...]]:
-    around = measures.neighbours(len(found.nodes), _pairs(found), directed=False)
+    around = measures.neighbours(
+        len(found.nodes), network.pairs(found, directed=False), directed=False
+    )
     measured: tuple[Measure, ...] = ("degree", "pagerank", "communities")
     columns = [_values(found, around, measure, check)[0] for measure in measured]
     names = [node.name for node in found.nodes]

@@ -1,6 +1,6 @@
 """`graph.build`: the graph of what documents name and how it is related."""
 
-from preread.literature import extraction, network
+from preread.literature import network
 from preread.literature.network import Made
 from preread.models import Model
 from preread.operations.literature import shared
@@ -15,22 +15,20 @@ class BuildReply(Model):
     nodes: int
     edges: int
     made: Made
+    cost_usd: float = 0.0
 
 
 async def build(context: Context, request: shared.Wanted) -> BuildReply:
-    return await in_thread(context, context.services(), _build, request)
+    return await in_thread(context, context.services(), _build, context, request)
 
 
-def _build(services: Services, request: shared.Wanted) -> BuildReply:
-    papers, named, made = shared.entities(services, request)
-    related = [
-        one
-        for one in extraction.relations(papers, named, services.progress.check)
-        if one.confidence >= request.threshold
-    ]
-    found = network.network(papers, named, related, shared.schema(services, request), made)
+def _build(services: Services, context: Context, request: shared.Wanted) -> BuildReply:
+    read = shared.found(context, services, request)
+    schema = shared.schema(services, request)
+    found = network.network(read.papers, read.entities, read.relations, schema, read.made)
     name = network.keep(services.layout, found)
-    return BuildReply(graph=name, nodes=len(found.nodes), edges=len(found.edges), made=made)
+    nodes, edges = len(found.nodes), len(found.edges)
+    return BuildReply(graph=name, nodes=nodes, edges=edges, made=read.made, cost_usd=read.cost_usd)
 
 
 OPERATION = Operation(

@@ -21,16 +21,17 @@ class EntitiesReply(Model):
 
     entities: tuple[Entity, ...]
     made: Made
+    cost_usd: float = 0.0
 
 
 async def entities(context: Context, request: EntitiesRequest) -> EntitiesReply:
-    return await in_thread(context, context.services(), _entities, request)
+    return await in_thread(context, context.services(), _entities, context, request)
 
 
-def _entities(services: Services, request: EntitiesRequest) -> EntitiesReply:
-    _, named, made = shared.entities(services, request)
-    wanted = tuple(one for one in named if not request.kinds or one.kind in request.kinds)
-    return EntitiesReply(entities=wanted, made=made)
+def _entities(services: Services, context: Context, request: EntitiesRequest) -> EntitiesReply:
+    found = shared.found(context, services, request)
+    wanted = tuple(one for one in found.entities if not request.kinds or one.kind in request.kinds)
+    return EntitiesReply(entities=wanted, made=found.made, cost_usd=found.cost_usd)
 
 
 OPERATION = Operation(

@@ -2,7 +2,6 @@
 
 from pydantic import Field
 
-from preread.literature import extraction
 from preread.literature.model import Relation, RelationKind
 from preread.literature.network import Made
 from preread.models import Model
@@ -22,24 +21,17 @@ class RelationsReply(Model):
 
     relations: tuple[Relation, ...]
     made: Made
+    cost_usd: float = 0.0
 
 
 async def relations(context: Context, request: RelationsRequest) -> RelationsReply:
-    return await in_thread(context, context.services(), _relations, request)
+    return await in_thread(context, context.services(), _relations, context, request)
 
 
-def _relations(services: Services, request: RelationsRequest) -> RelationsReply:
-    papers, named, made = shared.entities(services, request)
-    found = extraction.relations(papers, named, services.progress.check)
-    return RelationsReply(
-        relations=tuple(
-            one
-            for one in found
-            if one.confidence >= request.threshold
-            and (not request.kinds or one.kind in request.kinds)
-        ),
-        made=made,
-    )
+def _relations(services: Services, context: Context, request: RelationsRequest) -> RelationsReply:
+    found = shared.found(context, services, request)
+    wanted = tuple(one for one in found.relations if not request.kinds or one.kind in request.kinds)
+    return RelationsReply(relations=wanted, made=found.made, cost_usd=found.cost_usd)
 
 
 OPERATION = Operation(

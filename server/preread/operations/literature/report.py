@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from preread.literature import measures, network
+from preread.literature import figures, measures, network
+from preread.literature.figures import Shown
 from preread.literature.network import Made, Network
 from preread.models import Model
 from preread.operations.literature import shared
@@ -21,11 +22,20 @@ class ReportRequest(RequestModel):
     graph: str = Field(description=shared.GRAPH)
 
 
+class Figure(Model):
+    """A figure that the report shows: save it beside the report, under its name."""
+
+    name: str
+    title: str
+    svg: str
+
+
 class ReportReply(Model):
     """The report. Each number in square brackets is a source that resolves."""
 
     markdown: str
     citations: tuple[str, ...]
+    figures: tuple[Figure, ...]
     made: Made
 
 
@@ -35,21 +45,51 @@ async def report(context: Context, request: ReportRequest) -> ReportReply:
 
 def _report(services: Services, request: ReportRequest) -> ReportReply:
     found = network.kept(services.layout, request.graph)
-    pairs = [(one.source, one.target) for one in found.edges]
-    ranks = measures.pagerank(measures.neighbours(len(found.nodes), pairs, directed=True))
+    ranks = measures.pagerank(
+        measures.neighbours(len(found.nodes), network.pairs(found, directed=True), directed=True)
+    )
     cited: dict[str, int] = {}
     best = sorted(range(len(found.nodes)), key=lambda place: -ranks[place])[:TOP]
+    shown = [Shown(at, ranks[at], _numbers(found.nodes[at].sources, cited)) for at in best]
     lines = ["# What the documents say", "", "## Most referred to", ""]
     lines += [
-        f"- {found.nodes[at].name} ({found.nodes[at].kind}, PageRank {ranks[at]:.3f}) "
-        f"{_numbers(found.nodes[at].sources, cited)}"
-        for at in best
+        f"- {found.nodes[one.place].name} ({found.nodes[one.place].kind}, "
+        f"PageRank {one.value:.3f}) {one.cited}"
+        for one in shown
     ]
+    drawn = _figures(found, shown)
+    for number, figure in enumerate(drawn, 1):
+        lines += ["", f"![Figure {number}: {figure.title}]({figure.name})"]
     lines += ["", "## Relations", "", *_relations(found, cited)]
     lines += ["", "## Sources", "", *(f"{number}. {source}" for source, number in cited.items())]
-    measured = "measured" if found.made.is_measured else "estimates"
-    lines += ["", f"Found by {found.made.rules}, no model; confidences are {measured}."]
-    return ReportReply(markdown="\n".join(lines) + "\n", citations=tuple(cited), made=found.made)
+    lines += ["", _provenance(found.made)]
+    return ReportReply(
+        markdown="\n".join(lines) + "\n",
+        citations=tuple(cited),
+        figures=tuple(drawn),
+        made=found.made,
+    )
+
+
+def _figures(found: Network, shown: list[Shown]) -> list[Figure]:
+    """Drawings of the nodes that are referred to most."""
+    ranks, related = (
+        "PageRank of what is most referred to",
+        "How what is most referred to is related",
+    )
+    return [
+        Figure(name="figure-1.svg", title=ranks, svg=figures.bars(found, shown, ranks)),
+        Figure(name="figure-2.svg", title=related, svg=figures.circle(found, shown, related)),
+    ]
+
+
+def _provenance(made: Made) -> str:
+    if made.model:
+        return (
+            f"Found by the model {made.model}; {made.dropped} of its statements were dropped, "
+            "because the text does not bear them out; confidences are estimates."
+        )
+    return f"Found by {made.rules}, no model; confidences are the rules' measured precision."
 
 
 def _relations(found: Network, cited: dict[str, int]) -> list[str]:

@@ -1,6 +1,7 @@
 """What these operations share: which documents, which rules, what replies say of both."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -8,20 +9,38 @@ from preread.documents import reading, shelf
 from preread.errors import PrereadError
 from preread.literature import extraction, network, rules
 from preread.literature.extraction import Paper
-from preread.literature.model import Entity
+from preread.literature.model import Entity, Relation
 from preread.literature.network import Made, Schema
-from preread.operations.registry import RequestModel
+from preread.operations.registry import Context, RequestModel
 from preread.services import Services
+
+if TYPE_CHECKING:
+    from preread.agents.reader import Read
 
 GRAPH = "The graph's name, as `graph.build` returns it."
 
 
 class Wanted(RequestModel):
-    """Which documents, and how sure."""
+    """Which documents, by what, and how sure."""
 
     paths: tuple[str, ...] = Field((), description="Documents; all that were loaded by default.")
     threshold: float = Field(0.8, ge=0, le=1, description="The minimum confidence.")
-    schema_path: str = Field("", description="A TOML file with `theories`, `kinds` and `edges`.")
+    schema_path: str = Field(
+        "", description="A TOML file with `theories`, `terms`, `kinds` and `edges`."
+    )
+    by: Literal["rules", "model"] = Field(
+        "rules", description="Rules, or Claude Code, which costs money; what it quotes is checked."
+    )
+
+
+class Found(NamedTuple):
+    """What documents name, how that is related, and what both were made of."""
+
+    papers: list[Paper]
+    entities: list[Entity]
+    relations: list[Relation]
+    made: Made
+    cost_usd: float
 
 
 def papers(services: Services, paths: Iterable[str]) -> tuple[list[Paper], dict[str, str]]:
@@ -29,7 +48,7 @@ def papers(services: Services, paths: Iterable[str]) -> tuple[list[Paper], dict[
     wanted = list(paths) or list(shelf.loaded(services.layout))
     if not wanted:
         raise PrereadError(
-            "E_NOT_FOUND", "No documents were loaded.", "First: preread documents FILE"
+            "E_NOT_FOUND", "No documents were loaded.", "First: `preread documents FILE`"
         )
     found, digests = [], {}
     for number, path in enumerate(wanted):
@@ -45,11 +64,38 @@ def schema(services: Services, request: Wanted) -> Schema:
     return network.schema_of(services.tree.text(path), path) if path else Schema()
 
 
-def entities(services: Services, request: Wanted) -> tuple[list[Paper], list[Entity], Made]:
-    """The documents, what they name, and what both were made of."""
-    found, digests = papers(services, request.paths)
-    terms = schema(services, request).theories
-    named = extraction.entities(found, terms, request.threshold, services.progress.check)
-    made = Made(documents=digests, rules=rules.EDITION, is_measured=rules.IS_MEASURED,
-                threshold=request.threshold)  # fmt: skip
-    return found, named, made
+def found(context: Context, services: Services, request: Wanted) -> Found:
+    """What the documents say. Raises E_NOT_ALLOWED for an agent that may not write by a model."""
+    if request.by == "model" and context.is_agent and "write" not in services.settings.allow:
+        raise PrereadError(
+            "E_NOT_ALLOWED",
+            "A model costs money, and agents may only read here.",
+            "Leave `by` out, or have a person add `write` to `allow`.",
+        )
+    every, digests = papers(services, request.paths)
+    read = _by_model(services, every) if request.by == "model" else None
+    check, sure = services.progress.check, request.threshold
+    if read:
+        named = extraction.merged(read.entities, sure)
+        said: Iterable[Relation] = read.relations
+    else:
+        terms = schema(services, request).vocabulary()
+        named = extraction.entities(every, terms, sure, check)
+        said = extraction.stated(every, check)
+    made = Made(
+        documents=digests,
+        rules=rules.EDITION,
+        model=read.model if read else "",
+        dropped=read.dropped if read else 0,
+        is_measured=read is None,
+        threshold=sure,
+    )
+    related = extraction.relations(every, named, said)
+    kept = [one for one in related if one.confidence >= sure]
+    return Found(every, named, kept, made, read.cost_usd if read else 0.0)
+
+
+def _by_model(services: Services, every: list[Paper]) -> "Read":
+    from preread.agents import reader
+
+    return reader.read(services, every)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from pydantic import Field
@@ -15,7 +16,7 @@ from preread.literature.network import ID
 from preread.models import Model
 from preread.operations import REGISTRY, dispatch
 from preread.operations.arguments import parse
-from preread.operations.registry import Context, Operation, RequestModel
+from preread.operations.registry import Context, Operation, Preview, RequestModel
 
 CATEGORIES = frozenset({"documents", "graph"})
 MAX_CALLS = 20
@@ -47,9 +48,7 @@ class WorkflowReply(Model):
 async def workflow(context: Context, request: WorkflowRequest) -> WorkflowReply:
     layout = context.services().layout
     layout.guard()
-    if bool(request.tool_calls) == bool(request.workflow_id):
-        raise PrereadError("E_USAGE", "documents.workflow needs `tool_calls` or `workflow_id`.")
-    before = _record(layout, request.workflow_id) if request.workflow_id else {}
+    before = _asked_again(layout, request)
     calls = tuple(before.get("tool_calls", request.tool_calls))
     results: list[dict[str, Any]] = []
     for number, call in enumerate(calls, 1):
@@ -61,11 +60,59 @@ async def workflow(context: Context, request: WorkflowRequest) -> WorkflowReply:
             workflow_id=request.workflow_id, tool_calls=calls, results=tuple(results),
             changed=changed,
         )  # fmt: skip
-    value = {"tool_calls": list(calls), "results": results}
+    name = _kept(layout, list(calls), results)
+    return WorkflowReply(workflow_id=name, tool_calls=calls, results=tuple(results))
+
+
+def _kept(layout: Layout, calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> str:
+    value = {"tool_calls": calls, "results": results}
     data = json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
     name = hashlib.sha256(data).hexdigest()[:12]
     atomic.write(layout.document_workflow(name), data)
-    return WorkflowReply(workflow_id=name, tool_calls=calls, results=tuple(results))
+    return name
+
+
+def recorded(context: Context, made: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, str]:
+    """The `workflow_id` of calls that were made as a chain or a batch.
+
+    Nothing if one of them is not about documents, or the caller may not write.
+    """
+    calls, results = [call for call, _ in made], [result for _, result in made]
+    is_about_documents = all(
+        call["method"].partition(".")[0] in CATEGORIES and call["method"] != OPERATION.name
+        for call in calls
+    )
+    services = context.services()
+    may_write = not context.is_agent or "write" in services.settings.allow
+    if not (is_about_documents and may_write and len(calls) <= MAX_CALLS):
+        return {}
+    with suppress(PrereadError):  # a disk that cannot be written
+        services.layout.guard()
+        return {"workflow_id": _kept(services.layout, calls, results)}
+    return {}
+
+
+async def preview(context: Context, request: WorkflowRequest) -> Preview:
+    """The calls that would be made; their results are not known before."""
+    before = _asked_again(context.services().layout, request)
+    steps = [_step(call) for call in before.get("tool_calls", request.tool_calls)]
+    return Preview(notes=tuple(f"{operation.name} would be called." for operation in steps))
+
+
+def _asked_again(layout: Layout, request: WorkflowRequest) -> dict[str, Any]:
+    """The record that is to be replayed; empty for new calls. Raises E_USAGE, E_NOT_FOUND."""
+    if bool(request.tool_calls) == bool(request.workflow_id):
+        raise PrereadError("E_USAGE", "documents.workflow needs `tool_calls` or `workflow_id`.")
+    return _record(layout, request.workflow_id) if request.workflow_id else {}
+
+
+def _step(call: dict[str, Any]) -> Operation:
+    """The operation of one call. Raises E_USAGE for one that is not about documents."""
+    operation = dispatch.find(REGISTRY, str(call.get("method", "")))
+    is_fit = _is_dict(call.get("params") or {}) and operation is not OPERATION
+    if operation.category not in CATEGORIES or not is_fit:
+        raise PrereadError("E_USAGE", f"{operation.name} cannot be a step of this workflow.")
+    return operation
 
 
 def _record(layout: Layout, name: str) -> dict[str, Any]:
@@ -81,10 +128,8 @@ async def _made(
     context: Context, call: dict[str, Any], results: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """The result of one call. Raises E_USAGE for one that is not about documents."""
-    operation = dispatch.find(REGISTRY, str(call.get("method", "")))
+    operation = _step(call)
     params = call.get("params") or {}
-    if operation.category not in CATEGORIES or operation is OPERATION or not _is_dict(params):
-        raise PrereadError("E_USAGE", f"{operation.name} cannot be a step of this workflow.")
     given = {name: _filled(value, results) for name, value in params.items()}
     reply = await dispatch.run(context, operation, parse(operation.request, given, operation.name))
     return reply.model_dump(mode="json", exclude_none=True)
@@ -133,4 +178,5 @@ OPERATION = Operation(
     doc="Make a chain of calls on documents and record it, or replay one and say what changed.",
     example="""preread call documents.workflow '{"tool_calls": [{"method": "graph.build"}]}'""",
     run=workflow,
+    preview=preview,
 )

@@ -67,8 +67,8 @@ async def capture(context: Context, request: CaptureRequest) -> CaptureReply:
         return reply(state="nothing", next="There is nothing new in the run log's LEARN.")
     if context.is_agent or not request.yes:  # an agent cannot say yes for the person
         if context.caller.ask is None:
-            again = f"preread capture {found.feature} --yes"
-            return reply(state="proposed", next=f"Show them to the person; to keep them: {again}")
+            keeps = f"`preread capture {found.feature} --yes` in a terminal"
+            return reply(state="proposed", next=f"Show them to the person; to keep them: {keeps}")
         if not await context.caller.ask(_question(found)):
             return reply(state="declined", next="Nothing was kept.")
     kept = [await keeping.keep(context, _new(fact)) for fact in found.facts]
@@ -94,7 +94,7 @@ def _find(services: Services, context: Context, name: str) -> _Found:
         raise PrereadError(
             "E_CHECK",
             f"{path} is not a finished run log{why}.",
-            f"Finish it first; this lists what is missing: preread check --run {feature}",
+            f"Finish it first; this lists what is missing: `preread check --run {feature}`",
         )
     facts, refused = [], []
     who = keeping.who(services, context)

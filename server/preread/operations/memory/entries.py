@@ -137,5 +137,5 @@ def _not_found(wanted: str) -> PrereadError:
     return PrereadError(
         "E_NOT_FOUND",
         f"Nothing that is remembered has the id or text {wanted[:120]!a}.",
-        "These list ids: preread recall WORDS, preread call memory.digest",
+        "These list ids: `preread recall WORDS`, `preread call memory.digest`",
     )

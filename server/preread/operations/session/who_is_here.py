@@ -1,6 +1,7 @@
 """`who_is_here`: the sessions in this project, the builds that run, the files being written."""
 
 import time
+from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -40,10 +41,11 @@ async def who_is_here(context: Context, request: WhoRequest) -> WhoReply:  # noq
 
 def _who(services: Services, you: str) -> WhoReply:
     found = sessions.everybody(services.layout)
-    return WhoReply(you=you, sessions=tuple(found), builds=_builds(services.layout, found))
+    return WhoReply(you=you, sessions=tuple(found), builds=running(services.layout, found))
 
 
-def _builds(layout: Layout, found: list[Session]) -> tuple[RunningBuild, ...]:
+def running(layout: Layout, found: Sequence[Session] = ()) -> tuple[RunningBuild, ...]:
+    """The builds of every process, with those of these sessions that work on the feature."""
     folder = layout.building("x").parent
     builds = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:

@@ -1,11 +1,12 @@
 """`whoami`: the calling session as the others see it."""
 
 from preread import sessions
+from preread.errors import PrereadError
 from preread.operations.registry import Context, Operation, RequestModel, in_thread
 from preread.operations.session import shared
 from preread.operations.session.shared import MineReply
 from preread.services import Services
-from preread.sessions import Identity
+from preread.sessions import Identity, Session
 
 
 class WhoamiRequest(RequestModel):
@@ -17,9 +18,21 @@ async def whoami(context: Context, request: WhoamiRequest) -> MineReply:  # noqa
 
 
 def _whoami(services: Services, identity: Identity) -> MineReply:
-    session, overlaps = sessions.update(services.layout, identity)
+    session, overlaps = _registered(services, identity)
     unheard = sessions.waiting(services.layout, identity)
     return MineReply(session=session, unheard=unheard, overlaps=tuple(overlaps))
+
+
+def _registered(services: Services, identity: Identity) -> tuple[Session, list[Session]]:
+    """The session, registered unless the project cannot be written or is none."""
+    layout = services.layout
+    if layout.project.is_dir():
+        try:
+            return sessions.update(layout, identity)
+        except PrereadError as error:
+            if error.code != "E_WRITE":
+                raise
+    return sessions.known(layout, identity)
 
 
 OPERATION = Operation(

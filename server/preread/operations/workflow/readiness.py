@@ -1,12 +1,10 @@
 """`ready`: whether the work can be merged or released, and what stands in the way."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from pydantic import Field
 
-from preread import aliases, cache, inputs, pipeline
-from preread.build_key import build_key
+from preread import aliases, inputs, staleness
 from preread.models import Model
 from preread.operations import published_dossier
 from preread.operations.registry import FEATURE, Context, Operation, RequestModel, in_thread
@@ -109,7 +107,7 @@ def _of_feature(progress: Progress) -> Iterator[Blocker]:
     if progress.has_dossier and (why := _stale(services, feature)):
         message = f"The dossier is stale: {why}"
         yield Blocker(
-            code="stale", feature=feature, message=message, next=f"preread load {feature}"
+            code="stale", feature=feature, message=message, next=f"`preread load {feature}`"
         )
     log = progress.log
     if log is not None and (log.problems or not log.finished):
@@ -121,7 +119,7 @@ def _of_feature(progress: Progress) -> Iterator[Blocker]:
         message = (
             f"The run log {definitions.log_path(services.layout, feature)} is not finished: {said}."
         )
-        following = f"preread check {feature} --run"
+        following = f"`preread check {feature} --run`"
         yield Blocker(code="run-log", feature=feature, message=message, next=following)
 
 
@@ -130,7 +128,7 @@ def _failing(labels: list[str], feature: str = "") -> Blocker:
     message = (
         f"{len(labels)} tests failed when they last ran: {', '.join(labels[:MAX_NAMED])}{more}."
     )
-    following = f"preread failures {feature}".rstrip()
+    following = f"`{f'preread failures {feature}'.rstrip()}`"
     return Blocker(code="failing", feature=feature, message=message, next=following)
 
 
@@ -143,8 +141,7 @@ def _failing_elsewhere(project: Project, names: list[str]) -> list[Blocker]:
 def _stale(services: Services, feature: str) -> str:
     """Why a dossier is stale; empty if it is not."""
     found = published_dossier.find(services, feature)
-    key = partial(build_key, services)
-    looked = cache.lookup(services, pipeline.as_built(found.manifest), key)
+    looked = staleness.look_up(services, found.manifest)
     return "" if looked.covers else looked.why
 
 

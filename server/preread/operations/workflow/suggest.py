@@ -67,10 +67,10 @@ def _suggest(services: Services, request: SuggestRequest) -> SuggestReply:
         found = [own, *(one for one in found if one.workflow != own.workflow)]
     elif found:
         found = [_started(one, name or "…") for one in found]
-        following = f"Begin {found[0].workflow}: {found[0].start}"
+        following = f"Begin {found[0].workflow}, in Claude Code by {found[0].start}"
         following += "" if name else ", with the feature's name."
     elif request.task:
-        following = "No workflow's words are in the task. Begin with load_context for its feature."
+        following = "No workflow's words are in the task. Begin with its feature: `preread load …`"
     if request.training_mode:
         found = [one.model_copy(update={"start": ""}) for one in found]
         best = found[0] if found else None

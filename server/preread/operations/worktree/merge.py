@@ -59,8 +59,8 @@ def _merge(services: Services, request: MergeRequest) -> MergeReply:
         act = merging.start if request.action == "start" else merging.proceed
         merged = act(repository, request.name, request.how, request.into or "")
     go_on = (
-        f"Resolve them in {records.path_of(repository, request.name)}, then: preread worktree "
-        f"merge {request.name} --how {request.how} --action continue (or abort)"
+        f"Resolve them in {records.path_of(repository, request.name)}, then: `preread worktree "
+        f"merge {request.name} --how {request.how} --action continue` (or `abort`)"
     )
     return MergeReply(
         status=merged.status,

@@ -39,7 +39,7 @@ async def preview(context: Context, request: RemoveRequest) -> Preview:
 
 def _remove(services: Services, request: RemoveRequest) -> RemoveReply:
     removed = removal.remove(open_repository(services), request.name, force=request.force)
-    back = f"Get its work back: preread worktree create {request.name} --base {removed.kept}"
+    back = f"Get its work back: `preread worktree create {request.name} --base {removed.kept}`"
     return RemoveReply(
         name=request.name,
         kept=removed.kept,

@@ -63,7 +63,13 @@ TOOLS = (
     ),
     _tool("bun", "bun test", r"bunfig\.toml", "bun:test", "bun test{flags} {path}"),
     _tool("deno", "deno test", r"deno\.jsonc?", "jsr:@std/testing", "deno test{flags} {path}"),
-    _tool("node", r"node (?:-\S+ )*--test", "", "node:test", "node --test{flags} {path}"),
+    _tool(
+        "node",
+        r"node (?:-\S+ (?:[^-\s]\S* )?)*--test",
+        "",
+        "node:test",
+        "node --test{flags} {path}",
+    ),
     _tool("tsd", "tsd", "", "tsd", "npx tsd{flags} --files {path}"),
     _tool("tstyche", "tstyche", r"tstyche\.config\.json", "tstyche"),
     _tool("react-scripts test --watchAll=false", "react-scripts test", ""),
@@ -222,7 +228,9 @@ def _words(choice: Choice) -> list[str]:
 def _flags(target: Target, choice: Choice) -> str:
     """The flags of a script's call, without its files and what only watches or reports."""
     called = choice.tool.script.search(choice.call)
-    given = choice.call[called.end() :].split() if called else []
+    own = choice.tool.run.replace("{flags}", " ").split()
+    before = [word for word in called[0].split()[1:] if word not in own] if called else []
+    given = [*before, *choice.call[called.end() :].split()] if called else []
     inner, kept, after_flag = relative(choice.folder, target.test), list[str](), False
     for word in given:
         plain = word.strip("\"'").removeprefix("./").rstrip("/")

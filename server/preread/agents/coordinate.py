@@ -1,0 +1,149 @@
+"""Coordinate agents: what does not wait for anything else runs at the same time."""
+
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from queue import Empty, SimpleQueue
+
+from preread.agents import journal
+from preread.agents.answers import Plan
+from preread.agents.journal import Journal, Story
+from preread.agents.order import Failure, Order, Result, turn
+from preread.agents.purse import Purse
+from preread.agents.stages import EACH, Stages
+from preread.errors import PrereadError
+from preread.services import Progress, Services
+from preread.worktrees import records, removal, repair
+from preread.worktrees.repository import Repository, open_repository
+
+SLICE = 0.1  # seconds between looks at what runs, and for cancellation
+
+
+def coordinate(services: Services, order: Order) -> Result:
+    """Carry out an order, join the call that is at it, or go on where one ended.
+
+    Raises E_AGENT when there is no plan, E_WORKTREE, E_TIMEOUT, E_MONEY, Cancelled.
+    """
+    until = time.monotonic() + order.seconds
+    repository = open_repository(services)
+    with turn(services, repository.layout, order) as waited:
+        log = journal.of(repository.layout, order.id)
+        _check_own(repository, log)
+        story = log.story
+        if story.task not in {"", order.task}:
+            message = f"The run {order.id} is about another task."
+            raise PrereadError("E_USAGE", message, "Choose another `id`.")
+        if story.is_finished and (waited or story.is_done):
+            return Result(story, joined=True)
+        before = frozenset(name for name, part in story.parts.items() if part.merged)
+        repair.repair(repository)
+        purse = Purse(order.usd, until, story.cost_usd - story.paid_before)
+        log.add("begun", text=order.task)
+        said: SimpleQueue[str] = SimpleQueue()
+        progress = replace(services.progress, report=lambda text, _done, _total: said.put(text))
+        own = replace(services, progress=progress, layout=repository.layout)
+        stages = Stages(own, replace(repository, services=own), order, log, purse)
+        failures = _Schedule(services.progress, stages, said).run()
+        story = log.story
+        _clear(repository, story)
+        log.add("finished")
+        return Result(story, failures, merged_before=before)
+
+
+def _check_own(repository: Repository, log: Journal) -> None:
+    """A journal says what was reviewed: one that came with a repository is nobody's word."""
+    path = str(log.path)
+    if repository.names("ls-files", "-z", "--", path):
+        raise PrereadError(
+            "E_NOT_ALLOWED", f"{path} is committed.", "Remove it from git, or choose another `id`."
+        )
+
+
+def _clear(repository: Repository, story: Story) -> None:
+    """Remove the worktrees of what is merged, and of agents that a kill cut off.
+
+    Refs keep what was in them. Those of earlier tries in which somebody goes on stay.
+    """
+    merged = [part for part in story.parts.values() if part.merged]
+    earlier = {name for part in merged for name in part.earlier}
+    for name in {*earlier, *story.cut_off, *(part.worktree for part in merged)}:
+        with suppress(PrereadError):  # gone, or somebody is at work there
+            work = removal.work_in(repository, records.need(repository, name))
+            is_idle = name in earlier and not (work.dirty or work.under_way)
+            removal.remove(repository, name, force=is_idle or name in story.cut_off)
+
+
+@dataclass
+class _Schedule:
+    """Which tasks run, and which failed."""
+
+    progress: Progress
+    stages: Stages
+    said: "SimpleQueue[str]"  # progress of all threads
+    running: dict["Future[Failure | None]", str] = field(default_factory=dict)
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    def run(self) -> dict[str, Failure]:
+        """Run each task once those that it needs are merged, until no more can; what failed."""
+        pool = ThreadPoolExecutor(self.stages.order.concurrency)
+        try:
+            plan = self.stages.journal.story.plan or self._planned(pool)
+            self._carry_out(pool, plan)
+        except BaseException:
+            self.progress.stop()  # whatever runs ends at its next check
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return self.failures
+
+    def _planned(self, pool: ThreadPoolExecutor) -> Plan:
+        planning = pool.submit(self.stages.plan)
+        while not wait([planning], SLICE).done:
+            self._tell(0, 0)
+        return planning.result()
+
+    def _carry_out(self, pool: ThreadPoolExecutor, plan: Plan) -> None:
+        tasks = {task.id: task for task in plan.tasks}
+        merged = {name for name, part in self.stages.journal.story.parts.items() if part.merged}
+        self.stages.due = {name: 0 if name in merged else EACH for name in tasks}
+        order = plan.order()
+        order.prepare()
+        while True:
+            while ready := order.get_ready():
+                for name in ready:
+                    if name in merged:
+                        order.done(name)
+                    else:
+                        self.running[pool.submit(self.stages.carry_out, tasks[name])] = name
+            if not self.running:
+                return
+            for future in wait(self.running, SLICE, FIRST_COMPLETED).done:
+                name = self.running.pop(future)
+                failure = future.result()
+                self.said.put(
+                    f"{name}: failed in {failure.stage}" if failure else f"{name}: merged"
+                )
+                if failure:
+                    self.failures[name] = failure
+                    self._give_up(plan, name)
+                else:
+                    merged.add(name)
+                    order.done(name)
+            self._tell(len(merged), len(tasks))
+
+    def _give_up(self, plan: Plan, failed: str) -> None:
+        """Reserve nothing for what needs a task that failed."""
+        hopeless = {failed}
+        needs = {task.id: task.needs for task in plan.tasks}
+        for name in plan.order().static_order():
+            if hopeless.intersection(needs[name]):
+                hopeless.add(name)
+                self.stages.due[name] = 0
+
+    def _tell(self, done: float, total: float) -> None:
+        """Pass on what the threads reported since. Raises Cancelled."""
+        self.progress.check()
+        with suppress(Empty):
+            while True:
+                self.progress.say(self.said.get_nowait(), done, total)

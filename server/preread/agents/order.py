@@ -1,0 +1,112 @@
+"""What a coordinator is told to do, and what came of it; only one call at a time carries it out."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from preread.agents import journal
+from preread.agents.journal import Story
+from preread.agents.project_tests import Suite
+from preread.errors import PrereadError
+from preread.infra import atomic
+from preread.infra.locks import FileLock
+from preread.layout import Layout
+from preread.services import Services
+
+POLL = 0.2  # seconds between looks whether the other call has ended
+MAX_ID = 28  # with the id of a task, it names worktrees
+
+
+class Order(NamedTuple):
+    """A task for a coordinator, and its limits."""
+
+    id: str
+    task: str
+    feature: str
+    known: dict[str, str]  # what every agent is given to read
+    suite: Suite
+    concurrency: int
+    seconds: float
+    usd: float
+    base: str  # the branch to merge into, full
+    links: tuple[str, ...] = ()
+    issue: int | None = None
+
+
+class Failure(NamedTuple):
+    """A task that is not merged."""
+
+    task: str
+    stage: str  # codegen, review, merge, tests; `waiting` if it was not begun
+    code: str
+    reason: str
+    worktree: str = ""  # where its work is
+
+
+@dataclass
+class Result:
+    """What a journal says at the end of a call, and what this call could not do."""
+
+    story: Story
+    failures: dict[str, Failure] = field(default_factory=dict)
+    joined: bool = False  # another call did it
+    merged_before: frozenset[str] = frozenset()  # tasks of an earlier call
+
+    @property
+    def is_late(self) -> bool:
+        return any(failure.code == "E_TIMEOUT" for failure in self.failures.values())
+
+    def all_failures(self) -> list[Failure]:
+        """A failure for each task that is not merged."""
+        found = []
+        for task in self.story.plan.tasks if self.story.plan else ():
+            part = self.story.parts[task.id]
+            if part.merged:
+                continue
+            if task.id in self.failures:
+                found.append(self.failures[task.id])
+            elif part.failed:
+                entry = part.failed
+                found.append(Failure(task.id, entry.kind, entry.code, entry.text, entry.worktree))
+            else:
+                missing = [name for name in task.needs if not self.story.parts[name].merged]
+                why = f"It needs {', '.join(missing)}." if missing else "It was not begun."
+                found.append(Failure(task.id, "waiting", "E_AGENT", why))
+        return found
+
+
+@contextmanager
+def turn(services: Services, layout: Layout, order: Order) -> Iterator[bool]:
+    """Hold a run; the value is whether another call had it first. Raises E_TIMEOUT, Cancelled."""
+    path = layout.lock(f"_agents-{order.id}")
+    atomic.make_folder(path.parent)
+    lock = FileLock(path)
+    until, waited = time.monotonic() + order.seconds, False
+    while True:
+        try:
+            lock.acquire(0)
+            break
+        except TimeoutError as error:
+            if time.monotonic() > until:
+                raise PrereadError(
+                    "E_TIMEOUT",
+                    f"Another call is still at work on {order.id}.",
+                    "Call again with the same id.",
+                    {"id": order.id},
+                ) from error
+        waited = True
+        _follow(services, layout, order)
+        time.sleep(POLL)
+    try:
+        yield waited
+    finally:
+        lock.release()
+
+
+def _follow(services: Services, layout: Layout, order: Order) -> None:
+    """Report how far the other call has come."""
+    parts = journal.of(layout, order.id).story.parts
+    merged = sum(bool(part.merged) for part in parts.values())
+    services.progress.say(f"{order.id} is under way in another call", merged, len(parts))

@@ -1,0 +1,181 @@
+"""What documents name, by a headless child: only what the text says word for word is believed."""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast, get_args
+
+from preread.agents import answers, run
+from preread.agents.answers import Names
+from preread.errors import PrereadError
+from preread.gates import fence
+from preread.gates.feature_names import PROJECT
+from preread.infra import assets, atomic, db
+from preread.infra.reading import plain_bytes
+from preread.literature.extraction import Paper
+from preread.literature.model import Entity, EntityKind, Relation, RelationKind
+from preread.services import Services
+
+KIND = "reader"
+CHARACTERS = 100_000  # of text that one run is given
+LEAST_USD = 0.01  # with less, no run is started
+ENTITIES = frozenset(get_args(EntityKind)) - {"DOCUMENT"}
+RELATIONS = frozenset({"defines", "extends", "contradicts"})
+CONFIDENCE = 0.8  # an estimate: that the quote is there is checked, what it means is not
+
+
+class Piece(NamedTuple):
+    """Some parts of a document, as much as one run is given: their numbers and texts."""
+
+    paper: Paper
+    parts: dict[int, str]
+
+
+class Read(NamedTuple):
+    """What the child found in all documents, and what of it was not believed."""
+
+    entities: list[Entity]
+    relations: list[Relation]
+    dropped: int
+    model: str
+    cost_usd: float
+
+
+@dataclass
+class _Limits:
+    """What is left for the runs of one call."""
+
+    usd: float
+    until: float
+    spent: float = 0.0
+
+    def lowered(self, services: Services) -> Services:
+        """Services that may spend what is left. Raises E_MONEY."""
+        if self.usd - self.spent < LEAST_USD:
+            raise PrereadError(
+                "E_MONEY",
+                f"${self.spent:.2f} of the ${self.usd:.2f} for one call are spent.",
+                "Call again: what was read is kept and not paid for again.",
+            )
+        settings = services.settings.model_copy(update={"max_usd": self.usd - self.spent})
+        return replace(services, settings=settings)
+
+
+def read(services: Services, papers: Sequence[Paper]) -> Read:
+    """Have the child read documents; what it read before is not read again.
+
+    Raises E_AGENT, E_TIMEOUT, E_MONEY and Cancelled.
+    """
+    settings = services.settings
+    limits = _Limits(settings.max_usd, time.monotonic() + settings.child_seconds("full"))
+    pieces = [piece for paper in papers for piece in _pieces(paper)]
+    found = Read([], [], 0, "", 0.0)
+    for number, piece in enumerate(pieces):
+        services.progress.say(f"the model reads {piece.paper.path}", number, len(pieces))
+        names, model = _names(services, limits, piece)
+        entities, relations, dropped = verified(piece, names)
+        found = Read(
+            [*found.entities, *entities],
+            [*found.relations, *relations],
+            found.dropped + dropped,
+            model,
+            limits.spent,
+        )
+    return found
+
+
+def _pieces(paper: Paper) -> Iterator[Piece]:
+    parts: dict[int, str] = {}
+    for number, part in enumerate(paper.document.parts, 1):
+        text = "\n".join((part.title, *part.lines))[:CHARACTERS]
+        if parts and sum(map(len, parts.values())) + len(text) > CHARACTERS:
+            yield Piece(paper, parts)
+            parts = {}
+        parts[number] = text
+    if any(text.strip() for text in parts.values()):
+        yield Piece(paper, parts)
+
+
+def _names(services: Services, limits: _Limits, piece: Piece) -> tuple[Names, str]:
+    """What the child said about a piece, now or before, and which model it was."""
+    instructions = assets.text(assets.folder("prompts") / "reader.md").strip()
+    text = "\n\n".join(piece.parts.values())
+    key = json.dumps([instructions, services.settings.model, text])
+    name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    place = db.place(services.layout).folder / "literature" / f"{name}.names.json"
+    try:
+        kept = json.loads(plain_bytes(place) or b"")
+        return Names.model_validate(kept["names"]), str(kept["model"])
+    except (ValueError, KeyError, TypeError):
+        pass
+    prompt = "\n\n".join((instructions, fence.block(text), answers.request(Names)))
+    ended = run.run(
+        limits.lowered(services),
+        KIND,
+        services.layout.root,
+        prompt,
+        seconds=max(0.0, limits.until - time.monotonic()),
+        feature=PROJECT,
+        form=Names,
+    )
+    cost = ended.outcome.cost_usd
+    limits.spent += limits.usd if cost is None else cost
+    try:
+        names = answers.read(Names, ended.text)
+    except ValueError as error:
+        raise PrereadError(
+            "E_AGENT", f"The {KIND} agent failed: its answer cannot be used: {error}.",
+            "Call again, or leave `by` out: rules need no model.", {"kind": KIND},
+        ) from error  # fmt: skip
+    value = {"names": names.model_dump(mode="json"), "model": ended.outcome.model}
+    atomic.write(place, json.dumps(value, ensure_ascii=False).encode())
+    return names, ended.outcome.model
+
+
+def verified(piece: Piece, names: Names) -> tuple[list[Entity], list[Relation], int]:
+    """What the text bears out, and how much it does not."""
+    texts = {number: plain(text) for number, text in piece.parts.items()}
+    entities, relations = [], []
+    for one in names.entities:
+        source = _shown(piece.paper, texts, one.quote, (one.name,))
+        if source and one.kind in ENTITIES:
+            entities.append(
+                Entity(
+                    kind=cast("EntityKind", one.kind),
+                    name=plain(one.name),
+                    confidence=CONFIDENCE,
+                    rule="model",
+                    sources=(source,),
+                )
+            )
+    for link in names.relations:
+        source = _shown(piece.paper, texts, link.quote, (link.source or link.target, link.target))
+        if source and link.kind in RELATIONS:
+            relations.append(
+                Relation(
+                    source=plain(link.source) or piece.paper.title,
+                    kind=cast("RelationKind", link.kind),
+                    target=plain(link.target),
+                    confidence=CONFIDENCE,
+                    rule="model",
+                    sources=(source,),
+                    quote=plain(link.quote),
+                )
+            )
+    said = len(names.entities) + len(names.relations)
+    return entities, relations, said - len(entities) - len(relations)
+
+
+def plain(text: str) -> str:
+    """A text on one line, each run of white space a blank."""
+    return " ".join(text.split())
+
+
+def _shown(paper: Paper, texts: dict[int, str], quote: str, names: Iterable[str]) -> str:
+    """The part that contains the quote, if that contains the names; empty for none."""
+    words = plain(quote)
+    if not words or not all(plain(name) and plain(name) in words for name in names):
+        return ""
+    return next((paper.cite(part) for part, text in texts.items() if words in text), "")

@@ -1,0 +1,236 @@
+"""The stages of a coordinated run that cost money: the plan, and each task's writing and review."""
+
+import threading
+from dataclasses import dataclass, field, replace
+
+from preread.agents import answers, integrate, run, work
+from preread.agents.answers import Answer, Plan, Report, Task, Verdict
+from preread.agents.journal import PLANNER, Journal, Part
+from preread.agents.order import Failure, Order
+from preread.agents.purse import Purse
+from preread.agents.run import Ended
+from preread.agents.work import Job
+from preread.errors import Cancelled, PrereadError
+from preread.services import Progress, Services
+from preread.worktrees import compare, create, records, removal
+from preread.worktrees.records import Record
+from preread.worktrees.repository import Repository
+
+PLANNING = 5  # a plan may cost one part of so many
+LIMITS = frozenset({"E_TIMEOUT", "E_MONEY"})  # not the task's fault: it goes on where it was
+DOSSIER = "The dossier"
+WHOLE = "The whole task, of which this is one part"
+BEFORE = "What was tried before, and why it was not merged"
+EACH = 2  # agents for a task: codegen and review
+
+
+@dataclass
+class Stages:
+    """What the stages of one run share. Those of different tasks run in different threads."""
+
+    services: Services
+    repository: Repository
+    order: Order
+    journal: Journal
+    purse: Purse
+    due: dict[str, int] = field(default_factory=dict)  # agents to come, for each task
+    merging: threading.Lock = field(default_factory=threading.Lock)
+
+    def plan(self) -> Plan:
+        """The graph of tasks. Raises E_AGENT when there is none."""
+        story, order = self.journal.story, self.order
+        record = self._record(f"{order.id}-plan-{story.plans + 1}")
+        known = {**order.known, "What has to pass before a part is merged": order.suite.shown}
+        text = run.prompt(self.repository.layout, PLANNER, order.task, known, Plan)
+        try:
+            ended, share = self._agent(PLANNER, record, text, Plan, among=PLANNING, is_new=True)
+            try:
+                found = answers.read(Plan, ended.text)
+            except ValueError as error:
+                self._ended(PLANNER, ended, share)
+                raise PrereadError(
+                    "E_AGENT", f"The coordinator gave no plan: {error}.", "Call again, or say more."
+                ) from error
+            self._ended(PLANNER, ended, share, text=found.model_dump_json())
+        finally:
+            work.leave(self.repository, record)
+        return found
+
+    def carry_out(self, task: Task) -> Failure | None:
+        """One task, from where it was left to its merge; what it failed in, if it did.
+
+        Raises Cancelled.
+        """
+        part, stage = self.journal.story.parts[task.id], "codegen"
+        try:
+            if self._is_merged(part):  # by a kill's last act, or by a person
+                self.journal.add("merged", task=task.id, commit=part.commit)
+                return None
+            if part.failed or not part.commit:
+                self._write(task, part)
+            stage, part = "review", self.journal.story.parts[task.id]
+            record = records.need(self.repository, part.worktree)
+            verdict = part.verdict or self._review(task, record)
+            if verdict.verdict == "reject":
+                why = "; ".join(verdict.findings) or "without a reason"
+                raise PrereadError("E_AGENT", f"The review rejected it: {why}")
+            stage = "merge"
+            self._merge(task, record)
+        except Cancelled:
+            raise
+        except PrereadError as error:
+            self.due[task.id] = 0
+            return self._failed(task, error, str(error.details.get("stage", stage)))
+        return None
+
+    def _is_merged(self, part: Part) -> bool:
+        is_work = part.commit not in {"", part.begun_at}
+        return is_work and self.repository.is_ancestor(part.commit, self.order.base)
+
+    def _write(self, task: Task, part: Part) -> None:
+        order = self.order
+        record = self._record(f"{order.id}-{task.id}-{part.tries + 1}")
+        stories = self.journal.story.parts
+        done = [
+            "\n".join((f"{name}: {report.summary}", *report.decided, *report.learned))
+            for name in task.needs if (report := stories[name].report) is not None
+        ]  # fmt: skip
+        sources = {
+            **self._dossier(),
+            **{name: text for name, text in order.known.items() if name != DOSSIER},
+            WHOLE: order.task,
+            "What the tasks before it did": "\n".join(done),
+            BEFORE: "\n".join(part.failures),
+            "The change that was not merged": self._earlier(part),
+        }
+        text = run.prompt(self.repository.layout, "codegen", task.task, sources, Report)
+        try:
+            ended, share = self._agent("codegen", record, text, Report, task=task.id, is_new=True)
+            commit = self.repository.commit_of(record.branch)
+            self._ended(
+                "codegen", ended, share, task=task.id, commit=commit,
+                text=_report(ended).model_dump_json(),
+            )  # fmt: skip
+            if commit == record.begun_at:
+                raise PrereadError("E_AGENT", "It changed nothing.")
+        except BaseException:
+            work.leave(self.repository, record)
+            raise
+
+    def _dossier(self) -> dict[str, str]:
+        """The dossier, which is as old as the run."""
+        merged = [name for name, part in self.journal.story.parts.items() if part.merged]
+        name = f"{DOSSIER} (older than what is merged: {', '.join(merged)})" if merged else DOSSIER
+        return {name: self.order.known[DOSSIER]}
+
+    def _earlier(self, part: Part) -> str:
+        if not (part.failed and part.commit):
+            return ""
+        return compare.between(self.repository, part.begun_at, part.commit)
+
+    def _review(self, task: Task, record: Record) -> Verdict:
+        change = compare.compare(self.repository, record)
+        name = "The beginning of the change; read its files" if change.truncated else "The change"
+        part = self.journal.story.parts[task.id]
+        said = part.report or Report(summary="Nothing.")
+        sources = {
+            **self._dossier(),
+            WHOLE: self.order.task,
+            "What its author says of it": "\n".join((said.summary, *said.decided)),
+            BEFORE: "\n".join(part.failures),
+            name: change.diff,
+        }
+        text = run.prompt(self.repository.layout, "review", task.task, sources, Verdict)
+        ended, share = self._agent("review", record, text, Verdict, task=task.id)
+        try:
+            found = answers.read(Verdict, ended.text)
+        except ValueError as error:
+            self._ended("review", ended, share, task=task.id)
+            raise PrereadError("E_AGENT", f"The review has no verdict: {error}.") from error
+        self._ended("review", ended, share, task=task.id, text=found.model_dump_json())
+        return found
+
+    def _merge(self, task: Task, record: Record) -> None:
+        with self.merging:
+            self.services.progress.say(f"{task.id}: runs the tests")
+            commit, said = integrate.integrate(
+                self.services, self.repository, record, self.order.suite, self.purse
+            )
+            self.journal.add("merged", task=task.id, commit=commit, text=said)
+            removal.remove(self.repository.uncancelled(), record.name, force=False)
+
+    def _failed(self, task: Task, error: PrereadError, stage: str) -> Failure:
+        part = self.journal.story.parts[task.id]
+        is_there = records.read(self.repository.layout, part.worktree) if part.worktree else None
+        worktree = part.worktree if is_there else ""
+        reason = self.services.credentials.without(error.message)
+        if error.code not in LIMITS:
+            self.journal.add(
+                "failed", task=task.id, kind=stage, worktree=worktree, text=reason, code=error.code
+            )
+        return Failure(task.id, stage, error.code, reason, worktree)
+
+    def _record(self, name: str) -> Record:
+        """A new worktree, which begins with what its dependencies merged."""
+        order = self.order
+        return Record(
+            name=name, branch=f"refs/heads/{records.BRANCHES}{name}", base=order.base,
+            begun_at=self.repository.commit_of(order.base), issue=order.issue,
+            feature=order.feature, links=order.links,
+        )  # fmt: skip
+
+    def _agent(
+        self,
+        kind: str,
+        record: Record,
+        text: str,
+        form: type[Answer],
+        *,
+        task: str = "",
+        among: int = 0,
+        is_new: bool = False,
+    ) -> tuple[Ended, float]:
+        """Run an agent with its share of the money; the caller writes down that it ended."""
+        share = self.purse.reserve(among or sum(self.due.values()))
+        if task:
+            self.due[task] -= 1
+        self.journal.add(
+            "started", task=task, kind=kind, worktree=record.name, begun_at=record.begun_at,
+            usd=share,
+        )  # fmt: skip
+        settings = self.services.settings.model_copy(update={"max_usd": share})
+        own = replace(self.services, settings=settings, progress=self._progress(task))
+        job = Job(kind, text, task, self.order.feature, self.purse.seconds, form)
+        try:
+            if is_new:
+                create.create(self.repository, record)
+            ready = record.model_copy(update={"stage": "ready"})
+            return work.do(own, self.repository, ready, job), share
+        except Cancelled:
+            raise
+        except PrereadError as error:
+            cost = error.details.get("cost_usd", 0.0)
+            self.purse.settle(share, cost)
+            self.journal.add("ended", task=task, kind=kind, usd=cost)
+            raise
+
+    def _progress(self, task: str) -> Progress:
+        """Progress that says which task it is about."""
+        report = self.services.progress.report
+        about = f"{task}: " if task else ""
+        return replace(
+            self.services.progress, report=lambda text, done, of: report(f"{about}{text}", done, of)
+        )
+
+    def _ended(self, kind: str, ended: Ended, share: float, **fields: str) -> None:
+        cost = ended.outcome.cost_usd
+        self.purse.settle(share, cost)
+        self.journal.add("ended", kind=kind, usd=cost, **fields)
+
+
+def _report(ended: Ended) -> Report:
+    """What codegen said; its work is in the files, so any words do."""
+    try:
+        return answers.read(Report, ended.text)
+    except ValueError:
+        return Report(summary=ended.text.strip()[:4000] or "It said nothing.")

@@ -1,0 +1,74 @@
+"""One agent at work in one worktree, which it has for itself meanwhile."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from preread.agents import kinds, run
+from preread.agents.answers import Answer
+from preread.agents.run import Ended
+from preread.infra.reading import plain_bytes
+from preread.layout import Layout
+from preread.services import Services
+from preread.worktrees import listing, records, removal
+from preread.worktrees.records import Record
+from preread.worktrees.repository import Repository
+
+MAX_TEXT = 100_000
+MAX_SUBJECT = 60
+
+
+class Job(NamedTuple):
+    """What an agent is asked for."""
+
+    kind: str
+    text: str  # the prompt
+    subject: str  # of the commit of what it leaves
+    feature: str
+    seconds: float
+    form: type[Answer] | None = None
+
+
+def do(services: Services, repository: Repository, record: Record, job: Job) -> Ended:
+    """Run an agent; what one leaves that may write is committed. Raises like `run.run`."""
+    layout = repository.layout
+    root = records.path_of(repository, record.name) / repository.prefix
+    with repository.at_work(listing.work_lock(layout, record.name)):
+        records.write(layout, record.model_copy(update={"agent": job.kind}))
+        try:
+            ended = run.run(
+                services, job.kind, root, job.text,
+                seconds=job.seconds, feature=job.feature, form=job.form,
+            )  # fmt: skip
+            if kinds.policy(job.kind).writes:
+                _commit(repository, record, job)
+        finally:
+            records.write(layout, record)
+    return ended
+
+
+def known(layout: Layout, feature: str, dossier: str) -> dict[str, str]:
+    """What every agent is given to read besides its task."""
+    return {
+        "The dossier": dossier,
+        "What the project knows": _text(layout.knowledge),
+        "What this person keeps about it": _text(layout.personal_knowledge),
+        "The run log": _text(layout.run_log(feature)),
+    }
+
+
+def leave(repository: Repository, record: Record) -> None:
+    """Remove a worktree unless there is work in it that is nowhere else."""
+    removal.remove_unchanged(repository.uncancelled(), record.name)
+
+
+def _commit(repository: Repository, record: Record, job: Job) -> None:
+    """Commit what the agent left, so that it can be merged."""
+    path = records.path_of(repository, record.name)
+    if listing.changes(repository, path):
+        subject = " ".join(job.subject.split())[:MAX_SUBJECT]
+        repository.run("add", "-A", at=path)
+        repository.run("commit", "-q", "--no-verify", "-m", f"{job.kind}: {subject}", at=path)
+
+
+def _text(path: Path) -> str:
+    return (plain_bytes(path, MAX_TEXT) or b"").decode("utf-8", "replace")

@@ -1,0 +1,40 @@
+"""How the reply of an agent looks to a person: what failed first, then what was done."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from preread.cli.terminal import Block
+
+if TYPE_CHECKING:
+    from preread.operations.agent.shapes import Change, ExecuteReply
+
+
+def executed(reply: "ExecuteReply") -> Iterator[Block]:
+    seconds = f"{reply.execution_time_ms / 1000:.0f} s"
+    cost = "cost unknown" if reply.cost_usd is None else f"${reply.cost_usd:.4f}"
+    run = f" {reply.id}" if reply.id else ""
+    yield f"{reply.status}: {reply.kind}{run}, {seconds}, {cost}"
+    if reply.tasks_created is not None:
+        yield f"{reply.tasks_done} of {reply.tasks_created} tasks are merged"
+    for failure in reply.failures or ():
+        kept = f" (its work: {failure.worktree})" if failure.worktree else ""
+        yield f"{failure.task} failed in {failure.stage}: {failure.reason}{kept}"
+    for change in reply.diffs or ():
+        yield from _changed(change)
+    yield from [f"\n{reply.text}"] if reply.text else []
+    yield from (f"refused: {denial}" for denial in reply.denials)
+    for step in reply.ran:
+        yield f"ran {step.command}: {step.failure or 'passed'}\n{step.output}"
+    if reply.worktree:
+        files = ", ".join(one.path for one in reply.files)
+        yield f"{reply.worktree}: {files or 'no file changed'}"
+    yield reply.next
+
+
+def _changed(change: "Change") -> Iterator[Block]:
+    """What one task came to; `git show` and `worktree diff` have its lines."""
+    how = f"merged as {change.commit[:12]}" if change.merged else "not merged"
+    yield f"{change.task}: {how}: {change.summary}"
+    yield from (f"  review: {finding}" for finding in change.findings)
+    if last := change.tests.strip().rpartition("\n")[2]:
+        yield f"  tests: {last}"

@@ -1,0 +1,149 @@
+"""Access tokens of an OAuth authorization server, for `/mcp`: found, fetched, verified.
+
+Imported only by a daemon that has an issuer.
+"""
+
+import hashlib
+import os
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+import jwt
+
+from preread import sessions
+from preread.daemon.guard import RESOURCE, Peer, Refused
+from preread.daemon.tokens import SCOPES
+from preread.errors import PrereadError
+from preread.mcp import authorization
+
+WANTED = "write"  # the scope that clients are told to ask for: building a dossier needs it
+# Signatures alone: a key that both sides know would let whoever verifies also sign.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
+    "EdDSA")  # fmt: skip
+CLAIMS = ["iss", "aud", "exp", "sub"]
+LEEWAY_SECONDS, FETCH_SECONDS = 30, 5.0
+KEYS_SECONDS, AGAIN_SECONDS = 3600.0, 30.0  # that keys are used, between two fetches at least
+MAX_ANSWER = 2**20  # bytes
+
+
+class Issuer:
+    """One authorization server. Whom it gives a token for this resource, may use it."""
+
+    def __init__(self, url: str) -> None:
+        """Raises E_USAGE for what is no issuer's address."""
+        try:
+            authorization.check_issuer(url)
+        except ValueError as error:
+            message = f"{url[:200]!a} is no issuer."
+            hint = "It is an https:// address without a query, as its metadata has it."
+            raise PrereadError("E_USAGE", message, hint) from error
+        self.url = url
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched = -KEYS_SECONDS
+        self._fetching = anyio.Lock()
+
+    def metadata(self, origin: str) -> dict[str, Any]:
+        """What RFC 9728 has clients read before they ask for a token."""
+        return authorization.resource_metadata(origin + RESOURCE, self.url, SCOPES)
+
+    def challenge(self, origin: str, error: str = "") -> str:
+        """The `WWW-Authenticate` of a refusal."""
+        at = authorization.resource_metadata_url(origin + RESOURCE)
+        first = f'error="{error}"' if error else 'realm="preread"'
+        return f'Bearer {first}, scope="{WANTED}", resource_metadata="{at}"'
+
+    async def peer(self, shown: str, origin: str) -> Peer | None:
+        """Who showed an access token; None if it is not valid. Raises Refused."""
+        claims = await self._claims(shown, origin + RESOURCE)
+        if claims is None:
+            return None
+        given = claims.get("scope", claims.get("scp", ""))
+        names = given.split() if isinstance(given, str) else given
+        scopes = [scope for scope in SCOPES if isinstance(names, list) and scope in names]
+        if not scopes:
+            challenge = self.challenge(origin, "insufficient_scope")
+            hint = f"Ask {self.url} for one of: {', '.join(SCOPES)}."
+            raise Refused(
+                403, "The access token has no scope of this server.", hint,
+                www_authenticate=challenge,
+            )  # fmt: skip
+        # A client acts for a subject; neither name is shown, because others chose them.
+        who = f"{claims['sub']} {claims.get('client_id', claims.get('azp', ''))}"
+        ident = hashlib.sha256(who.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        identity = sessions.Identity(name=f"issued {ident}", pid=os.getpid(), part=ident)
+        return Peer(identity, scopes[-1])
+
+    async def _claims(self, shown: str, resource: str) -> dict[str, Any] | None:
+        try:
+            header = jwt.get_unverified_header(shown)
+            key = await self._key(str(header.get("kid", "")))
+            if key is None or header["alg"] not in ALGORITHMS:
+                return None
+            found: dict[str, Any] = jwt.decode(
+                shown, key, algorithms=[header["alg"]], audience=resource, issuer=self.url,
+                leeway=LEEWAY_SECONDS, options={"require": CLAIMS},
+            )  # fmt: skip
+        except (jwt.PyJWTError, KeyError, TypeError, ValueError):
+            return None
+        return found
+
+    async def _key(self, name: str) -> jwt.PyJWK | None:
+        """The issuer's key of a name; they are fetched when they are old, or it has a new one."""
+        async with self._fetching:
+            age = time.monotonic() - self._fetched
+            if age > KEYS_SECONDS or (name not in self._keys and age > AGAIN_SECONDS):
+                await self._fetch()
+        return self._keys.get(name)
+
+    async def _fetch(self) -> None:
+        """Get the keys. Those known so far stay if the issuer does not answer."""
+        self._fetched = time.monotonic()
+        urls = authorization.issuer_metadata_urls(self.url)
+        async with httpx2.AsyncClient(timeout=FETCH_SECONDS) as client:
+            for url in urls:
+                about = await _json(client, url)
+                if about.get("issuer") == self.url and _is_safe(about.get("jwks_uri")):
+                    keys = await _json(client, about["jwks_uri"])
+                    found = _keys(keys.get("keys"))
+                    self._keys = found or self._keys
+                    return
+
+
+async def _json(client: httpx2.AsyncClient, url: str) -> dict[str, Any]:
+    """The JSON object at an address; an empty one if there is none."""
+    try:
+        with anyio.fail_after(FETCH_SECONDS):
+            async with client.stream("GET", url) as answer:
+                data = b""
+                async for chunk in answer.aiter_bytes():
+                    data += chunk
+                    if len(data) > MAX_ANSWER:
+                        return {}
+        found = httpx2.Response(answer.status_code, content=data).json()
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError, TimeoutError):
+        return {}
+    return found if isinstance(found, dict) and answer.is_success else {}
+
+
+def _is_safe(url: object) -> bool:
+    """Whether nobody on the way can change what is there."""
+    if not isinstance(url, str):
+        return False
+    parts = urlsplit(url)
+    return parts.scheme == "https" or parts.hostname in {"localhost", "127.0.0.1", "::1"}
+
+
+def _keys(given: object) -> dict[str, jwt.PyJWK]:
+    """The keys for signatures, by their names."""
+    found = {}
+    for one in given if isinstance(given, list) else []:
+        if not isinstance(one, dict) or one.get("kty") == "oct" or one.get("use") == "enc":
+            continue
+        try:
+            found[str(one.get("kid", ""))] = jwt.PyJWK.from_dict(one)
+        except jwt.PyJWTError:
+            continue
+    return found

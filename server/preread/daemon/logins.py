@@ -1,0 +1,89 @@
+"""Who looks at the page: a code that works once becomes a cookie. Both end with the daemon."""
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass, field
+
+from preread.daemon.tokens import Scope
+from preread.errors import PrereadError
+
+CODE_SECONDS = 300.0
+VISIT_SECONDS = 12 * 3600.0  # since the last request
+MAX_CODES, MAX_VISITORS = 20, 200
+SCOPES: tuple[Scope, ...] = ("read", "write")  # the page runs no programs
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Someone who was let in by a code, and what they may do."""
+
+    id: str
+    scope: Scope
+    namespace: str = ""  # the one root that they may open; empty for every allowed one
+
+
+@dataclass
+class _Kept:
+    visitor: Visitor
+    until: float  # by time.monotonic()
+
+
+@dataclass
+class Logins:
+    """Codes and cookies, each by its hash: a copy of the memory lets nobody in."""
+
+    _codes: dict[str, _Kept] = field(default_factory=dict)
+    _visitors: dict[str, _Kept] = field(default_factory=dict)
+
+    def code(self, scope: str, namespace: str = "") -> str:
+        """A new code, which works once. Raises E_USAGE."""
+        chosen = next((each for each in SCOPES if each == scope), None)
+        if chosen is None:
+            raise PrereadError("E_USAGE", f"The page has no scope {scope[:20]!a}.", "read or write")
+        shown = secrets.token_urlsafe(32)
+        visitor = Visitor(secrets.token_hex(4), chosen, namespace)
+        _keep(self._codes, shown, _Kept(visitor, time.monotonic() + CODE_SECONDS), MAX_CODES)
+        return shown
+
+    def redeem(self, code: str) -> str | None:
+        """The cookie for a code, which is used up; None if it is not valid."""
+        kept = self._codes.pop(_digest(code), None)
+        if kept is None or kept.until < time.monotonic():
+            return None
+        cookie, until = secrets.token_urlsafe(32), time.monotonic() + VISIT_SECONDS
+        _keep(self._visitors, cookie, _Kept(kept.visitor, until), MAX_VISITORS)
+        return cookie
+
+    def visitor(self, cookie: str) -> Visitor | None:
+        """Whose cookie this is; None if it is not valid."""
+        kept = self._visitors.get(_digest(cookie)) if cookie else None
+        if kept is None or kept.until < time.monotonic():
+            return None
+        kept.until = time.monotonic() + VISIT_SECONDS
+        return kept.visitor
+
+    def leave(self, cookie: str) -> None:
+        self._visitors.pop(_digest(cookie), None)
+
+
+def _keep(kept: dict[str, _Kept], shown: str, one: _Kept, limit: int) -> None:
+    while len(kept) >= limit:
+        del kept[next(iter(kept))]
+    kept[_digest(shown)] = one
+
+
+def _digest(shown: str) -> str:
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def cookie_name(host: str) -> str:
+    """Cookies are sent to every port of a host, so each daemon's has its port in its name."""
+    return f"preread-{host.rpartition(':')[2]}"
+
+
+def cookie_of(header: str, host: str) -> str:
+    """The page's cookie in a `Cookie` header; empty if it is not there exactly once."""
+    pairs = [one.strip().partition("=") for one in header.split(";")]
+    found = [value for name, _, value in pairs if name == cookie_name(host)]
+    return found[0] if len(found) == 1 else ""

@@ -1,0 +1,1 @@
+"""The page at `/`: what the operations say, as HTML. It decides nothing and stores nothing."""

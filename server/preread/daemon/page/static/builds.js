@@ -1,0 +1,42 @@
+// Follows the builds that run. One that begins or ends is shown by loading the page again.
+"use strict";
+(() => {
+  const builds = document.getElementById("builds");
+  const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+  const visible = (text) => text.replace(hidden, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  const shown = new Map([...builds.querySelectorAll(".build")].map((one) => [one.dataset.feature, one]));
+  const clock = () => new Date().toTimeString().slice(0, 8);
+  const bottom = (build) => { const log = build.querySelector(".log"); log.scrollTop = log.scrollHeight; };
+  const step = (build, text) => {
+    const list = build.querySelector(".steps");
+    const item = document.createElement("li");
+    const time = document.createElement("time");
+    const said = document.createElement("span");
+    time.textContent = clock();
+    said.textContent = visible(text);
+    item.append(time, " ", said);
+    list.append(item);
+    bottom(build);
+  };
+  const stream = new EventSource(builds.dataset.stream);
+  stream.addEventListener("hello", (event) => {
+    const now = JSON.parse(event.data).builds.map((one) => one.feature);
+    if (now.length !== shown.size || !now.every((one) => shown.has(one))) location.reload();
+  });
+  stream.addEventListener("build", (event) => {
+    const data = JSON.parse(event.data);
+    const build = shown.get(data.feature);
+    const ended = !["running", "waiting"].includes(data.state);
+    if (ended || !build) { stream.close(); location.reload(); return; }
+    const progress = build.querySelector("progress");
+    progress.max = data.total || 1;
+    progress.value = data.done;
+    const last = build.querySelector(".steps li:last-child span");
+    if (data.message && last?.textContent !== visible(data.message)) step(build, data.message);
+  });
+  for (const build of shown.values()) bottom(build);
+  const loaded = performance.now();
+  setInterval(() => {
+    for (const one of builds.querySelectorAll(".seconds")) one.textContent = `${Number(one.dataset.seconds) + Math.round((performance.now() - loaded) / 1000)} s`;
+  }, 1000);
+})();

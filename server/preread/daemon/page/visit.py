@@ -1,0 +1,87 @@
+"""One request of somebody who looks at the page: who it is, which project, what it asks."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+
+from preread.daemon.guard import Peer
+from preread.daemon.serving import Serving
+from preread.daemon.tokens import includes
+from preread.errors import PrereadError
+from preread.operations import REGISTRY, shared_state
+
+MANY = 1000  # items of a long reply
+NAMES = (
+    ("/", "Dossiers"),
+    ("/graph", "Graph"),
+    ("/builds", "Builds"),
+    ("/costs", "Costs"),
+    ("/tests", "Tests"),
+    ("/gates", "Gates"),
+    ("/memory", "Memory"),
+)
+Json = Any
+
+
+class Failed(Exception):  # noqa: N818 - an answer
+    """An operation's error, as its reply has it."""
+
+    def __init__(self, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.error = error
+
+
+class Visit:
+    """What views are given."""
+
+    views = NAMES
+
+    def __init__(self, serving: Serving, peer: Peer, request: Request) -> None:
+        self._serving, self._peer, self.request = serving, peer, request
+        self.wanted = request.query_params.get("namespace", "")
+        self.roots = [root for root in serving.allowed.allowed() if self._is_open(root)]
+
+    def _is_open(self, root: Path) -> bool:
+        try:
+            return self._serving.root(self._peer, str(root)) == root
+        except PrereadError:
+            return False
+
+    @property
+    def view(self) -> str:
+        """Which of the views this is."""
+        path = "/" + self.request.url.path.split("/")[1]
+        return "/" if path == "/dossier" else path
+
+    @property
+    def root(self) -> Path:
+        """The project to show. Raises E_NOT_FOUND."""
+        return self._serving.root(self._peer, self.wanted)
+
+    @property
+    def may_write(self) -> bool:
+        return includes(self._peer.scope, "write")
+
+    def given(self, name: str) -> str:
+        """A parameter of the address."""
+        return str(self.request.path_params.get(name) or self.request.query_params.get(name, ""))
+
+    def url(self, path: str, **params: object) -> str:
+        """An address on this page, in the same project."""
+        if len(self.roots) > 1 and self.wanted:
+            params.setdefault("namespace", self.wanted)
+        query = urlencode({name: value for name, value in params.items() if value != ""})
+        return quote(path) + (f"?{query}" if query else "")
+
+    async def ask(self, method: str, **params: object) -> Json:
+        """An operation's result. Raises Failed."""
+        options: dict[str, Any] = {"namespace": str(self.root)}
+        if REGISTRY[method].pages:
+            options["limit"] = MANY
+        state = {"method": method, "params": params, "options": options}
+        done = await self._serving.perform(self._peer, state, face=shared_state.PAGE)
+        if done.get("error"):
+            raise Failed(done["error"])
+        return done["result"]

@@ -1,0 +1,94 @@
+"""A feature's lock: who holds it may build, and finishes what killed builds left."""
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+from preread import published
+from preread.errors import PrereadError
+from preread.infra import atomic, db
+from preread.infra.locks import FileLock
+from preread.models import Request
+from preread.services import Services
+
+POLL = 0.05  # seconds between looks at a lock that another process holds
+
+
+@asynccontextmanager
+async def hold(services: Services, feature: str) -> AsyncIterator[None]:
+    """Hold the lock, which is released even if its holder dies; wait for it until the deadline."""
+    path = services.layout.lock(feature)
+    atomic.make_folder(path.parent)
+    from anyio import sleep
+
+    lock = FileLock(path)
+    while True:
+        with atomic.write_errors(path), suppress(TimeoutError):
+            lock.acquire(timeout=0)
+        if lock.is_locked:
+            break
+        services.progress.say(f"another process is building {feature}", 0, 5)
+        await sleep(POLL)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def hold_if_free(services: Services, feature: str) -> Iterator[bool]:
+    """Hold the lock, if nobody else does; false while a build is running.
+
+    Where nothing can be written, no build is running. Raises E_WRITE for other reasons.
+    """
+    path = services.layout.lock(feature)
+    lock = FileLock(path)
+    is_free = False
+    try:
+        with atomic.write_errors(path), suppress(TimeoutError):
+            atomic.make_folder(path.parent)
+            lock.acquire(timeout=0)
+            is_free = True
+    except PrereadError as error:
+        if error.details.get("errno") not in db.READ_ONLY:
+            raise
+        is_free = True
+    try:
+        yield is_free
+    finally:
+        if lock.is_locked:
+            lock.release()
+
+
+@asynccontextmanager
+async def building(services: Services, request: Request) -> AsyncIterator[None]:
+    """Keeps `.cache/building/<feature>` while a build runs: the gates read its deadline there."""
+    hint = services.layout.building(request.feature)
+    limit = services.settings.build_seconds(
+        request.level, auto=request.auto, extends=bool(request.extend)
+    )
+    atomic.write(hint, f"{time.time() + limit:.0f}\n".encode())
+    try:
+        yield
+    finally:
+        with suppress(PrereadError):
+            atomic.remove(hint)
+
+
+def recover(services: Services, feature: str) -> None:
+    """Finish publishing what a killed build left, so that gates find the dossier too.
+
+    Does nothing while a build is running, which holds the lock, or if the disk cannot be written.
+    """
+    from preread import publish
+
+    with suppress(PrereadError), hold_if_free(services, feature) as is_free:
+        if is_free:
+            publish.recover(services, feature)
+
+
+def recover_all(services: Services) -> None:
+    """Finish publishing what killed builds of any feature left."""
+    for feature in published.abandoned(services.layout):
+        services.progress.check()
+        recover(services, feature)

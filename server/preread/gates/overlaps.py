@@ -1,0 +1,81 @@
+"""Sessions of one project at the same time that write the same files: each is told once.
+
+What a session writes is in its transcript. A hint, made when a second session starts, says that
+there are several; without it, a prompt looks for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from preread.gates import attention, events, printable, sessions, state_files, transcripts
+
+ALIVE = 4 * 3600.0  # seconds after the last line of its transcript that a session counts as at work
+MAX_SESSIONS, MAX_NAMED = 5, 3
+HINT = ("together",)  # in .cache
+
+
+def started(root: str, event: events.Event) -> None:
+    """Make the hint if another session is at work when one starts."""
+    if _others(root, event):
+        with state_files.WhereWritable():
+            folder = state_files.make_folder(root, ".cache")
+            state_files.create_empty(os.path.join(folder, *HINT))
+
+
+def news(root: str, event: events.Event) -> str:
+    """Which files another session writes as well that this one has not been told of."""
+    hint = os.path.join(root, ".project", ".cache", *HINT)
+    if not os.path.lexists(hint):
+        return ""
+    others = _others(root, event)
+    if not others:
+        state_files.remove_file(hint)
+        return ""
+    own = _written(root, transcripts.paths(event)[-1:])
+    theirs = {path: other for other, place in others.items() for path in _written(root, [place])}
+    shared = [path for path in own if path in theirs]
+    new = [path for path in shared if _is_new(root, event, f"shared {theirs[path]} {path}")]
+    if not new:
+        return ""
+    more = f" and {len(new) - MAX_NAMED} more" if len(new) > MAX_NAMED else ""
+    named = ", ".join(f"`{printable.without_controls(path)[:200]}`" for path in new[:MAX_NAMED])
+    return (
+        f"Preread: another session in this project writes the same files as you: {named}{more}. "
+        "Read them again before you change them; `session.say` reaches the other one."
+    )
+
+
+def _others(root: str, event: events.Event) -> dict[str, str]:
+    """The other sessions that are at work, the latest first, each with its transcript."""
+    folder = os.path.join(root, ".project", ".state", "sessions")
+    own = state_files.safe_name(event.get("session_id"))
+    newest, last, places = time.time() - ALIVE, {}, {}
+    for name in state_files.names_in(folder):
+        start = os.path.join(folder, name, "start.json")
+        place = state_files.read_json(start).get("transcript")
+        if name != own and isinstance(place, str) and os.path.isabs(place) and "\0" not in place:
+            places[name] = place
+            last[name] = max(state_files.modified(start), state_files.modified(place))
+    alive = sorted((name for name in last if last[name] > newest), key=lambda name: -last[name])
+    return {name: places[name] for name in alive[:MAX_SESSIONS]}
+
+
+def _written(root: str, places: list[str]) -> list[str]:
+    """The files that sessions wrote of late, by their transcripts."""
+    newest = time.time() - ALIVE
+    found = [
+        one.what
+        for place in places
+        for one in attention.of_transcript(root, transcripts.tail(place, attention.MAX_TAIL) or b"")
+        if one.kind == "wrote" and one.at > newest
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _is_new(root: str, event: events.Event, mark: str) -> bool:
+    try:
+        return sessions.first_time(root, event.get("session_id"), mark)
+    except OSError:  # nothing can be written here, so it would be told at every prompt
+        return False

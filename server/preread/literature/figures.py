@@ -1,0 +1,98 @@
+"""Figures of a report as SVG, with a title and a description for those who do not see them."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+from preread.infra.xml_text import clean
+from preread.literature.network import Network
+
+WIDTH, ROW, LABEL, MARGIN = 760, 24, 380, 20  # pixels
+MAX_LABEL = 48  # characters
+RADIUS = 190  # of the circle that nodes are on
+COLOURS = {
+    "DOCUMENT": "#1b4965", "WORK": "#2f6690", "PERSON": "#7b2d8b", "ORG": "#b5651d",
+    "CONCEPT": "#2a6f4e", "THEORY": "#5a7d2a", "METHOD": "#3a7ca5", "SYMBOL": "#52616b",
+    "SETTING": "#6b4e71", "ROUTE": "#8a5a00", "ERROR_CODE": "#b02a30",
+}  # fmt: skip
+
+
+class Shown(NamedTuple):
+    """A node of a figure: its place in the graph, its value, its citations as `[1][2]`."""
+
+    place: int
+    value: float
+    cited: str
+
+
+def bars(found: Network, shown: Sequence[Shown], title: str) -> str:
+    """A bar for each node, as long as its value."""
+    height = 2 * MARGIN + ROW * len(shown)
+    names = [f"{_name(found, one)}: {one.value:.3f}" for one in shown]
+    root = _svg(height, title, "; ".join(names))
+    most = max((one.value for one in shown), default=0.0) or 1.0
+    for row, one in enumerate(shown):
+        y = MARGIN + row * ROW
+        length = round((WIDTH - LABEL - 80) * one.value / most, 1)
+        bar = {"x": str(LABEL), "y": str(y + 3), "width": str(length), "height": str(ROW - 6)}
+        ET.SubElement(root, "rect", {**bar, "fill": _colour(found, one)})
+        at = {"x": str(LABEL - 8), "y": str(y + 16), "text-anchor": "end"}
+        ET.SubElement(root, "text", at).text = _label(found, one)
+        at = {"x": f"{LABEL + length + 6:g}", "y": str(y + 16)}
+        ET.SubElement(root, "text", at).text = f"{one.value:.3f}"
+    return ET.tostring(root, encoding="unicode")
+
+
+def circle(found: Network, shown: Sequence[Shown], title: str) -> str:
+    """The nodes on a circle, with a line for each relation between two of them."""
+    height = 2 * (RADIUS + 2 * MARGIN)
+    middle = (WIDTH / 2, height / 2)
+    places = {}
+    for number, one in enumerate(shown):
+        angle = 2 * math.pi * number / len(shown)
+        x, y = middle[0] + RADIUS * math.cos(angle), middle[1] + RADIUS * math.sin(angle)
+        places[one.place] = (round(x, 1), round(y, 1))
+    links = [one for one in found.edges if {one.source, one.target} <= set(places)]
+    said = [
+        f"{found.nodes[one.source].name} {one.kind} {found.nodes[one.target].name}" for one in links
+    ]
+    root = _svg(height, title, "; ".join(said) or "No relations between these.")
+    for link, text in zip(links, said, strict=True):
+        (x, y), (to_x, to_y) = places[link.source], places[link.target]
+        ends = {"x1": str(x), "y1": str(y), "x2": str(to_x), "y2": str(to_y)}
+        line = ET.SubElement(root, "line", {**ends, "stroke": "#8a949e", "stroke-opacity": "0.6"})
+        ET.SubElement(line, "title").text = clean(f"{text} ({', '.join(link.sources)})")
+    for one in shown:
+        x, y = places[one.place]
+        dot = {"cx": str(x), "cy": str(y), "r": "6", "fill": _colour(found, one)}
+        ET.SubElement(root, "circle", dot)
+        side = "start" if x >= middle[0] else "end"
+        at = {"x": f"{x + (10 if side == 'start' else -10):g}", "y": f"{y + 4:g}"}
+        ET.SubElement(root, "text", {**at, "text-anchor": side}).text = _label(found, one, 24)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _svg(height: float, title: str, description: str) -> ET.Element:
+    size = {"viewBox": f"0 0 {WIDTH} {height:g}", "width": str(WIDTH), "height": f"{height:g}"}
+    look = {"font-family": "sans-serif", "font-size": "12", "role": "img"}
+    named = {"aria-labelledby": "title description", "xmlns": "http://www.w3.org/2000/svg"}
+    root = ET.Element("svg", {**named, **size, **look})
+    ET.SubElement(root, "title", {"id": "title"}).text = clean(title)
+    ET.SubElement(root, "desc", {"id": "description"}).text = clean(description)
+    ET.SubElement(root, "rect", {"width": "100%", "height": "100%", "fill": "#ffffff"})
+    return root
+
+
+def _name(found: Network, one: Shown) -> str:
+    node = found.nodes[one.place]
+    return f"{node.name} ({node.kind})"
+
+
+def _label(found: Network, one: Shown, most: int = MAX_LABEL) -> str:
+    name = " ".join(clean(found.nodes[one.place].name).split())
+    return f"{name if len(name) <= most else name[: most - 1] + '…'} {one.cited}"
+
+
+def _colour(found: Network, one: Shown) -> str:
+    return COLOURS[found.nodes[one.place].kind]

@@ -1,0 +1,172 @@
+"""What a look at each dossier found, kept until something changes that the look depended on.
+
+As in `fingerprint`, times and inode stand for the content of a file: a changed file has another
+change time, whatever its size and modification time are. A look is only kept if no file had changed
+so shortly before it that it may change again with the same times.
+"""
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from stat import S_ISLNK
+from typing import NamedTuple
+
+from preread import __version__, inputs, sources
+from preread.errors import PrereadError
+from preread.infra import db
+from preread.infra.reading import names_in
+from preread.layout import BY_NAME, MANIFEST, Layout
+from preread.models import LEVELS, Manifest, Request
+from preread.project.globs import glob_pattern
+from preread.project.tree import is_young
+from preread.services import Services
+from preread.settings import Level
+
+YOUNG = "young"
+# What a dossier cites of them depends on its inputs, HEAD and the paths that it names, no more.
+KINDS = frozenset(
+    {"lines", "path", "test", "absent", "commit", "ticket", "run", "said", "external"}
+)
+
+
+class Look(NamedTuple):
+    """A dossier that covered the request that it was built for, and what was found then."""
+
+    manifest: Manifest
+    found: str  # JSON
+
+
+class _Row(NamedTuple):
+    """A look, as it is stored."""
+
+    feature: str
+    level: Level
+    ticket: str
+    cited: str  # `f` and a path, or `g` and the glob of an absence; one per line
+    mark: str
+    found: str
+
+
+class Looks:
+    """The looks at dossiers that are valid while the project is as it is during one request."""
+
+    def __init__(self, services: Services, head: str, build_key: Callable[[Level], str]) -> None:
+        """`head` is the state of HEAD."""
+        self._services, self._layout = services, services.layout
+        self._begun = time.time_ns()
+        self._build_key = cache(build_key)
+        self._file = cache(lambda path: _state(f"{self._layout.root}/{path}", self._begun))
+        self._glob = cache(self._state_of_glob)
+        self._shared = ""
+        with suppress(PrereadError):
+            now = inputs.digests(services, Request(feature="_project"))
+            staged, cut = names_in(self._layout.staging), services.tree.cut
+            self._listed = tuple(inputs.listed(services.tree))
+            if not services.tree.troubles:
+                self._shared = repr((__version__, head, sorted(now.items()), staged, cut))
+
+    def kept(self, features: Iterable[str]) -> dict[str, str]:
+        """What was found of each of the features that are as they were then."""
+        rows: list[_Row] = []
+        if self._shared:
+            with suppress(PrereadError):  # a database that cannot be used only costs time
+                rows = db.use(self._layout, _read)
+        names = {*features}
+        return {
+            one.feature: one.found for one in rows if one.feature in names and self._is_valid(one)
+        }
+
+    def keep(self, looks: Iterable[Look]) -> None:
+        """Keep those that depend on nothing that may change unnoticed."""
+        if not self._shared or self._services.tree.troubles:
+            return
+        rows = []
+        for manifest, found in looks:
+            cited = _cited(manifest)
+            row = _Row(manifest.feature, manifest.level, manifest.ticket, cited or "", "", found)
+            if cited is not None and (mark := self._mark(row)):
+                rows.append(row._replace(mark=mark))
+        if rows:
+            with suppress(PrereadError):
+                db.use(self._layout, lambda connection: _write(connection, rows))
+
+    def _is_valid(self, row: _Row) -> bool:
+        try:
+            return row.level in LEVELS and row.mark == self._mark(row)
+        except (PrereadError, TypeError, AttributeError):  # a damaged row
+            return False
+
+    def _mark(self, row: _Row) -> str:
+        """The state of all that a look depends on; empty if that may change unnoticed."""
+        states = [self._shared, self._build_key(row.level)]
+        states += (_state(path, self._begun, is_own=True) for path in _own_paths(self._layout, row))
+        for kind, name in ((line[:1], line[1:]) for line in row.cited.split("\n")):
+            states.append(self._glob(name) if kind == "g" else self._file(name))
+        if YOUNG in states:
+            return ""
+        return hashlib.sha256("\n".join(states).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _state_of_glob(self, glob: str) -> str:
+        pattern = glob_pattern(glob)
+        matching = [path for path in self._listed if pattern.fullmatch(path)]
+        states = [*map(self._file, matching)]
+        return YOUNG if YOUNG in states else "\n".join((*matching, *states))
+
+
+def _state(path: str, begun: int, *, is_own: bool = False) -> str:
+    """What stands for the content of a file; YOUNG if it may change while this stays the same.
+
+    One of Preread's `own` is never reached by a link.
+    """
+    try:
+        info = os.lstat(path) if is_own else os.stat(path)  # noqa: PTH116 - of thousands
+    except (OSError, ValueError):
+        return ""
+    times = (info.st_mtime_ns, info.st_ctime_ns)
+    if any(is_young(at, begun) for at in times) or (is_own and S_ISLNK(info.st_mode)):
+        return YOUNG
+    return f"{info.st_size} {times} {info.st_ino} {info.st_dev}"
+
+
+def _cited(manifest: Manifest) -> str | None:
+    """What the dossier cites; None if something else can make it stale, like the time."""
+    if manifest.status == "degraded":
+        return None
+    if any(key.startswith(inputs.UNREADABLE) for key in manifest.used):
+        return None
+    cited = set()
+    for ref in map(sources.parse, manifest.spans):
+        if ref is None or ref.kind not in KINDS:
+            return None
+        if ref.kind == "ticket" and ref.name != manifest.ticket:
+            return None
+        if ref.path:
+            cited.add(("g" if ref.kind == "absent" else "f") + ref.path)
+    return "\n".join(sorted(cited))
+
+
+def _own_paths(layout: Layout, row: _Row) -> Iterator[str]:
+    """The files that belong to one dossier, the hint that it is stale, and the test results."""
+    folder = str(layout.dossier(row.feature))
+    yield folder
+    yield from (f"{folder}/{name}" for name in (MANIFEST, *BY_NAME))
+    yield str(layout.run_record(row.feature))
+    yield str(layout.stale(row.feature))
+    if row.ticket:
+        yield str(layout.ticket(row.ticket))
+    yield str(layout.results)
+    yield str(layout.test_history)
+
+
+def _read(connection: sqlite3.Connection) -> list[_Row]:
+    select = "SELECT feature, level, ticket, cited, mark, found FROM looks"
+    return [_Row._make(row) for row in connection.execute(select)]
+
+
+def _write(connection: sqlite3.Connection, rows: list[_Row]) -> None:
+    with db.transaction(connection):
+        connection.executemany("INSERT OR REPLACE INTO looks VALUES (?, ?, ?, ?, ?, ?)", rows)

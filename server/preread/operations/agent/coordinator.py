@@ -1,0 +1,172 @@
+"""What `agent.execute` does for a coordinator: its order, its reply, and what is remembered."""
+
+import hashlib
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+from preread import spending
+from preread.agents import coordinate, notes, project_tests
+from preread.agents.order import MAX_ID, Order, Result
+from preread.agents.project_tests import Suite
+from preread.builders import untrusted
+from preread.errors import PrereadError
+from preread.gates.feature_names import is_feature
+from preread.operations.agent.shapes import Change, ExecuteReply, ExecuteRequest, Failed
+from preread.operations.memory.decide import DecideRequest, decide
+from preread.operations.memory.learn import LearnRequest, learn
+from preread.operations.registry import Context, in_thread
+from preread.services import Services
+from preread.settings import Settings
+from preread.worktrees import compare
+from preread.worktrees.repository import Repository, failed, open_repository
+
+HINT = (
+    "A person allows it: PREREAD_TEST_COMMAND in their environment, `--test-command` in their "
+    "terminal, or a yes when they are asked."
+)
+MAX_QUESTION = 1000
+
+
+async def suite(context: Context, services: Services, request: ExecuteRequest) -> Suite:
+    """The tests that a person allowed to be run. Raises E_NOT_ALLOWED, E_USAGE.
+
+    What a repository says about itself is only a proposal: its command would run with the person's
+    rights.
+    """
+    if (own := allowed(context, services, request)) is not None:
+        return own
+    found = await in_thread(context, services, project_tests.detected)
+    if found is None:
+        raise PrereadError("E_NOT_ALLOWED", "It is not known how this project is tested.", HINT)
+    own, proof = found
+    question = (
+        f"{proof.proof.path}, line {proof.proof.start}, says that the tests are run by "
+        f"`{own.shown}`. Run that, with your rights, on what the agents write?"
+    )
+    asked = untrusted.clean(question, MAX_QUESTION)  # names of files hold anything
+    if context.caller.ask is not None and await context.caller.ask(asked):
+        return own
+    message = f"Nobody has allowed the project's tests, `{own.shown}`, to be run."
+    raise PrereadError("E_NOT_ALLOWED", message, HINT, {"test_command": own.shown})
+
+
+def allowed(context: Context, services: Services, request: ExecuteRequest) -> Suite | None:
+    """The tests that a person has set. Raises E_NOT_ALLOWED for those that an agent wants to."""
+    if request.test_command is not None and context.is_agent:
+        raise PrereadError("E_NOT_ALLOWED", "`test_command` is for people to set.", HINT)
+    command = request.test_command or services.settings.test_command
+    return project_tests.parsed(command) if command else None
+
+
+def order(
+    repository: Repository,
+    settings: Settings,
+    request: ExecuteRequest,
+    task: str,
+    feature: str,
+    known: dict[str, str],
+    tests: Suite,
+) -> Order:
+    """The order that a request is. Raises E_WORKTREE, E_USAGE."""
+    base = repository.out("symbolic-ref", "-q", "HEAD")
+    if request.into:
+        base = f"refs/heads/{request.into}"
+    if not base or not repository.commit_of(base):
+        raise failed("There is no branch to merge into.", "Name one with `into`.")
+    issue = None if request.issue is None else int(request.issue)
+    digest = hashlib.sha256(f"{feature}\n{task}".encode()).hexdigest()[:7]
+    name = (
+        f"issue-{issue}" if issue is not None else f"{feature.strip('_')[:20].strip('-')}-{digest}"
+    )
+    chosen = request.id or name
+    if not is_feature(chosen) or chosen.startswith("_"):
+        raise PrereadError(
+            "E_USAGE", f"{chosen[:60]!a} is no id of a run.",
+            f"Lower-case letters, digits and single hyphens, at most {MAX_ID} characters.",
+        )  # fmt: skip
+    return Order(
+        id=chosen, task=task, feature=feature, known=known, suite=tests,
+        concurrency=request.concurrency, seconds=request.timeout_seconds, usd=settings.max_usd,
+        base=base, links=request.link_in, issue=issue,
+    )  # fmt: skip
+
+
+async def carry_out(
+    context: Context, services: Services, wanted: Order, begun: float
+) -> ExecuteReply:
+    """The reply of a run. Raises E_TIMEOUT if it is not done, with what is, and its own errors."""
+    result = await in_thread(context, services, _carried_out, wanted)
+    if not result.joined:
+        for lesson in (*notes.lessons(wanted, result), *notes.failures(wanted, result)):
+            await _keep(context, lesson)
+    reply = await in_thread(context, services, _reply, wanted, result, begun)
+    if result.is_late:
+        raise PrereadError(
+            "E_TIMEOUT",
+            f"The run {wanted.id} did not finish within {wanted.seconds:g} s: "
+            f"{reply.tasks_done} of {reply.tasks_created} tasks are merged.",
+            "Call again with the same id: what is done is not done again.",
+            reply.model_dump(mode="json", exclude={"diffs"}, exclude_none=True),
+        )
+    return reply
+
+
+def _carried_out(services: Services, wanted: Order) -> Result:
+    if not spending.allows(services):
+        raise spending.refused(services)
+    try:
+        result = coordinate.coordinate(services, wanted)
+    except PrereadError as error:
+        error.details.setdefault("id", wanted.id)
+        raise
+    if not result.joined:
+        notes.write_log(services, wanted, result)
+    return result
+
+
+async def _keep(context: Context, lesson: notes.Lesson) -> None:
+    """Keep it for this person, as an agent's: it is not the project's knowledge by itself."""
+    context = replace(context, by="mcp:agent")
+    with suppress(PrereadError):  # what may not be kept, like a secret, is in the journal only
+        if lesson.is_decision:
+            request = DecideRequest(decision=lesson.text, topic=lesson.topic, personal=True)
+            await decide(context, request)
+        else:
+            await learn(
+                context, LearnRequest(lesson=lesson.text, topic=lesson.topic, personal=True)
+            )
+
+
+def _reply(services: Services, wanted: Order, result: Result, begun: float) -> ExecuteReply:
+    repository = open_repository(services)
+    story, failures = result.story, result.all_failures()
+    merged = sum(bool(part.merged) for part in story.parts.values())
+    limit = compare.MAX_DIFF // max(1, len(story.parts))
+    diffs = [
+        Change(
+            task=name, merged=bool(part.merged), commit=part.merged or part.commit,
+            summary=part.report.summary if part.report else "",
+            findings=part.verdict.findings if part.verdict else (), tests=part.tested,
+            diff=services.credentials.without(
+                compare.between(repository, part.begun_at, part.commit, limit=limit)
+            ),
+        )
+        for name, part in story.parts.items() if part.commit
+    ]  # fmt: skip
+    return ExecuteReply(
+        status="incomplete" if failures else "done",
+        kind="coordinator",
+        id=wanted.id,
+        joined=result.joined,
+        tasks_created=len(story.parts),
+        tasks_done=merged,
+        execution_time_ms=round((time.monotonic() - begun) * 1000),
+        worktrees_created=len(story.worktrees),
+        cost_usd=round(story.cost_usd, 6),
+        diffs=tuple(diffs),
+        failures=tuple(Failed.model_validate(failure._asdict()) for failure in failures),
+        next=f"Call again with the same words, or the id {wanted.id}, to try what failed once "
+        "more; what is merged is not done again." if failures
+        else "Everything is merged. Read the findings of the reviews.",
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""What `agent.execute` would run, without running anything."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from preread import published, spending
+from preread.agents import kinds, project_tests, run, work
+from preread.agents.kinds import Policy
+from preread.agents.project_tests import Suite
+from preread.dossier import tokens
+from preread.operations.agent.shapes import ExecuteRequest
+from preread.operations.registry import Preview
+from preread.services import Services
+from preread.settings import Settings
+from preread.worktrees import records
+from preread.worktrees.repository import Repository
+
+
+class Asked(NamedTuple):
+    """A request that was looked at: nothing about it is wrong."""
+
+    request: ExecuteRequest
+    repository: Repository
+    task: str
+    feature: str
+    settings: Settings  # with the limits of this run
+
+
+def preview(services: Services, asked: Asked, tests: Suite | None) -> Preview:
+    """What the call would start, where, and within which limits; `tests` are allowed already."""
+    policy = kinds.policy(asked.request.kind)
+    notes = [
+        _who(asked),
+        _may(asked, policy),
+        _where(asked),
+        *_prompt(asked),
+        _cost(services, asked),
+    ]
+    if asked.request.kind == "coordinator":
+        notes.append(_tests(services, tests))
+    return Preview(notes=tuple(notes))
+
+
+def _who(asked: Asked) -> str:
+    request, model = asked.request, asked.settings.model
+    if request.kind != "coordinator":
+        return f"The agent {request.kind} would work on the feature {asked.feature}, model {model}."
+    return (
+        f"A coordinator would split the task, with the model {model}; at most "
+        f"{request.concurrency} agents would write and review at the same time."
+    )
+
+
+def _may(asked: Asked, policy: Policy) -> str:
+    if asked.request.kind == "coordinator":
+        return "The coordinator and reviews may only read; codegen may write its worktree."
+    if policy.proposes:
+        allowed = ", ".join(f"`{one}`" for one in asked.request.commands) or "nothing of it"
+        return f"It may read its worktree, and proposes; {allowed} would be run."
+    return f"It may read {'and write ' * policy.writes}its worktree; no commands, no network."
+
+
+def _where(asked: Asked) -> str:
+    """The worktree and its branch. Raises E_WORKTREE if the named one is not there."""
+    repository, request = asked.repository, asked.request
+    if request.worktree:
+        record = records.need(repository, request.worktree)
+        return f"It would go on in .worktrees/{record.name}, branch {records.short(record.branch)}."
+    head = repository.commit_of("HEAD")[:12]
+    name = f"{request.kind}-<random>"
+    if request.kind == "coordinator":
+        base = request.into or records.short(repository.out("symbolic-ref", "-q", "HEAD"))
+        return f"Each task gets a worktree from {head}; what passes is merged into {base}."
+    branch = f"{records.BRANCHES}{name}"
+    return f"A worktree .worktrees/{name} would be made from {head}, with the branch {branch}."
+
+
+def _prompt(asked: Asked) -> Iterator[str]:
+    layout = asked.repository.layout
+    found = published.read(layout, asked.feature)
+    known = work.known(layout, asked.feature, "\n".join(found.texts.values()) if found else "")
+    text = run.prompt(layout, asked.request.kind, asked.task, known)
+    parts = ", ".join(f"{name.lower()} {tokens(said):,}" for name, said in known.items() if said)
+    yield f"Its prompt would have about {tokens(text):,} tokens{f': {parts}' if parts else ''}."
+    if found is None:
+        yield f"The dossier of {asked.feature} would be built first; a model may draft it."
+
+
+def _cost(services: Services, asked: Asked) -> str:
+    seconds, usd = asked.request.timeout_seconds, asked.settings.max_usd
+    limits = f"It may take {seconds:g} s and cost {usd:.2f} dollars"
+    if spending.allows(services):
+        return f"{limits}."
+    return f"{limits}, but would be refused: {spending.refusal(services).reason}."
+
+
+def _tests(services: Services, tests: Suite | None) -> str:
+    if tests is not None:
+        return f"Before each merge, `{tests.shown}` would be run with your rights."
+    found = project_tests.detected(services)
+    if found is None:
+        return "It would be refused: it is not known how this project is tested."
+    return f"You would be asked whether `{found[0].shown}` may be run before each merge."

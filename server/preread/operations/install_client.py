@@ -1,0 +1,252 @@
+"""`mcp install`: the entry for Preread in the settings of an agent's client, and out of them."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from preread import resolve
+from preread.errors import PrereadError
+from preread.infra import atomic, jsonc
+from preread.infra.reading import plain_bytes
+from preread.layout import Layout
+from preread.models import Model
+from preread.operations import previews
+from preread.operations.registry import Context, Operation, Preview, RequestModel, in_thread
+from preread.services import Services
+from preread.settings import Settings
+
+NAME = "preread"
+PRIVATE_MODE = 0o600  # settings in a person's folder may hold keys
+Client = Literal[
+    "claude-code", "claude-desktop", "codex", "gemini", "opencode", "vscode", "cursor", "zed"
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Where a client has its servers: the file, the keys on the way, the form of an entry."""
+
+    path: str  # from the project; from the person's folder with `~`, `CONFIG` or a variable
+    keys: tuple[str, ...]
+    check: str  # how a person sees that the client found it
+    # `plain` has command and args; `stdio` and `custom` a type too; `list` one list of words.
+    form: Literal["plain", "stdio", "custom", "list"] = "plain"
+    names_project: bool = False  # the client does not start servers in the project
+
+
+CLIENTS: dict[str, Row] = {
+    "claude-code": Row(".mcp.json", ("mcpServers",), "claude mcp list"),
+    "claude-desktop": Row(
+        "CONFIG/Claude/claude_desktop_config.json",
+        ("mcpServers",),
+        "Start Claude Desktop again; Settings, Developer shows the server.",
+        names_project=True,
+    ),
+    "codex": Row("CODEX_HOME/config.toml", ("mcp_servers",), "codex mcp list"),
+    "gemini": Row("~/.gemini/settings.json", ("mcpServers",), "gemini mcp list"),
+    "opencode": Row("CONFIG/opencode/opencode.json", ("mcp",), "opencode mcp list", "list"),
+    "vscode": Row(
+        ".vscode/mcp.json", ("servers",), "In VS Code: MCP: List Servers, then start it.", "stdio"
+    ),
+    "cursor": Row(
+        ".cursor/mcp.json",
+        ("mcpServers",),
+        "In Cursor: Settings, MCP.",
+        names_project=True,
+    ),
+    "zed": Row(
+        "CONFIG/zed/settings.json",
+        ("context_servers",),
+        "In Zed: agent: open settings.",
+        "custom",
+    ),
+}
+
+
+class InstallRequest(RequestModel):
+    """Which client is to start Preread's server."""
+
+    client: Client = Field(description="The client whose settings are changed.")
+    undo: bool = Field(False, description="Take the entry out again.")
+    dry_run: bool = Field(False, description="Change nothing, and show what would change.")
+
+
+class InstallReply(Model):
+    """What was changed."""
+
+    client: str
+    path: str
+    state: Literal["added", "changed", "removed", "unchanged"]
+    diff: str = Field("", description="What would change, after `dry_run`.")
+    next: str = ""
+
+
+async def install(context: Context, request: InstallRequest) -> InstallReply:
+    return await in_thread(context, _services(context), _install, request)
+
+
+async def preview(context: Context, request: InstallRequest) -> Preview:
+    return await in_thread(context, _services(context), _preview, request)
+
+
+def _services(context: Context) -> Services:
+    """Without the project's settings: they do not matter here."""
+    return Services(resolve.open_layout(context.start), Settings(), context.environ)
+
+
+def _install(services: Services, request: InstallRequest) -> InstallReply:
+    path, before, after = _texts(services, request)
+    state: Literal["added", "changed", "removed", "unchanged"] = "unchanged"
+    if before != after:
+        had = before is not None and _has_entry(path, before, CLIENTS[request.client])
+        state = "removed" if request.undo else "changed" if had else "added"
+    reply = InstallReply(client=request.client, path=str(path), state=state)
+    if request.dry_run:
+        diff = previews.change(str(path), before, after).diff if before != after else ""
+        return reply.model_copy(update={"diff": diff, "next": "Nothing was changed."})
+    if before != after:
+        _write(path, after, _mode(path, CLIENTS[request.client]))
+    ends = f"Undo it: `preread mcp install {request.client} --undo`"
+    follows = "" if request.undo else f"See it: {CLIENTS[request.client].check}\n{ends}"
+    return reply.model_copy(update={"next": follows})
+
+
+def _preview(services: Services, request: InstallRequest) -> Preview:
+    path, before, after = _texts(services, request)
+    return previews.of_file(str(path), before, after)
+
+
+def _write(path: Path, text: str | None, mode: int) -> None:
+    if text is None:
+        atomic.remove(path)
+    else:
+        atomic.write(path, text.encode(), durable=True, mode=mode)
+
+
+def _mode(path: Path, row: Row) -> int:
+    """Who may read the file: as before; a new one of a person's is private."""
+    if path.is_file():
+        return path.stat().st_mode & 0o777
+    return atomic.FILE_MODE if row.path.startswith(".") else PRIVATE_MODE
+
+
+def _texts(services: Services, request: InstallRequest) -> tuple[Path, str | None, str | None]:
+    """The client's settings file, its text, and its text afterwards; None for no file."""
+    row = CLIENTS[request.client]
+    path = _place(services.layout, services.environ, row)
+    data = plain_bytes(path)
+    try:
+        before = None if data is None else data.decode("utf-8")
+        if request.undo:
+            return path, before, None if before is None else _without(path, before, row)
+        return path, before, _with(path, before or "", row, _entry(services.layout, row))
+    except ValueError as error:  # no UTF-8, no JSON, no TOML
+        entry = previews.change(path.name, None, _with(path, "", row, _entry(services.layout, row)))
+        raise PrereadError(
+            "E_SETTINGS",
+            f"{path} cannot be changed: {error}.",
+            f"Correct the file, or add this by hand:\n{entry.diff}",
+        ) from error
+
+
+def _place(layout: Layout, environ: Mapping[str, str], row: Row) -> Path:
+    """The settings file; behind a link, the file itself. Raises E_OUTSIDE for one of a project."""
+    home = Path(environ.get("HOME") or Path.home())
+    first, _, rest = row.path.partition("/")
+    if first == "CODEX_HOME":
+        return Path(environ.get(first) or home / ".codex", rest).resolve()
+    if first == "~":
+        return Path(home, rest).resolve()
+    if first == "CONFIG":
+        return (_config(home, environ, rest) / rest).resolve()
+    return layout.real(layout.inside(row.path))
+
+
+def _config(home: Path, environ: Mapping[str, str], rest: str) -> Path:
+    if sys.platform == "darwin" and rest.startswith("Claude"):
+        return home / "Library" / "Application Support"
+    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def _entry(layout: Layout, row: Row) -> dict[str, object]:
+    words = [*_program(), "mcp", *(("--project", str(layout.root)) if row.names_project else ())]
+    if row.form == "list":
+        return {"type": "local", "command": words, "enabled": True}
+    kind = {"stdio": {"type": "stdio"}, "custom": {"source": "custom"}}.get(row.form, {})
+    return {**kind, "command": words[0], "args": words[1:]}
+
+
+def _program() -> list[str]:
+    """Preread's own command: clients with a window do not have the shell's PATH."""
+    beside = Path(sys.executable).with_name(NAME)
+    if os.access(beside, os.X_OK):
+        return [str(beside)]
+    found = shutil.which(NAME)
+    return [found] if found else [sys.executable, "-m", NAME]
+
+
+def _is_toml(path: Path) -> bool:
+    return path.suffix == ".toml"
+
+
+def _has_entry(path: Path, text: str, row: Row) -> bool:
+    if _is_toml(path):
+        import tomllib
+
+        return NAME in tomllib.loads(text).get(row.keys[0], {})
+    return jsonc.entry(text, (*row.keys, NAME)) is not None
+
+
+def _with(path: Path, text: str, row: Row, entry: dict[str, object]) -> str:
+    """The text with the entry; all else stays as it is. Raises ValueError."""
+    if not _is_toml(path):
+        keys = (*row.keys, NAME)
+        is_same = text and jsonc.entry(text, keys) == entry
+        done = text if is_same else jsonc.with_entry(text, keys, entry)
+        return done if done.endswith("\n") or text else f"{done}\n"
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    servers = document.setdefault(row.keys[0], tomlkit.table(is_super_table=True))
+    if servers.get(NAME) != entry:
+        servers[NAME] = entry
+    return tomlkit.dumps(document)
+
+
+def _without(path: Path, text: str, row: Row) -> str | None:
+    """The text without the entry; None for a file that has nothing else. Raises ValueError."""
+    if not _is_toml(path):
+        rest = jsonc.without_entry(text, (*row.keys, NAME))
+        return None if rest != text and jsonc.is_empty(rest) else rest
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    servers = document.get(row.keys[0], {})
+    if NAME not in servers:
+        return text
+    del servers[NAME]
+    if not servers:
+        del document[row.keys[0]]
+    rest = tomlkit.dumps(document)
+    return (rest[:-1] if rest.endswith("\n\n") else rest) or None  # the blank line before it
+
+
+OPERATION = Operation(
+    name="config.install_client",
+    request=InstallRequest,
+    reply=InstallReply,
+    effect="write",
+    doc="Add Preread to the settings of an agent's client, or take it out.",
+    example="preread mcp install codex --dry-run",
+    run=install,
+    preview=preview,
+    command="mcp install",
+    positional=("client",),
+    people_only=True,
+)

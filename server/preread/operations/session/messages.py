@@ -1,0 +1,49 @@
+"""`messages`: what sessions told each other, heard or not."""
+
+from pydantic import Field
+
+from preread import sessions
+from preread.models import Model
+from preread.operations.registry import Context, Operation, RequestModel, in_thread
+from preread.operations.session import shared
+from preread.services import Services
+from preread.sessions import Message
+
+
+class MessagesRequest(RequestModel):
+    """Which messages."""
+
+    query: str = Field("", description="Only those with these words.")
+    limit: int = Field(50, ge=1, le=200, description="The maximum number of messages.")
+
+
+class MessagesReply(Model):
+    """Messages to everybody, and those of the calling session, the latest first."""
+
+    messages: tuple[Message, ...]
+
+
+async def messages(context: Context, request: MessagesRequest) -> MessagesReply:
+    return await in_thread(context, context.services(), _messages, shared.me(context).id, request)
+
+
+def _messages(services: Services, me: str, request: MessagesRequest) -> MessagesReply:
+    latest, words = sessions.latest(services.layout), request.query.casefold().split()
+    found = [
+        one
+        for one in sessions.since(services.layout, max(0, latest - sessions.MAX_SINCE))
+        if me in {one.sender, one.to} or not one.to
+        if all(word in one.text.casefold() for word in words)
+    ]
+    return MessagesReply(messages=tuple(found[: -request.limit - 1 : -1]))
+
+
+OPERATION = Operation(
+    name="session.messages",
+    request=MessagesRequest,
+    reply=MessagesReply,
+    effect="read",
+    doc="List what sessions told each other or this one, heard or not, the latest first.",
+    example="preread call session.messages",
+    run=messages,
+)

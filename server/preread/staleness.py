@@ -1,0 +1,61 @@
+"""Whether a published dossier is up to date, as the request that it was built for sees it."""
+
+from contextlib import suppress
+from functools import partial
+
+from preread import cache, published, stale_hints
+from preread.build_key import build_key
+from preread.errors import PrereadError
+from preread.models import Manifest, Request
+from preread.services import Services
+
+COMPUTED = "files changed since its facts were computed"
+
+
+def as_built(manifest: Manifest) -> Request:
+    """The request that the dossier with this manifest was built for."""
+    return Request(
+        feature=manifest.feature,
+        ticket=manifest.ticket,
+        description=manifest.description,
+        scope=manifest.scope,
+        level=manifest.level,
+    )
+
+
+def look_up(services: Services, manifest: Manifest) -> cache.Lookup:
+    """What the next load of the same request would find."""
+    return cache.lookup(services, as_built(manifest), partial(build_key, services))
+
+
+def is_current(services: Services, looked: cache.Lookup) -> bool:
+    """Whether the rules need not run again; where something cannot be read, they must not."""
+    manifest = looked.published.manifest if looked.published else None
+    return bool(looked.doubt) or not manifest or cache.is_computed(services, manifest.feature)
+
+
+def why(services: Services, feature: str) -> str:
+    """Why the next load would look at a published dossier's sources again; empty if it would not.
+
+    Empty also where that cannot be looked up.
+    """
+    with suppress(PrereadError):
+        found = published.read(services.layout, feature)
+        if found is None:
+            return ""
+        looked = look_up(services, found.manifest or Manifest(feature=feature))
+        if not looked.covers:
+            return looked.why
+        if not is_current(services, looked):
+            return COMPUTED
+    return ""
+
+
+def hint(services: Services, feature: str, manifest: Manifest) -> None:
+    """Tell the gates about a dossier that the next load would rebuild. Raises E_WRITE.
+
+    Publishing removes the hint.
+    """
+    looked = look_up(services, manifest)
+    if not looked.covers:
+        stale_hints.mark(services.layout, feature, looked.why)

@@ -1,0 +1,180 @@
+"""`mcp install`: Preread in the settings of agents' clients, and all else as it was."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client, StdioServerParameters
+
+from _mcp_process import environ
+from conftest import ROOT, Cli
+from preread.infra import jsonc
+from preread.operations.install_client import CLIENTS
+
+HOME = "a person's folder"
+COMMENTED = """// Mine.
+{
+    "editor": {"size": 12}, // points
+    "KEY": {
+        "other": {"command": "x", "args": []}, /* another one */
+    },
+}
+"""
+TOML = """# Mine.
+model = "large"  # the best
+
+[KEY.other]
+command = "x"
+"""
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    folder = tmp_path / HOME
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+def entry(path: Path, client: str) -> dict[str, object]:
+    keys = CLIENTS[client].keys
+    text = path.read_text()
+    if path.suffix == ".toml":
+        found: dict[str, object] = tomllib.loads(text)[keys[0]]["preread"]
+        return found
+    value = jsonc.entry(text, (*keys, "preread"))
+    assert isinstance(value, dict)
+    return value
+
+
+def command(path: Path, client: str) -> list[str]:
+    found = entry(path, client)
+    first = found["command"]
+    words = first if isinstance(first, list) else [first, *found["args"]]  # type: ignore[misc]
+    return [str(word) for word in words]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_entry_comes_and_goes_and_nothing_else_changes(
+    client: str, home: Path, project: Path, cli: Cli
+) -> None:
+    tried = cli("mcp", "install", client, "--dry-run", "--json", cwd=project).json
+    place = Path(tried["path"])
+    assert tried["state"] == "added"
+    assert "+" in tried["diff"]
+    assert not place.exists()
+    assert cli("mcp", "install", client, cwd=project).status == 0
+    assert command(place, client)[1] == "mcp"
+    assert place.stat().st_mode & 0o777 == (0o644 if project in place.parents else 0o600)
+    assert cli("mcp", "install", client, "--undo", cwd=project).status == 0
+    assert not place.exists()
+    text = (TOML if place.suffix == ".toml" else COMMENTED).replace("KEY", CLIENTS[client].keys[0])
+    place.write_text(text)
+    place.chmod(0o640)
+    for state in ("added", "unchanged"):
+        assert cli("mcp", "install", client, "--json", cwd=project).json["state"] == state
+    assert place.stat().st_mode & 0o777 == 0o640
+    changed = place.read_text()
+    assert [line for line in text.split("\n") if line not in changed.split("\n")] == []
+    words = command(place, client)
+    place.write_text(changed.replace(words[0], "/old/preread"))
+    assert cli("mcp", "install", client, "--json", cwd=project).json["state"] == "changed"
+    assert command(place, client) == words
+    assert cli("mcp", "install", client, "--undo", "--json", cwd=project).json["state"] == "removed"
+    assert place.read_text() == text
+    undone = cli("mcp", "install", client, "--undo", "--json", cwd=project).json
+    assert undone["state"] == "unchanged"
+
+
+def test_the_document_lists_the_clients() -> None:
+    text = (ROOT / "docs" / "clients.md").read_text()
+    table = text.partition("<!-- clients -->")[2].partition("<!-- /clients -->")[0]
+    rows = {
+        name: (f"`{row.path}`" + " of the project" * row.path.startswith("."), f"`{row.keys[0]}`")
+        for name, row in CLIENTS.items()
+    }
+    listed = [line.strip("| ").split(" | ") for line in table.strip().split("\n")[2:]]
+    assert {cells[0].strip("`"): (cells[1], cells[2]) for cells in listed} == rows
+
+
+@pytest.mark.anyio
+async def test_the_command_that_is_written_serves_mcp(home: Path, project: Path, cli: Cli) -> None:
+    place = Path(cli("mcp", "install", "cursor", "--json", cwd=project).json["path"])
+    first, *more = command(place, "cursor")
+    assert more == ["mcp", "--project", str(project)]
+    server = StdioServerParameters(command=first, args=more, env=environ(), cwd=home)
+    async with Client(server, mode="legacy") as client:
+        assert next(iter((await client.list_tools()).tools)).name == "load_context"
+
+
+@pytest.mark.parametrize("text", ["[", "[]", '{"mcpServers": 7}', "mcpServers", "\x00", "{}{}"])
+def test_a_file_that_is_no_settings_file_stays_as_it_is(
+    text: str, home: Path, project: Path, cli: Cli
+) -> None:
+    place = project / ".mcp.json"
+    place.write_text(text)
+    for undo in ((), ("--undo",)):
+        done = cli("mcp", "install", "claude-code", *undo, cwd=project)
+        assert (done.status, place.read_text()) == (1, text)
+        assert "E_SETTINGS" in done.err
+        assert '"preread"' in done.err  # what to add by hand
+
+
+def test_a_toml_file_with_an_error_stays_as_it_is(home: Path, project: Path, cli: Cli) -> None:
+    place = home / ".codex" / "config.toml"
+    place.parent.mkdir()
+    place.write_text("model = \n")
+    done = cli("mcp", "install", "codex", cwd=project)
+    assert (done.status, place.read_text()) == (1, "model = \n")
+    assert "[mcp_servers.preread]" in done.err
+
+
+def test_a_link_is_followed_in_a_persons_folder_and_refused_out_of_a_project(
+    home: Path, project: Path, cli: Cli
+) -> None:
+    real = home / "dotfiles" / "settings.json"
+    real.parent.mkdir()
+    real.write_text("{}")
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").symlink_to(real)
+    (project / ".vscode").mkdir()
+    (project / ".vscode" / "mcp.json").symlink_to(real)
+    assert "E_OUTSIDE" in cli("mcp", "install", "vscode", cwd=project).err
+    assert real.read_text() == "{}"
+    assert cli("mcp", "install", "gemini", cwd=project).status == 0
+    assert "preread" in real.read_text()
+    assert (home / ".gemini" / "settings.json").is_symlink()
+
+
+def test_an_unknown_client_is_bad_usage(home: Path, project: Path, cli: Cli) -> None:
+    done = cli("mcp", "install", "emacs", cwd=project)
+    assert done.status == 2
+    assert "claude-code" in done.err
+    assert not list(home.iterdir())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=6), JSON, max_size=4),
+    st.sampled_from([None, 1, 4, "\t"]),
+)
+def test_any_object_gets_the_entry_and_is_the_same_without_it(value, indent) -> None:
+    value.pop("servers", None)
+    text = json.dumps(value, indent=indent, ensure_ascii=len(value) % 2 == 0)
+    keys = ("servers", "preread")
+    added = jsonc.with_entry(text, keys, {"command": "x"})
+    assert json.loads(added) == value | {"servers": {"preread": {"command": "x"}}}
+    assert json.loads(jsonc.without_entry(added, keys)) == value
