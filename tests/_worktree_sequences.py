@@ -37,10 +37,13 @@ def git(at: Path, *arguments: str) -> str:
 
 
 def descendants(pid: int) -> list[int]:
+    """Those that are there now: one may end while they are looked for."""
     found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            found += [child, *descendants(child)]
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for child in map(int, (task / "children").read_text().split()):
+                    found += [child, *descendants(child)]
     return found
 
 

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -297,3 +298,103 @@ async def test_what_keeps_git_from_a_list_is_repaired_in_this_repository_and_no_
     assert [row["name"] for row in (await call(shop, "list"))["worktrees"]] == [""]
     assert not (shop / made["path"]).exists()
     assert git(shop, "worktree", "list").count("\n") == 1
+
+
+async def deleted_in_a_rebase(shop: Path) -> tuple[str, str, str]:
+    """A worktree whose folder went in the middle of a rebase: what is checked out there, where
+    ORIG_HEAD and a ref of its own lead.
+    """
+    at = Path((await call(shop, "create", name="one"))["path"])
+    for price in (1, 11):
+        commit(at, shop_py=f"PRICE = {price}\n")
+    commit(shop, shop_py="PRICE = 2\n")
+    own = commit(at, own_py="o\n")
+    git(at, "update-ref", "refs/worktree/own", own)
+    git(at, "reset", "-q", "--hard", "HEAD~")
+    assert (await call(shop, "merge", name="one", how="rebase"))["status"] == "conflicts"
+    (at / "shop.py").write_text("PRICE = 3\n")
+    again = await call(shop, "merge", name="one", how="rebase", action="continue")
+    assert again["status"] == "conflicts"
+    before = git(at, "commit-tree", "-m", "Left", "-p", "HEAD", "HEAD^{tree}").strip()
+    git(at, "update-ref", "ORIG_HEAD", before)
+    write(at, {"staged.py": "s\n"})
+    git(at, "add", "staged.py")
+    head = git(at, "rev-parse", "HEAD").strip()
+    shutil.rmtree(at)
+    return head, before, own
+
+
+async def test_what_only_a_deleted_worktree_had_is_kept_before_git_forgets_it(shop: Path) -> None:
+    head, before, own = await deleted_in_a_rebase(shop)
+    failed = await call(shop, "remove", name="one", force=True)
+    assert (failed["details"]["reason"], "prune" in failed["hint"]) == ("gone", True)
+    would = await call(shop, "prune", dry_run=True)
+    assert "what no branch has under refs" in would["notes"][0]
+    (said,) = (await call(shop, "prune"))["repaired"]
+    kept = said.rpartition(": ")[2].split(", ")
+    listed = git(shop, "for-each-ref", "--format=%(refname)", "refs/preread/removed/one").split()
+    assert sorted(kept) == sorted(listed)
+    git(shop, "reflog", "expire", "--expire=now", "--all")
+    git(shop, "gc", "-q", "--prune=now")
+    assert git(shop, "fsck", "--no-dangling") == ""
+    assert git(shop, "worktree", "list").count("\n") == 1
+    reached = git(shop, "rev-list", *kept).split()
+    assert {head, before, own} <= set(reached)
+    staged = kept[0]
+    assert git(shop, "rev-parse", f"{staged}^").strip() == head
+    assert git(shop, "show", f"{staged}:staged.py") == "s\n"
+    assert git(shop, "show", f"{head}:shop.py") == "PRICE = 3\n"
+    assert git(shop, "show", "preread/one:shop.py") == "PRICE = 11\n"
+    assert (await call(shop, "prune"))["repaired"] == []
+
+
+async def test_an_object_that_git_has_deleted_meanwhile_does_not_keep_the_rest(shop: Path) -> None:
+    head, before, _ = await deleted_in_a_rebase(shop)
+    tree = git(shop, "hash-object", "-t", "tree", "--literally", "-w", "/dev/null").strip()
+    lost = git(shop, "commit-tree", "-m", "Without its parent", "-p", before, tree).strip()
+    (shop / ".git/worktrees/one/ORIG_HEAD").write_text(f"{lost}\n")
+    (shop / ".git/objects" / before[:2] / before[2:]).unlink()
+    (said,) = (await call(shop, "prune"))["repaired"]
+    kept = said.rpartition(": ")[2].split(", ")
+    assert head in git(shop, "rev-list", *kept).split()
+    assert lost not in git(shop, "rev-list", *kept).split()
+    assert git(shop, "fsck", "--connectivity-only", "--no-dangling", *kept) == ""
+
+
+async def test_a_deleted_worktree_with_submodules_is_left_to_its_person(shop: Path) -> None:
+    await call(shop, "create", name="one")
+    make_repository(write(shop / ".git/worktrees/one/modules/lib", {"lib.py": "x = 1\n"}))
+    shutil.rmtree(shop / ".worktrees/one")
+    (said,) = (await call(shop, "prune"))["repaired"]
+    assert "one: leave it" in said
+    assert (shop / ".git/worktrees/one/modules/lib/lib.py").exists()
+    assert (await call(shop, "list"))["worktrees"][0]["state"] == "missing"
+
+
+async def test_commits_whose_base_is_deleted_and_those_without_a_branch_are_work(
+    shop: Path,
+) -> None:
+    git(shop, "branch", "next")
+    at = Path((await call(shop, "create", name="one", base="next"))["path"])
+    commit(at, shop_py="PRICE = 1\n")
+    git(shop, "branch", "-D", "next")
+    assert (await call(shop, "remove", name="one"))["details"]["unmerged"] == 1
+    two = Path((await call(shop, "create", name="two"))["path"])
+    own = commit(two, own_py="o\n")
+    git(two, "update-ref", "refs/worktree/own", own)
+    git(two, "reset", "-q", "--hard", "HEAD~")
+    assert "no branch has" in (await call(shop, "remove", name="two"))["message"]
+    removed = await call(shop, "remove", name="two", force=True)
+    assert removed["kept"]
+    refs = git(shop, "for-each-ref", "--format=%(objectname)", "refs/preread/removed/two").split()
+    assert own in refs
+
+
+async def test_a_worktree_that_git_alone_knows_is_not_taken_for_a_new_one(shop: Path) -> None:
+    at = shop / ".worktrees/one"
+    git(shop, "worktree", "add", "-q", "--detach", str(at))
+    head = commit(at, own_py="o\n")
+    shutil.rmtree(at)
+    failed = await call(shop, "create", name="one")
+    assert (failed["details"]["reason"], "git worktree" in failed["hint"]) == ("exists", True)
+    assert (shop / ".git/worktrees/one/HEAD").read_text().strip() == head

@@ -69,6 +69,13 @@ def check(repository: Repository, wanted: Record) -> None:
             f"There is already a worktree or a file at {path}.", "Choose another name.",
             reason="exists",
         )  # fmt: skip
+    if any(path == Path(one["worktree"]) for one in repository.checkouts()):
+        raise failed(
+            f"Git knows another worktree at {path}, whose folder is gone.",
+            "Choose another name, or let git forget it: `git worktree prune`. Commits that no "
+            "branch has are lost then.",
+            reason="exists",
+        )
     short = records.short(wanted.branch)
     if repository.run("check-ref-format", "--branch", short, must=False).status:
         raise failed(f"{short[:80]!a} is no name of a branch.", "", reason="name")

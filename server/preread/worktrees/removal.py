@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from preread.errors import PrereadError
-from preread.worktrees import listing, records, undo
+from preread.worktrees import listing, records, rescue, undo
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository, failed
 
@@ -17,6 +17,7 @@ class Work(NamedTuple):
     unmerged: int  # commits that its base lacks; without a base, that no other branch has
     under_way: str
     detached: str  # the commit that is checked out, unless it is the branch's
+    hidden: list[str]  # other commits that only git's folder of it names
 
 
 class Removed(NamedTuple):
@@ -29,7 +30,7 @@ class Removed(NamedTuple):
 def work_in(repository: Repository, record: Record) -> Work:
     """Raises E_WORKTREE for repositories inside it, whose commits no ref here could keep."""
     path = records.path_of(repository, record.name)
-    dirty, under_way, detached = [], "", ""
+    dirty, under_way, detached, hidden = [], "", "", []
     if (path / ".git").exists():
         dirty = listing.changes(repository, path)
         under_way = listing.under_way(repository, path)
@@ -37,16 +38,16 @@ def work_in(repository: Repository, record: Record) -> Work:
         if head != repository.commit_of(record.branch):
             detached = head
         _check_inner(repository, path, dirty)
-    base = record.base or record.begun_at
+        if entry := undo.entry_of(repository, path):
+            hidden = rescue.commits(repository, entry, skip=rescue.SUPERSEDED)
+    # A base that somebody deleted has merged nothing.
+    base = record.base if repository.commit_of(record.base) else record.begun_at
     unmerged = repository.out("rev-list", "--count", record.branch, f"^{base}", "--")
-    return Work(dirty, int(unmerged or 0), under_way, detached)
+    return Work(dirty, int(unmerged or 0), under_way, detached, hidden)
 
 
 def _check_inner(repository: Repository, path: Path, dirty: list[str]) -> None:
-    entry = undo.entry_of(repository, path)
-    modules = entry / "modules" if entry else path / "none"
-    inner = [name for name in dirty if name.endswith("/")]
-    inner += sorted(one.name for one in modules.iterdir()) if modules.is_dir() else []
+    inner = [name for name in dirty if name.endswith("/")] + undo.inner(repository, path)
     if inner:
         raise failed(
             f"There are repositories inside {path.name}: {', '.join(inner[:5])}. Their commits "
@@ -83,6 +84,10 @@ def remove_unchanged(repository: Repository, name: str) -> None:
 
 
 def check(repository: Repository, record: Record, *, force: bool) -> Work:
+    """What is in it. Raises E_WORKTREE for what may not be removed."""
+    if not (records.path_of(repository, record.name) / ".git").exists():
+        hint = "`preread worktree prune` keeps what is left of its work, and forgets it."
+        raise failed(f"The folder of {record.name} is gone.", hint, reason="gone")
     work = work_in(repository, record)
     locked = next(
         (
@@ -96,6 +101,7 @@ def check(repository: Repository, record: Record, *, force: bool) -> Work:
     reasons += [f"{work.unmerged} commits that are not merged"] if work.unmerged else []
     reasons += [f"a {work.under_way} under way"] if work.under_way else []
     reasons += ["a bare commit checked out"] if work.detached else []
+    reasons += [f"{len(work.hidden)} commits that no branch has"] if work.hidden else []
     reasons += [f"git's own lock ({locked})"] if locked else []
     if reasons and not force:
         raise failed(
@@ -123,8 +129,9 @@ def keep(repository: Repository, record: Record, work: Work) -> Removed:
         if staged and staged not in {tree, repository.out("rev-parse", f"{commit}^{{tree}}")}:
             parents.append(_commit(repository, staged, parents[:1], f"Staged in {record.name}"))
         commit = _commit(repository, tree, parents, f"Work in {record.name}, removed")
-    ref = f"{records.REMOVED}{record.name}/{commit[:12]}"
-    repository.run("update-ref", ref, commit)
+    ref = rescue.keep_commit(repository, record.name, commit)
+    if entry := undo.entry_of(repository, path):
+        rescue.keep_commits(repository, record.name, entry)
     return Removed(ref, commit)
 
 

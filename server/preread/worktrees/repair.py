@@ -17,18 +17,36 @@ LOCKS = ("index.lock", "HEAD.lock", "packed-refs.lock", "ORIG_HEAD.lock")
 
 def broken(repository: Repository) -> Iterator[tuple[Record, str]]:
     """Each worktree that needs repair, and what would be done about it."""
-    checkouts = {checkout["worktree"] for checkout in repository.checkouts()}
+    known = _known(repository)
     for record in records.every(repository.layout).values():
         path = path_of(repository, record.name)
         if record.stage == "creating":
             yield record, "take back the half-created worktree"
         elif record.stage == "removing":
             yield record, "finish removing it"
+        elif path not in known:
+            yield record, _about_gone(repository, record, path)
         elif record.stage == "merging":
             yield record, "take back the merge that a kill interrupted"
-        elif str(path) not in checkouts or not (path / ".git").exists():
-            kept = records.short(record.branch)
-            yield record, f"forget its folder, which is gone; its branch {kept} is kept"
+
+
+def _known(repository: Repository) -> set[Path]:
+    """The work trees that git lists and that are there."""
+    listed = (Path(checkout["worktree"]) for checkout in repository.checkouts())
+    return {path for path in listed if (path / ".git").exists()}
+
+
+def _about_gone(repository: Repository, record: Record, path: Path) -> str:
+    if undo.inner(repository, path):
+        folder = undo.entry_of(repository, path)
+        return (
+            f"leave it: its folder is gone, but submodules' repositories are in {folder}/modules; "
+            "push what only they have and delete them"
+        )
+    return (
+        f"forget its folder, which is gone; its branch {records.short(record.branch)} is kept, and "
+        "what no branch has under refs"
+    )
 
 
 def repair(repository: Repository) -> list[str]:
@@ -61,15 +79,16 @@ def _half_created(repository: Repository) -> Iterator[str]:
 
 
 def _repair_one(repository: Repository, record: Record) -> str:
-    is_there = (path_of(repository, record.name) / ".git").exists()
+    path = path_of(repository, record.name)
     if record.stage == "creating":
         undo.creation(repository, record)
     elif record.stage == "removing":
         undo.removal(repository, record)
-    elif record.stage == "merging" and is_there:
+    elif record.stage == "merging" and path in _known(repository):
         return _take_back(repository, record)
-    else:
-        undo.gone(repository, record)
+    elif not undo.inner(repository, path):
+        kept = undo.gone(repository, record)
+        return f": {', '.join(kept) or 'there was nothing'}"
     return ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from preread.errors import PrereadError
 from preread.infra import atomic
 from preread.infra.reading import plain_bytes
-from preread.worktrees import records
+from preread.worktrees import records, rescue
 from preread.worktrees.records import Record
 from preread.worktrees.repository import Repository
 
@@ -31,12 +31,25 @@ def removal(repository: Repository, record: Record) -> None:
     records.forget(repository.layout, record.name)
 
 
-def gone(repository: Repository, record: Record) -> None:
-    """Forget a worktree whose folder somebody deleted. Its branch keeps what was committed."""
+def gone(repository: Repository, record: Record) -> list[str]:
+    """Forget a worktree whose folder somebody deleted. Its branch keeps what was committed.
+
+    Returns the refs that keep what nothing else does.
+    """
     path = records.path_of(repository, record.name)
+    entry = entry_of(repository, path)
+    kept = rescue.keep(repository, record.name, entry) if entry else []
     if not (path / ".git").exists() and not any(path.glob("*")):
         _drop(repository, record)
     records.forget(repository.layout, record.name)
+    return kept
+
+
+def inner(repository: Repository, path: Path) -> list[str]:
+    """The submodules whose own repositories are in git's folder of a worktree."""
+    entry = entry_of(repository, path)
+    modules = entry / "modules" if entry else path / "none"
+    return sorted(one.name for one in modules.iterdir()) if modules.is_dir() else []
 
 
 def _drop(repository: Repository, record: Record) -> None:

@@ -1,0 +1,106 @@
+"""What only git's own folder of a worktree names: without that folder, git may delete it."""
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from preread.infra.reading import plain_bytes
+from preread.worktrees import records
+from preread.worktrees.repository import Repository
+
+OBJECT = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
+MAX_BYTES = 10_000_000
+# Of commits: logs name those that were amended, reset or left behind, which are no work.
+NOT_READ = frozenset({"index", "logs", "modules"})
+# Where the branch was before a rebase that is done, and what a remote has.
+SUPERSEDED = frozenset({"HEAD", "ORIG_HEAD", "FETCH_HEAD"})
+
+
+def keep(repository: Repository, name: str, entry: Path) -> list[str]:
+    """Keep what was staged, and every commit that no ref reaches, under refs; returns these."""
+    staged = _staged(repository, name, entry)
+    return [
+        *([keep_commit(repository, name, staged)] if staged else []),
+        *keep_commits(repository, name, entry),
+    ]
+
+
+def keep_commits(repository: Repository, name: str, entry: Path) -> list[str]:
+    return [keep_commit(repository, name, one) for one in commits(repository, entry)]
+
+
+def keep_commit(repository: Repository, name: str, commit: str) -> str:
+    ref = f"{records.REMOVED}{name}/{commit[:12]}"
+    repository.run("update-ref", ref, commit)
+    return ref
+
+
+def commits(repository: Repository, entry: Path, skip: Collection[str] = ()) -> list[str]:
+    """The newest commits that files in git's folder of a worktree name, and no ref reaches."""
+    named = {
+        one.decode()
+        for path in _files(entry) if path.name not in skip
+        for one in OBJECT.findall(plain_bytes(path, MAX_BYTES) or b"")
+    }  # fmt: skip
+    return _unreached(repository, sorted(named))
+
+
+def _files(entry: Path) -> Iterator[Path]:
+    for path in sorted(entry.iterdir()):
+        if path.name not in NOT_READ:
+            yield from path.rglob("*") if path.is_dir() else (path,)
+
+
+def _unreached(repository: Repository, objects: list[str]) -> list[str]:
+    """Those that are commits which no ref reaches, without the ancestors of others.
+
+    One whose objects git no longer has all of is left out: a ref to it would break the repository.
+    """
+    told = repository.run("cat-file", "--batch-check", feed=_lines(objects)).out.decode()
+    found = [line.split()[0] for line in told.split("\n") if line.split()[1:2] == ["commit"]]
+    if not found:
+        return []
+    but_refs = ("--stdin", "--not", "--glob=refs/*")
+    whole = ("rev-list", "--objects", "--quiet", *but_refs)
+    if repository.run(*whole, feed=_lines(found), must=False).status:
+        alone = [] if len(found) == 1 else found
+        return [tip for one in alone for tip in _unreached(repository, [one])]
+    listed = repository.run("rev-list", "--parents", *but_refs, feed=_lines(found)).out.decode()
+    rows = [line.split() for line in listed.split("\n") if line]
+    below = {parent for row in rows for parent in row[1:]}
+    return [row[0] for row in rows if row[0] not in below]
+
+
+def _lines(words: list[str]) -> bytes:
+    return "".join(f"{word}\n" for word in words).encode()
+
+
+def _staged(repository: Repository, name: str, entry: Path) -> str:
+    """A commit of what was staged when the folder went; empty if that is what was checked out."""
+    git = f"--git-dir={entry}"
+    if not (entry / "index").is_file():
+        return ""
+    _settle(repository, git)
+    head = repository.out(git, "rev-parse", "-q", "--verify", "HEAD^{commit}")
+    tree = repository.out(git, "write-tree")
+    if not (head and tree) or tree == repository.out("rev-parse", f"{head}^{{tree}}"):
+        return ""
+    message = f"Staged in {name}, whose folder is gone"
+    return repository.run("commit-tree", tree, "-p", head, "-m", message).out.decode().strip()
+
+
+def _settle(repository: Repository, git: str) -> None:
+    """Leave one side of each conflict, its own if there is one: an unmerged index has no tree."""
+    sides: dict[str, dict[str, str]] = {}
+    for line in repository.names(git, "ls-files", "-u", "-z"):
+        about, _, path = line.partition("\t")
+        mode, blob, stage = about.split()
+        sides.setdefault(path, {})[stage] = f"{mode} {blob}"
+    lines = ""
+    for path, side in sides.items():
+        kept = side.get("2") or side.get("3") or side["1"]
+        nothing = "0" * len(kept.split()[1])
+        lines += f"0 {nothing}\t{path}\0{kept}\t{path}\0"
+    if lines:
+        repository.run(git, "update-index", "-z", "--index-info", feed=os.fsencode(lines))
